@@ -1,0 +1,232 @@
+r"""Sets of characters, and the UTF-8 automata that recognise them.
+
+In: an element of a parsed regular expression that matches one character. Out: the exact set of
+code points that Python's ``re`` would match there, and that set as a tree over UTF-8 bytes.
+
+A :class:`CharacterClass` is a sorted tuple of inclusive ranges. Its UTF-8 tree is hash-consed:
+equal suffixes are one object, so ``\w`` (some 770 ranges) has about a hundred distinct nodes::
+
+    [é-ë]   U+00E9..U+00EB   ->   C3 -> A9..AB -> end
+
+Source: the lower-casing rules are those of CPython's ``re._compiler._optimize_charset``; the split
+of ranges into byte sequences is that of Russ Cox, "Regular Expression Matching in the Wild" (2010).
+"""
+
+from __future__ import annotations
+
+import _sre
+import re
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+MAX_CODE_POINT = 0x10FFFF
+SURROGATES = (0xD800, 0xDFFF)  # not encodable in UTF-8, so no character of a text
+
+# A node of a UTF-8 tree: (first byte, last byte, child), sorted; the empty tuple ends a character.
+Utf8Node = tuple[tuple[int, int, "Utf8Node"], ...]
+END: Utf8Node = ()
+
+
+@dataclass(frozen=True)
+class CharacterClass:
+    """A set of code points.
+
+    Attributes
+    ----------
+    ranges : tuple of (int, int)
+        Inclusive, sorted, disjoint, not adjacent, without surrogates.
+
+    Examples
+    --------
+    >>> CharacterClass.of([(97, 99), (98, 101), (102, 102)]).ranges
+    ((97, 102),)
+    >>> CharacterClass.of([(0, 65)]).complement().ranges[0]
+    (66, 55295)
+    """
+
+    ranges: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, ranges: Iterable[tuple[int, int]]) -> CharacterClass:
+        """Return the class of all code points in ``ranges``, which may overlap."""
+        merged: list[list[int]] = []
+        for low, high in sorted(ranges):
+            if merged and low <= merged[-1][1] + 1:
+                merged[-1][1] = max(merged[-1][1], high)
+            else:
+                merged.append([low, high])
+        return cls(tuple(_without_surrogates(merged)))
+
+    @classmethod
+    def of_characters(cls, code_points: Iterable[int]) -> CharacterClass:
+        """Return the class of single code points."""
+        return cls.of((point, point) for point in code_points)
+
+    def complement(self) -> CharacterClass:
+        """Return every encodable code point that is not in this class."""
+        gaps, start = [], 0
+        for low, high in self.ranges:
+            if start < low:
+                gaps.append((start, low - 1))
+            start = high + 1
+        if start <= MAX_CODE_POINT:
+            gaps.append((start, MAX_CODE_POINT))
+        return CharacterClass.of(gaps)
+
+    def __contains__(self, code_point: int) -> bool:
+        return any(low <= code_point <= high for low, high in self.ranges)
+
+
+def _without_surrogates(ranges: Iterable[Iterable[int]]) -> Iterable[tuple[int, int]]:
+    first, last = SURROGATES
+    for low, high in ranges:
+        if high < first or low > last:
+            yield (low, high)
+            continue
+        if low < first:
+            yield (low, first - 1)
+        if high > last:
+            yield (last + 1, high)
+
+
+ANY_CHARACTER = CharacterClass.of([(0, MAX_CODE_POINT)])
+NEWLINE = CharacterClass.of([(10, 10)])
+
+
+@cache
+def category(pattern: str, ascii_only: bool) -> CharacterClass:
+    r"""Return the class of ``\d``, ``\s`` or ``\w``, asked of Python's own ``re``.
+
+    >>> category(r"\d", True).ranges
+    ((48, 57),)
+    """
+    if ascii_only:
+        text = "".join(map(chr, range(128)))
+    else:
+        text = "".join(map(chr, range(sys.maxunicode + 1)))
+    flags = re.ASCII if ascii_only else re.UNICODE
+    runs = re.compile(f"{pattern}+", flags).finditer(text)
+    return CharacterClass.of((run.start(), run.end() - 1) for run in runs)
+
+
+@cache
+def _cased_characters() -> tuple[tuple[int, int], ...]:
+    """Return (code point, its lower case as ``re`` sees it) wherever ``re`` sees a case."""
+    lower: Any = _sre.unicode_tolower
+    return tuple(
+        (point, lower(point)) for point in range(MAX_CODE_POINT + 1) if _sre.unicode_iscased(point)
+    )
+
+
+@cache
+def _case_variants() -> dict[int, tuple[int, ...]]:
+    """Return code point -> other lower-case code points that ``re.IGNORECASE`` equates with it."""
+    casefix: Any = __import__("re._casefix", fromlist=["_EXTRA_CASES"])
+    return dict(casefix._EXTRA_CASES)
+
+
+def ignoring_case(characters: CharacterClass, *, ascii_only: bool) -> CharacterClass:
+    r"""Return what ``re.IGNORECASE`` makes of a class of literals and ranges.
+
+    ``re`` lower-cases the class and the text: a character matches if its lower case, or a
+    character with the same upper case as that, is in the lower-cased class.
+
+    >>> sorted(map(chr, (p for low, high in ignoring_case(CharacterClass.of_characters([107]),
+    ...     ascii_only=False).ranges for p in range(low, high + 1))))
+    ['K', 'k', 'K']
+    """
+    if ascii_only:
+        return _ignoring_ascii_case(characters)
+    lowered = set()
+    for point, lower in _cased_characters():
+        if point in characters:
+            lowered.update((lower, *_case_variants().get(lower, ())))
+    # A range of cased characters only is wholly decided by `matched`; of any other range the
+    # cased part is in `matched` too, since its own lower case is in `lowered`.
+    matched = [(point, point) for point, lower in _cased_characters() if lower in lowered]
+    return CharacterClass.of([*_caseless(characters).ranges, *matched])
+
+
+def _caseless(characters: CharacterClass) -> CharacterClass:
+    """Return the members of a class that ``re`` sees no case in."""
+    cased = CharacterClass.of_characters(point for point, _ in _cased_characters())
+    either = CharacterClass.of([*characters.complement().ranges, *cased.ranges])
+    return either.complement()
+
+
+def _ignoring_ascii_case(characters: CharacterClass) -> CharacterClass:
+    letters = [point for point in range(128) if chr(point).isalpha() and point in characters]
+    swapped = [(point ^ 32, point ^ 32) for point in letters]
+    return CharacterClass.of([*characters.ranges, *swapped])
+
+
+@cache
+def utf8_tree(characters: CharacterClass) -> Utf8Node:
+    """Return the tree of the UTF-8 encodings of a class; equal subtrees are one object.
+
+    >>> utf8_tree(CharacterClass.of_characters([0x41, 0xE9]))
+    ((65, 65, ()), (195, 195, ((169, 169, ()),)))
+    """
+    # (lowest, highest code point, first lead byte, number of continuation bytes)
+    layouts = ((0, 0x7F, 0x00, 0), (0x80, 0x7FF, 0xC0, 1), (0x800, 0xFFFF, 0xE0, 2))
+    layouts += ((0x10000, MAX_CODE_POINT, 0xF0, 3),)
+    node: list[tuple[int, int, Utf8Node]] = []
+    for lowest, highest, lead, n_continuation in layouts:
+        part = [
+            (max(low, lowest), min(high, highest))
+            for low, high in characters.ranges
+            if low <= highest and high >= lowest
+        ]
+        node.extend(_branches(tuple(part), lead, n_continuation))
+    return tuple(node)
+
+
+def _branches(ranges: tuple[tuple[int, int], ...], base: int, n_continuation: int) -> Utf8Node:
+    """Return the branches on one byte: ``base`` plus the bits above ``n_continuation`` bytes."""
+    size = 64**n_continuation
+    blocks: dict[int, list[tuple[int, int]]] = {}
+    whole: list[tuple[int, int, Utf8Node]] = []
+    for low, high in ranges:
+        first, last = -(-low // size), (high + 1) // size - 1  # blocks covered completely
+        if first <= last:
+            whole.append((base + first, base + last, _full(n_continuation)))
+        for block in {low // size, high // size}:
+            if not first <= block <= last:
+                inside = (max(low - block * size, 0), min(high - block * size, size - 1))
+                blocks.setdefault(block, []).append(inside)
+    partial = [
+        (base + block, base + block, _branches(tuple(inside), 0x80, n_continuation - 1))
+        for block, inside in blocks.items()
+    ]
+    return _interned(tuple(_joined(sorted([*whole, *partial], key=lambda branch: branch[0]))))
+
+
+def _joined(branches: list[tuple[int, int, Utf8Node]]) -> Iterable[tuple[int, int, Utf8Node]]:
+    """Join neighbours that lead to the same node."""
+    previous: tuple[int, int, Utf8Node] | None = None
+    for low, high, child in branches:
+        if previous and previous[1] + 1 == low and previous[2] is child:
+            previous = (previous[0], high, child)
+            continue
+        if previous:
+            yield previous
+        previous = (low, high, child)
+    if previous:
+        yield previous
+
+
+@cache
+def _full(n_continuation: int) -> Utf8Node:
+    if n_continuation == 0:
+        return END
+    return _interned(((0x80, 0xBF, _full(n_continuation - 1)),))
+
+
+_NODES: dict[Utf8Node, Utf8Node] = {}
+
+
+def _interned(node: Utf8Node) -> Utf8Node:
+    return _NODES.setdefault(node, node)

@@ -1,0 +1,89 @@
+"""Every error that cfgguide raises on purpose.
+
+A user's mistake raises a :class:`CfgGuideError`. Its message says what is wrong, where, what was
+expected and what to do. Each class has a ``code``; ``docs/errors.md`` has a section for each code.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class CfgGuideError(Exception):
+    """Base of all errors raised on purpose.
+
+    Attributes
+    ----------
+    code : str
+        Stable name of the kind of error; a section of ``docs/errors.md`` has the same name.
+
+    Examples
+    --------
+    >>> str(CfgGuideError("the file is empty"))
+    '[error] the file is empty'
+    """
+
+    code: ClassVar[str] = "error"
+
+    def __str__(self) -> str:
+        return f"[{self.code}] {super().__str__()}"
+
+
+class GrammarError(CfgGuideError):
+    """The grammar can't be read or used: unknown name, Lark rejects it, no sentence exists."""
+
+    code = "grammar"
+
+
+class PatternError(CfgGuideError):
+    """A terminal's regular expression uses what cannot be turned into an automaton."""
+
+    code = "pattern"
+
+
+class LimitError(CfgGuideError):
+    """A stated limit (states, depth, ...) was exceeded; the message names the limit."""
+
+    code = "limit"
+
+
+class VocabularyError(CfgGuideError):
+    """The vocabulary cannot be used: no tokens, no EOS, or it cannot spell the grammar."""
+
+    code = "vocabulary"
+
+
+class TokenizerError(CfgGuideError):
+    """The bytes of a tokenizer's tokens cannot be read."""
+
+    code = "tokenizer"
+
+
+class TokenRejectedError(CfgGuideError):
+    """The guide was advanced by a token that the grammar does not allow here."""
+
+    code = "token-rejected"
+
+
+class RollbackError(CfgGuideError):
+    """More tokens were rolled back than were consumed."""
+
+    code = "rollback"
+
+
+class BitmaskError(CfgGuideError):
+    """An array given for a bitmask has the wrong dtype, shape or layout."""
+
+    code = "bitmask"
+
+
+class ModelError(CfgGuideError):
+    """A model cannot be found, converted, or does not fit the vocabulary."""
+
+    code = "model"
+
+
+class GenerationError(CfgGuideError):
+    """Generation was asked for something impossible, such as no new tokens."""
+
+    code = "generation"

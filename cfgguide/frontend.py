@@ -1,0 +1,246 @@
+"""The one module that knows Lark: a grammar in, its tables and terminals out.
+
+In: a :class:`~cfgguide.grammar.Grammar`. Out: a :class:`CompiledGrammar`: the LALR(1) tables as
+arrays, the pattern of each terminal, and for each parse state the *terminal set* that Lark's
+contextual lexer would try there, in the order in which it would try them.
+
+Lark decides everything that is Lark's to decide. The order of a terminal set is read off its lexer
+objects; which keywords a name swallows is asked of its own ``_create_unless``. Only the numbering
+is ours, because Lark's changes with ``PYTHONHASHSEED``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import lark
+import numpy as np
+from lark.exceptions import LarkError
+from lark.lexer import PatternStr, _create_unless
+from lark.parsers.lalr_analysis import Shift
+
+from cfgguide.errors import GrammarError, LimitError
+from cfgguide.grammar import Grammar
+from cfgguide.parse_table import NO_STATE, ParseTable
+
+END_NAME = "$END"
+
+
+@dataclass(frozen=True)
+class Terminal:
+    """A terminal and its pattern.
+
+    Attributes
+    ----------
+    name : str
+        As in the grammar.
+    pattern : str
+        For Python's ``re``, with the terminal's flags inside.
+    flags : int
+        The grammar-wide ``re`` flags.
+    is_string : bool
+        Whether the grammar gives it as a string, which makes it a keyword for retyping.
+    """
+
+    name: str
+    pattern: str
+    flags: int
+    is_string: bool
+
+
+@dataclass(frozen=True)
+class SetMember:
+    """One alternative of Lark's scanner.
+
+    Attributes
+    ----------
+    terminal : str
+        The terminal whose pattern is tried.
+    is_ignored : bool
+        Whether its lexemes are dropped (``%ignore``).
+    retyped : tuple of str
+        String terminals that a lexeme becomes if it equals them, in Lark's order.
+    """
+
+    terminal: str
+    is_ignored: bool
+    retyped: tuple[str, ...]
+
+
+TerminalSet = tuple[SetMember, ...]
+
+
+@dataclass(frozen=True)
+class CompiledGrammar:
+    """What Lark makes of a grammar.
+
+    Attributes
+    ----------
+    parse_table : ParseTable
+        The LALR(1) automaton.
+    patterns : tuple of Terminal
+        Every terminal that has a pattern, by name.
+    terminal_sets : tuple of TerminalSet
+        What the lexer tries, most preferred first; `parse_table.set_of_state` points here.
+    """
+
+    parse_table: ParseTable
+    patterns: tuple[Terminal, ...]
+    terminal_sets: tuple[TerminalSet, ...]
+
+
+def load(grammar: Grammar) -> CompiledGrammar:
+    """Return Lark's tables and terminals for a grammar.
+
+    Raises
+    ------
+    GrammarError
+        If Lark rejects the grammar; the message holds Lark's own, with the place.
+    LimitError
+        If the grammar nests too deeply to be read.
+
+    Examples
+    --------
+    >>> load(Grammar('start: "a"+')).parse_table.terminals
+    ('$END', 'A')
+    """
+    parser = _lark(grammar)
+    table: Any = parser.parser.parser._parse_table
+    lexers: dict[int, Any] = parser.parser.lexer.lexers
+    order = _canonical_order(table.states, table.start_states[grammar.start])
+    terminal_sets: dict[TerminalSet, int] = {}
+    set_of_state = []
+    for state in order:
+        members = _terminal_set(lexers[state])
+        set_of_state.append(terminal_sets.setdefault(members, len(terminal_sets)))
+    return CompiledGrammar(
+        _parse_table(table, order, grammar.start, set_of_state),
+        _patterns(parser),
+        tuple(terminal_sets),
+    )
+
+
+def _lark(grammar: Grammar) -> lark.Lark:
+    where = grammar.source_path or "the grammar"
+    try:
+        return lark.Lark(
+            grammar.text,
+            start=grammar.start,
+            parser="lalr",
+            lexer="contextual",
+            source_path=grammar.source_path,
+            import_paths=list(grammar.import_paths),
+        )
+    except RecursionError:
+        raise LimitError(
+            f"{where} nests too deeply for Lark to read; split its rules into smaller ones"
+        ) from None
+    except (LarkError, OSError, AssertionError) as error:
+        # Lark reports a few mistakes, such as an unknown start rule, with bare assertions.
+        raise GrammarError(f"Lark rejects {where}:\n{_lark_message(error, grammar)}") from error
+
+
+def _lark_message(error: Exception, grammar: Grammar) -> str:
+    if isinstance(error, lark.exceptions.UnexpectedInput):
+        excerpt = error.get_context(grammar.text)
+        return f"line {error.line}, column {error.column}: {error}\n{excerpt}".rstrip()
+    return str(error) or type(error).__name__
+
+
+def _canonical_order(states: dict[int, dict[str, Any]], start: int) -> list[int]:
+    """Return Lark's state numbers breadth-first from `start`, over sorted symbols."""
+    order, seen = [start], {start}
+    for state in order:  # grows while it is walked
+        for _, (action, argument) in sorted(states[state].items()):
+            if action is Shift and argument not in seen:
+                seen.add(argument)
+                order.append(argument)
+    return order
+
+
+def _terminal_set(lexer: Any) -> TerminalSet:
+    """Return the alternatives of one of Lark's lexers, in the order of its scanner."""
+    terminals, callbacks = _create_unless(
+        lexer.terminals, lexer.g_regex_flags, lexer.re, lexer.use_bytes
+    )
+    return tuple(
+        SetMember(
+            terminal.name,
+            terminal.name in lexer.ignore_types,
+            tuple(string.name for string in callbacks[terminal.name].scanner.terminals)
+            if terminal.name in callbacks
+            else (),
+        )
+        for terminal in terminals
+    )
+
+
+def _patterns(parser: lark.Lark) -> tuple[Terminal, ...]:
+    flags = parser.options.g_regex_flags
+    return tuple(
+        Terminal(
+            terminal.name, terminal.pattern.to_regexp(), flags, type(terminal.pattern) is PatternStr
+        )
+        for terminal in sorted(parser.terminals, key=lambda terminal: terminal.name)
+    )
+
+
+def _parse_table(table: Any, order: list[int], start: str, set_of_state: list[int]) -> ParseTable:
+    rows = [table.states[state] for state in order]
+    number = {state: index for index, state in enumerate(order)}
+    productions = _productions(rows)
+    terminals, nonterminals = _symbols(rows, productions, start)
+    action = np.zeros((len(rows), len(terminals)), dtype=np.int32)
+    goto = np.full((len(rows), len(nonterminals)), NO_STATE, dtype=np.int32)
+    for state, row in enumerate(rows):
+        for symbol, (kind, argument) in row.items():
+            if symbol in nonterminals:
+                goto[state, nonterminals[symbol]] = number[argument]
+            elif kind is Shift:
+                action[state, terminals[symbol]] = number[argument] + 1
+            else:
+                action[state, terminals[symbol]] = -productions[_production(argument)] - 1
+    return ParseTable(
+        terminals=tuple(terminals),
+        nonterminals=tuple(nonterminals),
+        productions=tuple(productions),
+        action=action,
+        goto=goto,
+        lengths=np.array([len(right) for _, right in productions], dtype=np.int32),
+        left_sides=np.array([nonterminals[left] for left, _ in productions], dtype=np.int32),
+        set_of_state=np.array(set_of_state, dtype=np.int32),
+        end_state=number[table.end_states[start]],
+    )
+
+
+def _production(rule: Any) -> tuple[str, tuple[str, ...]]:
+    return rule.origin.name, tuple(symbol.name for symbol in rule.expansion)
+
+
+def _productions(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, tuple[str, ...]], int]:
+    """Return production -> number. Rules that differ only in their alias are one production."""
+    found = {
+        _production(argument)
+        for row in rows
+        for kind, argument in row.values()
+        if kind is not Shift
+    }
+    return {production: index for index, production in enumerate(sorted(found))}
+
+
+def _symbols(
+    rows: list[dict[str, Any]], productions: Iterable[tuple[str, tuple[str, ...]]], start: str
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Return terminal -> number, with ``$END`` first, and nonterminal -> number.
+
+    Lark writes terminals in upper case and rules in lower case, and tells them apart by that.
+    """
+    symbols = {symbol for row in rows for symbol in row} | {left for left, _ in productions}
+    terminals = sorted(symbol for symbol in symbols if symbol.isupper() and symbol != END_NAME)
+    nonterminals = sorted({symbol for symbol in symbols if not symbol.isupper()} | {start})
+    return (
+        {name: index for index, name in enumerate([END_NAME, *terminals])},
+        {name: index for index, name in enumerate(nonterminals)},
+    )

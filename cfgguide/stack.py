@@ -1,0 +1,85 @@
+"""The parser's stack as linked cells.
+
+A :class:`Stack` is its top cell; what lies below is shared with every stack that it grew from, so
+copying, rolling back and branching cost nothing. A cell never changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+
+class Stack:
+    """A cell: a parse state on top of a stack.
+
+    Attributes
+    ----------
+    state : int
+        The parse state on top.
+    below : Stack or None
+        The rest of the stack.
+    height : int
+        Number of cells, this one included.
+
+    Examples
+    --------
+    >>> stack = Stack(0).push(7)
+    >>> list(stack), stack.height, list(stack.push(9).pop(1)) == list(stack)
+    ([7, 0], 2, True)
+    """
+
+    __slots__ = ("below", "height", "state")
+
+    def __init__(self, state: int, below: Stack | None = None) -> None:
+        self.state = state
+        self.below = below
+        self.height = 1 if below is None else below.height + 1
+
+    @classmethod
+    def of(cls, states: Iterable[int]) -> Stack:
+        """Return the stack of `states`, the bottom first."""
+        top: Stack | None = None
+        for state in states:
+            top = cls(state, top)
+        if top is None:
+            raise ValueError("a stack has at least one state")
+        return top
+
+    def push(self, state: int) -> Stack:
+        """Return this stack with one more state on top."""
+        return Stack(state, self)
+
+    def pop(self, n: int) -> Stack:
+        """Return this stack without its `n` topmost states."""
+        cell = self
+        for _ in range(n):
+            assert cell.below is not None, "a reduction never empties the stack"
+            cell = cell.below
+        return cell
+
+    def __iter__(self) -> Iterator[int]:
+        """Iterate over the states, the top first."""
+        cell: Stack | None = self
+        while cell is not None:
+            yield cell.state
+            cell = cell.below
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Stack):
+            return NotImplemented
+        mine: Stack | None = self
+        theirs: Stack | None = other
+        while mine is not theirs:
+            if mine is None or theirs is None or mine.state != theirs.state:
+                return False
+            if mine.height != theirs.height:
+                return False
+            mine, theirs = mine.below, theirs.below
+        return True
+
+    def __hash__(self) -> int:
+        below = self.below.state if self.below else -1
+        return hash((self.height, self.state, below))
+
+    def __repr__(self) -> str:
+        return f"Stack.of({list(self)[::-1]})"
