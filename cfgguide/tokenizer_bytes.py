@@ -9,10 +9,10 @@ steps, each of which is followed on the string of each token::
     "<0xC3>" --Replace ▁ by space-->  "<0xC3>"  --ByteFallback-->  C3
     "Ġcaf"   --ByteLevel-->  20 63 61 66        "Ã"  --ByteLevel-->  C3
 
-A token has bytes of its own only if every step acts on each token by itself. A step that acts on
-the joined text may at most strip its first spaces, which belong to the text and not to a token; any
-other is an error that names the step. The text of a sequence is then the concatenation of the bytes
-of its tokens, up to those first spaces.
+A token has bytes of its own only if every step acts on each token by itself; any other step is an
+error that names it. One thing is let pass: Strip of the joined text and Metaspace drop spaces at
+the start of a whole text, which are no business of a token. So the text of a sequence is the
+concatenation of the bytes of its tokens, and what ``decode`` shows is that without those spaces.
 
 No bytes (None): special tokens, the unknown token, ids without a token.
 
@@ -34,7 +34,7 @@ _BY_HAND = "or give the bytes yourself: Vocabulary(tokens, eos_token_ids=...)"
 
 #: What the step ByteFallback takes for a byte. The sign is no slip: Rust's ``from_str_radix``,
 #: which the library calls, reads "+5" as 5.
-_BYTE_TOKEN = re.compile(r"<0x([0-9A-Fa-f]{2})>")
+_BYTE_TOKEN = re.compile(r"<0x([0-9A-Fa-f]{2}|\+[0-9A-Fa-f])>")
 
 
 def _byte_alphabet() -> dict[str, int]:
@@ -51,6 +51,9 @@ def _byte_alphabet() -> dict[str, int]:
 
 
 _BYTE_ALPHABET = _byte_alphabet()
+
+#: Which tokens are one string after a step; the other steps leave that as it is.
+_JOINED_BY = {"ByteFallback": "bytes", "ByteLevel": "all", "Fuse": "all"}
 
 
 @dataclass(frozen=True)
@@ -115,17 +118,17 @@ def read_decoder(decoder: Mapping[str, Any] | None) -> TokenReading:
             "the tokenizer has no decoder, so the library would put a space between any two "
             f"tokens: set tokenizer.decoder (ByteLevel, Metaspace, ...) {_BY_HAND}"
         )
-    reading, is_separate = TokenReading(), True
+    reading, joined = TokenReading(), "none"
     steps = list(_flat_steps(decoder))
     for number, step in enumerate(steps, start=1):
-        problem = _problem_of(step, is_separate)
+        problem = _problem_of(step, joined)
         if problem:
             raise TokenizerError(
                 f"decoder step {number} of {len(steps)}, {step.get('type')}, {problem}: "
                 f"change tokenizer.decoder {_BY_HAND}"
             )
         reading = _with_step(reading, step)
-        is_separate = is_separate and step["type"] in ("Replace", "Metaspace")
+        joined = _JOINED_BY.get(step["type"], joined)
     return reading
 
 
@@ -137,31 +140,28 @@ def _flat_steps(decoder: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
         yield from _flat_steps(step)
 
 
-def _problem_of(step: Mapping[str, Any], is_separate: bool) -> str | None:
+def _problem_of(step: Mapping[str, Any], joined: str) -> str | None:
     """Say why ``step`` gives tokens no bytes of their own, or None where it does.
 
-    ``is_separate`` holds while the steps before have left each token a string by itself; Fuse and
-    ByteLevel join all of them, ByteFallback those that are bytes.
+    ``joined`` says which tokens the steps before have made one string: "none", "bytes" or "all".
     """
     match step:
         case {"type": "Fuse"}:
             return None
-        case {"type": "Strip", "content": " ", "stop": 0} if not is_separate:
+        case {"type": "Strip", "content": " ", "stop": 0} if joined == "all":
             return None
         case {"type": "Strip"}:
             return "is only understood where it strips the first spaces of the joined text"
         case {"type": "Replace", "pattern": {"Regex": _}}:
             return "replaces a regular expression, and only fixed strings are understood"
-        case {"type": "Replace" | "Metaspace" | "ByteFallback" | "ByteLevel"} if not is_separate:
+        case {"type": "Replace" | "Metaspace" | "ByteFallback" | "ByteLevel"} if joined != "none":
             return "comes after tokens are joined, so what it does to one depends on others"
         case {"type": "Replace", "pattern": {"String": _}, "content": _}:
             return None
         case {"type": "Metaspace", "replacement": _} | {"type": "ByteFallback" | "ByteLevel"}:
             return None
         case {"type": "WordPiece" | "BPEDecoder" | "CTC"}:
-            return (
-                "adds or drops spaces by the neighbours of a token, so tokens have no fixed bytes"
-            )
+            return "adds or drops spaces by a token's neighbours, so tokens have no fixed bytes"
     return "is not a step that this version of cfgguide knows"
 
 
@@ -184,9 +184,9 @@ def token_bytes_from_json(
     r"""Return the bytes of every id of a ``tokenizer.json``.
 
     An added token that is not special is its content, literally. One that the model's own
-    vocabulary has under the same id is read as the model's: Gemma marks its "▁▁" as added, and it
-    is two spaces. (The library's ``decode`` sends any added token through the decoder, and so
-    returns "\x11em" for a "đem" that was added to a byte-level tokenizer, its open issue 1915; the
+    vocabulary has under the same id is read as the model's: where sentencepiece's own "▁▁" is also
+    listed as added, merges reach it for two spaces. (The library decodes all added tokens, so it
+    shows a "đem" that was added to a byte-level tokenizer as "\x11em", its open issue 1915; the
     bytes here are those of the text that encodes to the token.)
 
     Parameters

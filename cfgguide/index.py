@@ -1,0 +1,163 @@
+"""The index: from configurations to the subsets of the vocabulary that may follow.
+
+In: a compiled grammar's recogniser and a vocabulary. Out: an :class:`Index`, which gives the
+:class:`Subset` of a configuration: computed on the first visit, looked up ever after.
+
+What a mask depends on is the configuration's scanner states and as much of its stack, from the
+top, as was read when the mask was made. The index is a trie (``pygtrie.Trie``) under just that
+path, so one entry serves all stacks that agree as far as it goes, and the longest prefix of a
+configuration's path that is in the trie is its entry. No two entries lie on one path: which state
+is read next depends only on those read before. Equal masks are stored once. ::
+
+    configuration   ((inside STRING), stack 17 4 0)     path (12, 17, 4, 0)
+    read            17 and 4 only                        entry under (12, 17, 4)
+
+Source: Willard & Louf 2023, section 4, "a trie-indexed map"; it is filled from what is visited,
+not from the pre-image of the goto function.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from itertools import islice, zip_longest
+
+import numpy as np
+import numpy.typing as npt
+import pygtrie
+
+from cfgguide.configuration import Configuration, Recognizer
+from cfgguide.kernels import Int32Array
+from cfgguide.liveness import Liveness
+from cfgguide.vocabulary import Vocabulary
+from cfgguide.vocabulary_trie import VocabularyTrie
+from cfgguide.walk import Outcome, Walker
+
+
+@dataclass(frozen=True, eq=False)
+class Subset:
+    """A subset of the vocabulary.
+
+    Attributes
+    ----------
+    bitmask : int32, shape (ceil(vocabulary size / 32),), read-only
+        Bit ``i % 32`` of word ``i // 32`` is set if token ``i`` is in the subset.
+    n_tokens : int
+        How many tokens are in it.
+    """
+
+    bitmask: Int32Array
+    n_tokens: int
+
+    def __contains__(self, token_id: int) -> bool:
+        return bool(self.bitmask[token_id >> 5] >> (token_id & 31) & 1)
+
+    def token_ids(self) -> npt.NDArray[np.int64]:
+        """Return the ids in the subset, ascending; int64, shape (n_tokens,)."""
+        return np.flatnonzero(np.unpackbits(self.bitmask.view(np.uint8), bitorder="little"))
+
+
+class Index:
+    """Masks of one grammar for one vocabulary.
+
+    Make one with :func:`cfgguide.compile`. Many guides may use one index, from many threads.
+
+    Attributes
+    ----------
+    vocabulary : Vocabulary
+        Whose tokens the masks are about.
+    recognizer : Recognizer
+        Reads bytes as the grammar's Lark parser would.
+    liveness : Liveness
+        Decides whether a sentence can follow.
+    """
+
+    def __init__(
+        self,
+        recognizer: Recognizer,
+        vocabulary: Vocabulary,
+        trie: VocabularyTrie,
+        liveness: Liveness,
+    ) -> None:
+        self.recognizer = recognizer
+        self.vocabulary = vocabulary
+        self.liveness = liveness
+        self._walker = Walker(recognizer, trie)
+        self._entries: pygtrie.Trie = pygtrie.Trie()
+        self._deepest = 1  # how much of a stack some entry depends on
+        self._subsets: dict[bytes, Subset] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def n_entries(self) -> int:
+        """Number of entries of the configuration trie."""
+        return len(self._entries)
+
+    @property
+    def n_subsets(self) -> int:
+        """Number of distinct masks."""
+        return len(self._subsets)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all stored masks."""
+        return sum(subset.bitmask.nbytes for subset in self._subsets.values())
+
+    def subset(self, configuration: Configuration) -> Subset:
+        """Return the tokens that may follow, EOS among them where the text is a sentence."""
+        step = self._entries.longest_prefix(tuple(_path(configuration, self._deepest)))
+        if step:
+            found: Subset = step.value
+            return found
+        with self._lock:
+            return self._fill(configuration)
+
+    def _fill(self, configuration: Configuration) -> Subset:
+        found = self._walker.walk(configuration)
+        inspected = list(found.inspected)
+        is_live = np.zeros(len(found.outcomes), dtype=np.bool_)
+        for number, outcome in enumerate(found.outcomes):
+            is_live[number] = self._is_live(outcome, configuration, inspected)
+        allowed = found.token_ids[is_live[found.token_outcomes]]
+        bits = np.zeros(32 * self.vocabulary.n_words, dtype=np.bool_)
+        bits[allowed] = True
+        if found.is_sentence:
+            bits[list(self.vocabulary.eos_token_ids)] = True
+        subset = self._shared(bits)
+        depth = max(inspected)
+        # The depth first, so that a reader never looks for the new entry with too short a path.
+        self._deepest = max(self._deepest, depth)
+        self._entries[tuple(_path(configuration, depth))] = subset
+        return subset
+
+    def _is_live(
+        self, outcome: Outcome, configuration: Configuration, inspected: list[int]
+    ) -> bool:
+        """Decide an outcome, and note in `inspected` how deep that looked into the base."""
+        answer = self.liveness.decide(outcome.configuration)
+        for height, (home, shared) in zip(answer.heights, outcome.origins, strict=True):
+            if height <= shared:
+                top = configuration.hypotheses[home].stack.height
+                inspected[home] = max(inspected[home], top - height + 1)
+        return answer.is_live
+
+    def _shared(self, bits: npt.NDArray[np.bool_]) -> Subset:
+        bitmask = np.packbits(bits, bitorder="little").view(np.int32)
+        key = bitmask.tobytes()
+        if key not in self._subsets:
+            bitmask.flags.writeable = False
+            self._subsets[key] = Subset(bitmask, int(bits.sum()))
+        return self._subsets[key]
+
+
+def _path(configuration: Configuration, depth: int) -> Iterator[Hashable]:
+    """Yield the scanner states, and then the stacks' topmost `depth` states, level by level."""
+    if len(configuration.hypotheses) == 1:
+        ((state, stack),) = configuration.hypotheses
+        yield state
+        yield from islice(stack, depth)
+        return
+    yield tuple(hypothesis.scanner_state for hypothesis in configuration.hypotheses)
+    stacks = (hypothesis.stack for hypothesis in configuration.hypotheses)
+    yield from islice(zip_longest(*stacks), depth)

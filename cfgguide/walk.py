@@ -1,0 +1,221 @@
+"""Walks the vocabulary trie from a configuration: which tokens lex and parse, and where they lead.
+
+In: a :class:`~cfgguide.configuration.Recognizer`, a vocabulary trie and a configuration. Out: an
+:class:`Outcomes`: the tokens grouped by the configuration that each leads to, and how much of the
+stack was read. Many tokens lead to few configurations, so what costs more than a step (liveness)
+is asked once per group.
+
+The kernel gets only a window of the stack's top, since most walks read no further; if one does,
+the walk is repeated with a larger window, and likewise for every other size that proves too small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from cfgguide import kernels
+from cfgguide.configuration import Configuration, Hypothesis, Recognizer
+from cfgguide.errors import LimitError
+from cfgguide.kernels import Int32Array
+from cfgguide.stack import Stack
+from cfgguide.vocabulary_trie import VocabularyTrie
+
+MAX_SIZE = 1 << 26  # of any array of the workspace, in rows
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A configuration that some tokens lead to.
+
+    Attributes
+    ----------
+    configuration : Configuration
+        Where they lead.
+    origins : tuple of (int, int)
+        Per hypothesis of `configuration`: the hypothesis of the walk's base whose stack it grew
+        from, and the height of the highest cell that both share.
+    """
+
+    configuration: Configuration
+    origins: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """What a walk found.
+
+    Attributes
+    ----------
+    token_ids : int32, shape (n_tokens,)
+        The tokens that are lexed and parsed without error.
+    token_outcomes : int32, shape (n_tokens,)
+        For each the number of its outcome.
+    outcomes : tuple of Outcome
+        Distinct configurations.
+    is_sentence : bool
+        Whether the text may end before any token.
+    inspected : tuple of int
+        Per hypothesis of the base how many of its topmost states were read.
+    """
+
+    token_ids: Int32Array
+    token_outcomes: Int32Array
+    outcomes: tuple[Outcome, ...]
+    is_sentence: bool
+    inspected: tuple[int, ...]
+
+
+class Walker:
+    """Runs the kernel; owns its workspace, and so serves one thread at a time."""
+
+    def __init__(self, recognizer: Recognizer, trie: VocabularyTrie) -> None:
+        table, scanner = recognizer.parse_table, recognizer.scanner
+        self._tables = kernels.Tables(
+            scanner.transitions,
+            scanner.byte_classes,
+            scanner.match,
+            scanner.starts,
+            table.set_of_state,
+            table.action,
+            table.goto,
+            table.lengths,
+            table.left_sides,
+            scanner.ignored,
+            table.end_state,
+        )
+        self._trie = trie
+        self._sizes = {"window": 32, "cells": 1024, "hypotheses": 4, "outcomes": 1024}
+        self._work = self._workspace()
+
+    def walk(self, configuration: Configuration) -> Outcomes:
+        """Return the tokens that Lark does not refuse at once, grouped by where they lead.
+
+        Raises
+        ------
+        LimitError
+            If the walk needs more than `MAX_SIZE` cells, hypotheses or outcomes.
+        """
+        while True:
+            windows = self._windows(configuration)
+            states = np.array([state for window in windows for state in window], dtype=np.int32)
+            offsets = np.cumsum([0, *map(len, windows)]).astype(np.int32)
+            scanner_states = np.array(
+                [hypothesis.scanner_state for hypothesis in configuration.hypotheses],
+                dtype=np.int32,
+            )
+            result = kernels.walk(
+                self._tables, self._trie.arrays, self._work, states, offsets, scanner_states
+            )
+            if result == kernels.DONE:
+                return self._outcomes(configuration, offsets)
+            self._enlarge(result)
+
+    def _windows(self, configuration: Configuration) -> list[list[int]]:
+        size = self._sizes["window"]
+        return [list(islice(stack, size)) for _, stack in configuration.hypotheses]
+
+    def _enlarge(self, result: int) -> None:
+        """Make larger what proved too small."""
+        name = {
+            kernels.TOO_SHALLOW: "window",
+            kernels.TOO_MANY_CELLS: "cells",
+            kernels.TOO_MANY_HYPOTHESES: "hypotheses",
+            kernels.TOO_MANY_OUTCOMES: "outcomes",
+        }[result]
+        self._sizes[name] *= 4
+        if self._sizes[name] > MAX_SIZE:
+            raise LimitError(f"a mask needs more than {MAX_SIZE} {name}: simplify the grammar")
+        if name != "window":
+            self._work = self._workspace()
+
+    def _workspace(self) -> kernels.Workspace:
+        def array(*shape: int) -> Int32Array:
+            return np.zeros(shape, dtype=np.int32)
+
+        cells, hypotheses = self._sizes["cells"], self._sizes["hypotheses"]
+        outcomes, depth = self._sizes["outcomes"], self._trie.max_depth + 1
+        n_labels = self._tables.ignored + 2
+        n_tokens = len(self._trie.arrays.token_ids)
+        return kernels.Workspace(
+            cell_state=array(cells),
+            cell_parent=array(cells),
+            first_child=array(cells),
+            next_sibling=array(cells),
+            cell_home=array(cells),
+            commits=array(cells, n_labels),
+            frame_n=array(depth),
+            frame_state=array(depth, hypotheses),
+            frame_cell=array(depth, hypotheses),
+            outcome_n=array(outcomes),
+            outcome_state=array(outcomes, hypotheses),
+            outcome_cell=array(outcomes, hypotheses),
+            outcome_hash=array(2 * outcomes),
+            token_id=array(n_tokens),
+            token_outcome=array(n_tokens),
+            inspected=array(hypotheses),
+            counts=array(4),
+        )
+
+    def _outcomes(self, configuration: Configuration, offsets: Int32Array) -> Outcomes:
+        work = self._work
+        n_tokens = int(work.counts[kernels.N_TOKENS])
+        cells = _Cells(work, configuration, offsets)
+        return Outcomes(
+            token_ids=work.token_id[:n_tokens].copy(),
+            token_outcomes=work.token_outcome[:n_tokens].copy(),
+            outcomes=tuple(
+                _outcome(work, cells, index)
+                for index in range(int(work.counts[kernels.N_OUTCOMES]))
+            ),
+            is_sentence=bool(work.counts[kernels.IS_SENTENCE]),
+            inspected=tuple(work.inspected[: len(configuration.hypotheses)].tolist()),
+        )
+
+
+def _outcome(work: kernels.Workspace, cells: _Cells, index: int) -> Outcome:
+    n = int(work.outcome_n[index])
+    found = [cells.stack(int(cell)) for cell in work.outcome_cell[index, :n]]
+    states = work.outcome_state[index, :n].tolist()
+    return Outcome(
+        Configuration(
+            tuple(Hypothesis(state, stack) for state, (stack, _) in zip(states, found, strict=True))
+        ),
+        tuple(origin for _, origin in found),
+    )
+
+
+class _Cells:
+    """Turns the kernel's cells back into stacks."""
+
+    def __init__(
+        self, work: kernels.Workspace, configuration: Configuration, offsets: Int32Array
+    ) -> None:
+        self._work = work
+        self._offsets = offsets
+        self._known: dict[int, tuple[Stack, tuple[int, int]]] = {}
+        for home, hypothesis in enumerate(configuration.hypotheses):
+            for cell, stack in self._base(home, hypothesis.stack):
+                self._known[cell] = (stack, (home, stack.height))
+
+    def _base(self, home: int, stack: Stack) -> Iterator[tuple[int, Stack]]:
+        below: Stack | None = stack
+        for cell in range(int(self._offsets[home]), int(self._offsets[home + 1])):
+            assert below is not None, "the window is part of the stack"
+            yield cell, below
+            below = below.below
+
+    def stack(self, cell: int) -> tuple[Stack, tuple[int, int]]:
+        """Return the stack of a cell, and where it leaves the base."""
+        pushed: list[int] = []
+        while cell not in self._known:
+            pushed.append(cell)
+            cell = int(self._work.cell_parent[cell])
+        stack, origin = self._known[cell]
+        for cell in reversed(pushed):
+            stack = stack.push(int(self._work.cell_state[cell]))
+            self._known[cell] = (stack, origin)
+        return stack, origin
