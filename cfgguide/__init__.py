@@ -1,1 +1,60 @@
-"""Placeholder, replaced below."""
+"""cfgguide: a language model writes only sentences of a grammar.
+
+>>> import cfgguide, warnings
+>>> vocabulary = cfgguide.Vocabulary([b"{", b"}", b'"a"', b":1", None], eos_token_ids=4)
+>>> with warnings.catch_warnings(action="ignore"):  # no token for `true`, `[` and the like
+...     index = cfgguide.compile(cfgguide.Grammar.bundled("json"), vocabulary)
+>>> guide = cfgguide.Guide(index)
+>>> for token_id in (0, 2, 3):
+...     guide.advance(token_id)
+>>> [vocabulary.tokens[token_id] for token_id in guide.allowed_token_ids()]
+[b'}']
+
+The names below are imported when they are first used: ``import cfgguide`` is quick, and loads
+neither torch nor transformers nor numba.
+"""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cfgguide.compiler import compile as compile
+    from cfgguide.errors import CfgGuideError as CfgGuideError
+    from cfgguide.errors import TokenRejectedError as TokenRejectedError
+    from cfgguide.generation import Generation as Generation
+    from cfgguide.generation import generate as generate
+    from cfgguide.grammar import Grammar as Grammar
+    from cfgguide.guide import Guide as Guide
+    from cfgguide.index import Index as Index
+    from cfgguide.logits_processor import LogitsProcessor as LogitsProcessor
+    from cfgguide.vocabulary import Vocabulary as Vocabulary
+
+__version__ = "0.1.0"
+
+_MODULES = {
+    "CfgGuideError": "errors",
+    "Generation": "generation",
+    "Grammar": "grammar",
+    "Guide": "guide",
+    "Index": "index",
+    "LogitsProcessor": "logits_processor",
+    "TokenRejectedError": "errors",
+    "Vocabulary": "vocabulary",
+    "compile": "compiler",
+    "generate": "generation",
+}
+
+__all__ = [*sorted(_MODULES)]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'cfgguide' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"cfgguide.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -55,7 +55,7 @@ class Configuration:
 
 
 class Recognizer:
-    """Reads bytes as Lark's contextual lexer and LALR parser would.
+    r"""Reads bytes as Lark's contextual lexer and LALR parser would.
 
     It tells whether the bytes so far are still *lexed and parsed without error*; whether a
     sentence can follow is the question of :mod:`cfgguide.liveness`.
@@ -64,7 +64,7 @@ class Recognizer:
     --------
     >>> from cfgguide import frontend, scanner
     >>> from cfgguide.grammar import Grammar
-    >>> grammar = frontend.load(Grammar('start: "." "." NAME \\nNAME: /[a-z]+/'))
+    >>> grammar = frontend.load(Grammar('start: "." "." NAME \nNAME: /[a-z]+/'))
     >>> recognizer = Recognizer(grammar.parse_table, scanner.build(grammar))
     >>> recognizer.is_sentence(recognizer.advance(recognizer.initial, b"..x"))
     True
@@ -75,7 +75,7 @@ class Recognizer:
     def __init__(self, parse_table: ParseTable, scanner: Scanner) -> None:
         self.parse_table = parse_table
         self.scanner = scanner
-        self._transitions = memoryview(scanner.transitions)  # quicker to index than the array
+        self._transitions = memoryview(scanner.transitions.data)  # quicker to index than the array
         self._byte_classes: list[int] = scanner.byte_classes.tolist()
         self._match: list[int] = scanner.match.tolist()
         self.initial = Configuration((self.fresh(Stack(START_STATE)),))

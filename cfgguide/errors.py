@@ -87,3 +87,7 @@ class GenerationError(CfgGuideError):
     """Generation was asked for something impossible, such as no new tokens."""
 
     code = "generation"
+
+
+class VocabularyWarning(UserWarning):
+    """The vocabulary cannot spell all that the grammar allows; the guarantees hold for the rest."""

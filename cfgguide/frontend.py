@@ -162,7 +162,7 @@ def _canonical_order(states: dict[int, dict[str, Any]], start: int) -> list[int]
 
 def _terminal_set(lexer: Any) -> TerminalSet:
     """Return the alternatives of one of Lark's lexers, in the order of its scanner."""
-    terminals, callbacks = _create_unless(
+    terminals, callbacks = _create_unless(  # type: ignore[no-untyped-call]
         lexer.terminals, lexer.g_regex_flags, lexer.re, lexer.use_bytes
     )
     return tuple(

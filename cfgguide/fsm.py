@@ -15,6 +15,7 @@ Source: Russ Cox, "Regular Expression Matching in the Wild" (2010), leftmost-fir
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -151,7 +152,7 @@ def _moves(nfa: Nfa, threads: tuple[int, ...]) -> list[tuple[int, int, tuple[int
     edges = [edge for thread in threads for edge in nfa.edges[thread]]
     cuts = sorted({low for low, _, _ in edges} | {high + 1 for _, high, _ in edges})
     moves = []
-    for low, following in zip(cuts, cuts[1:], strict=False):
+    for low, following in pairwise(cuts):
         targets = tuple(target for first, last, target in edges if first <= low <= last)
         if targets:
             moves.append((low, following - 1, targets))

@@ -113,6 +113,14 @@ class Index:
         with self._lock:
             return self._fill(configuration)
 
+    def accepts(self, configuration: Configuration, token_id: int) -> bool:
+        """Return whether one token may follow, without making the whole mask."""
+        if token_id in self.vocabulary.eos_token_ids:
+            return self.recognizer.is_sentence(configuration)
+        token = self.vocabulary.tokens[token_id]
+        after = self.recognizer.advance(configuration, token) if token else None
+        return after is not None and self.liveness.decide(after).is_live
+
     def _fill(self, configuration: Configuration) -> Subset:
         found = self._walker.walk(configuration)
         inspected = list(found.inspected)

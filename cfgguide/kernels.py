@@ -143,7 +143,8 @@ def build_trie(
         if string > 0:
             before, limit = offsets[string - 1], offsets[string] - offsets[string - 1]
             while (
-                shared < limit and shared < end - start
+                shared < limit
+                and shared < end - start
                 and data[before + shared] == data[start + shared]
             ):
                 shared += 1
@@ -411,22 +412,42 @@ def walk(
     result = _base(tables, work, base_states, base_offsets, scanner_states)
     if result != DONE:
         return result
-    node, n_nodes = 0, len(trie.byte)
+    transitions, byte_classes, match = tables.transitions, tables.byte_classes, tables.match
+    frame_n, frame_state, frame_cell = work.frame_n, work.frame_state, work.frame_cell
+    byte, depths, skip, first_token = trie.byte, trie.depth, trie.skip, trie.first_token
+    node, n_nodes, n_tokens = 0, len(byte), 0
+    last_state, last_cell, last_outcome = NONE, NONE, NONE
     while node < n_nodes:
-        depth = trie.depth[node]
-        result = _step(tables, work, base_offsets, depth, tables.byte_classes[trie.byte[node]])
-        if result != DONE:
-            return result
-        if work.frame_n[depth] == 0:
-            node = trie.skip[node]
-            continue
-        if trie.first_token[node] < trie.first_token[node + 1]:
-            outcome = _outcome(work, depth)
-            if outcome < 0:
-                return outcome
-            for index in range(trie.first_token[node], trie.first_token[node + 1]):
-                work.token_id[work.counts[N_TOKENS]] = trie.token_ids[index]
-                work.token_outcome[work.counts[N_TOKENS]] = outcome
-                work.counts[N_TOKENS] += 1
+        depth = depths[node]
+        byte_class = byte_classes[byte[node]]
+        # The common case, which `_step` would treat alike but whose calls would cost more than
+        # the work: one hypothesis, which lives on and does not leave a match behind.
+        state = frame_state[depth - 1, 0]
+        target = transitions[state, byte_class]
+        if frame_n[depth - 1] == 1 and target != 0 and (match[target] >= 0 or match[state] < 0):
+            frame_n[depth] = 1
+            frame_state[depth, 0] = target
+            frame_cell[depth, 0] = frame_cell[depth - 1, 0]
+        else:
+            result = _step(tables, work, base_offsets, depth, byte_class)
+            if result != DONE:
+                return result
+            if frame_n[depth] == 0:
+                node = skip[node]
+                continue
+        if first_token[node] < first_token[node + 1]:
+            is_simple = frame_n[depth] == 1
+            state, cell = frame_state[depth, 0], frame_cell[depth, 0]
+            if not (is_simple and state == last_state and cell == last_cell):
+                last_outcome = _outcome(work, depth)
+                if last_outcome < 0:
+                    return last_outcome
+                last_state = state if is_simple else NONE
+                last_cell = cell
+            for index in range(first_token[node], first_token[node + 1]):
+                work.token_id[n_tokens] = trie.token_ids[index]
+                work.token_outcome[n_tokens] = last_outcome
+                n_tokens += 1
         node += 1
+    work.counts[N_TOKENS] = n_tokens
     return DONE

@@ -75,6 +75,14 @@ class Lexemes:
             self._ends[question] = _least(self._search(scanner_state, between))
         return self._ends[question]
 
+    def goes_on(self, scanner_state: int, between: Between) -> set[End]:
+        """Return how the lexeme can end after at least one more byte."""
+        return {
+            end
+            for state, place in self._moves(scanner_state, between)
+            for end in self.ends(state, place)
+        }
+
     def _search(self, scanner_state: int, between: Between) -> set[End]:
         ends: set[End] = set()
         visited = {(scanner_state, between)}

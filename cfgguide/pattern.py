@@ -113,8 +113,8 @@ def parse_pattern(
 
     Examples
     --------
-    >>> parse_pattern("a|b", name="AB").n_states
-    4
+    >>> parse_pattern("ab", name="AB").edges
+    [[], [(98, 98, 0)], [(97, 97, 1)]]
     >>> parse_pattern(r"(a)\1", name="TWICE")
     Traceback (most recent call last):
     cfgguide.errors.PatternError: [pattern] terminal TWICE uses a backreference, ...

@@ -73,9 +73,10 @@ class Scanner:
         """Number of union states, the dead one included."""
         return len(self.match)
 
-    def step(self, state: int, byte: int) -> int:
-        """Return the state after one more byte; 0 = dead."""
-        return int(self.transitions[state, self.byte_classes[byte]])
+    def used_bytes(self) -> frozenset[int]:
+        """Return the bytes that occur in some lexeme."""
+        is_used = (self.transitions != DEAD).any(axis=0)[self.byte_classes]
+        return frozenset(np.flatnonzero(is_used).tolist())
 
 
 def build(grammar: CompiledGrammar, *, max_states: int = DEFAULT_MAX_SCANNER_STATES) -> Scanner:

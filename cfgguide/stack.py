@@ -33,7 +33,7 @@ class Stack:
     def __init__(self, state: int, below: Stack | None = None) -> None:
         self.state = state
         self.below = below
-        self.height = 1 if below is None else below.height + 1
+        self.height: int = 1 if below is None else below.height + 1
 
     @classmethod
     def of(cls, states: Iterable[int]) -> Stack:

