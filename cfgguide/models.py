@@ -97,9 +97,6 @@ folder in transformers' layout, never by its name on a hub; without a path, Smol
                 trust_remote_code=False,
                 output_loading_info=True,
             )
-            tokenizer = transformers.AutoTokenizer.from_pretrained(
-                folder, local_files_only=True, trust_remote_code=False
-            )
     except Exception as error:  # a foreign folder can make transformers raise anything
         raise ModelError(f"transformers cannot load the model in '{folder}': {error}") from error
     if report["missing_keys"]:
@@ -107,7 +104,41 @@ folder in transformers' layout, never by its name on a hub; without a path, Smol
         missing = ", ".join(sorted(report["missing_keys"])[:3])
         raise ModelError(f"the model in '{folder}' lacks weights, such as {missing}")
     model.eval()
-    return model, tokenizer
+    return model, load_tokenizer(folder)
+
+
+def load_tokenizer(path: str | Path | None = None) -> PreTrainedTokenizerBase:
+    """Return the tokenizer in a local folder, or SmolLM2's.
+
+    Parameters
+    ----------
+    path
+        Local folder with a tokenizer.json, or that file.
+
+    Raises
+    ------
+    ModelError
+        If there is no tokenizer, transformers is not installed, or SmolLM2 cannot be prepared.
+    """
+    _require_packages("transformers")
+    if path is None:
+        folder = prepare_smollm2()
+    else:
+        folder = Path(path).expanduser()
+        folder = folder.parent if folder.name == "tokenizer.json" else folder
+        if not (folder / "tokenizer.json").is_file():
+            raise ModelError(f"there is no tokenizer.json at '{path}'; give a folder that has one")
+    transformers: Any = importlib.import_module("transformers")
+    try:
+        with smollm2.quiet_transformers():
+            tokenizer: PreTrainedTokenizerBase = transformers.AutoTokenizer.from_pretrained(
+                folder, local_files_only=True, trust_remote_code=False
+            )
+    except Exception as error:  # a foreign folder can make transformers raise anything
+        raise ModelError(
+            f"transformers cannot load the tokenizer in '{folder}': {error}"
+        ) from error
+    return tokenizer
 
 
 def _require_packages(*names: str) -> None:

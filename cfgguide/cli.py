@@ -1,0 +1,229 @@
+"""The command line: ``cfgguide grammars | check | generate | trace | model``.
+
+Exit status: 0 yes, 1 no (a text is no sentence, a generation is incomplete), 2 wrong usage, or a
+grammar, tokenizer or model that cannot be used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from cfgguide.compiler import compile as compile_index
+from cfgguide.compiler import compile_recognizer
+from cfgguide.configuration import Recognizer
+from cfgguide.diagnosis import diagnose, lexemes
+from cfgguide.errors import CfgGuideError, GrammarError
+from cfgguide.grammar import Grammar
+from cfgguide.guide import Guide
+from cfgguide.liveness import Liveness
+from cfgguide.spelling import Spelling
+from cfgguide.vocabulary import Vocabulary
+
+YES, NO, UNUSABLE = 0, 1, 2
+INTERRUPTED = 130
+GENERATED_WHITESPACE = 16  # small models write whitespace for ever if they may
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        status: int = options.run(options)
+    except CfgGuideError as error:
+        print(f"cfgguide: {error}", file=sys.stderr)
+        return UNUSABLE
+    except KeyboardInterrupt:
+        print("\ncfgguide: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()  # whoever read our output has stopped: there is nobody to tell
+        return NO
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="cfgguide", description="Make a language model write only sentences of a grammar."
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    command = commands.add_parser("grammars", help="list the bundled grammars")
+    command.set_defaults(run=_grammars)
+
+    command = commands.add_parser("check", help="is the grammar usable, and each file a sentence?")
+    _add_grammar(command)
+    command.add_argument("files", nargs="*", metavar="FILE", help="a text; - for standard input")
+    command.set_defaults(run=_check)
+
+    command = commands.add_parser("generate", help="let a model write a sentence")
+    _add_grammar(command, whitespace=GENERATED_WHITESPACE)
+    command.add_argument("--prompt", required=True, metavar="TEXT", help="what to write about")
+    command.add_argument("--model", metavar="PATH", help="a local model; SmolLM2 by default")
+    command.add_argument("--max-new-tokens", type=int, default=256, metavar="N")
+    command.add_argument("--temperature", type=float, default=0.0, metavar="T", help="0 is greedy")
+    command.add_argument("--seed", type=int, metavar="N", help="makes sampling reproducible")
+    command.add_argument(
+        "--raw", action="store_true", help="continue the prompt even if the model can chat"
+    )
+    command.set_defaults(run=_generate)
+
+    command = commands.add_parser("trace", help="show a text token by token")
+    _add_grammar(command)
+    command.add_argument("--text", required=True)
+    command.add_argument(
+        "--tokenizer", metavar="PATH", help="a folder or tokenizer.json; SmolLM2's by default"
+    )
+    command.set_defaults(run=_trace)
+
+    command = commands.add_parser("model", help="prepare the default model")
+    command.add_argument("name", choices=["smollm2"])
+    command.set_defaults(run=_model)
+    return parser
+
+
+def _add_grammar(command: argparse.ArgumentParser, whitespace: int | None = None) -> None:
+    default = "any" if whitespace is None else str(whitespace)
+    command.add_argument("grammar", metavar="GRAMMAR", help="a bundled name, or a .lark file")
+    command.add_argument("--start", default="start", metavar="RULE", help="the start rule")
+    command.add_argument(
+        "--max-whitespace",
+        type=_whitespace,
+        default=whitespace,
+        metavar="N",
+        help="most characters of insignificant whitespace between two lexemes, or 'any'; for "
+        f"bundled grammars that have such a bound (default: {default})",
+    )
+
+
+def _whitespace(text: str) -> int | None:
+    return None if text == "any" else int(text)
+
+
+def _grammar(options: argparse.Namespace) -> Grammar:
+    """Return the grammar that the user named: a file if it looks like one, else a bundled one."""
+    name, start = options.grammar, options.start
+    if name.endswith(".lark") or "/" in name or Path(name).is_file():
+        return Grammar.open(name, start=start)
+    try:
+        return Grammar.bundled(name, start=start, max_whitespace=options.max_whitespace)
+    except GrammarError:
+        if options.max_whitespace != GENERATED_WHITESPACE:
+            raise
+        return Grammar.bundled(name, start=start)  # our default, on a grammar without that bound
+
+
+def _grammars(options: argparse.Namespace) -> int:
+    for name in Grammar.bundled_names():
+        print(name)
+    return YES
+
+
+def _check(options: argparse.Namespace) -> int:
+    recognizer = compile_recognizer(_grammar(options))
+    liveness = Liveness(recognizer, Spelling.of_all_bytes())
+    if not options.files:
+        print(_sizes(recognizer))
+        return YES
+    status = YES
+    for name in options.files:
+        try:
+            text = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        except OSError as error:
+            raise CfgGuideError(f"cannot read {name!r}: {error.strerror}") from None
+        diagnosis = diagnose(recognizer, liveness, text)
+        print(f"{name}: {diagnosis}")
+        if not diagnosis.is_sentence:
+            status = NO
+    return status
+
+
+def _sizes(recognizer: Recognizer) -> str:
+    table, scanner = recognizer.parse_table, recognizer.scanner
+    return (
+        f"usable: {table.n_terminals - 1} terminals, {len(table.productions)} productions, "
+        f"{table.n_states} parse states, {len(scanner.starts)} terminal sets, "
+        f"{scanner.n_states} scanner states over {scanner.transitions.shape[1]} byte classes"
+    )
+
+
+def _generate(options: argparse.Namespace) -> int:
+    from cfgguide.generation import generate
+    from cfgguide.models import load_model
+
+    grammar = _grammar(options)
+    compile_recognizer(grammar)  # a mistake in the grammar is told before a model is loaded
+    model, tokenizer = load_model(options.model)
+    index = compile_index(grammar, _vocabulary(tokenizer, model))
+    is_chat = bool(getattr(tokenizer, "chat_template", None)) and not options.raw
+    prompt: Any = [{"role": "user", "content": options.prompt}] if is_chat else options.prompt
+    result = generate(
+        model,
+        prompt,
+        tokenizer=tokenizer,
+        index=index,
+        max_new_tokens=options.max_new_tokens,
+        temperature=options.temperature,
+        seed=options.seed,
+        on_text=_show,
+    )
+    print(flush=True)
+    if result.is_complete:
+        return YES
+    print(
+        f"cfgguide: incomplete: the {options.max_new_tokens} tokens of --max-new-tokens ran out "
+        "before the sentence ended; allow more",
+        file=sys.stderr,
+    )
+    return NO
+
+
+def _show(piece: str) -> None:
+    print(piece, end="", flush=True)
+
+
+def _trace(options: argparse.Namespace) -> int:
+    from cfgguide.models import load_tokenizer
+
+    grammar = _grammar(options)
+    compile_recognizer(grammar)  # a mistake in the grammar is told before transformers is loaded
+    tokenizer = load_tokenizer(options.tokenizer)
+    index = compile_index(grammar, tokenizer)
+    guide = Guide(index)
+    found = lexemes(index.recognizer, options.text.encode())
+    print(f"{'token':>7}  {'bytes':<24} {'allowed':>7}  terminals")
+    end = 0
+    for token_id in tokenizer.encode(options.text, add_special_tokens=False):
+        token = index.vocabulary.tokens[token_id] or b""
+        start, end = end, end + len(token)
+        names = [lexeme.terminal for lexeme in found if lexeme.start < end and start < lexeme.end]
+        is_accepted = guide.accepts(token_id)
+        shown = " ".join(names or ["..."]) if is_accepted else "REFUSED"
+        n_allowed = len(guide.allowed_token_ids())
+        print(f"{token_id:>7}  {str(token)[1:]:<24} {n_allowed:>7}  {shown}")
+        if not is_accepted:
+            print(f"cfgguide: expected one of: {', '.join(guide.expected())}", file=sys.stderr)
+            return NO
+        guide.advance(token_id)
+    verdict = "a sentence" if guide.is_accepting else "not a sentence yet"
+    print(f"{verdict}; expected next: {', '.join(guide.expected())}")
+    return YES if guide.is_accepting else NO
+
+
+def _vocabulary(tokenizer: Any, model: Any) -> Vocabulary:
+    """Return the vocabulary with all the EOS ids that the model was trained to stop at."""
+    eos_token_ids = model.generation_config.eos_token_id  # None, a number or a list
+    return Vocabulary.from_tokenizer(tokenizer, eos_token_ids=eos_token_ids)
+
+
+def _model(options: argparse.Namespace) -> int:
+    from cfgguide.models import prepare_smollm2
+
+    print(prepare_smollm2())
+    return YES
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,140 @@
+"""Says whether a text is a sentence, and if not, where and what was expected.
+
+In: a recogniser and its liveness, and a text. Out: a :class:`Diagnosis`, and the lexemes of a
+sentence. The text is refused at the first byte after which no sentence can follow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from cfgguide.configuration import Configuration, Recognizer
+from cfgguide.fsm import DEAD
+from cfgguide.liveness import Liveness
+from cfgguide.parse_table import START_STATE
+from cfgguide.scanner import NO_MATCH
+from cfgguide.stack import Stack
+
+_EXCERPT = 60  # characters of the line shown
+
+
+class Lexeme(NamedTuple):
+    """A lexeme of a text: its terminal, and where it starts and ends, in bytes."""
+
+    terminal: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What a text is to a grammar.
+
+    Attributes
+    ----------
+    is_sentence : bool
+        Whether Lark parses it.
+    offset : int
+        The first byte after which no sentence can follow; the length of the text if all of it
+        can be continued.
+    line, column : int
+        That place, counted in characters from 1.
+    expected : tuple of str
+        Terminals that could stand there; ``$END`` for the end of the text.
+    excerpt : str
+        The line, with a caret below the place.
+    """
+
+    is_sentence: bool
+    offset: int
+    line: int
+    column: int
+    expected: tuple[str, ...]
+    excerpt: str
+
+    def __str__(self) -> str:
+        if self.is_sentence:
+            return "is a sentence"
+        return (
+            f"line {self.line}, column {self.column}: expected one of: "
+            f"{', '.join(self.expected)}\n{self.excerpt}"
+        )
+
+
+def diagnose(recognizer: Recognizer, liveness: Liveness, text: bytes) -> Diagnosis:
+    """Return whether a text is a sentence, or where it stops to be the start of one."""
+    configurations = [recognizer.initial]
+    for offset in range(len(text)):
+        following = recognizer.advance(configurations[-1], text[offset : offset + 1])
+        if following is None:
+            break
+        configurations.append(following)
+    else:
+        if recognizer.is_sentence(configurations[-1]):
+            return _diagnosis(text, len(text), (), is_sentence=True)
+    last = _last_live(liveness, configurations)
+    return _diagnosis(text, last, liveness.expected(configurations[last]), is_sentence=False)
+
+
+def _last_live(liveness: Liveness, configurations: list[Configuration]) -> int:
+    """Return the last position from which a sentence can follow: before it all can."""
+    low, high = 0, len(configurations) - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        if liveness.decide(configurations[middle]).is_live:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _diagnosis(
+    text: bytes, offset: int, expected: tuple[str, ...], *, is_sentence: bool
+) -> Diagnosis:
+    before = text[:offset].decode("utf-8", "replace")
+    line_start = before.rfind("\n") + 1
+    column = len(before) - line_start + 1
+    line = (before[line_start:] + text[offset:].decode("utf-8", "replace")).split("\n")[0]
+    first = max(0, column - 1 - _EXCERPT // 2)
+    shown = line[first : first + _EXCERPT].replace("\t", " ")
+    caret = " " * (column - 1 - first) + "^"
+    return Diagnosis(
+        is_sentence, offset, before.count("\n") + 1, column, expected, f"{shown}\n{caret}"
+    )
+
+
+def lexemes(recognizer: Recognizer, text: bytes) -> list[Lexeme]:
+    """Return the lexemes of a text, up to the first that is not ended by a match.
+
+    >>> from cfgguide import compiler, Grammar
+    >>> recognizer = compiler.compile_recognizer(Grammar.bundled("json"))
+    >>> [tuple(lexeme) for lexeme in lexemes(recognizer, b"[10]")]
+    [('LSQB', 0, 1), ('NUMBER', 1, 3), ('RSQB', 3, 4)]
+    """
+    found: list[Lexeme] = []
+    names = (*recognizer.parse_table.terminals, "(ignored)")
+    stack: Stack | None = Stack(START_STATE)
+    start = 0
+    while start < len(text) and stack is not None:
+        label, end = _longest(recognizer, stack, text, start)
+        if label == NO_MATCH:
+            break
+        stack = recognizer.commit(stack, label)
+        found.append(Lexeme(names[min(label, len(names) - 1)], start, end))
+        start = end
+    return found
+
+
+def _longest(recognizer: Recognizer, stack: Stack, text: bytes, start: int) -> tuple[int, int]:
+    """Return the label and the end of the lexeme that Lark's scanner finds at `start`."""
+    scanner = recognizer.scanner
+    state = recognizer.fresh(stack).scanner_state
+    label, end = NO_MATCH, start
+    for position in range(start, len(text)):
+        state = int(scanner.transitions[state, scanner.byte_classes[text[position]]])
+        if state == DEAD:
+            break
+        if scanner.match[state] != NO_MATCH:
+            label, end = int(scanner.match[state]), position + 1
+    return label, end

@@ -1,0 +1,173 @@
+"""A logits processor for transformers' ``generate``.
+
+In: an :class:`~cfgguide.index.Index`; at each step the ids and the logits of all rows. Out: the
+logits with minus infinity for every token that the grammar does not allow.
+
+transformers tells a processor nothing but the ids: beams are reordered between two calls, and
+finished rows keep coming. So the state of a row is found by what the row has written: a table from
+generated ids to configurations, from which only the last token is new in the usual case.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cfgguide.configuration import Configuration
+from cfgguide.errors import ModelError
+from cfgguide.index import Index, Subset
+
+if TYPE_CHECKING:
+    import torch
+
+_KEPT_MASKS = 256  # unpacked masks kept for reuse: at most 64 MB with 250,000 columns
+
+Ids = tuple[int, ...]
+
+
+class LogitsProcessor:
+    """Masks logits so that every row writes a sentence of the grammar.
+
+    One object serves one call of ``generate`` after another, as long as a call does not start
+    with exactly what an earlier call has just written; then say :meth:`reset` before it.
+
+    Parameters
+    ----------
+    index : Index
+        What may be written.
+    prompt_length : int, optional
+        How many ids of each row are the prompt, padding included. By default the length of the
+        rows at the first call of a ``generate``.
+
+    Examples
+    --------
+    >>> import torch, cfgguide
+    >>> vocabulary = cfgguide.Vocabulary([b"a", b"b", None], eos_token_ids=2)
+    >>> process = LogitsProcessor(cfgguide.compile(cfgguide.Grammar('start: "ab"'), vocabulary))
+    >>> process(torch.tensor([[1, 1]]), torch.zeros(1, 3)).tolist()
+    [[0.0, -inf, -inf]]
+    >>> process(torch.tensor([[1, 1, 0]]), torch.zeros(1, 3)).tolist()
+    [[-inf, 0.0, -inf]]
+    """
+
+    def __init__(self, index: Index, *, prompt_length: int | None = None) -> None:
+        self._index = index
+        self._given_prompt_length = prompt_length
+        self._masks: OrderedDict[Subset, torch.Tensor] = OrderedDict()
+        eos = np.zeros(32 * index.vocabulary.n_words, dtype=np.bool_)
+        eos[list(index.vocabulary.eos_token_ids)] = True
+        self._only_eos = Subset(np.packbits(eos, bitorder="little").view(np.int32), 1)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the rows seen so far: the next call starts a new ``generate``."""
+        self._prompt_length = self._given_prompt_length
+        self._seen: set[Ids] = set()
+        # After each row's generated ids: a configuration, or None where the row has ended.
+        self._states: dict[Ids, Configuration | None] = {}
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """Return the scores with minus infinity for the tokens that are not allowed.
+
+        Parameters
+        ----------
+        input_ids : int64, shape (n_rows, length)
+            Prompt and generated ids of each row.
+        scores : floating, shape (n_rows, n_columns)
+            Logits of the next token; columns beyond the vocabulary are never allowed.
+
+        Returns
+        -------
+        torch.Tensor
+            A new tensor like `scores`.
+
+        Raises
+        ------
+        ModelError
+            If the model has fewer columns than the vocabulary has ids.
+        """
+        n_columns = scores.shape[-1]
+        if n_columns < self._index.vocabulary.size:
+            raise ModelError(
+                f"the model's logits have {n_columns} columns, the vocabulary "
+                f"{self._index.vocabulary.size} ids: the tokenizer is of another model"
+            )
+        rows: list[Ids] = [tuple(row) for row in input_ids.tolist()]
+        self._notice_new_call(rows)
+        states: dict[Ids, Configuration | None] = {}
+        masked = scores.clone()
+        for number, row in enumerate(rows):
+            generated = row[self._prompt_length :]
+            states[generated] = self._state(generated)
+            refused = self._refused(states[generated], n_columns, scores)
+            masked[number].masked_fill_(refused, float("-inf"))
+        # The rows before are kept: a rejected draft makes a row shorter again.
+        self._states = {**{ids: self._states[ids] for ids in self._states}, **states}
+        self._forget(set(states))
+        return masked
+
+    def _notice_new_call(self, rows: list[Ids]) -> None:
+        """Start afresh where the rows do not continue those of the call before."""
+        length = self._prompt_length
+        if length is not None and self._given_prompt_length is None:
+            prompts = {row[:length] for row in rows}
+            if len(rows[0]) <= length or not prompts <= self._seen:
+                self.reset()
+        if self._prompt_length is None:
+            self._prompt_length = len(rows[0])
+            self._seen = set(rows)
+
+    def _state(self, generated: Ids) -> Configuration | None:
+        """Return the configuration after a row's ids, or None if the row has ended.
+
+        A token that the mask forbids ends a row too: beam search fills up with such rows where
+        fewer tokens are allowed than it has beams, and drops them for their score.
+        """
+        known = len(generated)
+        while known and generated[:known] not in self._states:
+            known -= 1
+        vocabulary = self._index.vocabulary
+        configuration: Configuration | None = self._index.recognizer.initial
+        if known:
+            configuration = self._states[generated[:known]]
+        for token_id in generated[known:]:
+            if configuration is None or token_id in vocabulary.eos_token_ids:
+                return None
+            if token_id not in self._index.subset(configuration):
+                return None
+            token = vocabulary.tokens[token_id]
+            configuration = self._index.recognizer.advance(configuration, token or b"")
+        return configuration
+
+    def _forget(self, current: set[Ids]) -> None:
+        """Keep only the current rows and those that they may fall back to."""
+        if len(self._states) > 64 * max(1, len(current)):
+            self._states = {ids: self._states[ids] for ids in current}
+
+    def _refused(
+        self, configuration: Configuration | None, n_columns: int, scores: torch.Tensor
+    ) -> torch.Tensor:
+        """Return which columns are refused; bool, shape (n_columns,), on the scores' device."""
+        subset = self._only_eos
+        if configuration is not None:
+            subset = self._index.subset(configuration)
+        mask = self._masks.get(subset)
+        if mask is None or len(mask) != n_columns or mask.device != scores.device:
+            mask = self._unpacked(subset, n_columns).to(scores.device)
+            self._masks[subset] = mask
+            if len(self._masks) > _KEPT_MASKS:
+                self._masks.popitem(last=False)
+        self._masks.move_to_end(subset)
+        return mask
+
+    @staticmethod
+    def _unpacked(subset: Subset, n_columns: int) -> torch.Tensor:
+        import torch
+
+        allowed = np.unpackbits(subset.bitmask.view(np.uint8), bitorder="little")
+        refused = np.ones(n_columns, dtype=np.bool_)
+        shared = min(n_columns, len(allowed))
+        refused[:shared] = allowed[:shared] == 0
+        return torch.from_numpy(refused)
