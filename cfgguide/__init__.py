@@ -17,7 +17,6 @@ neither torch nor transformers nor numba.
 from __future__ import annotations
 
 import importlib
-import warnings
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:

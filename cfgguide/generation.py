@@ -93,19 +93,10 @@ def generate(
         If the model's logits do not fit the vocabulary.
     """
     import torch
-    from transformers import GenerationConfig
 
     _check(max_new_tokens, temperature)
     encoded = _encoded(prompt, tokenizer).to(model.device)
     length = int(encoded["input_ids"].shape[1])
-    eos = list(index.vocabulary.eos_token_ids)
-    config = GenerationConfig(
-        max_new_tokens=max_new_tokens,
-        do_sample=temperature > 0,
-        eos_token_id=eos,
-        pad_token_id=eos[0],
-        **({"temperature": temperature, "top_k": 0} if temperature > 0 else {}),
-    )
     if progress is None:
         progress = on_text is None and sys.stderr.isatty()
     bar = tqdm(total=max_new_tokens, unit="token", disable=not progress, leave=False)
@@ -113,13 +104,30 @@ def generate(
     with bar, torch.random.fork_rng(devices=_cuda_devices(model), enabled=seed is not None):
         if seed is not None:
             torch.manual_seed(seed)
-        model.generate(
+        write: Any = model.generate
+        write(
             **encoded,
-            generation_config=config,
+            generation_config=_settings(index, max_new_tokens, temperature),
             logits_processor=[LogitsProcessor(index, prompt_length=length)],
             streamer=stream,
         )
     return stream.generation()
+
+
+def _settings(index: Index, max_new_tokens: int, temperature: float) -> Any:
+    """Return transformers' settings: the model's own, such as repetition penalties, don't count."""
+    import transformers
+
+    make: Any = transformers.GenerationConfig
+    eos_token_ids = list(index.vocabulary.eos_token_ids)
+    sampling = {"temperature": temperature, "top_k": 0} if temperature > 0 else {}
+    return make(
+        max_new_tokens=max_new_tokens,
+        do_sample=temperature > 0,
+        eos_token_id=eos_token_ids,
+        pad_token_id=eos_token_ids[0],
+        **sampling,
+    )
 
 
 class _Stream:

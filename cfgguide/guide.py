@@ -121,14 +121,13 @@ class Guide:
         """
         if not self.accepts(token_id):
             raise TokenRejectedError(self._refusal(token_id))
-        configuration: Configuration | None = self.configuration
         vocabulary = self._index.vocabulary
+        configuration: Configuration | None = self.configuration
         if token_id in vocabulary.eos_token_ids:
             self._is_finished = True
         else:
-            token = vocabulary.tokens[token_id]
-            assert token is not None and configuration is not None, "such a token is not accepted"
-            configuration = self._index.recognizer.advance(configuration, token)
+            token = vocabulary.tokens[token_id] or b""
+            configuration = self._index.recognizer.advance(self.configuration, token)
         assert configuration is not None, "an accepted token leads on"
         self._token_ids.append(int(token_id))
         self._configurations.append(configuration)

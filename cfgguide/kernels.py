@@ -14,7 +14,7 @@ state is pushed on the same cell, so equal stacks are equal numbers.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numba
 import numpy as np
@@ -38,8 +38,8 @@ MAX_REDUCTIONS = 100_000  # as in parse_table
 
 def kernel(function: Function) -> Function:
     """Compile a function with numba, keeping the result on disk."""
-    compiled: Function = numba.njit(cache=True, nogil=True)(function)
-    return compiled
+    compiled: Any = numba.njit(cache=True, nogil=True)(function)
+    return cast(Function, compiled)
 
 
 class Tables(NamedTuple):

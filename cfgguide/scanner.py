@@ -180,7 +180,7 @@ class _Components:
 
     @property
     def n_byte_classes(self) -> int:
-        return self._table.shape[1]
+        return int(self._table.shape[1])
 
     @staticmethod
     def _in_order(sets: Sequence[TerminalSet]) -> dict[tuple[str, str | None, bool], None]:

