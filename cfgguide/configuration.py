@@ -87,12 +87,12 @@ class Recognizer:
 
     def advance(self, configuration: Configuration, data: bytes) -> Configuration | None:
         """Return the configuration after more bytes, or None if Lark refuses them."""
+        hypotheses = configuration.hypotheses
         for byte in data:
-            hypotheses = self._step(configuration.hypotheses, self._byte_classes[byte])
+            hypotheses = self._step(hypotheses, self._byte_classes[byte])
             if not hypotheses:
                 return None
-            configuration = Configuration(hypotheses)
-        return configuration
+        return Configuration(hypotheses)
 
     def is_sentence(self, configuration: Configuration) -> bool:
         """Return whether Lark parses the text if it ends here.

@@ -88,7 +88,7 @@ class Guide:
         BitmaskError
             If `out` has another dtype or shape, or cannot be written to.
         """
-        array = np.asarray(out)
+        array = out if type(out) is np.ndarray else np.asarray(out)
         expected = (self._index.vocabulary.n_words,)
         if array.dtype != np.int32 or array.shape != expected or not array.flags.writeable:
             raise BitmaskError(
@@ -168,7 +168,7 @@ class Guide:
         """
         if self._is_finished:
             return ()
-        return self._index.liveness.expected(self.configuration)
+        return self._index.expected(self.configuration)
 
     def _current(self) -> Subset:
         if self._subset is None:

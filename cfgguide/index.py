@@ -19,7 +19,7 @@ not from the pre-image of the goto function.
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from dataclasses import dataclass
 from itertools import islice, zip_longest
 
@@ -30,9 +30,13 @@ import pygtrie
 from cfgguide.configuration import Configuration, Recognizer
 from cfgguide.kernels import Int32Array
 from cfgguide.liveness import Liveness
+from cfgguide.stack import Stack
 from cfgguide.vocabulary import Vocabulary
 from cfgguide.vocabulary_trie import VocabularyTrie
 from cfgguide.walk import Outcome, Walker
+
+Path = tuple[Hashable, ...]
+MAX_VISITED = 100_000  # paths remembered in front of the trie: some 20 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +73,6 @@ class Index:
         Whose tokens the masks are about.
     recognizer : Recognizer
         Reads bytes as the grammar's Lark parser would.
-    liveness : Liveness
-        Decides whether a sentence can follow.
     """
 
     def __init__(
@@ -82,10 +84,14 @@ class Index:
     ) -> None:
         self.recognizer = recognizer
         self.vocabulary = vocabulary
-        self.liveness = liveness
+        self._liveness = liveness
         self._walker = Walker(recognizer, trie)
         self._entries: pygtrie.Trie = pygtrie.Trie()
         self._deepest = 1  # how much of a stack some entry depends on
+        # Paths asked for, each as long as `_deepest` was then: a look-up here takes a tenth of one
+        # in the trie. Only a stack of that very height could make a longer path equal to a shorter
+        # one, and its last state is the start state, which lies nowhere but at the bottom.
+        self._visited: dict[Path, Subset] = {}
         self._subsets: dict[bytes, Subset] = {}
         self._lock = threading.Lock()
 
@@ -106,12 +112,19 @@ class Index:
 
     def subset(self, configuration: Configuration) -> Subset:
         """Return the tokens that may follow, EOS among them where the text is a sentence."""
-        step = self._entries.longest_prefix(tuple(_path(configuration, self._deepest)))
-        if step:
-            found: Subset = step.value
+        path = _path(configuration, self._deepest)
+        found = self._visited.get(path)
+        if found is not None:
             return found
         with self._lock:
-            return self._fill(configuration)
+            # Afresh: another thread may have made an entry, and paths longer, in the meantime.
+            path = _path(configuration, self._deepest)
+            step = self._entries.longest_prefix(path)
+            found = step.value if step else self._fill(configuration)
+            if len(self._visited) >= MAX_VISITED:
+                self._visited.clear()
+            self._visited[path] = found
+        return found
 
     def accepts(self, configuration: Configuration, token_id: int) -> bool:
         """Return whether one token may follow, without making the whole mask."""
@@ -119,7 +132,15 @@ class Index:
             return self.recognizer.is_sentence(configuration)
         token = self.vocabulary.tokens[token_id]
         after = self.recognizer.advance(configuration, token) if token else None
-        return after is not None and self.liveness.decide(after).is_live
+        if after is None:
+            return False
+        with self._lock:
+            return self._liveness.decide(after).is_live
+
+    def expected(self, configuration: Configuration) -> tuple[str, ...]:
+        """Return the names of the terminals that may come next; see :meth:`Guide.expected`."""
+        with self._lock:
+            return self._liveness.expected(configuration)
 
     def _fill(self, configuration: Configuration) -> Subset:
         found = self._walker.walk(configuration)
@@ -134,16 +155,15 @@ class Index:
             bits[list(self.vocabulary.eos_token_ids)] = True
         subset = self._shared(bits)
         depth = max(inspected)
-        # The depth first, so that a reader never looks for the new entry with too short a path.
         self._deepest = max(self._deepest, depth)
-        self._entries[tuple(_path(configuration, depth))] = subset
+        self._entries[_path(configuration, depth)] = subset
         return subset
 
     def _is_live(
         self, outcome: Outcome, configuration: Configuration, inspected: list[int]
     ) -> bool:
         """Decide an outcome, and note in `inspected` how deep that looked into the base."""
-        answer = self.liveness.decide(outcome.configuration)
+        answer = self._liveness.decide(outcome.configuration)
         for height, (home, shared) in zip(answer.heights, outcome.origins, strict=True):
             if height <= shared:
                 top = configuration.hypotheses[home].stack.height
@@ -159,13 +179,17 @@ class Index:
         return self._subsets[key]
 
 
-def _path(configuration: Configuration, depth: int) -> Iterator[Hashable]:
-    """Yield the scanner states, and then the stacks' topmost `depth` states, level by level."""
-    if len(configuration.hypotheses) == 1:
-        ((state, stack),) = configuration.hypotheses
-        yield state
-        yield from islice(stack, depth)
-        return
-    yield tuple(hypothesis.scanner_state for hypothesis in configuration.hypotheses)
-    stacks = (hypothesis.stack for hypothesis in configuration.hypotheses)
-    yield from islice(zip_longest(*stacks), depth)
+def _path(configuration: Configuration, depth: int) -> Path:
+    """Return the scanner states, and then the stacks' topmost `depth` states, level by level."""
+    hypotheses = configuration.hypotheses
+    if len(hypotheses) > 1:
+        levels = zip_longest(*(stack for _, stack in hypotheses))
+        return (tuple(state for state, _ in hypotheses), *islice(levels, depth))
+    ((state, stack),) = hypotheses
+    path = [state]
+    cell: Stack | None = stack
+    while cell is not None and depth:
+        path.append(cell.state)
+        cell = cell.below
+        depth -= 1
+    return tuple(path)
