@@ -112,18 +112,16 @@ class Index:
 
     def subset(self, configuration: Configuration) -> Subset:
         """Return the tokens that may follow, EOS among them where the text is a sentence."""
-        path = _path(configuration, self._deepest)
-        found = self._visited.get(path)
+        found = self._visited.get(_path(configuration, self._deepest))
         if found is not None:
             return found
         with self._lock:
-            # Afresh: another thread may have made an entry, and paths longer, in the meantime.
-            path = _path(configuration, self._deepest)
-            step = self._entries.longest_prefix(path)
+            step = self._entries.longest_prefix(_path(configuration, self._deepest))
             found = step.value if step else self._fill(configuration)
             if len(self._visited) >= MAX_VISITED:
                 self._visited.clear()
-            self._visited[path] = found
+            # With a path of today's length, which reaches as deep as the entry does.
+            self._visited[_path(configuration, self._deepest)] = found
         return found
 
     def accepts(self, configuration: Configuration, token_id: int) -> bool:
@@ -171,11 +169,9 @@ class Index:
         return answer.is_live
 
     def _shared(self, bits: npt.NDArray[np.bool_]) -> Subset:
-        bitmask = np.packbits(bits, bitorder="little").view(np.int32)
-        key = bitmask.tobytes()
+        key = np.packbits(bits, bitorder="little").tobytes()
         if key not in self._subsets:
-            bitmask.flags.writeable = False
-            self._subsets[key] = Subset(bitmask, int(bits.sum()))
+            self._subsets[key] = Subset(np.frombuffer(key, dtype=np.int32), int(bits.sum()))
         return self._subsets[key]
 
 
