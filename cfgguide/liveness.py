@@ -6,66 +6,30 @@ tokens and then the end of the text leads to acceptance, and says how deep it lo
 
 A row of the parse table is not enough, nor is the stack: where two names cannot stand side by side
 because the scanner would read them as one, no text leads on although the parser would. So the
-question is put to lexer, parser and vocabulary together, as one pushdown system. Its controls are
-
-* ``Between(avoid, node)``: between two lexemes (:mod:`cfgguide.lexemes`);
-* ``Lookahead(terminal, between)``: the next lexeme is settled, the parser has it as lookahead;
-* ``Reducing(pops, left_side, lookahead)``: a reduction with states still to be popped.
-
-``targets(control, state)`` is the set of controls in which that stack state can be *left*, popped
-for good; :data:`ACCEPTED` if the text can end. These sets are the least fixpoint of the rules in
-``_rule`` (the saturation called pre*), computed for those pairs that are asked for. Reading a stack
-from the top through ``targets`` then decides it.
+question is put to lexer, parser and vocabulary together (:mod:`cfgguide.pushdown`): a stack is
+read from the top, and the controls in which one state is left are those in which the next is read.
 
 Most stacks need not be read to the bottom. From a set of controls and the state just read, every
 stack below is a path back through the LALR automaton; if all such paths end in acceptance, or none
-does, the answer is known (``_Verdict``).
-
-Source: Bouajjani, Esparza, Maler, "Reachability Analysis of Pushdown Automata" (1997).
+does, the answer is known (:class:`Verdict`).
 """
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Iterable
 from enum import Enum
 from typing import NamedTuple
 
 from cfgguide.configuration import Configuration, Recognizer
-from cfgguide.errors import LimitError
-from cfgguide.lexemes import UNCONSTRAINED, Between, End, Lexemes
-from cfgguide.parse_table import END, ERROR, START_STATE
+from cfgguide.lexemes import UNCONSTRAINED, Between, End
+from cfgguide.parse_table import END, START_STATE
+from cfgguide.pushdown import ACCEPTED, DEFAULT_MAX_PAIRS, Controls, Pushdown
 from cfgguide.scanner import NO_MATCH
 from cfgguide.spelling import BOUNDARY, Spelling
 from cfgguide.stack import Stack
 
-DEFAULT_MAX_PAIRS = 2_000_000
 DEFAULT_MAX_NODES = 20_000  # of the search that settles all stacks at once
-
-
-class Lookahead(NamedTuple):
-    """The parser has a terminal as its lookahead; afterwards the lexer is at `between`."""
-
-    terminal: int
-    between: Between
-
-
-class Reducing(NamedTuple):
-    """A reduction to `left_side` with `pops` more states to be popped."""
-
-    pops: int
-    left_side: int
-    lookahead: Lookahead
-
-
-class _Accepted(NamedTuple):
-    """The text may end and Lark accepts it."""
-
-
-ACCEPTED = _Accepted()
-Control = Between | Lookahead | Reducing | _Accepted
-Controls = frozenset[Control]
-Pair = tuple[Control, int]  # a control and the parse state on top
 Node = tuple[Controls, int]  # controls in which a state was left, and that state
 
 
@@ -107,12 +71,10 @@ class Liveness:
         self._recognizer = recognizer
         self._table = recognizer.parse_table
         self._scanner = recognizer.scanner
-        self._lexemes = Lexemes(recognizer, spelling)
-        self._max_pairs = max_pairs
+        self._pushdown = Pushdown(recognizer, spelling, max_pairs=max_pairs)
+        self._lexemes = self._pushdown.lexemes
         self._max_nodes = max_nodes
-        self._targets: dict[Pair, Controls] = {}
-        self._dependents: defaultdict[Pair, set[Pair]] = defaultdict(set)
-        self._verdicts: dict[tuple[Controls, int], Verdict] = {}
+        self._verdicts: dict[Node, Verdict] = {}
         self._predecessors = self._lalr_predecessors()
 
     def decide(self, configuration: Configuration) -> Answer:
@@ -131,12 +93,10 @@ class Liveness:
 
     def controls(self, scanner_state: int, avoid: frozenset[int]) -> Controls:
         """Return the controls in which the lexeme that the scanner is in may end."""
+        place = Between(avoid, BOUNDARY)
         if scanner_state == self._recognizer.initial.hypotheses[0].scanner_state:
-            return frozenset({Between(avoid, BOUNDARY)})
-        ended = self._lexemes.ends(scanner_state, Between(avoid, BOUNDARY))
-        return frozenset(
-            control for label, between in ended for control in self._after_lexeme(label, between)
-        )
+            return self._pushdown.at(place)
+        return self._pushdown.after(self._lexemes.ends(scanner_state, place))
 
     def decide_stack(self, controls: Controls, stack: Stack) -> tuple[bool, int]:
         """Return whether some control leads to acceptance, and the lowest height that was read."""
@@ -144,7 +104,7 @@ class Liveness:
             return False, stack.height + 1
         cell: Stack | None = stack
         while cell is not None:
-            controls = self._read(controls, cell.state)
+            controls = self._pushdown.leave(controls, cell.state)
             verdict = self._verdict(controls, cell.state)
             if verdict is not Verdict.DEPENDS:
                 return verdict is Verdict.ALWAYS, cell.height
@@ -181,91 +141,8 @@ class Liveness:
             label
             for label, between in ends
             if label < self._scanner.ignored
-            and self.decide_stack(frozenset({Lookahead(label, between)}), stack)[0]
+            and self.decide_stack(self._pushdown.after([(label, between)]), stack)[0]
         }
-
-    # -- the saturation ---------------------------------------------------------------------
-
-    def _read(self, controls: Controls, state: int) -> Controls:
-        """Return the controls in which the top state `state` can be left."""
-        return _union(self._target(control, state) for control in controls)
-
-    def _target(self, control: Control, state: int) -> Controls:
-        pair = (control, state)
-        if pair not in self._targets:
-            self._saturate(pair)
-        return self._targets[pair]
-
-    def _saturate(self, root: Pair) -> None:
-        """Compute the least fixpoint for `root` and the pairs that it depends on."""
-        self._targets[root] = frozenset()
-        pending = deque([root])
-        while pending:
-            pair = pending.popleft()
-            found = self._rule(pair, pending)
-            if found != self._targets[pair]:
-                self._targets[pair] = found
-                pending.extend(self._dependents[pair])
-            if len(self._targets) > self._max_pairs:
-                raise LimitError(
-                    f"deciding liveness needs more than {self._max_pairs} pairs of a control and "
-                    "a parse state (max_pairs); simplify the grammar, or raise the limit"
-                )
-
-    def _rule(self, pair: Pair, pending: deque[Pair]) -> Controls:
-        """Return what is known so far of `targets(*pair)`; new pairs it needs become pending."""
-        control, state = pair
-
-        def current(control: Control, state: int) -> Controls:
-            needed = (control, state)
-            self._dependents[needed].add(pair)
-            if needed not in self._targets:
-                self._targets[needed] = frozenset()
-                pending.append(needed)
-            return self._targets[needed]
-
-        def pushed(control: Control, top: int) -> Controls:
-            """Return the controls after leaving `top`, pushed on `state`, and then `state`."""
-            return _union(current(each, state) for each in current(control, top))
-
-        def arrived(left_side: int, lookahead: Lookahead) -> Controls:
-            target = int(self._table.goto[state, left_side])
-            if lookahead.terminal == END and target == self._table.end_state:
-                return frozenset({ACCEPTED})
-            return pushed(lookahead, target) if target >= 0 else frozenset()
-
-        if isinstance(control, Between):
-            return _union(current(each, state) for each in self._next_lexemes(control, state))
-        if isinstance(control, Reducing):
-            if control.pops:
-                return frozenset({control._replace(pops=control.pops - 1)})
-            return arrived(control.left_side, control.lookahead)
-        if isinstance(control, Lookahead):
-            action = int(self._table.action[state, control.terminal])
-            if action == ERROR:
-                return frozenset()
-            if action > 0:
-                return pushed(control.between, action - 1)
-            length = int(self._table.lengths[-action - 1])
-            left_side = int(self._table.left_sides[-action - 1])
-            if length:
-                return frozenset({Reducing(length - 1, left_side, control)})
-            return arrived(left_side, control)
-        return frozenset({ACCEPTED})
-
-    def _next_lexemes(self, between: Between, state: int) -> Iterable[Control]:
-        """Yield the controls after one more lexeme, or after the end of the text."""
-        start = int(self._scanner.starts[self._table.set_of_state[state]])
-        for label, after in self._lexemes.ends(start, between):
-            yield from self._after_lexeme(label, after)
-        if between.node == BOUNDARY:
-            yield Lookahead(END, UNCONSTRAINED)
-
-    def _after_lexeme(self, label: int, between: Between) -> Iterable[Control]:
-        if label == self._scanner.ignored:
-            yield between
-        elif label < self._scanner.ignored:
-            yield Lookahead(label, between)
 
     # -- all stacks at once -----------------------------------------------------------------
 
@@ -299,7 +176,8 @@ class Liveness:
             children[node] = []
             if controls and ACCEPTED not in controls:
                 children[node] = [
-                    (self._read(controls, below), below) for below in self._predecessors[state]
+                    (self._pushdown.leave(controls, below), below)
+                    for below in self._predecessors[state]
                 ]
             if len(children) > self._max_nodes:
                 return None
@@ -322,10 +200,6 @@ class Liveness:
                 if target >= 0:
                     below[target].add(state)
         return [sorted(states) for states in below]
-
-
-def _union(sets: Iterable[Controls]) -> Controls:
-    return frozenset().union(*sets)
 
 
 def _reaching(children: dict[Node, list[Node]], goals: list[Node]) -> set[Node]:

@@ -1,0 +1,215 @@
+"""Lexer, parser and vocabulary as one pushdown system, and how stacks are left in it.
+
+In: a :class:`~cfgguide.configuration.Recognizer` and a :class:`~cfgguide.spelling.Spelling`. Out:
+a :class:`Pushdown`, which tells for a control and the parse state on top in which controls that
+state can be *left*, popped for good. The controls are
+
+* ``Between(avoid, node)``: between two lexemes (:mod:`cfgguide.lexemes`);
+* ``Lookahead(terminal, between)``: the next lexeme is settled, the parser has it as lookahead;
+* ``Reducing(pops, left_side, lookahead)``: a reduction with states still to be popped;
+* ``Accepted()``: the text has ended and Lark accepts it. It is left unchanged in every state.
+
+The sets of controls are the least solution of these rules (the saturation called pre*), where
+``[c, s]`` is the set for control ``c`` and top state ``s``::
+
+    [Between, s]              contains  [each control after one more lexeme, or $END, s]
+    [Lookahead shifting g, s] contains  [t, s] for every t in [Between after it, g]
+    [Lookahead reducing, s]   contains  Reducing(length - 1)
+    [Reducing(k > 0), s]      contains  Reducing(k - 1)
+    [Reducing(0), s]          contains  [t, s] for every t in [its Lookahead, goto(s, left side)]
+                              or Accepted, where $END has led to the end state
+
+They are computed for the pairs that are asked for, and each element is passed on only once.
+Controls are interned and handled by number.
+
+Source: Bouajjani, Esparza, Maler, "Reachability Analysis of Pushdown Automata" (1997).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from cfgguide.configuration import Recognizer
+from cfgguide.errors import LimitError
+from cfgguide.lexemes import UNCONSTRAINED, Between, End, Lexemes
+from cfgguide.parse_table import END, ERROR
+from cfgguide.spelling import BOUNDARY, Spelling
+
+DEFAULT_MAX_PAIRS = 2_000_000
+
+
+class Lookahead(NamedTuple):
+    """The parser has a terminal as its lookahead; afterwards the lexer is at `between`."""
+
+    terminal: int
+    between: Between
+
+
+class Reducing(NamedTuple):
+    """A reduction to `left_side` with `pops` more states to be popped."""
+
+    pops: int
+    left_side: int
+    lookahead: Lookahead
+
+
+class Accepted(NamedTuple):
+    """The text has ended and Lark accepts it."""
+
+
+Control = Between | Lookahead | Reducing | Accepted
+Controls = frozenset[int]  # numbers of controls
+Pair = tuple[int, int]  # the number of a control, and the parse state on top
+ACCEPTED = 0  # the number of Accepted()
+
+
+class Pushdown:
+    """Computes, on demand, the controls in which a state on top of the stack can be left."""
+
+    def __init__(
+        self, recognizer: Recognizer, spelling: Spelling, *, max_pairs: int = DEFAULT_MAX_PAIRS
+    ) -> None:
+        self.lexemes = Lexemes(recognizer, spelling)
+        self._table = recognizer.parse_table
+        self._scanner = recognizer.scanner
+        self._max_pairs = max_pairs
+        self._controls: list[Control] = [Accepted()]
+        self._numbers: dict[Control, int] = {Accepted(): ACCEPTED}
+        self._targets: dict[Pair, set[int]] = {}
+        # Who else gets what a pair gets; and who, in which state, goes on from it.
+        self._copies: defaultdict[Pair, set[Pair]] = defaultdict(set)
+        self._continuations: defaultdict[Pair, list[Pair]] = defaultdict(list)
+        self._unexpanded: list[Pair] = []
+        self._news: list[tuple[Pair, int]] = []
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs of a control and a parse state looked at so far."""
+        return len(self._targets)
+
+    def after(self, ends: Iterable[End]) -> Controls:
+        """Return the controls after lexemes that end in these ways."""
+        return frozenset(self._number(control) for control in self._after(ends))
+
+    def at(self, between: Between) -> Controls:
+        """Return the control between two lexemes, as a set."""
+        return frozenset({self._number(between)})
+
+    def leave(self, controls: Controls, state: int) -> Controls:
+        """Return the controls in which the top state can be left, coming from any of `controls`.
+
+        Raises
+        ------
+        LimitError
+            If more pairs of a control and a state are needed than the limit.
+        """
+        for control in controls:
+            self._need((control, state))
+        self._saturate()
+        return frozenset().union(*(self._targets[control, state] for control in controls))
+
+    def _number(self, control: Control) -> int:
+        number = self._numbers.setdefault(control, len(self._controls))
+        if number == len(self._controls):
+            self._controls.append(control)
+        return number
+
+    def _after(self, ends: Iterable[End]) -> Iterator[Control]:
+        for label, between in ends:
+            if label == self._scanner.ignored:
+                yield between
+            elif label < self._scanner.ignored:
+                yield Lookahead(label, between)
+
+    # -- the saturation ---------------------------------------------------------------------
+
+    def _saturate(self) -> None:
+        while self._unexpanded or self._news:
+            while self._unexpanded:
+                self._expand(self._unexpanded.pop())
+            while self._news:
+                pair, target = self._news.pop()
+                for other in self._copies[pair]:
+                    self._add(other, target)
+                for state, control in self._continuations[pair]:
+                    self._copy((target, state), (control, state))
+
+    def _need(self, pair: Pair) -> None:
+        if pair in self._targets:
+            return
+        if len(self._targets) >= self._max_pairs:
+            raise LimitError(
+                f"deciding what can follow needs more than {self._max_pairs} pairs of a control "
+                "and a parse state (max_pairs); simplify the grammar, or raise the limit"
+            )
+        self._targets[pair] = set()
+        self._unexpanded.append(pair)
+
+    def _add(self, pair: Pair, target: int) -> None:
+        if target not in self._targets[pair]:
+            self._targets[pair].add(target)
+            self._news.append((pair, target))
+
+    def _copy(self, source: Pair, pair: Pair) -> None:
+        """Let `pair` contain all that `source` contains, now and later."""
+        if pair in self._copies[source]:
+            return
+        self._copies[source].add(pair)
+        self._need(source)
+        for target in tuple(self._targets[source]):
+            self._add(pair, target)
+
+    def _go_on(self, control: Control, top: int, pair: Pair) -> None:
+        """Let `pair` leave `top`, pushed on its state, in `control`, and then its own state."""
+        source = (self._number(control), top)
+        self._continuations[source].append((pair[1], pair[0]))
+        self._need(source)
+        for target in tuple(self._targets[source]):
+            self._copy((target, pair[1]), pair)
+
+    def _expand(self, pair: Pair) -> None:
+        """Apply the rule of a new pair."""
+        number, state = pair
+        control = self._controls[number]
+        if isinstance(control, Between):
+            for following in self._next_lexemes(control, state):
+                self._copy((self._number(following), state), pair)
+        elif isinstance(control, Lookahead):
+            self._expand_lookahead(control, pair)
+        elif isinstance(control, Reducing) and control.pops:
+            self._add(pair, self._number(control._replace(pops=control.pops - 1)))
+        elif isinstance(control, Reducing):
+            self._arrive(control.left_side, control.lookahead, pair)
+        else:
+            self._add(pair, ACCEPTED)
+
+    def _next_lexemes(self, between: Between, state: int) -> Iterator[Control]:
+        """Yield the controls after one more lexeme, or after the end of the text."""
+        start = int(self._scanner.starts[self._table.set_of_state[state]])
+        yield from self._after(self.lexemes.ends(start, between))
+        if between.node == BOUNDARY:
+            yield Lookahead(END, UNCONSTRAINED)
+
+    def _expand_lookahead(self, control: Lookahead, pair: Pair) -> None:
+        action = int(self._table.action[pair[1], control.terminal])
+        if action == ERROR:
+            return
+        if action > 0:
+            self._go_on(control.between, action - 1, pair)
+            return
+        length = int(self._table.lengths[-action - 1])
+        left_side = int(self._table.left_sides[-action - 1])
+        if length:
+            self._add(pair, self._number(Reducing(length - 1, left_side, control)))
+        else:
+            self._arrive(left_side, control, pair)
+
+    def _arrive(self, left_side: int, lookahead: Lookahead, pair: Pair) -> None:
+        """Push the goto of a finished reduction."""
+        target = int(self._table.goto[pair[1], left_side])
+        if lookahead.terminal == END and target == self._table.end_state:
+            self._add(pair, ACCEPTED)
+        elif target >= 0:
+            self._go_on(lookahead, target, pair)
