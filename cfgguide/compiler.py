@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import lru_cache
 
 from cfgguide import frontend, scanner
 from cfgguide.configuration import Recognizer
@@ -79,7 +80,7 @@ def compile(grammar: Grammar, tokenizer_or_vocabulary: object) -> Index:
         vocabulary = tokenizer_or_vocabulary
     else:
         vocabulary = Vocabulary.from_tokenizer(tokenizer_or_vocabulary)
-    spelling = Spelling.of(vocabulary.tokens)
+    trie, spelling = _of_vocabulary(vocabulary)
     liveness = Liveness(recognizer, spelling)
     unspellable = unspellable_terminals(recognizer, liveness)
     if not liveness.decide(recognizer.initial).is_live:
@@ -94,7 +95,13 @@ def compile(grammar: Grammar, tokenizer_or_vocabulary: object) -> Index:
             VocabularyWarning,
             stacklevel=2,
         )
-    return Index(recognizer, vocabulary, VocabularyTrie.of(vocabulary), liveness)
+    return Index(recognizer, vocabulary, trie, liveness)
+
+
+@lru_cache(maxsize=4)
+def _of_vocabulary(vocabulary: Vocabulary) -> tuple[VocabularyTrie, Spelling]:
+    """Return what depends on the vocabulary only, kept for the next grammar."""
+    return VocabularyTrie.of(vocabulary), Spelling.of(vocabulary.tokens)
 
 
 def unspellable_terminals(recognizer: Recognizer, liveness: Liveness) -> tuple[str, ...]:
