@@ -8,19 +8,24 @@ after ``a`` and dead after ``ab``, as Python's ``re`` has it, and ``a.*?b`` dies
 ``b``. Feeding bytes until the machine is dead, the *last* final state passed marks the match that
 ``re`` prefers.
 
-Source: Russ Cox, "Regular Expression Matching in the Wild" (2010), leftmost-first matching; Moore
-1956 for the minimisation.
+A look-behind must be settled where a thread passes it. So what every look-behind has seen of the
+text is part of the state: its own NFA, started at every position. A pattern whose look-behind can
+see the text before the lexeme is refused; ``".*?(?<!\\)"`` cannot, because of its first quote.
+
+Source: Russ Cox, "Regular Expression Matching in the Wild" (2010), leftmost-first matching;
+Hopcroft 1971 for the minimisation, of which `refined` is a simple form.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.errors import LimitError
+from cfgguide.errors import LimitError, PatternError
 from cfgguide.pattern import MATCH, Nfa, parse_pattern
 
 DEAD = 0
@@ -76,109 +81,193 @@ class Fsm:
             As :func:`cfgguide.pattern.parse_pattern`; `max_states` bounds this machine too.
         """
         nfa = parse_pattern(pattern, name=name, flags=flags)
-        return minimised(_trimmed(_determinised(nfa, name=name, max_states=max_states)))
+        fsm, starts = _Determiniser(nfa, name=name, max_states=max_states).run()
+        fsm = _trimmed(fsm)
+        if len(set(_blocks(fsm)[starts].tolist())) > 1:
+            raise PatternError(
+                f"terminal {name} looks behind its own start, which is not supported, in "
+                f"/{pattern}/; rewrite the terminal so that its look-behind stays inside"
+            )
+        return minimised(fsm, starts[0])
 
 
-def _determinised(nfa: Nfa, *, name: str, max_states: int) -> Fsm:
-    closures: dict[int, tuple[int, ...]] = {}
-    numbers: dict[tuple[int, ...], int] = {(): DEAD}
-    threads: list[tuple[int, ...]] = [()]
+# Of the text just before: per look-behind, the states of its NFA, started at every position.
+Behind = tuple[frozenset[int], ...]
+# A state before it is numbered: ordered threads, and what the look-behinds have seen.
+State = tuple[tuple[int, ...], Behind]
 
-    def number(targets: tuple[int, ...]) -> int:
-        key = _threads(nfa, targets, closures)
-        if key not in numbers:
-            if len(threads) >= max_states:
+
+class _Determiniser:
+    """Numbers the lists of threads reached from the start, and what the look-behinds have seen."""
+
+    def __init__(self, nfa: Nfa, *, name: str, max_states: int) -> None:
+        self._nfa = nfa
+        self._name = name
+        self._max_states = max_states
+        self._closures: dict[tuple[int, Behind], tuple[int, ...]] = {}
+        self._numbers: dict[State, int] = {}
+        self._states: list[State] = []
+
+    def run(self) -> tuple[Fsm, list[int]]:
+        """Return the machine, and its start state after each text that look-behinds tell apart."""
+        self._number((), self._before_any())  # DEAD
+        contexts = self._contexts()
+        starts = [self._number((self._nfa.start,), context) for context in contexts]
+        rows: list[npt.NDArray[np.int32]] = []
+        while len(rows) < len(self._states):
+            rows.append(self._row(*self._states[len(rows)]))
+        is_final = np.array([MATCH in threads for threads, _ in self._states], dtype=np.bool_)
+        return Fsm(np.stack(rows), is_final), starts
+
+    def _row(self, threads: tuple[int, ...], behind: Behind) -> npt.NDArray[np.int32]:
+        row = np.full(N_BYTES, DEAD, dtype=np.int32)
+        edges = [edge for thread in threads for edge in self._nfa.edges[thread]]
+        for low, high, targets in _moves(edges, self._behind_edges(behind) if edges else []):
+            if targets:
+                row[low : high + 1] = self._number(targets, self._later(behind, low))
+        return row
+
+    def _number(self, targets: tuple[int, ...], behind: Behind) -> int:
+        threads = self._threads(targets, behind)
+        key = (threads, behind if any(thread != MATCH for thread in threads) else ())
+        if key not in self._numbers:
+            if len(self._states) >= self._max_states:
                 raise LimitError(
-                    f"terminal {name} needs more than {max_states} FSM states (max_fsm_states); "
-                    "simplify its pattern, or raise the limit"
+                    f"terminal {self._name} needs more than {self._max_states} FSM states "
+                    "(max_fsm_states); simplify its pattern, or raise the limit"
                 )
-            numbers[key] = len(threads)
-            threads.append(key)
-        return numbers[key]
+            self._numbers[key] = len(self._states)
+            self._states.append(key)
+        return self._numbers[key]
 
-    number((nfa.start,))
-    rows = [np.zeros(N_BYTES, dtype=np.int32)]
-    while len(rows) < len(threads):
-        row = np.zeros(N_BYTES, dtype=np.int32)
-        for low, high, targets in _moves(nfa, threads[len(rows)]):
-            row[low : high + 1] = number(targets)
-        rows.append(row)
-    is_final = np.array([MATCH in states for states in threads], dtype=np.bool_)
-    return Fsm(np.stack(rows), is_final)
+    def _threads(self, targets: tuple[int, ...], behind: Behind) -> tuple[int, ...]:
+        """Return the ordered threads behind `targets`, cut after the first that matches."""
+        ordered: dict[int, None] = {}
+        for target in targets:
+            if (target, behind) not in self._closures:
+                self._closures[target, behind] = _closure(self._nfa, target, behind)
+            for thread in self._closures[target, behind]:
+                ordered[thread] = None
+                if thread == MATCH:
+                    return tuple(ordered)
+        return tuple(ordered)
+
+    # -- look-behinds: each is matched at every position, as if after any text ----------------
+
+    def _before_any(self) -> Behind:
+        return tuple(frozenset(_closure(nfa, nfa.start, ())) for nfa in self._nfa.behinds)
+
+    def _later(self, behind: Behind, byte: int) -> Behind:
+        """Return what the look-behinds have seen after one more byte."""
+        later = []
+        for nfa, states, start in zip(self._nfa.behinds, behind, self._before_any(), strict=True):
+            reached = {
+                target
+                for state in states
+                for low, high, target in nfa.edges[state]
+                if low <= byte <= high
+            }
+            later.append(start.union(*(_closure(nfa, target, ()) for target in reached)))
+        return tuple(later)
+
+    def _behind_edges(self, behind: Behind) -> list[tuple[int, int, int]]:
+        return [
+            edge
+            for nfa, states in zip(self._nfa.behinds, behind, strict=True)
+            for state in states
+            for edge in nfa.edges[state]
+        ]
+
+    def _contexts(self) -> list[Behind]:
+        """Return all that the look-behinds may have seen where a lexeme starts."""
+        found = {self._before_any(): None}
+        for behind in (pending := list(found)):  # grows while it is walked
+            for low, _, _ in _moves([], [*self._behind_edges(behind), (0, N_BYTES - 1, 0)]):
+                later = self._later(behind, low)
+                if later not in found:
+                    found[later] = None
+                    pending.append(later)
+        return pending
 
 
-def _threads(
-    nfa: Nfa, targets: tuple[int, ...], closures: dict[int, tuple[int, ...]]
-) -> tuple[int, ...]:
-    """Return the ordered threads behind `targets`, cut after the first that matches."""
-    ordered: dict[int, None] = {}
-    for target in targets:
-        if target not in closures:
-            closures[target] = _closure(nfa, target)
-        for thread in closures[target]:
-            ordered[thread] = None
-            if thread == MATCH:
-                return tuple(ordered)
-    return tuple(ordered)
-
-
-def _closure(nfa: Nfa, state: int) -> tuple[int, ...]:
+def _closure(nfa: Nfa, state: int, behind: Behind) -> tuple[int, ...]:
     """Return the byte states (and `MATCH`) reached by empty moves, most preferred first.
 
-    A walk that comes back to a loop's split has made an empty round and must leave the loop. What
-    a state leads to thus depends on the loops passed since the last byte: they are part of what
-    counts as visited.
+    A walk that comes to a repetition's split from its last round without a byte has made an empty
+    round and must leave. What a state leads to thus depends on the splits passed since the last
+    byte: they are part of what counts as visited.
     """
     found: dict[int, None] = {}
     visited: set[tuple[int, frozenset[int]]] = set()
     pending = [(state, frozenset[int]())]
     while pending:
-        current, loops = pending.pop()
-        if current in loops:
-            pending.append((nfa.exits[current], loops))
-        elif (current, loops) not in visited:
-            visited.add((current, loops))
-            if current in nfa.exits:
-                loops |= {current}
+        current, passed = pending.pop()
+        last_round, following = nfa.exits.get(current, (None, None))
+        if following is not None and last_round in passed:
+            pending.append((following, passed))
+        elif (current, passed) not in visited and _is_open(nfa, current, behind):
+            visited.add((current, passed))
+            if current in nfa.rounds:
+                passed |= {current}
             if nfa.splits[current]:
-                pending.extend((target, loops) for target in reversed(nfa.splits[current]))
+                pending.extend((target, passed) for target in reversed(nfa.splits[current]))
             else:
                 found[current] = None
     return tuple(found)
 
 
-def _moves(nfa: Nfa, threads: tuple[int, ...]) -> list[tuple[int, int, tuple[int, ...]]]:
-    """Return (first byte, last byte, ordered targets) for the bytes that keep a thread alive."""
-    edges = [edge for thread in threads for edge in nfa.edges[thread]]
-    cuts = sorted({low for low, _, _ in edges} | {high + 1 for _, high, _ in edges})
+def _is_open(nfa: Nfa, state: int, behind: Behind) -> bool:
+    """Return whether a state has no guard, or its look-behind holds."""
+    if state not in nfa.guards:
+        return True
+    number, is_negated = nfa.guards[state]
+    return (MATCH in behind[number]) != is_negated
+
+
+def _moves(
+    edges: list[tuple[int, int, int]], others: list[tuple[int, int, int]]
+) -> list[tuple[int, int, tuple[int, ...]]]:
+    """Return (first byte, last byte, ordered targets of `edges`) for all ranges that differ.
+
+    All bytes of a range take the same of `edges` and of `others`.
+    """
+    both = [*edges, *others]
+    cuts = sorted({low for low, _, _ in both} | {high + 1 for _, high, _ in both})
     moves = []
     for low, following in pairwise(cuts):
         targets = tuple(target for first, last, target in edges if first <= low <= last)
-        if targets:
-            moves.append((low, following - 1, targets))
+        moves.append((low, following - 1, targets))
     return moves
 
 
 def _trimmed(fsm: Fsm) -> Fsm:
     """Return the machine with all states that can no longer match merged into `DEAD`."""
+    columns = np.unique(fsm.transitions, axis=1)  # one column per byte class
+    before = _predecessors(columns.tolist())
     is_live = fsm.is_final.copy()
-    while True:
-        grown = is_live | is_live[fsm.transitions].any(axis=1)
-        if (grown == is_live).all():
-            break
-        is_live = grown
+    pending: list[int] = np.flatnonzero(is_live).tolist()
+    for state in pending:  # grows while it is walked
+        for earlier in before[state]:
+            if not is_live[earlier]:
+                is_live[earlier] = True
+                pending.append(earlier)
     transitions = np.where(is_live[fsm.transitions], fsm.transitions, DEAD)
     transitions[~is_live] = DEAD
     return Fsm(transitions.astype(np.int32), fsm.is_final)
 
 
-def minimised(fsm: Fsm) -> Fsm:
-    """Return the smallest machine with the same final states on every text."""
+def _blocks(fsm: Fsm) -> npt.NDArray[np.int64]:
+    """Return the block of each state: states of one block are final on the same continuations."""
     columns = np.unique(fsm.transitions, axis=1)  # one column per byte class
     labels = fsm.is_final.astype(np.int64)
     labels[DEAD] = -1  # apart, so that `DEAD` stays a state of its own
-    block = refined(columns, labels)
-    order = _first_seen(block, fsm.transitions)
+    return refined(columns, labels)
+
+
+def minimised(fsm: Fsm, start: int) -> Fsm:
+    """Return the smallest machine with the same final states on every text."""
+    block = _blocks(fsm)
+    order = _first_seen(block, fsm.transitions, start)
     renumber = np.zeros(int(block.max()) + 1, dtype=np.int32)
     representatives = np.zeros(len(order), dtype=np.int64)
     for new, state in enumerate(order):
@@ -203,20 +292,58 @@ def refined(columns: npt.NDArray[np.int32], labels: npt.NDArray[np.int64]) -> np
     int64, shape (n_states,)
         The block of each state, numbered from 0.
     """
-    block = np.unique(labels, return_inverse=True)[1].reshape(-1)
-    n_blocks = int(block.max()) + 1
-    while True:
-        signature = np.concatenate([block[:, None], block[columns]], axis=1)
-        block = np.unique(signature, axis=0, return_inverse=True)[1].reshape(-1)
-        if int(block.max()) + 1 == n_blocks:
-            return block
-        n_blocks = int(block.max()) + 1
+    rows = columns.tolist()
+    before = _predecessors(rows)
+    numbers: dict[int, int] = {}
+    block = [numbers.setdefault(label, len(numbers)) for label in labels.tolist()]
+    sizes = Counter(block)
+    affected = list(range(len(rows)))
+    while affected:
+        moved = _split(rows, block, sizes, affected)
+        affected = sorted({state for target in moved for state in before[target]})
+    return np.array(block, dtype=np.int64)
 
 
-def _first_seen(block: npt.NDArray[np.int64], transitions: npt.NDArray[np.int32]) -> list[int]:
-    """Return one state per reachable block, in breadth-first order, `DEAD` then `START` first."""
-    order = [DEAD, START]
-    seen = {int(block[DEAD]), int(block[START])}
+def _predecessors(rows: list[list[int]]) -> list[set[int]]:
+    before: list[set[int]] = [set() for _ in rows]
+    for state, row in enumerate(rows):
+        for target in row:
+            before[target].add(state)
+    return before
+
+
+def _split(
+    rows: list[list[int]], block: list[int], sizes: Counter[int], affected: list[int]
+) -> list[int]:
+    """Split blocks by where the affected states lead now; return the states that moved.
+
+    The other states of a block lead where they led before: they stay together and keep its number.
+    """
+    parts: dict[int, dict[tuple[int, ...], list[int]]] = {}
+    for state in affected:
+        signature = tuple([block[target] for target in rows[state]])
+        parts.setdefault(block[state], {}).setdefault(signature, []).append(state)
+    moved: list[int] = []
+    for old, groups in parts.items():
+        leaving = sorted(groups.values(), key=len)
+        if sum(map(len, leaving)) == sizes[old]:
+            leaving.pop()  # nobody else stays: the largest part keeps the number
+        for states in leaving:
+            new = len(sizes)
+            sizes[new] = len(states)
+            sizes[old] -= len(states)
+            for state in states:
+                block[state] = new
+            moved.extend(states)
+    return moved
+
+
+def _first_seen(
+    block: npt.NDArray[np.int64], transitions: npt.NDArray[np.int32], start: int
+) -> list[int]:
+    """Return one state per reachable block, in breadth-first order, `DEAD` and the start first."""
+    order = [DEAD, start]
+    seen = {int(block[DEAD]), int(block[start])}
     for state in order:  # grows while it is walked
         for target in dict.fromkeys(transitions[state].tolist()):
             if int(block[target]) not in seen:

@@ -8,9 +8,13 @@ quantifier becomes an ordered split: greedy tries the body first, lazy tries the
 
     a*   ->  split(a-loop, exit)         a*?  ->  split(exit, a-loop)
 
-After a round that matched nothing ``re`` starts no further round but leaves the loop. ``x*`` is
-therefore built as ``(x+)?``, with one split per loop, and the NFA remembers the exit of that split:
-empty moves that come back to it go on to the exit, at that place in the order.
+After a round that matched nothing ``re`` starts no further round but leaves the repetition. So the
+NFA remembers, for each split that decides on a further round, where the last one came from and what
+follows: empty moves from the one to the other go on to what follows, at that place in the order.
+``x*`` is built as ``(x+)?``, with one split for all rounds; ``x{0,3}`` has one for each.
+
+A look-behind is a split with a guard. What it looks for is an NFA of its own, which
+:mod:`cfgguide.fsm` runs beside the pattern's.
 
 Source: Thompson 1968 for the fragments; Pike's ordered threads as in Russ Cox, "Regular Expression
 Matching: the Virtual Machine Approach" (2009).
@@ -51,8 +55,8 @@ _CATEGORIES = {
 
 _UNSUPPORTED = {
     "AT": "an anchor or word boundary (such as ^, $ or \\b)",
-    "ASSERT": "a look-ahead or look-behind",
-    "ASSERT_NOT": "a negative look-ahead or look-behind",
+    "ASSERT": "a look-ahead",
+    "ASSERT_NOT": "a negative look-ahead",
     "GROUPREF": "a backreference",
     "GROUPREF_IGNORE": "a backreference",
     "GROUPREF_EXISTS": "a conditional group",
@@ -71,16 +75,26 @@ class Nfa:
         Per state (first byte, last byte, next state); disjoint. Empty for splits and `MATCH`.
     splits : list of list of int
         Per state its empty moves, most preferred first. Empty for byte states and `MATCH`.
-    exits : dict of int to int
-        Per loop split the state that follows the loop.
+    exits : dict of int to (int, int)
+        Per split that decides on another round of a repetition: the split that the last round
+        came from, and the state that follows the repetition.
     start : int
         The start state. State 0 is `MATCH`.
+    rounds : set of int
+        The splits from which such rounds come.
+    guards : dict of int to (int, bool)
+        Per guarded split, which of `behinds` is asked, and whether it must not match.
+    behinds : list of Nfa
+        Look-behinds: what must have matched just before.
     """
 
     edges: list[list[tuple[int, int, int]]] = field(default_factory=lambda: [[]])
     splits: list[list[int]] = field(default_factory=lambda: [[]])
-    exits: dict[int, int] = field(default_factory=dict)
+    exits: dict[int, tuple[int, int]] = field(default_factory=dict)
+    rounds: set[int] = field(default_factory=set)
     start: int = MATCH
+    guards: dict[int, tuple[int, bool]] = field(default_factory=dict)
+    behinds: list[Nfa] = field(default_factory=list)
 
     @property
     def n_states(self) -> int:
@@ -159,6 +173,8 @@ class _Builder:
             return self.sequence(part, following, (flags | added) & ~removed)
         if kind in ("MAX_REPEAT", "MIN_REPEAT"):
             return self._repeat(argument, following, flags, is_greedy=kind == "MAX_REPEAT")
+        if kind in ("ASSERT", "ASSERT_NOT") and argument[0] < 0:
+            return self._look_behind(argument[1], following, flags, is_negated=kind != "ASSERT")
         if kind in _UNSUPPORTED:
             raise PatternError(
                 f"terminal {self._name} uses {_UNSUPPORTED[kind]}, which is not supported, "
@@ -171,19 +187,38 @@ class _Builder:
         entry = following
         if most == _parser.MAXREPEAT:
             loop = self._split([])
-            self.nfa.exits[loop] = following
+            self.nfa.exits[loop] = (loop, following)
+            self.nfa.rounds.add(loop)
             entry = self.sequence(body, loop, flags)
             self.nfa.splits[loop] = [entry, following] if is_greedy else [following, entry]
             if least == 0:
                 entry = self._split(list(self.nfa.splits[loop]))
             least = max(least - 1, 0)
         else:
+            later = None  # the split after this round
             for _ in range(most - least):
                 inside = self.sequence(body, entry, flags)
                 entry = self._split([inside, following] if is_greedy else [following, inside])
+                if later is not None:
+                    self.nfa.exits[later] = (entry, following)
+                    self.nfa.rounds.add(entry)
+                later = entry
         for _ in range(least):
             entry = self.sequence(body, entry, flags)
         return entry
+
+    def _look_behind(self, body: Any, following: int, flags: int, *, is_negated: bool) -> int:
+        inner = _Builder(self._name, self._pattern, self._max_states)
+        inner.nfa.start = inner.sequence(body, MATCH, flags)
+        if inner.nfa.guards:
+            raise PatternError(
+                f"terminal {self._name} uses a look-behind inside a look-behind, which is not "
+                f"supported, in /{self._pattern}/; rewrite the terminal without it"
+            )
+        self.nfa.behinds.append(inner.nfa)
+        guard = self._split([following])
+        self.nfa.guards[guard] = (len(self.nfa.behinds) - 1, is_negated)
+        return guard
 
     def _character(self, characters: CharacterClass, following: int) -> int:
         return self._node(utf8_tree(characters), following)
