@@ -12,13 +12,11 @@ A look-behind must be settled where a thread passes it. So what every look-behin
 text is part of the state: its own NFA, started at every position. A pattern whose look-behind can
 see the text before the lexeme is refused; ``".*?(?<!\\)"`` cannot, because of its first quote.
 
-Source: Russ Cox, "Regular Expression Matching in the Wild" (2010), leftmost-first matching;
-Hopcroft 1971 for the minimisation, of which `refined` is a simple form.
+Source: Russ Cox, "Regular Expression Matching in the Wild" (2010), leftmost-first matching.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -26,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.errors import LimitError, PatternError
+from cfgguide.partition import predecessors, refined
 from cfgguide.pattern import MATCH, Nfa, parse_pattern
 
 DEAD = 0
@@ -243,7 +242,7 @@ def _moves(
 def _trimmed(fsm: Fsm) -> Fsm:
     """Return the machine with all states that can no longer match merged into `DEAD`."""
     columns = np.unique(fsm.transitions, axis=1)  # one column per byte class
-    before = _predecessors(columns.tolist())
+    before = predecessors(columns.tolist())
     is_live = fsm.is_final.copy()
     pending: list[int] = np.flatnonzero(is_live).tolist()
     for state in pending:  # grows while it is walked
@@ -275,67 +274,6 @@ def minimised(fsm: Fsm, start: int) -> Fsm:
         representatives[new] = state
     transitions = renumber[block[fsm.transitions[representatives]]]
     return Fsm(transitions.astype(np.int32), fsm.is_final[representatives])
-
-
-def refined(columns: npt.NDArray[np.int32], labels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the coarsest partition that refines `labels` and is stable under `columns`.
-
-    Parameters
-    ----------
-    columns : int32, shape (n_states, n_byte_classes)
-        Next state per byte class.
-    labels : int64, shape (n_states,)
-        States with different labels are kept apart.
-
-    Returns
-    -------
-    int64, shape (n_states,)
-        The block of each state, numbered from 0.
-    """
-    rows = columns.tolist()
-    before = _predecessors(rows)
-    numbers: dict[int, int] = {}
-    block = [numbers.setdefault(label, len(numbers)) for label in labels.tolist()]
-    sizes = Counter(block)
-    affected = list(range(len(rows)))
-    while affected:
-        moved = _split(rows, block, sizes, affected)
-        affected = sorted({state for target in moved for state in before[target]})
-    return np.array(block, dtype=np.int64)
-
-
-def _predecessors(rows: list[list[int]]) -> list[set[int]]:
-    before: list[set[int]] = [set() for _ in rows]
-    for state, row in enumerate(rows):
-        for target in row:
-            before[target].add(state)
-    return before
-
-
-def _split(
-    rows: list[list[int]], block: list[int], sizes: Counter[int], affected: list[int]
-) -> list[int]:
-    """Split blocks by where the affected states lead now; return the states that moved.
-
-    The other states of a block lead where they led before: they stay together and keep its number.
-    """
-    parts: dict[int, dict[tuple[int, ...], list[int]]] = {}
-    for state in affected:
-        signature = tuple([block[target] for target in rows[state]])
-        parts.setdefault(block[state], {}).setdefault(signature, []).append(state)
-    moved: list[int] = []
-    for old, groups in parts.items():
-        leaving = sorted(groups.values(), key=len)
-        if sum(map(len, leaving)) == sizes[old]:
-            leaving.pop()  # nobody else stays: the largest part keeps the number
-        for states in leaving:
-            new = len(sizes)
-            sizes[new] = len(states)
-            sizes[old] -= len(states)
-            for state in states:
-                block[state] = new
-            moved.extend(states)
-    return moved
 
 
 def _first_seen(

@@ -27,7 +27,8 @@ import numpy.typing as npt
 
 from cfgguide.errors import LimitError
 from cfgguide.frontend import CompiledGrammar, Terminal, TerminalSet
-from cfgguide.fsm import DEAD, N_BYTES, START, Fsm, refined
+from cfgguide.fsm import DEAD, N_BYTES, START, Fsm
+from cfgguide.partition import refined
 
 NO_MATCH = -1  # in `match`
 DEFAULT_MAX_SCANNER_STATES = 200_000
