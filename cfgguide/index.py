@@ -55,6 +55,8 @@ class Subset:
     n_tokens: int
 
     def __contains__(self, token_id: int) -> bool:
+        if not 0 <= token_id < 32 * len(self.bitmask):
+            return False
         return bool(self.bitmask[token_id >> 5] >> (token_id & 31) & 1)
 
     def token_ids(self) -> npt.NDArray[np.int64]:
