@@ -109,6 +109,7 @@ def load(grammar: Grammar) -> CompiledGrammar:
     parser = _lark(grammar)
     table: Any = parser.parser.parser._parse_table
     lexers: dict[int, Any] = parser.parser.lexer.lexers
+    rules = {rule.origin.name for rule in parser.rules}
     order = _canonical_order(table.states, table.start_states[grammar.start])
     terminal_sets: dict[TerminalSet, int] = {}
     set_of_state = []
@@ -116,7 +117,7 @@ def load(grammar: Grammar) -> CompiledGrammar:
         members = _terminal_set(lexers[state])
         set_of_state.append(terminal_sets.setdefault(members, len(terminal_sets)))
     return CompiledGrammar(
-        _parse_table(table, order, grammar.start, set_of_state),
+        _parse_table(table, order, grammar.start, rules, set_of_state),
         _patterns(parser),
         tuple(terminal_sets),
     )
@@ -187,11 +188,13 @@ def _patterns(parser: lark.Lark) -> tuple[Terminal, ...]:
     )
 
 
-def _parse_table(table: Any, order: list[int], start: str, set_of_state: list[int]) -> ParseTable:
+def _parse_table(
+    table: Any, order: list[int], start: str, rules: set[str], set_of_state: list[int]
+) -> ParseTable:
     rows = [table.states[state] for state in order]
     number = {state: index for index, state in enumerate(order)}
     productions = _productions(rows)
-    terminals, nonterminals = _symbols(rows, productions, start)
+    terminals, nonterminals = _symbols(rows, rules)
     action = np.zeros((len(rows), len(terminals)), dtype=np.int32)
     goto = np.full((len(rows), len(nonterminals)), NO_STATE, dtype=np.int32)
     for state, row in enumerate(rows):
@@ -230,17 +233,15 @@ def _productions(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, tuple[str, .
     return {production: index for index, production in enumerate(sorted(found))}
 
 
-def _symbols(
-    rows: list[dict[str, Any]], productions: Iterable[tuple[str, tuple[str, ...]]], start: str
-) -> tuple[dict[str, int], dict[str, int]]:
+def _symbols(rows: list[dict[str, Any]], rules: set[str]) -> tuple[dict[str, int], dict[str, int]]:
     """Return terminal -> number, with ``$END`` first, and nonterminal -> number.
 
-    Lark writes terminals in upper case and rules in lower case, and tells them apart by that.
+    Lark writes terminals in upper case, but the case of a name does not tell: ``"\u65e5"`` is named
+    after its one letter, which has none.
     """
-    symbols = {symbol for row in rows for symbol in row} | {left for left, _ in productions}
-    terminals = sorted(symbol for symbol in symbols if symbol.isupper() and symbol != END_NAME)
-    nonterminals = sorted({symbol for symbol in symbols if not symbol.isupper()} | {start})
+    symbols = {symbol for row in rows for symbol in row}
+    terminals = sorted(symbols - rules - {END_NAME})
     return (
         {name: index for index, name in enumerate([END_NAME, *terminals])},
-        {name: index for index, name in enumerate(nonterminals)},
+        {name: index for index, name in enumerate(sorted(rules))},
     )

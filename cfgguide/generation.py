@@ -7,6 +7,7 @@ the temperature touches the model's distribution, streams the text, and says whe
 from __future__ import annotations
 
 import codecs
+import copy
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -104,9 +105,10 @@ def generate(
     with bar, torch.random.fork_rng(devices=_cuda_devices(model), enabled=seed is not None):
         if seed is not None:
             torch.manual_seed(seed)
-        write: Any = model.generate
+        write: Any = _without_own_settings(model).generate
         write(
-            **encoded,
+            input_ids=encoded["input_ids"],
+            attention_mask=encoded["attention_mask"],
             generation_config=_settings(index, max_new_tokens, temperature),
             logits_processor=[LogitsProcessor(index, prompt_length=length)],
             streamer=stream,
@@ -115,7 +117,7 @@ def generate(
 
 
 def _settings(index: Index, max_new_tokens: int, temperature: float) -> Any:
-    """Return transformers' settings: the model's own, such as repetition penalties, don't count."""
+    """Return transformers' settings for greedy decoding, or for sampling from all tokens."""
     import transformers
 
     make: Any = transformers.GenerationConfig
@@ -128,6 +130,20 @@ def _settings(index: Index, max_new_tokens: int, temperature: float) -> Any:
         pad_token_id=eos_token_ids[0],
         **sampling,
     )
+
+
+def _without_own_settings(model: PreTrainedModel) -> Any:
+    """Return the same model without the generation settings that came with it.
+
+    transformers takes what we leave open from there: penalties that change the distribution, or
+    tokens to suppress, which might be all that the grammar allows.
+    """
+    import transformers
+
+    bare: Any = copy.copy(model)  # shares the weights
+    make: Any = transformers.GenerationConfig
+    bare.generation_config = make()
+    return bare
 
 
 class _Stream:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _KEPT_MASKS = 256  # unpacked masks kept for reuse: at most 64 MB with 250,000 columns
 
+_KEPT_STEPS = 256  # steps of each row that are remembered
+
 Ids = tuple[int, ...]
 
 
@@ -63,8 +65,8 @@ class LogitsProcessor:
 
     def reset(self) -> None:
         """Forget the rows seen so far: the next call starts a new ``generate``."""
-        self._prompt_length = self._given_prompt_length
-        self._seen: set[Ids] = set()
+        self._prompt_length: int | None = None
+        self._prompts: set[Ids] = set()
         # After each row's generated ids: a configuration, or None where the row has ended.
         self._states: dict[Ids, Configuration | None] = {}
 
@@ -95,29 +97,28 @@ class LogitsProcessor:
                 f"{self._index.vocabulary.size} ids: the tokenizer is of another model"
             )
         rows: list[Ids] = [tuple(row) for row in input_ids.tolist()]
-        self._notice_new_call(rows)
-        states: dict[Ids, Configuration | None] = {}
+        if self._prompt_length is None or not all(self._is_continued(row) for row in rows):
+            self.reset()
+            self._prompt_length = (
+                len(rows[0]) if self._given_prompt_length is None else self._given_prompt_length
+            )
+            self._prompts = {row[: self._prompt_length] for row in rows}
         masked = scores.clone()
         for number, row in enumerate(rows):
             generated = row[self._prompt_length :]
-            states[generated] = self._state(generated)
-            refused = self._refused(states[generated], n_columns, scores)
-            masked[number].masked_fill_(refused, float("-inf"))
-        # The rows before are kept: a rejected draft makes a row shorter again.
-        self._states = {**{ids: self._states[ids] for ids in self._states}, **states}
-        self._forget(set(states))
+            state = self._states[generated] = self._state(generated)
+            masked[number].masked_fill_(self._refused(state, n_columns, scores), float("-inf"))
+        self._forget(len(rows))
         return masked
 
-    def _notice_new_call(self, rows: list[Ids]) -> None:
-        """Start afresh where the rows do not continue those of the call before."""
-        length = self._prompt_length
-        if length is not None and self._given_prompt_length is None:
-            prompts = {row[:length] for row in rows}
-            if len(rows[0]) <= length or not prompts <= self._seen:
-                self.reset()
-        if self._prompt_length is None:
-            self._prompt_length = len(rows[0])
-            self._seen = set(rows)
+    def _is_continued(self, row: Ids) -> bool:
+        """Return whether a row is one seen before, or that with one more token."""
+        if self._given_prompt_length is not None:
+            return True
+        generated = row[self._prompt_length :]
+        return row[: self._prompt_length] in self._prompts and (
+            generated in self._states or (generated != () and generated[:-1] in self._states)
+        )
 
     def _state(self, generated: Ids) -> Configuration | None:
         """Return the configuration after a row's ids, or None if the row has ended.
@@ -141,10 +142,10 @@ class LogitsProcessor:
             configuration = self._index.recognizer.advance(configuration, token or b"")
         return configuration
 
-    def _forget(self, current: set[Ids]) -> None:
-        """Keep only the current rows and those that they may fall back to."""
-        if len(self._states) > 64 * max(1, len(current)):
-            self._states = {ids: self._states[ids] for ids in current}
+    def _forget(self, n_rows: int) -> None:
+        """Forget the oldest rows, but none that a rejected draft may go back to."""
+        while len(self._states) > _KEPT_STEPS * n_rows:
+            del self._states[next(iter(self._states))]
 
     def _refused(
         self, configuration: Configuration | None, n_columns: int, scores: torch.Tensor
