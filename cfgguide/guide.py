@@ -1,8 +1,8 @@
 """The guide: the state of one sequence.
 
 In: an :class:`~cfgguide.index.Index`, and the tokens of a sequence one by one. Out: the mask for
-the next token. The only object of the pipeline that changes; all it holds is a list of immutable
-configurations, so copying and rolling back are cheap.
+the next token. The only object of the pipeline that changes. All it holds is its tokens and what
+it visited, so copying and rolling back are cheap.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from cfgguide.configuration import Configuration
 from cfgguide.errors import BitmaskError, RollbackError, TokenRejectedError
-from cfgguide.index import Index, Subset
+from cfgguide.index import Index
 
 _SHOWN_BYTES = 40  # of the text so far, in messages
 
@@ -40,8 +40,7 @@ class Guide:
     def __init__(self, index: Index) -> None:
         self._index = index
         self._token_ids: list[int] = []
-        self._configurations = [index.recognizer.initial]
-        self._subset: Subset | None = None  # of the last configuration, once asked for
+        self._visits = [index.start]
         self._is_finished = False
 
     @property
@@ -52,7 +51,7 @@ class Guide:
     @property
     def configuration(self) -> Configuration:
         """The configuration after the text so far."""
-        return self._configurations[-1]
+        return self._visits[-1].configuration
 
     @property
     def token_ids(self) -> tuple[int, ...]:
@@ -89,27 +88,27 @@ class Guide:
             If `out` has another dtype or shape, or cannot be written to.
         """
         array = out if type(out) is np.ndarray else np.asarray(out)
-        expected = (self._index.vocabulary.n_words,)
-        if array.dtype != np.int32 or array.shape != expected or not array.flags.writeable:
+        bitmask = self._index.allowed(self._visits[-1]).bitmask
+        if (
+            array.dtype != bitmask.dtype
+            or array.shape != bitmask.shape
+            or not array.flags.writeable
+        ):
             raise BitmaskError(
-                f"the bitmask is a writeable int32 array of shape {expected}, "
+                f"the bitmask is a writeable int32 array of shape {bitmask.shape}, "
                 f"not {array.dtype} of shape {array.shape}"
             )
-        array[:] = 0 if self._is_finished else self._current().bitmask
+        array[:] = 0 if self._is_finished else bitmask
 
     def allowed_token_ids(self) -> npt.NDArray[np.int64]:
         """Return the ids of the tokens that may come next, ascending; none after EOS."""
         if self._is_finished:
             return np.empty(0, dtype=np.int64)
-        return self._current().token_ids()
+        return self._index.allowed(self._visits[-1]).token_ids()
 
     def accepts(self, token_id: int) -> bool:
         """Return whether a token may come next; False for ids outside the vocabulary."""
-        if self._is_finished or not 0 <= token_id < self._index.vocabulary.size:
-            return False
-        if self._subset is not None:
-            return token_id in self._subset
-        return self._index.accepts(self.configuration, token_id)
+        return not self._is_finished and self._index.accepts(self._visits[-1], token_id)
 
     def advance(self, token_id: int) -> None:
         """Consume a token.
@@ -121,17 +120,13 @@ class Guide:
         """
         if not self.accepts(token_id):
             raise TokenRejectedError(self._refusal(token_id))
-        vocabulary = self._index.vocabulary
-        configuration: Configuration | None = self.configuration
-        if token_id in vocabulary.eos_token_ids:
+        visit = self._visits[-1]
+        if token_id in self._index.vocabulary.eos_token_ids:
             self._is_finished = True
         else:
-            token = vocabulary.tokens[token_id] or b""
-            configuration = self._index.recognizer.advance(self.configuration, token)
-        assert configuration is not None, "an accepted token leads on"
+            visit = self._index.advance(visit, token_id)
         self._token_ids.append(int(token_id))
-        self._configurations.append(configuration)
-        self._subset = None
+        self._visits.append(visit)
 
     def rollback(self, n: int) -> None:
         """Take back the last `n` tokens.
@@ -147,16 +142,14 @@ class Guide:
             )
         if n:
             del self._token_ids[-n:]
-            del self._configurations[-n:]
-            self._subset = None
+            del self._visits[-n:]
             self._is_finished = False  # EOS can only have been the last token
 
     def copy(self) -> Guide:
         """Return a guide in the same state that goes its own way."""
         copy = Guide(self._index)
         copy._token_ids = self._token_ids.copy()
-        copy._configurations = self._configurations.copy()
-        copy._subset = self._subset
+        copy._visits = self._visits.copy()
         copy._is_finished = self._is_finished
         return copy
 
@@ -169,11 +162,6 @@ class Guide:
         if self._is_finished:
             return ()
         return self._index.expected(self.configuration)
-
-    def _current(self) -> Subset:
-        if self._subset is None:
-            self._subset = self._index.subset(self.configuration)
-        return self._subset
 
     def _refusal(self, token_id: int) -> str:
         vocabulary = self._index.vocabulary

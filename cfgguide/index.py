@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Hashable
-from dataclasses import dataclass
 from itertools import islice, zip_longest
 
 import numpy as np
@@ -28,40 +27,15 @@ import numpy.typing as npt
 import pygtrie
 
 from cfgguide.configuration import Configuration, Recognizer
-from cfgguide.kernels import Int32Array
 from cfgguide.liveness import Liveness
 from cfgguide.stack import Stack
+from cfgguide.subset import Subset
+from cfgguide.visits import Visit, Visits
 from cfgguide.vocabulary import Vocabulary
 from cfgguide.vocabulary_trie import VocabularyTrie
 from cfgguide.walk import Outcome, Walker
 
 Path = tuple[Hashable, ...]
-MAX_VISITED = 100_000  # paths remembered in front of the trie: some 20 MB
-
-
-@dataclass(frozen=True, eq=False)
-class Subset:
-    """A subset of the vocabulary.
-
-    Attributes
-    ----------
-    bitmask : int32, shape (ceil(vocabulary size / 32),), read-only
-        Bit ``i % 32`` of word ``i // 32`` is set if token ``i`` is in the subset.
-    n_tokens : int
-        How many tokens are in it.
-    """
-
-    bitmask: Int32Array
-    n_tokens: int
-
-    def __contains__(self, token_id: int) -> bool:
-        if not 0 <= token_id < 32 * len(self.bitmask):
-            return False
-        return bool(self.bitmask[token_id >> 5] >> (token_id & 31) & 1)
-
-    def token_ids(self) -> npt.NDArray[np.int64]:
-        """Return the ids in the subset, ascending; int64, shape (n_tokens,)."""
-        return np.flatnonzero(np.unpackbits(self.bitmask.view(np.uint8), bitorder="little"))
 
 
 class Index:
@@ -90,12 +64,14 @@ class Index:
         self._walker = Walker(recognizer, trie)
         self._entries: pygtrie.Trie = pygtrie.Trie()
         self._deepest = 1  # how much of a stack some entry depends on
-        # Paths asked for, each as long as `_deepest` was then: a look-up here takes a tenth of one
-        # in the trie. Only a stack of that very height could make a longer path equal to a shorter
-        # one, and its last state is the start state, which lies nowhere but at the bottom.
-        self._visited: dict[Path, Subset] = {}
         self._subsets: dict[bytes, Subset] = {}
+        self._visits = Visits(recognizer.initial)
         self._lock = threading.Lock()
+
+    @property
+    def start(self) -> Visit:
+        """The visit of the configuration before any token."""
+        return self._visits.start
 
     @property
     def n_entries(self) -> int:
@@ -114,20 +90,36 @@ class Index:
 
     def subset(self, configuration: Configuration) -> Subset:
         """Return the tokens that may follow, EOS among them where the text is a sentence."""
-        found = self._visited.get(_path(configuration, self._deepest))
-        if found is not None:
-            return found
         with self._lock:
             step = self._entries.longest_prefix(_path(configuration, self._deepest))
-            found = step.value if step else self._fill(configuration)
-            if len(self._visited) >= MAX_VISITED:
-                self._visited.clear()
-            # With a path of today's length, which reaches as deep as the entry does.
-            self._visited[_path(configuration, self._deepest)] = found
+            found: Subset = step.value if step else self._fill(configuration)
         return found
 
-    def accepts(self, configuration: Configuration, token_id: int) -> bool:
-        """Return whether one token may follow, without making the whole mask."""
+    def allowed(self, visit: Visit) -> Subset:
+        """Return the tokens that may follow a visited configuration."""
+        if visit.subset is None:
+            visit.subset = self.subset(visit.configuration)
+        return visit.subset
+
+    def accepts(self, visit: Visit, token_id: int) -> bool:
+        """Return whether one token may follow; its mask is not made for that."""
+        if visit.subset is not None:
+            return token_id in visit.subset
+        return token_id in visit.following or self._accepts(visit.configuration, token_id)
+
+    def advance(self, visit: Visit, token_id: int) -> Visit:
+        """Return where an accepted token leads; EOS leads nowhere else."""
+        following = visit.following.get(token_id)
+        if following is None:
+            token = self.vocabulary.tokens[token_id] or b""
+            configuration = self.recognizer.advance(visit.configuration, token)
+            assert configuration is not None, "an accepted token leads on"
+            following = self._visits.step(visit, token_id, configuration)
+        return following
+
+    def _accepts(self, configuration: Configuration, token_id: int) -> bool:
+        if not 0 <= token_id < self.vocabulary.size:
+            return False
         if token_id in self.vocabulary.eos_token_ids:
             return self.recognizer.is_sentence(configuration)
         token = self.vocabulary.tokens[token_id]

@@ -429,6 +429,19 @@ def walk(
             frame_state[depth, 0] = target
             frame_cell[depth, 0] = frame_cell[depth - 1, 0]
         else:
+            # Nearly as common: the lexeme ends, and nothing that may follow starts so.
+            if frame_n[depth - 1] == 1 and target == 0:
+                label, after = match[state], NOT_COMPUTED
+                if 0 <= label < tables.ignored:
+                    after = work.commits[frame_cell[depth - 1, 0], label]
+                if label < 0 or after == REFUSED:
+                    node = skip[node]
+                    continue
+                if after >= 0 and work.cell_home[after] == NONE:
+                    terminal_set = tables.set_of_state[work.cell_state[after]]
+                    if transitions[tables.starts[terminal_set], byte_class] == 0:
+                        node = skip[node]
+                        continue
             result = _step(tables, work, base_offsets, depth, byte_class)
             if result != DONE:
                 return result

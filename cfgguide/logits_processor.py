@@ -5,7 +5,7 @@ logits with minus infinity for every token that the grammar does not allow.
 
 transformers tells a processor nothing but the ids: beams are reordered between two calls, and
 finished rows keep coming. So the state of a row is found by what the row has written: a table from
-generated ids to configurations, from which only the last token is new in the usual case.
+generated ids to visits of the index, from which only the last token is new in the usual case.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cfgguide.configuration import Configuration
 from cfgguide.errors import ModelError
-from cfgguide.index import Index, Subset
+from cfgguide.index import Index
+from cfgguide.subset import Subset
+from cfgguide.visits import Visit
 
 if TYPE_CHECKING:
     import torch
@@ -67,8 +68,8 @@ class LogitsProcessor:
         """Forget the rows seen so far: the next call starts a new ``generate``."""
         self._prompt_length: int | None = None
         self._prompts: set[Ids] = set()
-        # After each row's generated ids: a configuration, or None where the row has ended.
-        self._states: dict[Ids, Configuration | None] = {}
+        # After each row's generated ids: where it is, or None where it has ended.
+        self._states: dict[Ids, Visit | None] = {}
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """Return the scores with minus infinity for the tokens that are not allowed.
@@ -106,8 +107,8 @@ class LogitsProcessor:
         masked = scores.clone()
         for number, row in enumerate(rows):
             generated = row[self._prompt_length :]
-            state = self._states[generated] = self._state(generated)
-            masked[number].masked_fill_(self._refused(state, n_columns, scores), float("-inf"))
+            visit = self._states[generated] = self._visit(generated)
+            masked[number].masked_fill_(self._refused(visit, n_columns, scores), float("-inf"))
         self._forget(len(rows))
         return masked
 
@@ -120,8 +121,8 @@ class LogitsProcessor:
             generated in self._states or (generated != () and generated[:-1] in self._states)
         )
 
-    def _state(self, generated: Ids) -> Configuration | None:
-        """Return the configuration after a row's ids, or None if the row has ended.
+    def _visit(self, generated: Ids) -> Visit | None:
+        """Return the visit after a row's ids, or None if the row has ended.
 
         A token that the mask forbids ends a row too: beam search fills up with such rows where
         fewer tokens are allowed than it has beams, and drops them for their score.
@@ -129,31 +130,23 @@ class LogitsProcessor:
         known = len(generated)
         while known and generated[:known] not in self._states:
             known -= 1
-        vocabulary = self._index.vocabulary
-        configuration: Configuration | None = self._index.recognizer.initial
-        if known:
-            configuration = self._states[generated[:known]]
+        visit = self._states[generated[:known]] if known else self._index.start
         for token_id in generated[known:]:
-            if configuration is None or token_id in vocabulary.eos_token_ids:
+            if visit is None or token_id not in self._index.allowed(visit):
                 return None
-            if token_id not in self._index.subset(configuration):
+            if token_id in self._index.vocabulary.eos_token_ids:
                 return None
-            token = vocabulary.tokens[token_id]
-            configuration = self._index.recognizer.advance(configuration, token or b"")
-        return configuration
+            visit = self._index.advance(visit, token_id)
+        return visit
 
     def _forget(self, n_rows: int) -> None:
         """Forget the oldest rows, but none that a rejected draft may go back to."""
         while len(self._states) > _KEPT_STEPS * n_rows:
             del self._states[next(iter(self._states))]
 
-    def _refused(
-        self, configuration: Configuration | None, n_columns: int, scores: torch.Tensor
-    ) -> torch.Tensor:
+    def _refused(self, visit: Visit | None, n_columns: int, scores: torch.Tensor) -> torch.Tensor:
         """Return which columns are refused; bool, shape (n_columns,), on the scores' device."""
-        subset = self._only_eos
-        if configuration is not None:
-            subset = self._index.subset(configuration)
+        subset = self._only_eos if visit is None else self._index.allowed(visit)
         mask = self._masks.get(subset)
         if mask is None or len(mask) != n_columns or mask.device != scores.device:
             mask = self._unpacked(subset, n_columns).to(scores.device)
