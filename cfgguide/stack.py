@@ -28,12 +28,14 @@ class Stack:
     ([7, 0], 2, True)
     """
 
-    __slots__ = ("below", "height", "state")
+    __slots__ = ("_hash", "below", "height", "state")
 
     def __init__(self, state: int, below: Stack | None = None) -> None:
         self.state = state
         self.below = below
         self.height: int = 1 if below is None else below.height + 1
+        # Of the whole stack, so that different stacks are told apart without being walked.
+        self._hash: int = hash((state, 0 if below is None else below._hash))
 
     @classmethod
     def of(cls, states: Iterable[int]) -> Stack:
@@ -67,19 +69,18 @@ class Stack:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Stack):
             return NotImplemented
+        if self._hash != other._hash or self.height != other.height:
+            return False
         mine: Stack | None = self
         theirs: Stack | None = other
         while mine is not theirs:
             if mine is None or theirs is None or mine.state != theirs.state:
                 return False
-            if mine.height != theirs.height:
-                return False
             mine, theirs = mine.below, theirs.below
         return True
 
     def __hash__(self) -> int:
-        below = self.below.state if self.below else -1
-        return hash((self.height, self.state, below))
+        return self._hash
 
     def __repr__(self) -> str:
         return f"Stack.of({list(self)[::-1]})"
