@@ -7,6 +7,7 @@ grammar, tokenizer or model that cannot be used.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,19 +31,40 @@ GENERATED_WHITESPACE = 16  # small models write whitespace for ever if they may
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
-    options = _parser().parse_args(arguments)
+    options = _options(arguments)
     try:
         status: int = options.run(options)
+        sys.stdout.flush()  # a closed pipe is to be noticed here, not when Python exits
     except CfgGuideError as error:
         print(f"cfgguide: {error}", file=sys.stderr)
+        return UNUSABLE
+    except UnicodeEncodeError as error:
+        print(
+            f"\ncfgguide: standard output, in {error.encoding}, cannot show "
+            f"{error.object[error.start]!r}; set PYTHONIOENCODING=utf-8",
+            file=sys.stderr,
+        )
         return UNUSABLE
     except KeyboardInterrupt:
         print("\ncfgguide: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        sys.stderr.close()  # whoever read our output has stopped: there is nobody to tell
+        # Whoever read our output has stopped. Python flushes once more when it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return NO
     return status
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Return the parsed arguments; files may also stand after an option."""
+    parser = _parser()
+    options, rest = parser.parse_known_args(arguments)
+    if rest:
+        is_option = any(word.startswith("-") and word != "-" for word in rest)
+        if is_option or not hasattr(options, "files"):
+            parser.error(f"unrecognized arguments: {' '.join(rest)}")
+        options.files += rest
+    return options
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -60,7 +82,9 @@ def _parser() -> argparse.ArgumentParser:
 
     command = commands.add_parser("generate", help="let a model write a sentence")
     _add_grammar(command, whitespace=GENERATED_WHITESPACE)
-    command.add_argument("--prompt", required=True, metavar="TEXT", help="what to write about")
+    command.add_argument(
+        "--prompt", type=_text, required=True, metavar="TEXT", help="what to write about"
+    )
     command.add_argument("--model", metavar="PATH", help="a local model; SmolLM2 by default")
     command.add_argument("--max-new-tokens", type=int, default=256, metavar="N")
     command.add_argument("--temperature", type=float, default=0.0, metavar="T", help="0 is greedy")
@@ -72,7 +96,7 @@ def _parser() -> argparse.ArgumentParser:
 
     command = commands.add_parser("trace", help="show a text token by token")
     _add_grammar(command)
-    command.add_argument("--text", required=True)
+    command.add_argument("--text", type=_text, required=True)
     command.add_argument(
         "--tokenizer", metavar="PATH", help="a folder or tokenizer.json; SmolLM2's by default"
     )
@@ -86,33 +110,48 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_grammar(command: argparse.ArgumentParser, whitespace: int | None = None) -> None:
     default = "any" if whitespace is None else str(whitespace)
+    command.set_defaults(default_whitespace=whitespace)
     command.add_argument("grammar", metavar="GRAMMAR", help="a bundled name, or a .lark file")
     command.add_argument("--start", default="start", metavar="RULE", help="the start rule")
     command.add_argument(
         "--max-whitespace",
         type=_whitespace,
-        default=whitespace,
         metavar="N",
         help="most characters of insignificant whitespace between two lexemes, or 'any'; for "
         f"bundled grammars that have such a bound (default: {default})",
     )
 
 
-def _whitespace(text: str) -> int | None:
-    return None if text == "any" else int(text)
+def _whitespace(text: str) -> int | str:
+    try:
+        return text if text == "any" else int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor 'any'") from None
+
+
+def _text(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise argparse.ArgumentTypeError("the text is not valid UTF-8") from None
+    return text
 
 
 def _grammar(options: argparse.Namespace) -> Grammar:
-    """Return the grammar that the user named: a file if it looks like one, else a bundled one."""
-    name, start = options.grammar, options.start
-    if name.endswith(".lark") or "/" in name or Path(name).is_file():
+    """Return the grammar that the user named: a bundled one, or a file if it looks like one."""
+    name, start, asked = options.grammar, options.start, options.max_whitespace
+    is_file = name.endswith(".lark") or "/" in name or os.path.isfile(name)
+    if is_file and name not in Grammar.bundled_names():
+        if isinstance(asked, int):
+            raise GrammarError(
+                "--max-whitespace is for bundled grammars; write the bound into your own"
+            )
         return Grammar.open(name, start=start)
-    try:
-        return Grammar.bundled(name, start=start, max_whitespace=options.max_whitespace)
-    except GrammarError:
-        if options.max_whitespace != GENERATED_WHITESPACE:
-            raise
-        return Grammar.bundled(name, start=start)  # our default, on a grammar without that bound
+    if isinstance(asked, int):
+        return Grammar.bundled(name, start=start, max_whitespace=asked)
+    if asked is None and name in Grammar.whitespace_bounded_names():
+        return Grammar.bundled(name, start=start, max_whitespace=options.default_whitespace)
+    return Grammar.bundled(name, start=start)
 
 
 def _grammars(options: argparse.Namespace) -> int:
@@ -195,7 +234,8 @@ def _trace(options: argparse.Namespace) -> int:
     found = lexemes(index.recognizer, options.text.encode())
     print(f"{'token':>7}  {'bytes':<24} {'allowed':>7}  terminals")
     end = 0
-    for token_id in tokenizer.encode(options.text, add_special_tokens=False):
+    text = {"add_special_tokens": False, "split_special_tokens": True}  # all of it is text
+    for token_id in tokenizer.encode(options.text, **text):
         token = index.vocabulary.tokens[token_id] or b""
         start, end = end, end + len(token)
         names = [lexeme.terminal for lexeme in found if lexeme.start < end and start < lexeme.end]

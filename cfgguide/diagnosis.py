@@ -6,6 +6,8 @@ sentence. The text is refused at the first byte after which no sentence can foll
 
 from __future__ import annotations
 
+import codecs
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,6 +19,7 @@ from cfgguide.scanner import NO_MATCH
 from cfgguide.stack import Stack
 
 _EXCERPT = 60  # characters of the line shown
+_STRIDE = 1024  # bytes between configurations that are kept
 
 
 class Lexeme(NamedTuple):
@@ -58,46 +61,71 @@ class Diagnosis:
             return "is a sentence"
         return (
             f"line {self.line}, column {self.column}: expected one of: "
-            f"{', '.join(self.expected)}\n{self.excerpt}"
+            f"{', '.join(self.expected) or 'the rest of an ignored lexeme'}\n{self.excerpt}"
         )
 
 
 def diagnose(recognizer: Recognizer, liveness: Liveness, text: bytes) -> Diagnosis:
     """Return whether a text is a sentence, or where it stops to be the start of one."""
-    configurations = [recognizer.initial]
-    for offset in range(len(text)):
-        following = recognizer.advance(configurations[-1], text[offset : offset + 1])
-        if following is None:
-            break
-        configurations.append(following)
-    else:
-        if recognizer.is_sentence(configurations[-1]):
-            return _diagnosis(text, len(text), (), is_sentence=True)
-    last = _last_live(liveness, configurations)
-    return _diagnosis(text, last, liveness.expected(configurations[last]), is_sentence=False)
+    read = _Read(recognizer, text)
+    if read.length == len(text) and recognizer.is_sentence(read.last):
+        return _diagnosis(text, len(text), (), is_sentence=True)
+    offset, configuration = read.last_live(liveness)
+    return _diagnosis(text, offset, liveness.expected(configuration), is_sentence=False)
+
+
+class _Read:
+    """A text read as far as it is lexed and parsed without error."""
+
+    def __init__(self, recognizer: Recognizer, text: bytes) -> None:
+        self._recognizer = recognizer
+        self._text = text
+        self._marks = [recognizer.initial]  # after every _STRIDE bytes
+        self.last = recognizer.initial
+        self.length = 0
+        for byte in text:
+            following = recognizer.advance(self.last, bytes([byte]))
+            if following is None:
+                break
+            self.last = following
+            self.length += 1
+            if self.length % _STRIDE == 0:
+                self._marks.append(following)
+
+    def last_live(self, liveness: Liveness) -> tuple[int, Configuration]:
+        """Return the last place from which a sentence can follow: before it all places can."""
+        mark = _last_live(liveness, self._marks)
+        between = [self._marks[mark]]
+        for offset in range(mark * _STRIDE, min(self.length, (mark + 1) * _STRIDE - 1)):
+            following = self._recognizer.advance(between[-1], self._text[offset : offset + 1])
+            assert following is not None, "it was read before"
+            between.append(following)
+        last = _last_live(liveness, between)
+        return mark * _STRIDE + last, between[last]
 
 
 def _last_live(liveness: Liveness, configurations: list[Configuration]) -> int:
-    """Return the last position from which a sentence can follow: before it all can."""
-    low, high = 0, len(configurations) - 1
-    while low < high:
-        middle = (low + high + 1) // 2
-        if liveness.decide(configurations[middle]).is_live:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    """Return the number of the last live one; all before it are live."""
+    return (
+        bisect_left(configurations, True, lo=1, key=lambda each: not liveness.decide(each).is_live)
+        - 1
+    )
 
 
 def _diagnosis(
     text: bytes, offset: int, expected: tuple[str, ...], *, is_sentence: bool
 ) -> Diagnosis:
-    before = text[:offset].decode("utf-8", "replace")
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    before = decoder.decode(text[:offset])  # without a character that the place is inside of
+    after = decoder.decode(text[offset:], final=True)
     line_start = before.rfind("\n") + 1
     column = len(before) - line_start + 1
-    line = (before[line_start:] + text[offset:].decode("utf-8", "replace")).split("\n")[0]
+    line = (before[line_start:] + after).split("\n")[0].removesuffix("\r")
     first = max(0, column - 1 - _EXCERPT // 2)
-    shown = line[first : first + _EXCERPT].replace("\t", " ")
+    shown = "".join(
+        character if character.isprintable() else " "  # one column each; no terminal controls
+        for character in line[first : first + _EXCERPT]
+    )
     caret = " " * (column - 1 - first) + "^"
     return Diagnosis(
         is_sentence, offset, before.count("\n") + 1, column, expected, f"{shown}\n{caret}"

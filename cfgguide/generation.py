@@ -89,13 +89,13 @@ def generate(
     Raises
     ------
     GenerationError
-        If `max_new_tokens` or `temperature` make no sense, or a chat has no template.
+        If `max_new_tokens`, `temperature` or `seed` make no sense, or a chat has no template.
     ModelError
         If the model's logits do not fit the vocabulary.
     """
     import torch
 
-    _check(max_new_tokens, temperature)
+    _check(max_new_tokens, temperature, seed)
     encoded = _encoded(prompt, tokenizer).to(model.device)
     length = int(encoded["input_ids"].shape[1])
     if progress is None:
@@ -181,11 +181,13 @@ class _Stream:
         return Generation("".join(self._pieces), tuple(self._token_ids), is_complete)
 
 
-def _check(max_new_tokens: int, temperature: float) -> None:
+def _check(max_new_tokens: int, temperature: float, seed: int | None) -> None:
     if max_new_tokens < 1:
         raise GenerationError(f"max_new_tokens is {max_new_tokens}; at least 1 is needed")
     if not 0 <= temperature < float("inf"):
         raise GenerationError(f"temperature is {temperature}; it is 0 (greedy) or positive")
+    if seed is not None and not -(2**63) <= seed < 2**64:
+        raise GenerationError(f"seed is {seed}; it is a number of at most 64 bits")
 
 
 def _encoded(prompt: str | Sequence[Message], tokenizer: PreTrainedTokenizerBase) -> Any:

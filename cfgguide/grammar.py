@@ -102,6 +102,11 @@ class Grammar:
         return tuple(sorted(path.stem for path in _bundled_folder().glob("*.lark")))
 
     @classmethod
+    def whitespace_bounded_names(cls) -> tuple[str, ...]:
+        """Return the names of the bundled grammars that take `max_whitespace`, sorted."""
+        return tuple(sorted(_WHITESPACE_BOUNDS))
+
+    @classmethod
     def open(
         cls, path: str | Path, *, start: str = "start", import_paths: tuple[str, ...] = ()
     ) -> Grammar:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cfgguide.errors import ModelError
+from cfgguide.errors import GenerationError, ModelError
 from cfgguide.index import Index
 from cfgguide.subset import Subset
 from cfgguide.visits import Visit
@@ -33,8 +33,9 @@ Ids = tuple[int, ...]
 class LogitsProcessor:
     """Masks logits so that every row writes a sentence of the grammar.
 
-    One object serves one call of ``generate`` after another, as long as a call does not start
-    with exactly what an earlier call has just written; then say :meth:`reset` before it.
+    One object serves one call of ``generate`` after another. A call is taken for a new one unless
+    each of its rows was seen before, or is such a row and one token more; so where a prompt is just
+    that, say :meth:`reset` before the call.
 
     Parameters
     ----------
@@ -90,6 +91,8 @@ class LogitsProcessor:
         ------
         ModelError
             If the model has fewer columns than the vocabulary has ids.
+        GenerationError
+            If something else has already ruled out all that the grammar allows in a row.
         """
         n_columns = scores.shape[-1]
         if n_columns < self._index.vocabulary.size:
@@ -109,6 +112,12 @@ class LogitsProcessor:
             generated = row[self._prompt_length :]
             visit = self._states[generated] = self._visit(generated)
             masked[number].masked_fill_(self._refused(visit, n_columns, scores), float("-inf"))
+            if visit is not None and masked[number].max() == float("-inf"):
+                raise GenerationError(
+                    f"row {number}: every token that the grammar allows was ruled out before, by "
+                    "another logits processor or setting (suppress_tokens, min_new_tokens, ...); "
+                    "leave that out"
+                )
         self._forget(len(rows))
         return masked
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cfgguide import kernels
+from cfgguide.kernel_types import TrieArrays
 from cfgguide.vocabulary import Vocabulary
 
 
@@ -45,7 +46,7 @@ class VocabularyTrie:
     ([2, 2, 3], [0, 1, 3, 2])
     """
 
-    arrays: kernels.TrieArrays
+    arrays: TrieArrays
     max_depth: int
 
     @classmethod
@@ -59,7 +60,7 @@ class VocabularyTrie:
         data = np.frombuffer(b"".join(token for token, _ in ordered), dtype=np.uint8)
         byte, depth, skip, first_token = kernels.build_trie(data, offsets)
         token_ids = np.array([token_id for _, token_id in ordered], dtype=np.int32)
-        arrays = kernels.TrieArrays(byte, depth, skip, first_token, token_ids)
+        arrays = TrieArrays(byte, depth, skip, first_token, token_ids)
         return cls(arrays, int(lengths.max(initial=0)))
 
     @property

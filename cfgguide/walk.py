@@ -17,10 +17,10 @@ from itertools import islice
 
 import numpy as np
 
-from cfgguide import kernels
+from cfgguide import kernel_types, kernels
 from cfgguide.configuration import Configuration, Hypothesis, Recognizer
 from cfgguide.errors import LimitError
-from cfgguide.kernels import Int32Array
+from cfgguide.kernel_types import Int32Array
 from cfgguide.stack import Stack
 from cfgguide.vocabulary_trie import VocabularyTrie
 
@@ -74,7 +74,7 @@ class Walker:
 
     def __init__(self, recognizer: Recognizer, trie: VocabularyTrie) -> None:
         table, scanner = recognizer.parse_table, recognizer.scanner
-        self._tables = kernels.Tables(
+        self._tables = kernel_types.Tables(
             scanner.transitions,
             scanner.byte_classes,
             scanner.match,
@@ -110,7 +110,7 @@ class Walker:
             result = kernels.walk(
                 self._tables, self._trie.arrays, self._work, states, offsets, scanner_states
             )
-            if result == kernels.DONE:
+            if result == kernel_types.DONE:
                 return self._outcomes(configuration, offsets)
             self._enlarge(result)
 
@@ -121,10 +121,10 @@ class Walker:
     def _enlarge(self, result: int) -> None:
         """Make larger what proved too small."""
         name = {
-            kernels.TOO_SHALLOW: "window",
-            kernels.TOO_MANY_CELLS: "cells",
-            kernels.TOO_MANY_HYPOTHESES: "hypotheses",
-            kernels.TOO_MANY_OUTCOMES: "outcomes",
+            kernel_types.TOO_SHALLOW: "window",
+            kernel_types.TOO_MANY_CELLS: "cells",
+            kernel_types.TOO_MANY_HYPOTHESES: "hypotheses",
+            kernel_types.TOO_MANY_OUTCOMES: "outcomes",
         }[result]
         self._sizes[name] *= 4
         if self._sizes[name] > MAX_SIZE:
@@ -132,7 +132,7 @@ class Walker:
         if name != "window":
             self._work = self._workspace()
 
-    def _workspace(self) -> kernels.Workspace:
+    def _workspace(self) -> kernel_types.Workspace:
         def array(*shape: int) -> Int32Array:
             return np.zeros(shape, dtype=np.int32)
 
@@ -140,7 +140,7 @@ class Walker:
         outcomes, depth = self._sizes["outcomes"], self._trie.max_depth + 1
         n_labels = self._tables.ignored + 2
         n_tokens = len(self._trie.arrays.token_ids)
-        return kernels.Workspace(
+        return kernel_types.Workspace(
             cell_state=array(cells),
             cell_parent=array(cells),
             first_child=array(cells),
@@ -162,21 +162,21 @@ class Walker:
 
     def _outcomes(self, configuration: Configuration, offsets: Int32Array) -> Outcomes:
         work = self._work
-        n_tokens = int(work.counts[kernels.N_TOKENS])
+        n_tokens = int(work.counts[kernel_types.N_TOKENS])
         cells = _Cells(work, configuration, offsets)
         return Outcomes(
             token_ids=work.token_id[:n_tokens].copy(),
             token_outcomes=work.token_outcome[:n_tokens].copy(),
             outcomes=tuple(
                 _outcome(work, cells, index)
-                for index in range(int(work.counts[kernels.N_OUTCOMES]))
+                for index in range(int(work.counts[kernel_types.N_OUTCOMES]))
             ),
-            is_sentence=bool(work.counts[kernels.IS_SENTENCE]),
+            is_sentence=bool(work.counts[kernel_types.IS_SENTENCE]),
             inspected=tuple(work.inspected[: len(configuration.hypotheses)].tolist()),
         )
 
 
-def _outcome(work: kernels.Workspace, cells: _Cells, index: int) -> Outcome:
+def _outcome(work: kernel_types.Workspace, cells: _Cells, index: int) -> Outcome:
     n = int(work.outcome_n[index])
     found = [cells.stack(int(cell)) for cell in work.outcome_cell[index, :n]]
     states = work.outcome_state[index, :n].tolist()
@@ -192,7 +192,7 @@ class _Cells:
     """Turns the kernel's cells back into stacks."""
 
     def __init__(
-        self, work: kernels.Workspace, configuration: Configuration, offsets: Int32Array
+        self, work: kernel_types.Workspace, configuration: Configuration, offsets: Int32Array
     ) -> None:
         self._work = work
         self._offsets = offsets

@@ -1,0 +1,132 @@
+"""The engines that are compared, behind one small interface.
+
+One module knows one engine. This one imports none of them: an engine is loaded only in the process
+that measures it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from vocabularies import Tokenizer
+
+GRAMMARS = Path(__file__).parent.parent / "grammars"
+
+
+class Sequence(NamedTuple):
+    """One text that is being written, as calls that can be timed without a detour.
+
+    Attributes
+    ----------
+    fill : callable
+        Writes the mask of the next token into the engine's ``mask``.
+    advance : callable
+        Consumes a token. Returns False, or raises one of the engine's ``refusals``, if the engine
+        does not take it.
+    """
+
+    fill: Callable[[], object]
+    advance: Callable[[int], object]
+
+
+class Engine(Protocol):
+    """What is measured.
+
+    Attributes
+    ----------
+    mask : int32, shape (ceil(vocabulary size / 32),)
+        Allocated by `prepare`, filled by a sequence's ``fill``.
+    refusals : tuple of exception types
+        What ``advance`` may raise for a token that is refused.
+    """
+
+    mask: npt.NDArray[np.int32]
+    refusals: tuple[type[Exception], ...]
+
+    def prepare(self, tokenizer: Tokenizer) -> None:
+        """Take in the vocabulary: all that no grammar is needed for."""
+
+    def compile(self, grammar: str) -> None:
+        """Compile the grammar of that name, with nothing kept from an earlier compilation."""
+
+    def start(self) -> Sequence:
+        """Start a text with the grammar that was compiled last."""
+
+    def sizes(self) -> dict[str, int]:
+        """Return what the engine itself says about the size of what it holds."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where an engine is found.
+
+    Attributes
+    ----------
+    module, class_name : str
+        Its adapter.
+    distribution : str or None
+        The installed package that it needs; None for none.
+    pip : str
+        What to install.
+    kernel_cache : str or None
+        The environment variable that names the folder of kernels compiled on first use.
+    """
+
+    module: str
+    class_name: str
+    distribution: str | None = None
+    pip: str = ""
+    kernel_cache: str | None = None
+
+    @property
+    def version(self) -> str | None:
+        """The installed version; None if it is not installed; empty if nothing needs to be."""
+        if self.distribution is None:
+            return ""
+        try:
+            return importlib.metadata.version(self.distribution)
+        except importlib.metadata.PackageNotFoundError:
+            return None
+
+    def load(self) -> Engine:
+        """Import the adapter, and with it the engine."""
+        engine: Engine = getattr(importlib.import_module(self.module), self.class_name)()
+        return engine
+
+
+REFERENCE = "cfgguide"
+FLOOR = "numpy copy"
+_REQUIREMENTS = "pip install -c constraints.txt -r benchmarks/requirements.txt"
+_XGRAMMAR = f"{_REQUIREMENTS} && pip install --no-deps xgrammar==0.2.8"
+ENGINES = {
+    REFERENCE: Entry(
+        "engines.cfgguide_engine",
+        "CfgGuide",
+        "cfgguide",
+        "pip install -c constraints.txt -e .",
+        "NUMBA_CACHE_DIR",
+    ),
+    "xgrammar": Entry("engines.xgrammar_engine", "XGrammar", "xgrammar", _XGRAMMAR),
+    "xgrammar builtin": Entry("engines.xgrammar_engine", "XGrammarBuiltin", "xgrammar", _XGRAMMAR),
+    "llguidance": Entry("engines.llguidance_engine", "LLGuidance", "llguidance", _REQUIREMENTS),
+    FLOOR: Entry("engines.copy_engine", "Copy"),
+}
+
+
+def grammar_text(grammar: str, engine: str) -> str:
+    """Return the grammar as it is written for an engine."""
+    (path,) = GRAMMARS.glob(f"{grammar}.{engine}.*")
+    return path.read_text(encoding="utf-8")
+
+
+def new_mask(tokenizer: Tokenizer) -> npt.NDArray[np.int32]:
+    """Return a mask row of a vocabulary's width."""
+    return np.zeros(-(-tokenizer.size // 32), dtype=np.int32)

@@ -1,0 +1,44 @@
+"""cfgguide, through its public names."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+from vocabularies import Tokenizer
+
+from cfgguide import Grammar, Guide, TokenRejectedError, Vocabulary, compile
+from engines import Sequence, new_mask
+
+
+class CfgGuide:
+    """cfgguide with its bundled grammars."""
+
+    mask: npt.NDArray[np.int32]
+    refusals: tuple[type[Exception], ...] = (TokenRejectedError,)
+
+    def prepare(self, tokenizer: Tokenizer) -> None:
+        """Read the tokens' bytes. The vocabulary trie is made by `compile`."""
+        self._vocabulary = Vocabulary.from_tokenizer(
+            tokenizer.fast, eos_token_ids=tokenizer.eos_token_id, size=tokenizer.size
+        )
+        self.mask = new_mask(tokenizer)
+
+    def compile(self, grammar: str) -> None:
+        """Compile a bundled grammar."""
+        self._index = compile(Grammar.bundled(grammar), self._vocabulary)
+
+    def start(self) -> Sequence:
+        """Start a guide on the index, which all guides share."""
+        guide = Guide(self._index)
+        return Sequence(partial(guide.fill_bitmask, self.mask), guide.advance)
+
+    def sizes(self) -> dict[str, int]:
+        """Return the index's figures."""
+        index = self._index
+        return {
+            "index.nbytes": index.nbytes,
+            "index.n_entries": index.n_entries,
+            "index.n_subsets": index.n_subsets,
+        }

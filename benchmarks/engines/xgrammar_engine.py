@@ -1,0 +1,58 @@
+"""XGrammar, with a grammar in its EBNF and with the JSON grammar that it brings along."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+import xgrammar
+from vocabularies import Tokenizer
+
+from engines import Sequence, grammar_text, new_mask
+
+
+class XGrammar:
+    """XGrammar with a grammar of `benchmarks/grammars`."""
+
+    mask: npt.NDArray[np.int32]
+    refusals: tuple[type[Exception], ...] = (RuntimeError,)
+
+    def prepare(self, tokenizer: Tokenizer) -> None:
+        """Read the vocabulary and sort it."""
+        self._tokens = xgrammar.TokenizerInfo.from_huggingface(
+            tokenizer.fast, vocab_size=tokenizer.size, stop_token_ids=[tokenizer.eos_token_id]
+        )
+        self.mask = new_mask(tokenizer)
+        self._rows = self.mask.reshape(1, -1)
+
+    def compile(self, grammar: str) -> None:
+        """Compile with a compiler of its own, so that nothing is cached."""
+        compiler = xgrammar.GrammarCompiler(self._tokens, cache_enabled=False)
+        self._compiled = self._compile(compiler, grammar)
+
+    def _compile(
+        self, compiler: xgrammar.GrammarCompiler, grammar: str
+    ) -> xgrammar.CompiledGrammar:
+        return compiler.compile_grammar(grammar_text(grammar, "xgrammar"))
+
+    def start(self) -> Sequence:
+        """Start a matcher on the compiled grammar, which all matchers share."""
+        matcher = xgrammar.GrammarMatcher(self._compiled)
+        fill = partial(matcher.fill_next_token_bitmask, self._rows, 0)
+        return Sequence(fill, matcher.accept_token)
+
+    def sizes(self) -> dict[str, int]:
+        """Return the size of the compiled grammar."""
+        return {"memory_size_bytes": self._compiled.memory_size_bytes}
+
+
+class XGrammarBuiltin(XGrammar):
+    """XGrammar with its own JSON grammar, whose text is an object or an array."""
+
+    def _compile(
+        self, compiler: xgrammar.GrammarCompiler, grammar: str
+    ) -> xgrammar.CompiledGrammar:
+        if grammar != "json":
+            raise ValueError(f"XGrammar brings no {grammar} grammar along")
+        return compiler.compile_builtin_json_grammar()

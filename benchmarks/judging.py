@@ -1,0 +1,104 @@
+"""Who is right where engines disagree: a slow and separate reading of the language itself.
+
+In: the bytes of a text. Out: whether a sentence can follow them. Written from the definition
+(RFC 8259), not from any engine's grammar, and used only on tokens that the engines disagree about.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import Protocol
+
+_CHARACTER = r'(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))'
+_NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
+_LEXEME = re.compile(
+    rf'(?P<space>[ \t\n\r]+)|(?P<string>"{_CHARACTER}*")|(?P<scalar>{_NUMBER}|true|false|null)'
+    r"|(?P<mark>[\[\]{}:,])"
+)
+_STARTED = re.compile(  # a lexeme that needs more characters
+    rf'(?P<string>"{_CHARACTER}*(?:\\(?:u[0-9A-Fa-f]{{0,3}})?)?)'
+    r"|(?P<scalar>-|-?(?:0|[1-9][0-9]*)(?:\.|(?:\.[0-9]+)?[eE][-+]?)"
+    r"|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?)"
+)
+
+
+class Judge(Protocol):
+    """Reads a language."""
+
+    def is_prefix(self, data: bytes) -> bool:
+        """Return whether some sentence starts with these bytes."""
+
+    def is_sentence(self, data: bytes) -> bool:
+        """Return whether the bytes are a sentence."""
+
+
+class JsonJudge:
+    r"""Reads JSON texts.
+
+    Examples
+    --------
+    >>> judge = JsonJudge()
+    >>> [judge.is_prefix(data) for data in (b'{"a":-', b'[1,]', b'[01', b'"\xc3')]
+    [True, False, False, True]
+    >>> judge.is_sentence(b'[1, {"a": null}] '), judge.is_sentence(b'[1')
+    (True, False)
+    """
+
+    def is_prefix(self, data: bytes) -> bool:
+        """Return whether some JSON text starts with these bytes."""
+        return self._read(data) is not None
+
+    def is_sentence(self, data: bytes) -> bool:
+        """Return whether the bytes are a JSON text."""
+        return self._read(data) == "end"
+
+    def _read(self, data: bytes) -> str | None:
+        """Return what is expected next at the end of the bytes; None if they are no prefix."""
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        try:
+            text = decoder.decode(data)
+        except UnicodeDecodeError:
+            return None
+        cut = decoder.getstate()[0]  # the beginning of a character
+        if cut[:1] == b"\xed" and cut[1:2] >= b"\xa0":  # a surrogate: Python tells later
+            return None
+        position, expected, opened = 0, "value", ""
+        while position < len(text):
+            if started := _STARTED.fullmatch(text, position):
+                is_string = started.lastgroup == "string"
+                fits = _after(expected, started.lastgroup or "", "", opened) is not None
+                return "more" if fits and (is_string or not cut) else None
+            found = _LEXEME.match(text, position)
+            after = found and _after(expected, found.lastgroup or "", found[0], opened)
+            if not found or not after:
+                return None
+            expected, opened = after
+            position = found.end()
+        return None if cut else expected
+
+
+def _after(expected: str, kind: str, lexeme: str, opened: str) -> tuple[str, str] | None:
+    """Return what is expected after a lexeme and the brackets then open; None if it is wrong."""
+    if kind == "space":
+        return expected, opened
+    if kind == "string" and expected in ("key", "key or }"):
+        return ":", opened
+    if kind in ("string", "scalar") and expected in ("value", "value or ]"):
+        return _after_value(opened)
+    if lexeme in ("{", "[") and expected in ("value", "value or ]"):
+        return ("key or }" if lexeme == "{" else "value or ]"), opened + lexeme
+    if lexeme == ":" and expected == ":":
+        return "value", opened
+    if lexeme == "," and expected == ", or close":
+        return ("key" if opened[-1] == "{" else "value"), opened
+    is_close = lexeme == "}" and opened[-1:] == "{" and expected in ("key or }", ", or close")
+    is_close |= lexeme == "]" and opened[-1:] == "[" and expected in ("value or ]", ", or close")
+    return _after_value(opened[:-1]) if is_close else None
+
+
+def _after_value(opened: str) -> tuple[str, str]:
+    return (", or close" if opened else "end"), opened
+
+
+JUDGES: dict[str, Judge] = {"json": JsonJudge()}

@@ -1,0 +1,257 @@
+"""The tables and the sentences of a report, as lines of Markdown.
+
+In: what was measured with one tokenizer. Out: where cfgguide stands, and all figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import figures
+from comparing import Comparison, Verdicts
+from engines import FLOOR, REFERENCE
+from measuring import Run
+
+EVEN = 1.1  # ratios below this, either way, are called even
+
+
+@dataclass(frozen=True)
+class Measured:
+    """All that was measured with one tokenizer.
+
+    Attributes
+    ----------
+    tokenizer : str
+        Its name.
+    size : int
+        The width of a mask.
+    n_documents, n_steps : int
+        Over what the figures are.
+    skipped : list of str
+        Documents that the tokenizer does not spell back.
+    runs : dict of str to list of Run
+        The runs of each engine, one a round.
+    comparisons : dict of str to Comparison
+        How the engines' masks compare.
+    first_ever : dict of str to float
+        Seconds from grammar to first mask where not even kernels are on disk.
+    absent : dict of str to str
+        Engines that were not measured, and why.
+    """
+
+    tokenizer: str
+    size: int
+    n_documents: int
+    n_steps: int
+    skipped: list[str]
+    runs: dict[str, list[Run]]
+    comparisons: dict[str, Comparison]
+    first_ever: dict[str, float]
+    absent: dict[str, str]
+
+
+def standing(measured: Measured) -> list[str]:
+    """Return a paragraph that says where cfgguide is ahead and where it is behind."""
+    peers = [name for name in measured.runs if name not in (REFERENCE, FLOOR)]
+    if REFERENCE not in measured.runs or not peers:
+        return [f"**{measured.tokenizer}**: nothing to compare."]
+    ours = measured.runs[REFERENCE]
+    against = {name: figures.ratios(measured.runs[name], ours) for name in peers}
+    ahead, behind, mixed = [], [], []
+    for figure in figures.RATIOS:
+        medians = {name: against[name][figure][0] for name in peers}
+        if min(medians.values()) > EVEN:
+            ahead.append(f"{figure} ({_range(medians.values())})")
+        elif max(medians.values()) < 1 / EVEN:
+            behind.append(f"{figure} ({_range(1 / ratio for ratio in medians.values())})")
+        else:
+            each = ", ".join(f"{_side(ratio)} {name}" for name, ratio in medians.items())
+            mixed.append(f"{figure}: {each}")
+    found = {
+        "quicker than every peer in": ahead,
+        "slower than every peer in": behind,
+        "in between in": mixed,
+    }
+    parts = [f"{words} {'; '.join(part)}" for words, part in found.items() if part]
+    return [
+        f"**{measured.tokenizer}** ({measured.size:,} ids). cfgguide is {'. It is '.join(parts)}.",
+        "",
+        *_ratio_table(against),
+    ]
+
+
+def _range(ratios: Iterable[float]) -> str:
+    ordered = sorted(ratios)
+    if ordered[0] == ordered[-1]:
+        return f"{_number(ordered[0])} times"
+    return f"{_number(ordered[0])} to {_number(ordered[-1])} times"
+
+
+def _side(ratio: float) -> str:
+    if ratio > EVEN:
+        return f"{_number(ratio)} times quicker than"
+    if ratio < 1 / EVEN:
+        return f"{_number(1 / ratio)} times slower than"
+    return "even with"
+
+
+def _ratio_table(against: dict[str, dict[str, tuple[float, float, float]]]) -> list[str]:
+    rows = [
+        [figure, *(_spread(against[name][figure]) for name in against)] for figure in figures.RATIOS
+    ]
+    return [
+        "Time of the engine divided by cfgguide's, round by round: median (smallest-largest). "
+        "Above 1 cfgguide is quicker.",
+        "",
+        *_table(["", *against], rows),
+    ]
+
+
+def section(measured: Measured) -> list[str]:
+    """Return all that is told about one tokenizer, as lines of Markdown."""
+    absent = [f"* {name}: {reason}" for name, reason in measured.absent.items()]
+    skipped = [f"* not spelled back by the tokenizer: {', '.join(measured.skipped)}"]
+    n_rounds = max((len(runs) for runs in measured.runs.values()), default=0)
+    return [
+        f"## {measured.tokenizer}: {measured.size:,} ids",
+        "",
+        f"{measured.n_documents} documents, {measured.n_steps:,} steps, rounds: {n_rounds}.",
+        "",
+        *([*absent, ""] if absent else []),
+        *([*skipped, ""] if measured.skipped else []),
+        *_titled("Masks, microseconds", _mask_rows(measured)),
+        *_titled("Advance, microseconds", _advance_rows(measured)),
+        *_titled("Set-up, milliseconds", _setup_rows(measured)),
+        *_titled("Memory, MiB of resident growth", _memory_rows(measured)),
+        *_titled("Whose masks are right", _verdict_rows(measured)),
+        *_examples(measured),
+    ]
+
+
+def _titled(title: str, rows: list[list[str]]) -> list[str]:
+    return [f"### {title}", "", *_table(rows[0], rows[1:]), ""]
+
+
+def _mask_rows(measured: Measured) -> list[list[str]]:
+    columns = ["p50 (runs)", "p99", "max", "mean"]
+    head = ["engine", *(f"cold {column}" for column in columns)]
+    rows = [[*head, *(f"warm {column}" for column in columns)]]
+    for name, runs in measured.runs.items():
+        row = [name]
+        for samples in (figures.cold_masks, figures.warm_masks):
+            found = figures.summary(runs, samples)
+            row += [_p50(found), *map(_number, (found.p99, found.largest, found.mean))]
+        rows.append(row)
+    return rows
+
+
+def _advance_rows(measured: Measured) -> list[list[str]]:
+    rows = [["engine", "cold p50", "cold p99", "warm p50 (runs)", "warm p99", "warm mean"]]
+    for name, runs in measured.runs.items():
+        cold = figures.summary(runs, figures.cold_advances)
+        warm = figures.summary(runs, figures.warm_advances)
+        cells = [_number(cold.p50), _number(cold.p99), _p50(warm)]
+        rows.append([name, *cells, _number(warm.p99), _number(warm.mean)])
+    return [row for row in rows if row[0] != FLOOR]
+
+
+def _setup_rows(measured: Measured) -> list[list[str]]:
+    rows = [["engine", "import", "vocabulary", "grammar to first mask", "again", "first ever"]]
+    for name, runs in measured.runs.items():
+        row = [name]
+        for stage in ("import", "prepare", "compile", "compile again"):
+            row.append(_spread(figures.median_of(runs, _milliseconds(stage))))
+        first = measured.first_ever.get(name)
+        rows.append([*row, _number(first * 1e3) if first else "-"])
+    return [row for row in rows if row[0] != FLOOR]
+
+
+def _milliseconds(stage: str) -> Callable[[Run], float]:
+    return lambda run: run.seconds[stage] * 1e3
+
+
+def _memory_rows(measured: Measured) -> list[list[str]]:
+    rows = [["engine", "compile", "passes over the documents", "what the engine says itself"]]
+    for name, runs in measured.runs.items():
+        compiled = figures.median_of(runs, lambda run: _mib(run, "prepared", "compiled"))
+        passed = figures.median_of(runs, lambda run: _mib(run, "compiled", "passed"))
+        said = ", ".join(f"{size} {value:,}" for size, value in runs[0].sizes.items())
+        rows.append([name, _spread(compiled), _spread(passed), said])
+    return [row for row in rows if row[0] != FLOOR]
+
+
+def _mib(run: Run, before: str, after: str) -> float:
+    return (run.rss[after] - run.rss[before]) / 2**20
+
+
+def _verdict_rows(measured: Measured) -> list[list[str]]:
+    rows = [
+        [
+            "engine",
+            "steps compared",
+            f"differ from {REFERENCE}",
+            "added token treated otherwise",
+            "a valid token masked",
+            "an invalid token allowed",
+            "document's own token masked (all steps)",
+            "documents refused",
+        ]
+    ]
+    for name, found in measured.comparisons.items():
+        if name != FLOOR:
+            counts = [found.n_compared, found.n_differing]
+            rows.append([name, *map(str, counts), *(str(each.n_steps) for each in _kinds(found))])
+    return rows
+
+
+def _kinds(found: Comparison) -> list[Verdicts]:
+    return [
+        found.added,
+        found.valid_masked,
+        found.invalid_allowed,
+        found.next_masked,
+        found.refused,
+    ]
+
+
+def _examples(measured: Measured) -> list[str]:
+    words = [
+        f"differs from {REFERENCE} in the added token",
+        "masks the valid token",
+        "allows the invalid token",
+        "masks the document's own token",
+        "refuses",
+    ]
+    lines = [
+        f"* {name} {word} {_code(verdicts.example)}"
+        for name, found in measured.comparisons.items()
+        if name != FLOOR
+        for word, verdicts in zip(words, _kinds(found), strict=True)
+        if verdicts.n_steps
+    ]
+    return ["One example of each:", "", *lines, ""] if lines else []
+
+
+def _code(text: str) -> str:
+    return f"`` {text} ``"
+
+
+def _table(head: list[str], rows: list[list[str]]) -> list[str]:
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return [f"| {' | '.join(line)} |" for line in lines]
+
+
+def _p50(found: figures.Summary) -> str:
+    return f"{_number(found.p50)} ({_number(found.p50_low)}-{_number(found.p50_high)})"
+
+
+def _spread(values: tuple[float, float, float]) -> str:
+    return f"{_number(values[0])} ({_number(values[1])}-{_number(values[2])})"
+
+
+def _number(value: float) -> str:
+    """Return a number with about three significant digits, and no fewer than its whole part."""
+    size = abs(value)
+    n_decimals = 0 if size >= 100 else 1 if size >= 10 else 2 if size >= 0.1 or not size else 4
+    return f"{value:,.{n_decimals}f}"

@@ -1,0 +1,97 @@
+"""What the kernels read and write: named tuples of arrays, and the numbers with a meaning."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Int32Array = npt.NDArray[np.int32]
+
+# Results of a walk, and of a commit inside it where no cell (>= 0) comes out.
+DONE = 0
+REFUSED = -1  # the parser has no action
+TOO_SHALLOW = -2  # the base window ends above a state that is needed
+TOO_MANY_CELLS = -3
+TOO_MANY_HYPOTHESES = -4
+TOO_MANY_OUTCOMES = -5
+
+NOT_COMPUTED = -9  # in `commits`
+NONE = -1  # no cell, no token, no outcome
+MAX_REDUCTIONS = 100_000  # as in parse_table
+N_CELLS, N_OUTCOMES, N_TOKENS, IS_SENTENCE = 0, 1, 2, 3  # places in `counts`
+
+
+class Tables(NamedTuple):
+    """The scanner's and the parser's tables; see Scanner and ParseTable for each."""
+
+    transitions: Int32Array
+    byte_classes: Int32Array
+    match: Int32Array
+    starts: Int32Array
+    set_of_state: Int32Array
+    action: Int32Array
+    goto: Int32Array
+    lengths: Int32Array
+    left_sides: Int32Array
+    ignored: int
+    end_state: int
+
+
+class TrieArrays(NamedTuple):
+    """The vocabulary trie; see VocabularyTrie for each."""
+
+    byte: npt.NDArray[np.uint8]
+    depth: Int32Array
+    skip: Int32Array
+    first_token: Int32Array
+    token_ids: Int32Array
+
+
+class Workspace(NamedTuple):
+    """Everything that a walk writes.
+
+    Attributes
+    ----------
+    cell_state, cell_parent, first_child, next_sibling : int32, shape (n_cells,)
+        The arena. Base cells come first; a parent of -1 is outside the base window.
+    cell_home : int32, shape (n_cells,)
+        The base hypothesis that a base cell belongs to.
+    commits : int32, shape (n_cells, n_terminals + 2)
+        The cell after a lexeme of each label, `REFUSED`, or `NOT_COMPUTED`.
+    frame_n : int32, shape (max_depth + 1,)
+        Number of hypotheses after each byte of the path.
+    frame_state, frame_cell : int32, shape (max_depth + 1, n_hypotheses)
+        Their scanner states and stacks.
+    outcome_n : int32, shape (n_outcomes,)
+        Number of hypotheses of each distinct configuration that a token leads to.
+    outcome_state, outcome_cell : int32, shape (n_outcomes, n_hypotheses)
+        Those hypotheses.
+    outcome_hash : int32, shape (a power of two > n_outcomes,)
+        Open-addressing table of outcomes, -1 = free.
+    token_id, token_outcome : int32, shape (n_text_tokens,)
+        The tokens that are lexed and parsed without error, and where each leads.
+    inspected : int32, shape (n_hypotheses,)
+        Per base hypothesis how many of its topmost states were read.
+    counts : int32, shape (4,)
+        Number of cells, of outcomes and of tokens; and 1 if the base is a sentence, else 0.
+    """
+
+    cell_state: Int32Array
+    cell_parent: Int32Array
+    first_child: Int32Array
+    next_sibling: Int32Array
+    cell_home: Int32Array
+    commits: Int32Array
+    frame_n: Int32Array
+    frame_state: Int32Array
+    frame_cell: Int32Array
+    outcome_n: Int32Array
+    outcome_state: Int32Array
+    outcome_cell: Int32Array
+    outcome_hash: Int32Array
+    token_id: Int32Array
+    token_outcome: Int32Array
+    inspected: Int32Array
+    counts: Int32Array

@@ -1,0 +1,242 @@
+"""The package keeps to its plan: ARCHITECTURE.md's order of modules, and a few house rules.
+
+Imports inside functions count too; those for type checkers only (`if TYPE_CHECKING:`) do not.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import cfgguide
+
+PACKAGE = Path(cfgguide.__file__).parent
+ARCHITECTURE = Path(__file__).resolve().parent.parent / "ARCHITECTURE.md"
+MODULES = sorted(path.stem for path in PACKAGE.glob("*.py") if path.stem != "__init__")
+MOST_LINES = 450
+
+
+def listed_modules() -> list[str]:
+    """The modules in the order in which ARCHITECTURE.md lists them."""
+    text = ARCHITECTURE.read_text(encoding="utf-8")
+    section = text.split("\n## Modules, in import order\n")[1].split("\n## ")[0]
+    return re.findall(r"^(?:\d+\.|[-*]) `(\w+)` — ", section, re.MULTILINE)
+
+
+@functools.cache
+def tree_of(module: str) -> ast.Module:
+    return ast.parse((PACKAGE / f"{module}.py").read_text(encoding="utf-8"))
+
+
+def run_nodes(node: ast.AST) -> list[ast.AST]:
+    """All nodes below `node` but those under `if TYPE_CHECKING:`."""
+    found: list[ast.AST] = []
+    for child in ast.iter_child_nodes(node):
+        is_typing = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
+        found.append(child)
+        below = child.orelse if is_typing else [child]
+        for each in below:
+            found.extend(run_nodes(each))
+    return found
+
+
+@functools.cache
+def imports_of(module: str) -> frozenset[str]:
+    """What a module imports, anywhere in it: "lark", or "cfgguide.errors" for one of ours."""
+    found = set()
+    for node in run_nodes(tree_of(module)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module} imports relatively"
+            if node.module == "cfgguide":
+                found |= {f"cfgguide.{alias.name}" for alias in node.names}
+            elif node.module != "__future__":
+                found.add(str(node.module))
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            argument = node.args[0]
+            if isinstance(argument, ast.Constant):
+                found.add(str(argument.value))
+    return frozenset(found)
+
+
+def internal(module: str) -> set[str]:
+    return {name.split(".")[1] for name in imports_of(module) if name.startswith("cfgguide.")}
+
+
+def external(module: str) -> set[str]:
+    return {name.split(".")[0] for name in imports_of(module)} - {"cfgguide"}
+
+
+def reachable(module: str) -> set[str]:
+    """The module and all of ours that it imports, directly or not."""
+    found, pending = {module}, [module]
+    while pending:
+        for name in internal(pending.pop()) - found:
+            found.add(name)
+            pending.append(name)
+    return found
+
+
+# --- Order ---------------------------------------------------------------------------------------
+
+
+def test_every_module_is_listed_once():
+    assert sorted(listed_modules()) == MODULES
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_imports_only_what_is_listed_above_it(module):
+    listed = listed_modules()
+    assert internal(module) <= set(listed[: listed.index(module)])
+
+
+#: Which modules may know a library, and no others.
+KNOWN_BY = {
+    "lark": {"frontend"},
+    "numba": {"kernels"},
+    "pygtrie": {"index"},
+    "torch": {"logits_processor", "generation", "models", "smollm2"},
+    "transformers": {"logits_processor", "generation", "models", "smollm2"},
+    "tokenizers": {"tokenizer_bytes", "smollm2"},
+    "gguf": {"smollm2"},
+    "argparse": {"cli"},
+}
+
+
+@pytest.mark.parametrize("library", KNOWN_BY)
+def test_a_library_is_known_to_few_modules(library):
+    assert {module for module in MODULES if library in external(module)} <= KNOWN_BY[library]
+
+
+VOCABULARY_SIDE = {"tokenizer_bytes", "vocabulary", "vocabulary_trie"}
+#: Which byte strings can be spelled is the only word that the grammar side hears of a vocabulary.
+SHARED = {"errors", "spelling"}
+
+
+def test_the_grammar_side_knows_no_vocabulary_and_the_vocabulary_side_no_grammar():
+    grammar_side = reachable("liveness") | reachable("diagnosis") | reachable("frontend")
+    vocabulary_side = {name for module in VOCABULARY_SIDE for name in reachable(module)}
+    assert {"frontend", "scanner", "configuration"} <= grammar_side
+    assert grammar_side & VOCABULARY_SIDE == set()
+    assert vocabulary_side & grammar_side <= SHARED
+
+
+# --- What is loaded ------------------------------------------------------------------------------
+
+
+def loaded_by(statement: str) -> set[str]:
+    """The top-level modules of a fresh interpreter after a statement."""
+    code = (
+        f"import sys; sys.path.insert(0, {str(PACKAGE.parent)!r}); {statement}; print(*sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return {name.split(".")[0] for name in run.stdout.split()}
+
+
+HEAVY = {"torch", "transformers", "numba", "lark", "tokenizers", "numpy"}
+
+
+@pytest.mark.parametrize(
+    ("statement", "light_of"),
+    [
+        ("import cfgguide", HEAVY),
+        ("import cfgguide; cfgguide.Grammar.bundled('json')", HEAVY),
+        ("import cfgguide; cfgguide.Vocabulary([b'a'], eos_token_ids=0)", HEAVY),
+        ("from cfgguide.errors import CfgGuideError", HEAVY),
+        ("import cfgguide.cli", {"torch", "transformers"}),
+        ("import cfgguide; cfgguide.LogitsProcessor, cfgguide.generate", {"torch", "transformers"}),
+        ("import cfgguide.models", {"torch", "transformers"}),
+    ],
+)
+def test_imports_load_no_more_than_they_need(statement, light_of):
+    assert loaded_by(statement) & light_of == set()
+
+
+def test_public_names_are_listed_documented_and_found():
+    assert cfgguide.__all__ == sorted(cfgguide.__all__)
+    assert set(cfgguide.__all__) <= set(dir(cfgguide))
+    for name in cfgguide.__all__:
+        assert getattr(cfgguide, name).__doc__
+    with pytest.raises(AttributeError, match="module 'cfgguide' has no attribute 'nothing'"):
+        cfgguide.nothing  # noqa: B018  (the access is what is tested)
+
+
+def test_type_checkers_see_the_public_names():
+    """Those under `if TYPE_CHECKING:` in the package are the ones that are found at run time."""
+    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    (typing,) = [node for node in tree.body if isinstance(node, ast.If)]
+    seen = {
+        alias.asname: f"{node.module}.{alias.name}"
+        for node in typing.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert sorted(map(str, seen)) == cfgguide.__all__
+    for name, path in seen.items():
+        module, _, attribute = path.rpartition(".")
+        assert getattr(importlib.import_module(module), attribute) is getattr(cfgguide, str(name))
+
+
+# --- House rules ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("module", [*MODULES, "__init__"])
+def test_a_module_can_be_read_in_one_sitting(module):
+    assert len((PACKAGE / f"{module}.py").read_text("utf-8").splitlines()) <= MOST_LINES
+
+
+def public_definitions(module: ModuleType) -> list[tuple[str, object]]:
+    """Functions and classes that a module defines, and the methods of those classes."""
+    found: list[tuple[str, object]] = []
+    for name, value in vars(module).items():
+        if name.startswith("_") or getattr(value, "__module__", None) != module.__name__:
+            continue
+        if inspect.isfunction(value) or inspect.isclass(value):
+            found.append((name, value))
+        if inspect.isclass(value):
+            found += [
+                (f"{name}.{member}", method)
+                for member, method in vars(value).items()
+                if not member.startswith("_")
+                and isinstance(
+                    method, property | classmethod | staticmethod | functools.cached_property
+                )
+                | inspect.isfunction(method)
+            ]
+    return found
+
+
+@pytest.mark.parametrize("name", [*MODULES, "__init__"])
+def test_modules_and_all_that_is_public_in_them_have_docstrings(name):
+    module = importlib.import_module("cfgguide" if name == "__init__" else f"cfgguide.{name}")
+    assert module.__doc__
+    assert [path for path, value in public_definitions(module) if not inspect.getdoc(value)] == []
+
+
+@pytest.mark.parametrize("module", [*MODULES, "__init__"])
+def test_only_the_command_line_prints(module):
+    calls = [node for node in ast.walk(tree_of(module)) if isinstance(node, ast.Call)]
+    printing = {ast.unparse(call.func) for call in calls} & {"print", "sys.stdout.write"}
+    assert module == "cli" or not printing
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_no_error_is_swallowed_by_a_bare_except(module):
+    handlers = [node for node in ast.walk(tree_of(module)) if isinstance(node, ast.ExceptHandler)]
+    assert all(handler.type is not None for handler in handlers)
+
+
+@pytest.mark.parametrize("module", [*MODULES, "__init__"])
+def test_no_work_is_left_as_a_note(module):
+    text = (PACKAGE / f"{module}.py").read_text(encoding="utf-8")
+    assert re.findall(r"\b(?:TODO|FIXME|XXX)\b", text) == []
