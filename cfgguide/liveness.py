@@ -74,6 +74,7 @@ class Liveness:
         self._pushdown = Pushdown(recognizer, spelling, max_pairs=max_pairs)
         self._lexemes = self._pushdown.lexemes
         self._max_nodes = max_nodes
+        self._controls: dict[tuple[int, frozenset[int]], Controls] = {}
         self._verdicts: dict[Node, Verdict] = {}
         self._predecessors = self._lalr_predecessors()
 
@@ -82,21 +83,26 @@ class Liveness:
         heights = []
         is_live = False
         avoid: frozenset[int] = frozenset()
-        for state, stack in configuration.hypotheses:
-            if is_live:
-                heights.append(stack.height + 1)
-                continue
-            is_live, height = self.decide_stack(self.controls(state, avoid), stack)
+        for number, (state, stack) in enumerate(configuration.hypotheses):
+            if number:
+                avoid |= {int(self._scanner.blocks[configuration.hypotheses[number - 1][0]])}
+            height = stack.height + 1
+            if not is_live:
+                is_live, height = self.decide_stack(self.controls(state, avoid), stack)
             heights.append(height)
-            avoid |= {int(self._scanner.blocks[state])}
         return Answer(is_live, tuple(heights))
 
     def controls(self, scanner_state: int, avoid: frozenset[int]) -> Controls:
         """Return the controls in which the lexeme that the scanner is in may end."""
-        place = Between(avoid, BOUNDARY)
-        if scanner_state == self._recognizer.initial.hypotheses[0].scanner_state:
-            return self._pushdown.at(place)
-        return self._pushdown.after(self._lexemes.ends(scanner_state, place))
+        question = (scanner_state, avoid)
+        if question not in self._controls:
+            place = Between(avoid, BOUNDARY)
+            if scanner_state == self._recognizer.initial.hypotheses[0].scanner_state:
+                self._controls[question] = self._pushdown.at(place)
+            else:
+                ends = self._lexemes.ends(scanner_state, place)
+                self._controls[question] = self._pushdown.after(ends)
+        return self._controls[question]
 
     def decide_stack(self, controls: Controls, stack: Stack) -> tuple[bool, int]:
         """Return whether some control leads to acceptance, and the lowest height that was read."""

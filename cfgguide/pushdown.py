@@ -78,6 +78,7 @@ class Pushdown:
         self._controls: list[Control] = [Accepted()]
         self._numbers: dict[Control, int] = {Accepted(): ACCEPTED}
         self._targets: dict[Pair, set[int]] = {}
+        self._left: dict[tuple[Controls, int], Controls] = {}  # answers of `leave`
         # Who else gets what a pair gets; and who, in which state, goes on from it.
         self._copies: defaultdict[Pair, set[Pair]] = defaultdict(set)
         self._continuations: defaultdict[Pair, list[Pair]] = defaultdict(list)
@@ -105,10 +106,14 @@ class Pushdown:
         LimitError
             If more pairs of a control and a state are needed than the limit.
         """
-        for control in controls:
-            self._need((control, state))
-        self._saturate()
-        return frozenset().union(*(self._targets[control, state] for control in controls))
+        question = (controls, state)
+        if question not in self._left:
+            for control in controls:
+                self._need((control, state))
+            self._saturate()
+            found = frozenset().union(*(self._targets[control, state] for control in controls))
+            self._left[question] = found
+        return self._left[question]
 
     def _number(self, control: Control) -> int:
         number = self._numbers.setdefault(control, len(self._controls))
