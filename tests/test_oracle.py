@@ -457,15 +457,14 @@ def test_random_grammars_agree_with_the_oracle(grammar, tokens):
     try:
         with warnings.catch_warnings(action="ignore"):
             index = cfgguide.compile(cfgguide.Grammar(grammar), vocabulary)
-    except (GrammarError, VocabularyError) as error:
+    except (GrammarError, VocabularyError) as error:  # there is no sentence, or none in tokens
         event(type(error).__name__)
-        assert "no text at all" in str(error) or "can spell no sentence" in str(error)
         assert oracle.completion(b"", MAX_BYTES) is None
         return
     event("compiled")
     level = {b"": cfgguide.Guide(index)}
     while level:
-        text, guide = level.popitem()
+        _, guide = level.popitem()
         compare(oracle, guide)
         for token_id in guide.allowed_token_ids().tolist():
             after = guide.copy()

@@ -1,0 +1,237 @@
+"""The kernel's walk over the vocabulary trie finds what the recogniser finds token by token."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+from cfgguide.compiler import compile_recognizer
+from cfgguide.configuration import Configuration, Hypothesis, Recognizer
+from cfgguide.grammar import Grammar
+from cfgguide.stack import Stack
+from cfgguide.vocabulary import Vocabulary
+from cfgguide.vocabulary_trie import VocabularyTrie
+from cfgguide.walk import Walker
+
+
+def words(alphabet: str, longest: int, n: int, seed: int = 0) -> list[bytes]:
+    """Return all single letters and random words of an alphabet, some of them twice."""
+    rng = random.Random(seed)
+    longer = ["".join(rng.choices(alphabet, k=rng.randint(2, longest))) for _ in range(n)]
+    return [word.encode() for word in (*alphabet, *longer)]
+
+
+GRAMMARS = {
+    "json": (Grammar.bundled("json").text, words('[]{}",:1-.e \\ntrulfsa', 6, 400)),
+    "fall-backs": (
+        """
+        start: (A | AB | ABABC | DOT | DOTS)*
+        A: "a" | "b"
+        AB: "ab"
+        ABABC: /(ab)+c/
+        DOT: "."
+        DOTS: /\\.{3}|\\.{5}/
+        """,
+        words("ab.c", 8, 300),
+    ),
+    "keywords": (
+        """
+        start: (stmt ";")*
+        stmt: "if" NAME "then" stmt ["else" stmt] | NAME "=" (NAME | INT)
+        NAME: /[a-z]+/
+        INT: /[0-9]+/
+        %ignore /[ \\n]+/
+        """,
+        [*words("ifthenels x=1; \n", 5, 300), b"if x then", b" else", b"then", b"x=1;"],
+    ),
+    "reductions all the way down": (
+        'start: "a" start | "b" start | "(" start ")" | "a"',
+        words("ab()", 6, 200),
+    ),
+    "refused by the parser": (
+        'start: NAME*\nNAME: /[ab]+/\n%ignore "ab"',  # the lexeme ab is of no use to any rule
+        words("ab", 5, 60),
+    ),
+    "characters": (
+        'start: (/[à-ö]/ | "é" "à" "!")*',
+        [bytes([byte]) for byte in (0xC3, *range(0xA0, 0xB7), 0x21)] + ["éà!".encode()],
+    ),
+}
+
+
+def machine(grammar: str, tokens: list[bytes]) -> tuple[Recognizer, Vocabulary, Walker]:
+    with warnings.catch_warnings(action="ignore"):
+        recognizer = compile_recognizer(Grammar(grammar))
+    vocabulary = Vocabulary([*tokens, None], eos_token_ids=len(tokens))
+    return recognizer, vocabulary, Walker(recognizer, VocabularyTrie.of(vocabulary))
+
+
+def by_recognizer(
+    recognizer: Recognizer, vocabulary: Vocabulary, configuration: Configuration
+) -> dict[int, Configuration]:
+    """Return where each token leads that Lark does not refuse at once."""
+    led = {
+        token_id: recognizer.advance(configuration, token)
+        for token_id, token in enumerate(vocabulary.tokens)
+        if token
+    }
+    return {token_id: after for token_id, after in led.items() if after is not None}
+
+
+def by_walk(walker: Walker, configuration: Configuration) -> dict[int, Configuration]:
+    found = walker.walk(configuration)
+    return {
+        token_id: found.outcomes[outcome].configuration
+        for token_id, outcome in zip(
+            found.token_ids.tolist(), found.token_outcomes.tolist(), strict=True
+        )
+    }
+
+
+def some_configurations(
+    recognizer: Recognizer, vocabulary: Vocabulary, n: int
+) -> list[Configuration]:
+    """Return configurations after random sequences of tokens, most of them longer than one."""
+    rng = random.Random(7)
+    found = [recognizer.initial]
+    while len(found) < n:
+        following = by_recognizer(recognizer, vocabulary, found[-1])
+        if following and rng.random() < 0.95:
+            found.append(rng.choice(list(following.values())))
+        else:
+            found.append(recognizer.initial)
+    return found
+
+
+@pytest.mark.parametrize(("grammar", "tokens"), GRAMMARS.values(), ids=GRAMMARS.keys())
+def test_the_walk_is_the_recognizer_token_by_token(grammar, tokens):
+    recognizer, vocabulary, walker = machine(grammar, tokens)
+    for configuration in some_configurations(recognizer, vocabulary, 60):
+        expected = by_recognizer(recognizer, vocabulary, configuration)
+        assert by_walk(walker, configuration) == expected
+        found = walker.walk(configuration)
+        assert found.is_sentence == recognizer.is_sentence(configuration)
+        assert len(set(found.outcomes)) == len(found.outcomes), "an outcome twice"
+
+
+@pytest.mark.parametrize(("grammar", "tokens"), GRAMMARS.values(), ids=GRAMMARS.keys())
+def test_what_was_not_inspected_does_not_matter(grammar, tokens):
+    """Below what the walk says that it read, the stack is replaced by nonsense."""
+    recognizer, vocabulary, walker = machine(grammar, tokens)
+    for configuration in some_configurations(recognizer, vocabulary, 40):
+        found = walker.walk(configuration)
+        hypotheses = []
+        for (state, stack), n_read in zip(configuration.hypotheses, found.inspected, strict=True):
+            read = list(itertools.islice(stack, n_read))
+            nonsense = list(stack)[n_read:]
+            random.Random(3).shuffle(nonsense)
+            hypotheses.append(Hypothesis(state, Stack.of([*nonsense, *reversed(read)] or [0])))
+        again = walker.walk(Configuration(tuple(hypotheses)))
+        assert again.token_ids.tolist() == found.token_ids.tolist()
+        assert again.token_outcomes.tolist() == found.token_outcomes.tolist()
+        assert again.is_sentence == found.is_sentence
+        assert again.inspected == found.inspected
+
+
+@pytest.mark.parametrize(("grammar", "tokens"), GRAMMARS.values(), ids=GRAMMARS.keys())
+def test_an_outcome_says_where_its_stacks_leave_the_base(grammar, tokens):
+    recognizer, vocabulary, walker = machine(grammar, tokens)
+    for configuration in some_configurations(recognizer, vocabulary, 30):
+        for outcome in walker.walk(configuration).outcomes:
+            for (_, stack), (home, height) in zip(
+                outcome.configuration.hypotheses, outcome.origins, strict=True
+            ):
+                base = configuration.hypotheses[home].stack
+                shared = base.pop(base.height - height)
+                assert stack.pop(stack.height - height) is shared
+
+
+# --- Sizes that prove too small -------------------------------------------------------------------
+
+
+def test_a_reduction_deeper_than_any_window():
+    recognizer, _, walker = machine('start: "a" start | "b"', [b"a", b"b", b"aab"])
+    configuration = recognizer.advance(recognizer.initial, b"a" * 5000 + b"b")
+    found = walker.walk(configuration)
+    assert found.is_sentence
+    assert found.inspected == (5001,)  # `b` is still to be shifted
+    assert not len(found.token_ids)
+
+
+def test_a_token_that_pushes_more_cells_than_there_are():
+    tokens = [b"[", b"[" * 3000, b"[" * 2999 + b"x", b"x", b"]"]
+    recognizer, vocabulary, walker = machine('start: "[" start "]" | "x"', tokens)
+    expected = by_recognizer(recognizer, vocabulary, recognizer.initial)
+    assert sorted(expected) == [0, 1, 2, 3]
+    assert by_walk(walker, recognizer.initial) == expected
+
+
+def test_more_hypotheses_than_there_is_room_for():
+    """After `ab...` the lexeme may be any of ten, each of which falls back at another place."""
+    strings = [("abcdefghijklmnopqrst"[:n]) for n in range(1, 20)]
+    grammar = "start: (" + " | ".join(f'"{text}!"' for text in strings) + " | LETTER)*\n"
+    grammar += "LETTER: /[a-t]/"
+    recognizer, vocabulary, walker = machine(grammar, [*words("abcdefghijklmnopqrst!", 9, 100)])
+    configuration = recognizer.advance(recognizer.initial, b"abcdefghijklmnopqr")
+    assert by_walk(walker, configuration) == by_recognizer(recognizer, vocabulary, configuration)
+    grammar = """
+        start: (X | Y1 | Y2 | Y3 | Y4 | Y5 | Y6 | Y7)*
+        X: "a"
+        Y1: /aaaaaaab/
+        Y2: /a{2}[ac]{5}d/
+        Y3: /a{3}[ad]{5}e/
+        Y4: /a{4}[ae]{5}f/
+        Y5: /a{5}[af]{5}g/
+        Y6: /a{6}[ag]{5}h/
+        Y7: /a{2,9}i/
+        """
+    recognizer, vocabulary, walker = machine(grammar, words("abcdefghi", 12, 200))
+    configuration = recognizer.advance(recognizer.initial, b"a" * 7)
+    assert len(configuration.hypotheses) > 4
+    assert by_walk(walker, configuration) == by_recognizer(recognizer, vocabulary, configuration)
+
+
+def test_more_outcomes_than_there_is_room_for():
+    """Every number of opening brackets leads to a stack of its own."""
+    openers = [
+        "".join(letters) for n in range(1, 6) for letters in itertools.product("([{<", repeat=n)
+    ]
+    grammar = 'start: "(" start ")" | "[" start "]" | "{" start "}" | "<" start ">" | "x"'
+    recognizer, vocabulary, walker = machine(grammar, [text.encode() for text in openers])
+    found = walker.walk(recognizer.initial)
+    assert len(found.outcomes) == len(openers) == 4 + 16 + 64 + 256 + 1024
+    assert by_walk(walker, recognizer.initial) == by_recognizer(
+        recognizer, vocabulary, recognizer.initial
+    )
+
+
+# --- Without numba's compiler ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "warnings_are",
+    [
+        "default::RuntimeWarning",
+        # The hash of an outcome of six hypotheses overflows an int32, with a RuntimeWarning.
+        pytest.param("error::RuntimeWarning", marks=pytest.mark.xfail(strict=True)),
+    ],
+)
+def test_the_kernels_run_uncompiled_with_the_same_results(warnings_are):
+    """All tests of this file but this one again, on plain Python and numpy."""
+    options = ["-W", warnings_are, "-q", "-x", "-p", "no:cacheprovider", "-k", "not uncompiled"]
+    result = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, Path(__file__).name],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
