@@ -192,26 +192,28 @@ class _Determiniser:
 def _closure(nfa: Nfa, state: int, behind: Behind) -> tuple[int, ...]:
     """Return the byte states (and `MATCH`) reached by empty moves, most preferred first.
 
-    A walk that comes to a repetition's split from its last round without a byte has made an empty
-    round and must leave. What a state leads to thus depends on the splits passed since the last
-    byte: they are part of what counts as visited.
+    `open_rounds` are the repetitions whose present round has matched nothing so far. At the end of
+    such a round the walk must leave, so they are part of what counts as visited.
     """
     found: dict[int, None] = {}
     visited: set[tuple[int, frozenset[int]]] = set()
     pending = [(state, frozenset[int]())]
     while pending:
-        current, passed = pending.pop()
-        last_round, following = nfa.exits.get(current, (None, None))
-        if following is not None and last_round in passed:
-            pending.append((following, passed))
-        elif (current, passed) not in visited and _is_open(nfa, current, behind):
-            visited.add((current, passed))
-            if current in nfa.rounds:
-                passed |= {current}
-            if nfa.splits[current]:
-                pending.extend((target, passed) for target in reversed(nfa.splits[current]))
-            else:
-                found[current] = None
+        current, open_rounds = pending.pop()
+        if (current, open_rounds) in visited or not _is_open(nfa, current, behind):
+            continue
+        visited.add((current, open_rounds))
+        if not nfa.splits[current]:
+            found[current] = None
+            continue
+        targets = nfa.splits[current]
+        if current in nfa.enters:
+            open_rounds |= {nfa.enters[current]}
+        elif current in nfa.leaves:
+            open_rounds -= {nfa.leaves[current]}
+        elif nfa.rounds.get(current) in open_rounds:
+            targets = [target for target in targets if target in nfa.leaves]
+        pending.extend((target, open_rounds) for target in reversed(targets))
     return tuple(found)
 
 

@@ -242,7 +242,8 @@ def _outcome(work: Workspace, depth: int) -> int:
     mask = len(work.outcome_hash) - 1
     slot = 0
     for index in range(n):
-        slot = slot * 31 + work.frame_state[depth, index] * 7919 + work.frame_cell[depth, index]
+        state, cell = int(work.frame_state[depth, index]), int(work.frame_cell[depth, index])
+        slot = slot * 31 + state * 7919 + cell
     slot = (slot ^ (slot >> 15)) & mask
     while work.outcome_hash[slot] != NONE:
         outcome = work.outcome_hash[slot]

@@ -9,8 +9,8 @@ quantifier becomes an ordered split: greedy tries the body first, lazy tries the
     a*   ->  split(a-loop, exit)         a*?  ->  split(exit, a-loop)
 
 After a round that matched nothing ``re`` starts no further round but leaves the repetition. So the
-NFA remembers, for each split that decides on a further round, where the last one came from and what
-follows: empty moves from the one to the other go on to what follows, at that place in the order.
+NFA marks where a round starts, where the repetition ends, and the splits that decide between the
+two; a walk along empty moves that comes from the start of a round to such a split must leave.
 ``x*`` is built as ``(x+)?``, with one split for all rounds; ``x{0,3}`` has one for each.
 
 A look-behind is a split with a guard. What it looks for is an NFA of its own, which
@@ -75,13 +75,11 @@ class Nfa:
         Per state (first byte, last byte, next state); disjoint. Empty for splits and `MATCH`.
     splits : list of list of int
         Per state its empty moves, most preferred first. Empty for byte states and `MATCH`.
-    exits : dict of int to (int, int)
-        Per split that decides on another round of a repetition: the split that the last round
-        came from, and the state that follows the repetition.
+    enters, leaves, rounds : dict of int to int
+        Per split that starts a round of a repetition, ends the repetition, or decides between the
+        two: the number of the repetition.
     start : int
         The start state. State 0 is `MATCH`.
-    rounds : set of int
-        The splits from which such rounds come.
     guards : dict of int to (int, bool)
         Per guarded split, which of `behinds` is asked, and whether it must not match.
     behinds : list of Nfa
@@ -90,8 +88,9 @@ class Nfa:
 
     edges: list[list[tuple[int, int, int]]] = field(default_factory=lambda: [[]])
     splits: list[list[int]] = field(default_factory=lambda: [[]])
-    exits: dict[int, tuple[int, int]] = field(default_factory=dict)
-    rounds: set[int] = field(default_factory=set)
+    enters: dict[int, int] = field(default_factory=dict)
+    leaves: dict[int, int] = field(default_factory=dict)
+    rounds: dict[int, int] = field(default_factory=dict)
     start: int = MATCH
     guards: dict[int, tuple[int, bool]] = field(default_factory=dict)
     behinds: list[Nfa] = field(default_factory=list)
@@ -184,28 +183,35 @@ class _Builder:
 
     def _repeat(self, argument: Any, following: int, flags: int, *, is_greedy: bool) -> int:
         least, most, body = argument
-        entry = following
+        repetition = len(self.nfa.leaves)
+        leave = self._split([following])
+        self.nfa.leaves[leave] = repetition
+
+        def decide(enter: int) -> list[int]:
+            return [enter, leave] if is_greedy else [leave, enter]
+
         if most == _parser.MAXREPEAT:
-            loop = self._split([])
-            self.nfa.exits[loop] = (loop, following)
-            self.nfa.rounds.add(loop)
-            entry = self.sequence(body, loop, flags)
-            self.nfa.splits[loop] = [entry, following] if is_greedy else [following, entry]
-            if least == 0:
-                entry = self._split(list(self.nfa.splits[loop]))
+            again = self._split([])
+            self.nfa.rounds[again] = repetition
+            enter = self._enter(self.sequence(body, again, flags), repetition)
+            self.nfa.splits[again] = decide(enter)
+            entry = self._split(decide(enter)) if least == 0 else enter
             least = max(least - 1, 0)
         else:
-            later = None  # the split after this round
+            entry = leave
             for _ in range(most - least):
-                inside = self.sequence(body, entry, flags)
-                entry = self._split([inside, following] if is_greedy else [following, inside])
-                if later is not None:
-                    self.nfa.exits[later] = (entry, following)
-                    self.nfa.rounds.add(entry)
-                later = entry
+                entry = self._split(
+                    decide(self._enter(self.sequence(body, entry, flags), repetition))
+                )
+                self.nfa.rounds[entry] = repetition
         for _ in range(least):
             entry = self.sequence(body, entry, flags)
         return entry
+
+    def _enter(self, body: int, repetition: int) -> int:
+        enter = self._split([body])
+        self.nfa.enters[enter] = repetition
+        return enter
 
     def _look_behind(self, body: Any, following: int, flags: int, *, is_negated: bool) -> int:
         inner = _Builder(self._name, self._pattern, self._max_states)

@@ -77,8 +77,12 @@ class Pushdown:
         self._max_pairs = max_pairs
         self._controls: list[Control] = [Accepted()]
         self._numbers: dict[Control, int] = {Accepted(): ACCEPTED}
-        self._targets: dict[Pair, set[int]] = {}
         self._left: dict[tuple[Controls, int], Controls] = {}  # answers of `leave`
+        self._forget()
+
+    def _forget(self) -> None:
+        """Start the saturation afresh; answers given stay right."""
+        self._targets: dict[Pair, set[int]] = {}
         # Who else gets what a pair gets; and who, in which state, goes on from it.
         self._copies: defaultdict[Pair, set[Pair]] = defaultdict(set)
         self._continuations: defaultdict[Pair, list[Pair]] = defaultdict(list)
@@ -108,9 +112,13 @@ class Pushdown:
         """
         question = (controls, state)
         if question not in self._left:
-            for control in controls:
-                self._need((control, state))
-            self._saturate()
+            try:
+                for control in controls:
+                    self._need((control, state))
+                self._saturate()
+            except BaseException:  # a limit, or an interruption: half a fixpoint is of no use
+                self._forget()
+                raise
             found = frozenset().union(*(self._targets[control, state] for control in controls))
             self._left[question] = found
         return self._left[question]

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from oracle import Oracle, spelled_texts
 
 from cfgguide.compiler import compile_recognizer
-from cfgguide.configuration import Configuration, Hypothesis, Recognizer
+from cfgguide.configuration import Configuration, Recognizer
 from cfgguide.errors import LimitError
 from cfgguide.grammar import Grammar
 from cfgguide.liveness import Answer, Liveness
 from cfgguide.spelling import BOUNDARY, Spelling
-from cfgguide.stack import Stack
 
 LETTERS = tuple(bytes([byte]) for byte in range(256))
 
@@ -155,9 +154,7 @@ def test_an_answer_holds_for_all_stacks_that_are_equal_as_far_as_it_read(grammar
         assert len(answer.heights) == len(configuration.hypotheses)
         key = tuple(
             (state, tuple(itertools.islice(stack, max(stack.height - height + 1, 0))))
-            for (state, stack), height in zip(
-                configuration.hypotheses, answer.heights, strict=True
-            )
+            for (state, stack), height in zip(configuration.hypotheses, answer.heights, strict=True)
         )
         n_shared += key in answers
         assert answers.setdefault(key, answer.is_live) == answer.is_live
@@ -219,7 +216,6 @@ def test_too_many_pairs_are_refused_by_name():
         liveness.decide(recognizer.initial)
 
 
-@pytest.mark.xfail(strict=True, reason="after some errors the half-computed sets are believed")
 def test_after_a_limit_was_exceeded_no_answer_is_made_up():
     recognizer, liveness = liveness_of(NESTED, max_pairs=40)
     for _ in range(200):
@@ -288,11 +284,3 @@ def test_a_vocabulary_without_single_bytes_has_a_limit():
     with pytest.raises(LimitError, match="max_nodes"):
         Spelling.of(tokens, max_nodes=5000)
     assert Spelling.of([*tokens, *LETTERS], max_nodes=5000).steps == Spelling.of_all_bytes().steps
-
-
-def test_hypotheses_that_share_a_stack_are_told_apart():
-    """A configuration may be put together by hand, as the index does when it loads one."""
-    recognizer, liveness = liveness_of(BRACKETS)
-    (state, _), = recognizer.advance(recognizer.initial, b"(").hypotheses  # fmt: skip
-    unreal = Configuration((Hypothesis(state, Stack.of([0])),))
-    assert liveness.decide(unreal).is_live

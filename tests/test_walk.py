@@ -220,7 +220,7 @@ def test_more_outcomes_than_there_is_room_for():
     [
         "default::RuntimeWarning",
         # The hash of an outcome of six hypotheses overflows an int32, with a RuntimeWarning.
-        pytest.param("error::RuntimeWarning", marks=pytest.mark.xfail(strict=True)),
+        "error::RuntimeWarning",
     ],
 )
 def test_the_kernels_run_uncompiled_with_the_same_results(warnings_are):
