@@ -11,13 +11,13 @@ is ours, because Lark's changes with ``PYTHONHASHSEED``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import lark
 import numpy as np
-from lark.exceptions import LarkError
 from lark.lexer import PatternStr, _create_unless
 from lark.parsers.lalr_analysis import Shift
 
@@ -116,9 +116,11 @@ def load(grammar: Grammar) -> CompiledGrammar:
     for state in order:
         members = _terminal_set(lexers[state])
         set_of_state.append(terminal_sets.setdefault(members, len(terminal_sets)))
+    patterns = _patterns(parser)
+    _check_joined(patterns, terminal_sets)
     return CompiledGrammar(
         _parse_table(table, order, grammar.start, rules, set_of_state),
-        _patterns(parser),
+        patterns,
         tuple(terminal_sets),
     )
 
@@ -138,8 +140,7 @@ def _lark(grammar: Grammar) -> lark.Lark:
         raise LimitError(
             f"{where} nests too deeply for Lark to read; split its rules into smaller ones"
         ) from None
-    except (LarkError, OSError, AssertionError) as error:
-        # Lark reports a few mistakes, such as an unknown start rule, with bare assertions.
+    except Exception as error:  # Lark reports some mistakes with assertions, TypeErrors and others
         raise GrammarError(f"Lark rejects {where}:\n{_lark_message(error, grammar)}") from error
 
 
@@ -186,6 +187,30 @@ def _patterns(parser: lark.Lark) -> tuple[Terminal, ...]:
         )
         for terminal in sorted(parser.terminals, key=lambda terminal: terminal.name)
     )
+
+
+def _check_joined(patterns: Iterable[Terminal], terminal_sets: Iterable[TerminalSet]) -> None:
+    """Refuse terminals that ``re`` cannot join to one expression, as Lark would on every text."""
+    groups: dict[str, list[str]] = {}
+    for terminal in patterns:
+        try:
+            joined = re.compile(f"(?P<{terminal.name}>{terminal.pattern})", terminal.flags)
+        except re.error as error:
+            raise GrammarError(
+                f"Lark cannot use the terminal {terminal.name}, since re refuses "
+                f"(?P<{terminal.name}>{terminal.pattern}): {error}"
+            ) from None
+        groups[terminal.name] = list(joined.groupindex)
+    for members in terminal_sets:
+        used: dict[str, str] = {}
+        for group, name in (
+            (g, member.terminal) for member in members for g in groups[member.terminal]
+        ):
+            if used.setdefault(group, name) != name:
+                raise GrammarError(
+                    f"Lark cannot use the terminals {used[group]} and {name} together: both have "
+                    f"a group called {group!r}, or one is called as a group of the other"
+                )
 
 
 def _parse_table(

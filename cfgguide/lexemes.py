@@ -75,6 +75,20 @@ class Lexemes:
             self._ends[question] = _least(self._search(scanner_state, between))
         return self._ends[question]
 
+    def labels(self, scanner_state: int) -> set[int]:
+        """Return the labels of all lexemes that can be spelled, from any place in a token."""
+        labels: set[int] = set()
+        pending = [(scanner_state, node) for node in range(len(self._letters))]
+        visited = set(pending)
+        while pending:
+            state, node = pending.pop()
+            labels.add(int(self._scanner.match[state]))
+            for following, place in self._moves(state, Between(frozenset(), node)):
+                if (following, place.node) not in visited:
+                    visited.add((following, place.node))
+                    pending.append((following, place.node))
+        return labels - {NO_MATCH}
+
     def goes_on(self, scanner_state: int, between: Between) -> set[End]:
         """Return how the lexeme can end after at least one more byte."""
         return {

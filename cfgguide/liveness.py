@@ -22,7 +22,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from cfgguide.configuration import Configuration, Recognizer
-from cfgguide.lexemes import UNCONSTRAINED, Between, End
+from cfgguide.lexemes import Between, End
 from cfgguide.parse_table import END, START_STATE
 from cfgguide.pushdown import ACCEPTED, DEFAULT_MAX_PAIRS, Controls, Pushdown
 from cfgguide.scanner import NO_MATCH
@@ -137,9 +137,8 @@ class Liveness:
 
     def spellable_terminals(self) -> set[int]:
         """Return the terminals of which the vocabulary can spell some lexeme."""
-        starts = self._scanner.starts.tolist()
-        ends = {label for start in starts for label, _ in self._lexemes.ends(start, UNCONSTRAINED)}
-        return {label for label in ends if label < self._scanner.ignored}
+        labels: set[int] = set().union(*map(self._lexemes.labels, self._scanner.starts.tolist()))
+        return {label for label in labels if label < self._scanner.ignored}
 
     def _shiftable(self, ends: Iterable[End], stack: Stack) -> set[int]:
         """Return the terminals that lead on to a sentence when a lexeme of them ends."""

@@ -181,7 +181,6 @@ def test_the_message_names_the_file(tmp_path):
     ],
     ids=["a number too large", "no name", "an error in an error"],
 )
-@pytest.mark.xfail(strict=True, reason="Lark's other exceptions are passed on as they are")
 def test_whatever_lark_raises_becomes_an_error_of_ours(grammar):
     with pytest.raises(GrammarError):
         compile_recognizer(grammar)
@@ -197,7 +196,6 @@ def test_whatever_lark_raises_becomes_an_error_of_ours(grammar):
     ],
     ids=["flags in the middle", "one group name twice", "a group called as a terminal"],
 )
-@pytest.mark.xfail(strict=True, reason="compiles, though Lark raises re.error for every text")
 def test_terminals_that_lark_cannot_join_are_refused(text, sample):
     with pytest.raises(Exception, match=r"global flags|redefinition of group"):
         lark.Lark(text, parser="lalr").parse(sample)
@@ -373,7 +371,6 @@ def test_a_vocabulary_that_fits_is_no_warning(text, tokens):
         compiled(text, tokens)
 
 
-@pytest.mark.xfail(strict=True, reason="only lexemes that start with a token are looked for")
 def test_a_terminal_that_starts_inside_a_token_is_no_warning():
     """All there is to say is `ab`, and there is a token for it."""
     with warnings.catch_warnings(action="error"):

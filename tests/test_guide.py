@@ -1,0 +1,413 @@
+"""The guide: the state of one sequence, its errors, and depths that no recursion would stand."""
+
+from __future__ import annotations
+
+import threading
+import time
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import cfgguide
+from cfgguide.errors import BitmaskError, RollbackError, TokenRejectedError, VocabularyError
+
+# ids    0     1     2     3     4      5       6       7       8     9 (EOS)  10 (no text)
+TOKENS = [b"[", b"]", b",", b"1", b"1,", b"]]", b"[1", b"null", b"x", None, None]
+EOS = 9
+BYTES = [bytes([byte]) for byte in range(256)]
+
+
+@pytest.fixture(scope="module")
+def index() -> cfgguide.Index:
+    return index_of(TOKENS, [EOS])
+
+
+def index_of(tokens: list[bytes | None], eos: list[int], grammar: str = "json") -> cfgguide.Index:
+    vocabulary = cfgguide.Vocabulary(tokens, eos_token_ids=eos)
+    with pytest.warns(UserWarning) if b"t" not in tokens else threading.Lock():
+        return cfgguide.compile(cfgguide.Grammar.bundled(grammar), vocabulary)
+
+
+def guide_after(index: cfgguide.Index, *token_ids: int) -> cfgguide.Guide:
+    guide = cfgguide.Guide(index)
+    for token_id in token_ids:
+        guide.advance(token_id)
+    return guide
+
+
+def bits(guide: cfgguide.Guide) -> list[int]:
+    """Return the ids whose bits are set, read one by one."""
+    out = np.full(guide.index.vocabulary.n_words, -1, dtype=np.int32)
+    guide.fill_bitmask(out)
+    return [i for i in range(32 * len(out)) if int(out[i // 32]) >> (i % 32) & 1]
+
+
+# --- One sequence ---------------------------------------------------------------------------------
+
+
+def test_a_sequence_from_start_to_end(index):
+    guide = cfgguide.Guide(index)
+    rows = []
+    for token_id in (6, 2, 3, 1, EOS):
+        rows.append((guide.text, guide.allowed_token_ids().tolist(), guide.is_accepting))
+        assert not guide.is_finished
+        guide.advance(token_id)
+    assert rows == [
+        (b"", [0, 3, 6, 7], False),
+        (b"[1", [1, 2, 3, 4], False),
+        (b"[1,", [0, 3, 4, 6, 7], False),
+        (b"[1,1", [1, 2, 3, 4], False),
+        (b"[1,1]", [EOS], True),
+    ]
+    assert (guide.text, guide.is_finished, guide.is_accepting) == (b"[1,1]", True, True)
+    assert guide.token_ids == (6, 2, 3, 1, EOS)
+
+
+def test_after_eos_nothing_may_come(index):
+    guide = guide_after(index, 3, EOS)
+    assert guide.allowed_token_ids().tolist() == []
+    assert guide.allowed_token_ids().dtype == np.int64
+    assert bits(guide) == []
+    assert guide.expected() == ()
+    assert not any(guide.accepts(token_id) for token_id in range(len(TOKENS)))
+    with pytest.raises(TokenRejectedError) as caught:
+        guide.advance(EOS)
+    assert str(caught.value) == (
+        f"[token-rejected] token {EOS} comes after EOS; roll back or start a new guide"
+    )
+    assert guide.token_ids == (3, EOS)
+    guide.rollback(1)
+    assert (guide.is_finished, guide.allowed_token_ids().tolist()) == (False, [3, EOS])
+
+
+def test_every_eos_ends_the_text():
+    index = index_of([*BYTES, None, b"</s>", None], [256, 257])
+    guide = guide_after(index, ord("1"))
+    assert guide.accepts(256)
+    assert guide.accepts(257)
+    assert not guide.accepts(258)
+    guide.advance(257)
+    assert guide.is_finished
+    assert guide.text == b"1"  # an EOS spells nothing, whatever it is called
+
+
+@pytest.mark.parametrize("token_id", [-1, -256, 11, 31, 32, 10**6, 2**40])
+def test_ids_outside_the_vocabulary_are_rejected(index, token_id):
+    guide = guide_after(index, 0)
+    for _ in range(2):  # without and with the mask at hand
+        assert not guide.accepts(token_id)
+        with pytest.raises(TokenRejectedError) as caught:
+            guide.advance(token_id)
+        assert str(caught.value) == (
+            f"[token-rejected] token {token_id} is not in the vocabulary of 11 ids"
+        )
+        assert guide.text == b"["
+        guide.allowed_token_ids()
+
+
+@pytest.mark.parametrize("convert", [np.int32, np.int64, np.uint16, int])
+def test_ids_may_be_numbers_of_numpy(index, convert):
+    guide = guide_after(index, convert(0), convert(3))
+    assert guide.accepts(convert(1))
+    guide.allowed_token_ids()
+    assert guide.accepts(convert(1))
+    assert not guide.accepts(convert(8))
+    assert all(type(token_id) is int for token_id in guide.token_ids)
+
+
+@pytest.mark.parametrize(
+    ("token_ids", "rejected", "message"),
+    [
+        ((), 1, "token 1 (b']') may not follow b''; expected one of: FALSE, LBRACE, LSQB, NULL, "
+                "NUMBER, STRING, TRUE, WS"),
+        ((0, 3), 7, "token 7 (b'null') may not follow b'[1'; expected one of: COMMA, NUMBER, RSQB, "
+                    "WS"),
+        ((0, 3), EOS, "token 9 (EOS) may not follow b'[1'; expected one of: COMMA, NUMBER, RSQB, "
+                      "WS"),
+        ((0,), 10, "token 10 (no text) may not follow b'['; expected one of: FALSE, LBRACE, LSQB, "
+                   "NULL, NUMBER, RSQB, STRING, TRUE, WS"),
+        ((3,), 0, "token 0 (b'[') may not follow b'1'; expected one of: $END, NUMBER, WS"),
+        ((0, *[4] * 30), 1, f"token 1 (b']') may not follow {b'1,' * 20!r}; expected one of: "
+                            "FALSE, LBRACE, LSQB, NULL, NUMBER, STRING, TRUE, WS"),
+    ],
+)  # fmt: skip
+def test_a_rejected_token_leaves_the_guide_as_it_was(token_ids, rejected, message):
+    """The message names the token, the end of the text and the terminals that were expected."""
+    guide = guide_after(index_of([*TOKENS[:9], None, None, *BYTES], [EOS]), *token_ids)
+    before = (guide.text, guide.token_ids, guide.configuration, guide.is_finished, bits(guide))
+    with pytest.raises(TokenRejectedError) as caught:
+        guide.advance(rejected)
+    assert str(caught.value) == f"[token-rejected] {message}"
+    assert before == (
+        guide.text, guide.token_ids, guide.configuration, guide.is_finished, bits(guide)
+    )  # fmt: skip
+
+
+def test_only_what_the_vocabulary_spells_is_expected(index):
+    """It has no token for a string, nor for whitespace."""
+    assert guide_after(index, 0).expected() == ("LSQB", "NULL", "NUMBER", "RSQB")
+
+
+# --- The bitmask ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [11, 31, 32, 33, 64, 100])
+def test_the_bitmask_is_the_mask(size):
+    vocabulary = cfgguide.Vocabulary(TOKENS, eos_token_ids=[EOS, size - 1], size=size)
+    with pytest.warns(UserWarning):
+        index = cfgguide.compile(cfgguide.Grammar.bundled("json"), vocabulary)
+    for token_ids in ((), (0,), (0, 3), (3,)):
+        guide = guide_after(index, *token_ids)
+        assert bits(guide) == guide.allowed_token_ids().tolist()
+        assert bits(guide) == [i for i in range(size + 40) if guide.accepts(i)]
+
+
+@pytest.mark.parametrize(
+    ("out", "found"),
+    [
+        (np.zeros(1, dtype=np.int64), "int64 of shape (1,)"),
+        (np.zeros(1, dtype=np.uint32), "uint32 of shape (1,)"),
+        (np.zeros(1, dtype=">i4"), ">i4 of shape (1,)"),
+        (np.zeros(2, dtype=np.int32), "int32 of shape (2,)"),
+        (np.zeros(0, dtype=np.int32), "int32 of shape (0,)"),
+        (np.zeros((1, 1), dtype=np.int32), "int32 of shape (1, 1)"),
+        (np.zeros((), dtype=np.int32), "int32 of shape ()"),
+        (np.frombuffer(b"\0" * 4, dtype=np.int32), "int32 of shape (1,)"),  # read-only
+        ([0], "int64 of shape (1,)"),
+        (None, "object of shape ()"),
+    ],
+)
+def test_an_unfit_array_for_the_bitmask_is_refused(index, out, found):
+    guide = cfgguide.Guide(index)
+    with pytest.raises(BitmaskError) as caught:
+        guide.fill_bitmask(out)
+    assert str(caught.value) == (
+        f"[bitmask] the bitmask is a writeable int32 array of shape (1,), not {found}"
+    )
+
+
+def test_a_row_of_a_batch_is_filled_in_place(index):
+    batch = np.zeros((3, 1), dtype=np.int32)
+    cfgguide.Guide(index).fill_bitmask(batch[1])
+    assert batch.tolist() == [[0], [0b1100_1001 & ~0b1000_0000 | 0b1000_0000], [0]]
+    strided = np.zeros(4, dtype=np.int32)
+    cfgguide.Guide(index).fill_bitmask(strided[2:3:2])
+    assert strided.tolist() == [0, 0, 0b1100_1001, 0]
+
+
+def test_a_torch_tensor_is_filled_in_place(index):
+    torch = pytest.importorskip("torch", reason="torch is not installed: nothing to fill")
+    tensor = torch.zeros((2, 1), dtype=torch.int32)
+    cfgguide.Guide(index).fill_bitmask(tensor[1])
+    assert tensor.tolist() == [[0], [0b1100_1001]]
+    with pytest.raises(BitmaskError):
+        cfgguide.Guide(index).fill_bitmask(torch.zeros(1, dtype=torch.int64))
+
+
+def test_the_masks_of_the_index_cannot_be_changed(index):
+    subset = index.subset(index.recognizer.initial)
+    with pytest.raises(ValueError, match="read-only"):
+        subset.bitmask[0] = 0
+    out = np.zeros(1, dtype=np.int32)
+    guide = cfgguide.Guide(index)
+    guide.fill_bitmask(out)
+    out[:] = 0
+    ids = guide.allowed_token_ids()
+    ids[:] = 0
+    assert guide.allowed_token_ids().tolist() == [0, 3, 6, 7]
+
+
+# --- Rollback and copies --------------------------------------------------------------------------
+
+
+def test_rollback_takes_back_tokens_one_by_one(index):
+    steps = (0, 4, 6, 5, EOS)
+    guide, history = cfgguide.Guide(index), []
+    for token_id in steps:
+        history.append((guide.text, guide.allowed_token_ids().tolist(), guide.configuration))
+        guide.advance(token_id)
+    for n, row in enumerate(reversed(history), start=1):
+        again = guide.copy()
+        again.rollback(n)
+        assert (again.text, again.allowed_token_ids().tolist(), again.configuration) == row
+        assert not again.is_finished
+        assert again.token_ids == steps[: len(steps) - n]
+
+
+@pytest.mark.parametrize("n", [-1, 3, 100])
+def test_more_cannot_be_taken_back_than_was_consumed(index, n):
+    guide = guide_after(index, 0, 3)
+    with pytest.raises(RollbackError) as caught:
+        guide.rollback(n)
+    assert str(caught.value) == f"[rollback] cannot roll back {n} tokens: 2 were consumed"
+    assert guide.text == b"[1"
+    guide.rollback(0)
+    assert guide.text == b"[1"
+    guide.rollback(2)
+    assert guide.text == b""
+
+
+def test_a_copy_goes_its_own_way(index):
+    guide = guide_after(index, 0)
+    other = guide.copy()
+    guide.advance(3)
+    other.advance(1)
+    other.advance(EOS)
+    third = other.copy()
+    third.rollback(2)
+    third.advance(7)
+    assert [g.text for g in (guide, other, third)] == [b"[1", b"[]", b"[null"]
+    assert [g.is_finished for g in (guide, other, third)] == [False, True, False]
+    assert guide.index is other.index is third.index is index
+
+
+# --- Many threads ---------------------------------------------------------------------------------
+
+
+def test_many_guides_of_one_index_from_many_threads():
+    """Each thread walks through the same texts; none sees another's masks."""
+    index = index_of([*BYTES, None], [256])
+    alone = index_of([*BYTES, None], [256])
+    texts = [b'{"a":[1,2.5e-3,{"b":null}],"\xc3\xa9":"\\u00e9"}', b"[[[[[[0]]]]]]", b"[true,false]"]
+
+    def masks(index: cfgguide.Index, text: bytes) -> list[list[int]]:
+        guide, rows = cfgguide.Guide(index), []
+        for byte in text:
+            rows.append(guide.allowed_token_ids().tolist())
+            guide.advance(byte)
+        return [*rows, guide.allowed_token_ids().tolist()]
+
+    expected = [masks(alone, text) for text in texts]
+    found: list[list[list[list[int]]]] = []
+    threads = [
+        threading.Thread(target=lambda: found.append([masks(index, text) for text in texts]))
+        for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 8
+
+
+# --- Depth ----------------------------------------------------------------------------------------
+
+DEEP = 100_000
+
+
+@pytest.fixture(scope="module")
+def byte_index() -> cfgguide.Index:
+    return index_of([*BYTES, b"[[", b"]]", b"[" * 1000, None], [259])
+
+
+@pytest.fixture(scope="module")
+def deep(byte_index) -> cfgguide.Guide:
+    return guide_after(byte_index, *[ord("[")] * DEEP)
+
+
+def test_a_hundred_thousand_brackets_take_seconds_and_little_memory(byte_index):
+    tracemalloc.start()
+    started = time.monotonic()
+    guide = guide_after(byte_index, *[ord("[")] * DEEP)
+    assert {ord("["), ord("]"), 256, 257, 258} < set(guide.allowed_token_ids().tolist())
+    guide.advance(ord("1"))
+    for _ in range(DEEP // 2):
+        guide.advance(257)
+    assert guide.allowed_token_ids().tolist() == [*b"\t\n\r ", 259]
+    guide.advance(259)
+    assert guide.text == b"[" * DEEP + b"1" + b"]" * DEEP
+    assert time.monotonic() - started < 60
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 200e6
+
+
+def test_a_deep_guide_is_copied_and_rolled_back_at_once(deep):
+    started = time.monotonic()
+    other = deep.copy()
+    other.rollback(DEEP - 1)
+    assert other.text == b"["
+    other.advance(ord("]"))
+    assert other.allowed_token_ids().tolist() == [*b"\t\n\r ", 259]
+    assert deep.text == b"[" * DEEP
+    assert time.monotonic() - started < 2
+
+
+def test_deep_configurations_are_compared_and_hashed(byte_index, deep):
+    """Equal, though not one cell is shared: the text is spelled by other tokens."""
+    other = guide_after(byte_index, *[258] * (DEEP // 1000))
+    started = time.monotonic()
+    assert other.text == deep.text
+    assert other.configuration == deep.configuration
+    assert hash(other.configuration) == hash(deep.configuration)
+    assert other.allowed_token_ids().tolist() == deep.allowed_token_ids().tolist()
+    other.advance(ord("["))
+    assert other.configuration != deep.configuration
+    assert time.monotonic() - started < 5
+
+
+def test_a_deep_refusal_is_explained(deep):
+    started = time.monotonic()
+    with pytest.raises(TokenRejectedError, match=r"may not follow b'\[{40}'; expected one of: "):
+        deep.advance(ord("}"))
+    assert time.monotonic() - started < 5
+
+
+def test_deep_guides_are_dropped_without_recursion(byte_index):
+    """Cells are freed one below the other: a recursive release would overflow the C stack."""
+    for _ in range(3):
+        configuration = byte_index.recognizer.advance(
+            byte_index.recognizer.initial, b'{"a":' * DEEP
+        )
+        assert configuration is not None
+        del configuration
+
+
+@pytest.mark.parametrize(
+    ("grammar", "opened"),
+    [
+        ('start: "[" start | "x"', b"["),  # the end reduces everything
+        ('start: start "[" | "["', b"["),
+        ('start: "[" start "]" start |', b"["),
+        ('start: "[" start ")" | "[" start "]" | "x"', b"["),
+    ],
+)
+def test_other_grammars_go_deep_too(grammar, opened):
+    vocabulary = cfgguide.Vocabulary([*BYTES, None], eos_token_ids=256)
+    index = cfgguide.compile(cfgguide.Grammar(grammar), vocabulary)
+    guide = guide_after(index, *opened * 20_000)
+    started = time.monotonic()
+    assert ord("[") in guide.allowed_token_ids()
+    assert time.monotonic() - started < 5
+
+
+@pytest.mark.xfail(strict=True, reason="no text may reduce more than 100,000 times in a row")
+def test_a_list_that_recurses_to_the_right_may_be_long():
+    """Lark reduces all of it at the end, and so must we."""
+    vocabulary = cfgguide.Vocabulary([b"a" * 1000, b"a", None], eos_token_ids=2)
+    index = cfgguide.compile(cfgguide.Grammar('start: "a" start | "a"'), vocabulary)
+    guide = guide_after(index, *[0] * 101)
+    assert guide.is_accepting
+    assert guide.accepts(2)
+
+
+# --- Vocabularies ---------------------------------------------------------------------------------
+
+
+def test_a_vocabulary_without_eos_cannot_be_made():
+    with pytest.raises(VocabularyError, match="eos_token_ids is empty, and without EOS"):
+        cfgguide.Vocabulary([b"1"], eos_token_ids=[])
+
+
+def test_empty_tokens_are_never_allowed():
+    index = index_of([*BYTES, b"", None], [257])
+    assert 256 not in guide_after(index).allowed_token_ids()
+    assert not guide_after(index).accepts(256)
+
+
+def test_tokens_with_the_same_bytes_are_allowed_together():
+    index = index_of([*BYTES, b"1", b"1", None], [258])
+    guide = guide_after(index, 256)
+    assert {ord("1"), 256, 257} < set(guide.allowed_token_ids().tolist())
+    assert guide.configuration == guide_after(index, 257).configuration
