@@ -35,6 +35,7 @@ def compile_recognizer(grammar: Grammar) -> Recognizer:
         )
     compiled = frontend.load(grammar)
     recognizer = Recognizer(compiled.parse_table, scanner.build(compiled))
+    frontend.check_joined(compiled)
     everything = Liveness(recognizer, Spelling.of_all_bytes())
     if not everything.decide(recognizer.initial).is_live:
         raise GrammarError(

@@ -116,11 +116,9 @@ def load(grammar: Grammar) -> CompiledGrammar:
     for state in order:
         members = _terminal_set(lexers[state])
         set_of_state.append(terminal_sets.setdefault(members, len(terminal_sets)))
-    patterns = _patterns(parser)
-    _check_joined(patterns, terminal_sets)
     return CompiledGrammar(
         _parse_table(table, order, grammar.start, rules, set_of_state),
-        patterns,
+        _patterns(parser),
         tuple(terminal_sets),
     )
 
@@ -189,10 +187,16 @@ def _patterns(parser: lark.Lark) -> tuple[Terminal, ...]:
     )
 
 
-def _check_joined(patterns: Iterable[Terminal], terminal_sets: Iterable[TerminalSet]) -> None:
-    """Refuse terminals that ``re`` cannot join to one expression, as Lark would on every text."""
+def check_joined(grammar: CompiledGrammar) -> None:
+    """Refuse terminals that ``re`` cannot join to one expression, as Lark would on every text.
+
+    Raises
+    ------
+    GrammarError
+        If a pattern cannot stand inside a group, or two have a group of the same name.
+    """
     groups: dict[str, list[str]] = {}
-    for terminal in patterns:
+    for terminal in grammar.patterns:
         try:
             joined = re.compile(f"(?P<{terminal.name}>{terminal.pattern})", terminal.flags)
         except re.error as error:
@@ -201,7 +205,7 @@ def _check_joined(patterns: Iterable[Terminal], terminal_sets: Iterable[Terminal
                 f"(?P<{terminal.name}>{terminal.pattern}): {error}"
             ) from None
         groups[terminal.name] = list(joined.groupindex)
-    for members in terminal_sets:
+    for members in grammar.terminal_sets:
         used: dict[str, str] = {}
         for group, name in (
             (g, member.terminal) for member in members for g in groups[member.terminal]

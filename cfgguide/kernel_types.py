@@ -19,7 +19,6 @@ TOO_MANY_OUTCOMES = -5
 
 NOT_COMPUTED = -9  # in `commits`
 NONE = -1  # no cell, no token, no outcome
-MAX_REDUCTIONS = 100_000  # as in parse_table
 N_CELLS, N_OUTCOMES, N_TOKENS, IS_SENTENCE = 0, 1, 2, 3  # places in `counts`
 
 

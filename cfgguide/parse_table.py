@@ -23,7 +23,6 @@ ERROR = 0  # in `action`
 NO_STATE = -1  # in `goto`
 END = 0  # the terminal $END, fed when the text ends
 START_STATE = 0
-MAX_REDUCTIONS = 100_000  # in a row, without a shift: more mean that Lark itself would not end
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ class ParseTable:
 
     def shift(self, stack: Stack, terminal: int) -> Stack | None:
         """Return the stack after the reductions and the shift of a terminal, or None if refused."""
-        for _ in range(MAX_REDUCTIONS):
+        for _ in range(self._most_reductions(stack)):
             action = int(self.action[stack.state, terminal])
             if action == ERROR:
                 return None
@@ -88,7 +87,7 @@ class ParseTable:
 
     def is_sentence(self, stack: Stack) -> bool:
         """Return whether the text may end here: whether ``$END`` leads to acceptance."""
-        for _ in range(MAX_REDUCTIONS):
+        for _ in range(self._most_reductions(stack)):
             action = int(self.action[stack.state, END])
             if action >= 0:
                 return False
@@ -96,6 +95,15 @@ class ParseTable:
             if stack.state == self.end_state:
                 return True
         return False
+
+    def _most_reductions(self, stack: Stack) -> int:
+        """Return more than all reductions that can come before a shift, unless they never end.
+
+        Each state of the stack can be popped once. Between two pops there are at most as many
+        reductions of one symbol or none as there are states and nonterminals; a table with a
+        resolved conflict may repeat them for ever, as Lark would.
+        """
+        return (stack.height + self.n_states) * (len(self.nonterminals) + 1)
 
     def _reduced(self, stack: Stack, production: int) -> Stack:
         below = stack.pop(int(self.lengths[production]))
