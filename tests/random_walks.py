@@ -94,14 +94,19 @@ def sample(
     documents: int,
     max_tokens: int,
     seed: int,
+    ends_after: int | None = None,
     shows_progress: bool = False,
 ) -> Report:
-    """Return what became of `documents` random documents of at most `max_tokens` tokens."""
+    """Return what became of `documents` random documents of at most `max_tokens` tokens.
+
+    From `ends_after` tokens on, if given, EOS is taken wherever it is allowed: for grammars whose
+    sentences a blind choice would hardly ever end.
+    """
     rng = np.random.default_rng(seed)
     report = Report()
     for _ in tqdm(range(documents), disable=not shows_progress, unit="document"):
         started = time.perf_counter()
-        guide = _walk(index, rng, max_tokens)
+        guide = _walk(index, rng, max_tokens, ends_after)
         report.seconds_walking += time.perf_counter() - started
         report.n_tokens += len(guide.token_ids)
         if guide.is_finished:
@@ -114,14 +119,17 @@ def sample(
     return report
 
 
-def _walk(index: cfgguide.Index, rng: np.random.Generator, max_tokens: int) -> cfgguide.Guide:
+def _walk(
+    index: cfgguide.Index, rng: np.random.Generator, max_tokens: int, ends_after: int | None
+) -> cfgguide.Guide:
     """Return a guide after EOS, after `max_tokens` tokens, or where nothing is allowed."""
-    guide = cfgguide.Guide(index)
-    for _ in range(max_tokens):
+    guide, (eos, *_) = cfgguide.Guide(index), index.vocabulary.eos_token_ids
+    for step in range(max_tokens):
         allowed = guide.allowed_token_ids()
         if guide.is_finished or not len(allowed):
             break
-        guide.advance(int(rng.choice(allowed)))
+        is_late = ends_after is not None and step >= ends_after
+        guide.advance(eos if is_late and eos in allowed else int(rng.choice(allowed)))
     return guide
 
 
@@ -130,6 +138,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--documents", type=int, default=1000)
     parser.add_argument("--max-tokens", type=int, default=400)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--ends-after", type=int, help="take EOS where allowed after N tokens")
     parser.add_argument("--grammar", default="json", help="a bundled name or a .lark file")
     parser.add_argument("--eos", default=END_OF_TEXT, help="the token that ends a text")
     source = parser.add_mutually_exclusive_group(required=True)
@@ -159,6 +168,7 @@ def main() -> int:
         documents=arguments.documents,
         max_tokens=arguments.max_tokens,
         seed=arguments.seed,
+        ends_after=arguments.ends_after,
         shows_progress=sys.stderr.isatty(),
     )
     lines = [

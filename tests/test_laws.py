@@ -7,6 +7,7 @@ for JSON, Python's `json`.
 from __future__ import annotations
 
 import functools
+import heapq
 import json
 import random
 
@@ -47,9 +48,9 @@ attribute: _SPACE NAME "=" (/"[^"<]*"/ | /'[^'<]*'/)
 content: element | TEXT | "&" NAME ";" | "<!--" COMMENT "-->"
 NAME: /[a-z][a-z0-9-]*/i
 TEXT.-1: /[^<&]+/
-COMMENT: /.*?(?=-->)/ | /x/
+COMMENT: /([^-]|-[^-])+/
 _SPACE: /[ \\n]+/
-""".replace("/.*?(?=-->)/ | /x/", "/([^-]|-[^-])+/")
+"""
 
 GRAMMARS = {
     "json": cfgguide.Grammar.bundled("json"),
@@ -97,53 +98,59 @@ def eos() -> int:
     return vocabulary().eos_token_ids[0]
 
 
-# --- Soundness and liveness -------------------------------------------------------------------------
+# --- Soundness and liveness -----------------------------------------------------------------------
 
 
-@names
-def test_random_walks_end_in_sentences_and_are_never_stuck(name):
-    grammar = GRAMMARS[name]
+@pytest.mark.parametrize(
+    ("name", "documents", "ends_after"), [("json", 60, None), ("statements", 30, 20)]
+)
+def test_random_walks_end_in_sentences_and_are_never_stuck(name, documents, ends_after):
     report = sample(
         index_of(name),
-        Judges(grammar, is_json=name == "json"),
-        documents=25,
-        max_tokens=250,
-        seed=len(name),
+        Judges(GRAMMARS[name], is_json=name == "json"),
+        documents=documents,
+        max_tokens=300,
+        seed=1,
+        ends_after=ends_after,
     )
     assert report.is_clean, "\n".join(report.lines())
-    assert report.n_finished > 5, "too few documents ended for the test to say anything"
+    assert report.n_finished > documents / 4, "too few ended for the test to say anything"
 
 
 @names
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**32))
-def test_a_greedy_walk_to_the_end_is_a_sentence(name, seed):
-    """Of some allowed tokens the one after which the fewest may follow: that closes what is open."""
-    guide, rng = cfgguide.Guide(index_of(name)), random.Random(seed)
-    for step in range(400):
-        allowed = guide.allowed_token_ids().tolist()
-        assert allowed
-        if eos() in allowed and step > 20:
-            guide.advance(eos())
-            break
-        candidates = [token_id for token_id in rng.choices(allowed, k=4) if token_id != eos()]
-        if not candidates:
-            continue
-        guide.advance(candidates[0] if step < 20 else min(candidates, key=freedom(guide)))
-    if guide.is_finished:
-        parser_of(name).parse(guide.text.decode())
+def test_after_any_allowed_tokens_there_is_a_way_to_a_sentence(name, seed):
+    guide = walked(name, seed, most=12)
+    rest = way_out(guide)
+    assert rest is not None, guide.text
+    parser_of(name).parse((guide.text + rest).decode())
+    for byte in rest:
+        guide.advance(tokens_by_text()[bytes([byte])])
+    assert eos() in guide.allowed_token_ids()
 
 
-def freedom(guide: cfgguide.Guide):
-    def count(token_id: int) -> int:
-        after = guide.copy()
-        after.advance(token_id)
-        return len(after.allowed_token_ids()) - (2**20 if after.is_accepting else 0)
+def way_out(guide: cfgguide.Guide, most: int = 20_000) -> bytes | None:
+    """Return bytes that make a sentence of the text; low stacks are tried first."""
+    recognizer = guide.index.recognizer
+    pending = [(0, 0, b"", guide.configuration)]
+    seen = {guide.configuration}
+    while pending and len(seen) < most:
+        _, _, rest, configuration = heapq.heappop(pending)
+        if recognizer.is_sentence(configuration):
+            return rest
+        for byte in b"\"'0a=\n)]}/>-<:;n\xa9\xa9\xbf\x80te ls\\":
+            after = recognizer.advance(configuration, bytes([byte]))
+            if after is not None and after not in seen:
+                seen.add(after)
+                height = min(stack.height for _, stack in after.hypotheses)
+                heapq.heappush(
+                    pending, (len(rest) + 3 * height, len(seen), rest + bytes([byte]), after)
+                )
+    return None
 
-    return count
 
-
-# --- Completeness -----------------------------------------------------------------------------------
+# --- Completeness ---------------------------------------------------------------------------------
 
 values = st.recursive(
     st.none()
@@ -151,7 +158,9 @@ values = st.recursive(
     | st.integers()
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=8), inner, max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=8), inner, max_size=5)
+    ),
     max_leaves=15,
 )
 layouts = st.fixed_dictionaries(
@@ -188,10 +197,10 @@ STATEMENT_TEXTS = [
     "pass\n",
     "x=1\ny = x + 2.5e-3 * (z - 'a b')  # why\n\n",
     'if iffy then then_ = "a \\" b\\\\" else pass\r\n',
-    "élan = f(1e, 2**3)\n".replace("1e,", "1.,"),
+    "élan = f(1., 2**3)\n",
     "passed=passing+if_\n",
     "if a then if b then pass else x=''\n",
-    "a=1else_\n" if False else "if 1then a=1else pass\n",
+    "if 1then a=1e5else pass\n",
 ]
 TAG_TEXTS = [
     "<a/>",
@@ -211,18 +220,25 @@ def test_sentences_of_other_grammars_in_any_tokens_are_allowed(name, text):
         accepts_all(name, text.encode(), seed)
 
 
+def some_sentence(name: str, rng: random.Random) -> str:
+    if name == "json":
+        value = {"a": [rng.randint(-99, 99) / 7, None, "é\\n\n"], "": {"b": [True, [], {}]}}
+        return json.dumps(value, ensure_ascii=rng.random() < 0.5, indent=rng.choice([None, 1]))
+    if name == "tags":
+        return rng.choice(TAG_TEXTS)
+    return "".join(rng.choices(STATEMENT_TEXTS, k=2))
+
+
 @names
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_what_lark_makes_of_a_broken_sentence_is_what_we_make_of_it(name, seed):
-    """A sentence from a random walk, with one byte changed, deleted or repeated."""
+    """One byte is deleted, doubled or replaced; many such texts are sentences all the same."""
     rng = random.Random(seed)
-    text = bytearray(some_sentence(name, seed % 40))
-    if text:
-        place = rng.randrange(len(text))
-        text[place : place + 1] = rng.choice(
-            [b"", text[place : place + 1] * 2, rng.choice(b' "\\{}[]<>,:=\n\'1ae').to_bytes()]
-        )
+    text = bytearray(some_sentence(name, rng).encode()) or bytearray(b"x")
+    place = rng.randrange(len(text))
+    mark = bytes([rng.choice(b" \"\\{}[]<>/,:=\n'1ae-;&#")])
+    text[place : place + 1] = rng.choice([b"", text[place : place + 1] * 2, mark])
     recognizer = index_of(name).recognizer
     configuration = recognizer.advance(recognizer.initial, bytes(text))
     ours = configuration is not None and recognizer.is_sentence(configuration)
@@ -234,23 +250,7 @@ def test_what_lark_makes_of_a_broken_sentence_is_what_we_make_of_it(name, seed):
         assert ours
 
 
-@functools.cache
-def some_sentence(name: str, seed: int) -> bytes:
-    """Return a sentence from a walk that takes the shortest way out after some tokens."""
-    guide, rng = cfgguide.Guide(index_of(name)), random.Random(seed)
-    for step in range(500):
-        allowed = guide.allowed_token_ids().tolist()
-        if eos() in allowed and step > 8:
-            break
-        if allowed == [eos()]:
-            break
-        candidates = [i for i in rng.choices(allowed, k=1 if step < 8 else 8) if i != eos()]
-        if candidates:
-            guide.advance(min(candidates, key=freedom(guide)) if step >= 8 else candidates[0])
-    return guide.text if guide.is_accepting else b""
-
-
-# --- The same text ----------------------------------------------------------------------------------
+# --- The same text --------------------------------------------------------------------------------
 
 
 @names
@@ -285,7 +285,7 @@ def advanced(name: str, token_ids: list[int]) -> cfgguide.Guide:
     return guide
 
 
-# --- Back and aside ---------------------------------------------------------------------------------
+# --- Back and aside -------------------------------------------------------------------------------
 
 
 @names
@@ -320,7 +320,7 @@ def state(guide: cfgguide.Guide) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-# --- One mask, asked in every way -------------------------------------------------------------------
+# --- One mask, asked in every way -----------------------------------------------------------------
 
 
 @names
