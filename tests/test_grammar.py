@@ -262,6 +262,10 @@ def test_a_large_alternation_is_no_trouble():
         ('start: ("\\u00e9" | "\\x41" | /\\u00e8/)+', "éAè"),
         ('start: "a"\n%ignore "b"\n%extend start: "c"', "abc"),
         ('start: a b\na: "x" | \nb.2: "x" |', "x"),
+        # NAME takes the ignored string, which then is a terminal that no rule uses.
+        ('start: NAME "!" | "?"\nNAME: /[ab]+/\n%ignore "ab"', "ab!?"),
+        # A terminal that is ignored never reaches the rule that asks for it.
+        ('start: A B? A\nA: "a"\nB: "b"\n%ignore B', "ab"),
     ],
 )
 def test_the_language_is_that_of_lark(text, alphabet):

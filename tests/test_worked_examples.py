@@ -259,6 +259,26 @@ def test_a_character_may_come_in_pieces():
     }
 
 
+def test_a_mask_depends_on_what_was_parsed_behind_a_lexeme_that_may_fail():
+    """`#((x` may be the start of LONG, or four lexemes; no token can end LONG.
+
+    The stack under LONG is the same for all, and so are the scanner's states.
+    """
+    grammar = """
+    start: "#" brackets | LONG
+    brackets: "(" brackets ")" | "[" brackets "]" | "x"
+    LONG: /#[()\\[\\]x]*!/
+    """
+    first = guide_of(grammar, "# ( [ x ) ] )] ))")
+    rows = {}
+    for steps in ("# ( ( x", "# [ ( x", "# ( [ x", "# [ [ x"):
+        guide = cfgguide.Guide(first.index)
+        (*_, (text, row)) = trace(guide, steps).items()
+        rows[text] = row
+        assert len(guide.configuration.hypotheses) == 2
+    assert rows == {"#((x": ") ))", "#[(x": ") )]", "#([x": "]", "#[[x": "]"}
+
+
 # --- Exact masks as bits --------------------------------------------------------------------------
 
 
