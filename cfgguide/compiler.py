@@ -10,14 +10,22 @@ from cfgguide.configuration import Recognizer
 from cfgguide.errors import GrammarError, VocabularyError, VocabularyWarning
 from cfgguide.grammar import Grammar
 from cfgguide.index import Index
+from cfgguide.limits import Budget, Limits
 from cfgguide.liveness import Liveness
 from cfgguide.spelling import Spelling
 from cfgguide.vocabulary import Vocabulary
 from cfgguide.vocabulary_trie import VocabularyTrie
 
 
-def compile_recognizer(grammar: Grammar) -> Recognizer:
+def compile_recognizer(grammar: Grammar, *, limits: Limits | None = None) -> Recognizer:
     """Return the recogniser of a grammar: what needs no vocabulary.
+
+    Parameters
+    ----------
+    grammar : Grammar
+        What may be written.
+    limits : Limits, optional
+        What compiling may cost.
 
     Raises
     ------
@@ -33,10 +41,11 @@ def compile_recognizer(grammar: Grammar) -> Recognizer:
             f"expected a Grammar, not {type(grammar).__name__}; use Grammar.bundled(name), "
             "Grammar.open(path) or Grammar(text)"
         )
+    budget = Budget(limits)
     compiled = frontend.load(grammar)
-    recognizer = Recognizer(compiled.parse_table, scanner.build(compiled))
+    recognizer = Recognizer(compiled.parse_table, scanner.build(compiled, budget=budget))
     frontend.check_joined(compiled)
-    everything = Liveness(recognizer, Spelling.of_all_bytes())
+    everything = Liveness(recognizer, Spelling.of_all_bytes(), budget=budget)
     if not everything.decide(recognizer.initial).is_live:
         raise GrammarError(
             f"no text at all is a sentence of the grammar (start rule {grammar.start!r}): either "
@@ -45,7 +54,9 @@ def compile_recognizer(grammar: Grammar) -> Recognizer:
     return recognizer
 
 
-def compile(grammar: Grammar, tokenizer_or_vocabulary: object) -> Index:
+def compile(
+    grammar: Grammar, tokenizer_or_vocabulary: object, *, limits: Limits | None = None
+) -> Index:
     """Return the index of a grammar for a tokenizer or vocabulary.
 
     Parameters
@@ -54,6 +65,8 @@ def compile(grammar: Grammar, tokenizer_or_vocabulary: object) -> Index:
         What may be written.
     tokenizer_or_vocabulary : Vocabulary, or a tokenizer
         What it is written with; a tokenizer goes through :meth:`Vocabulary.from_tokenizer`.
+    limits : Limits, optional
+        What compiling may cost.
 
     Raises
     ------
@@ -76,13 +89,13 @@ def compile(grammar: Grammar, tokenizer_or_vocabulary: object) -> Index:
     >>> index.subset(index.recognizer.initial).token_ids().tolist()
     [0, 1]
     """
-    recognizer = compile_recognizer(grammar)
+    recognizer = compile_recognizer(grammar, limits=limits)
     if isinstance(tokenizer_or_vocabulary, Vocabulary):
         vocabulary = tokenizer_or_vocabulary
     else:
         vocabulary = Vocabulary.from_tokenizer(tokenizer_or_vocabulary)
     trie, spelling = _of_vocabulary(vocabulary)
-    liveness = Liveness(recognizer, spelling)
+    liveness = Liveness(recognizer, spelling, budget=Budget(limits, is_timed=False))
     unspellable = unspellable_terminals(recognizer, liveness)
     if not liveness.decide(recognizer.initial).is_live:
         raise VocabularyError(

@@ -4,21 +4,17 @@ In: a :class:`~cfgguide.parse_table.ParseTable` and a :class:`~cfgguide.scanner.
 :class:`Recognizer`, which starts a :class:`Configuration` and advances it byte by byte.
 
 What Lark's lexer will make of the bytes so far depends on bytes still to come: after ``..`` the
-scanner may go on to ``...``, or fall back to ``.`` and lex the second dot again. A configuration
-is therefore an ordered tuple of *hypotheses*, each a scanner state and a parser stack:
+scanner may go on to ``...``, or fall back to ``.`` and lex the second dot again; after ``if`` a
+look-ahead may forbid a letter. A configuration is therefore a set of *hypotheses*, each a scanner
+state, a parser stack, and the claims about the text to come that it rests on
+(:mod:`cfgguide.claims`). Whatever follows, the claims of exactly one way to go on are true.
 
-* the first follows the lexeme that the scanner is in;
-* each next one says what holds if the one before it dies without a further match: the lexeme
-  ended at its last match, and the bytes since then were lexed again, in step with the first.
+A lexeme that matches right now may end here, with the claim that the scanner will match no more,
+or go on. What holds if it ends is worked out only when the next byte is read. ::
 
-A hypothesis that matches makes all after it void, since its lexeme now ends later. One whose
-scanner state equals that of an earlier one dies and matches together with it, so it is never
-needed. A hypothesis that matches right now stands last: what holds if the lexeme ends here is
-worked out only when the next byte is read. ::
-
-    terminals DOT "." ELLIPSIS "..."    "."    [(. final)]
-                                        ".."   [(.. )  ,  DOT shifted (. final)]
-                                        "..x"  [DOT DOT shifted (x final)]
+    terminals DOT "." ELLIPSIS "..."    "."    (. final)
+                                        ".."   (..)    DOT shifted (. final), claim: no ... here
+                                        "..x"  DOT DOT shifted (x final)
 
 This is the slow and obvious form of the machine; :mod:`cfgguide.walk` is its compiled twin.
 """
@@ -28,6 +24,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from cfgguide.claims import NO_CLAIMS, Ahead, Claims
 from cfgguide.fsm import DEAD
 from cfgguide.parse_table import START_STATE, ParseTable
 from cfgguide.scanner import NO_MATCH, Scanner
@@ -35,9 +32,20 @@ from cfgguide.stack import Stack
 
 
 class Hypothesis(NamedTuple):
-    """A scanner state, and the parser stack at the start of the lexeme that it is in."""
+    """One way to lex and parse the text so far.
+
+    Attributes
+    ----------
+    scanner_state : int
+        Where the scanner is; never a state that asks.
+    claims : tuple of int
+        What must come true of the text to come; see :mod:`cfgguide.claims`.
+    stack : Stack
+        The parser's stack at the start of the lexeme that the scanner is in.
+    """
 
     scanner_state: int
+    claims: Claims
     stack: Stack
 
 
@@ -48,10 +56,14 @@ class Configuration:
     Attributes
     ----------
     hypotheses : tuple of Hypothesis
-        At least one; most preferred first; see the module's text.
+        At least one, in the order in which they were found; all different.
+    context : int
+        What the text so far means to look-behind at the start of a lexeme; a context of
+        :class:`~cfgguide.scanner.Scanner`.
     """
 
     hypotheses: tuple[Hypothesis, ...]
+    context: int = 0
 
 
 class Recognizer:
@@ -75,40 +87,47 @@ class Recognizer:
     def __init__(self, parse_table: ParseTable, scanner: Scanner) -> None:
         self.parse_table = parse_table
         self.scanner = scanner
+        self.ahead = Ahead(scanner)
         self._transitions = memoryview(scanner.transitions.data)  # quicker to index than the array
+        self._contexts = memoryview(scanner.contexts.data)
         self._byte_classes: list[int] = scanner.byte_classes.tolist()
         self._match: list[int] = scanner.match.tolist()
-        self.initial = Configuration((self.fresh(Stack(START_STATE)),))
+        stack = Stack(START_STATE)
+        found = self.ahead.settled(self.start(stack, 0), NO_CLAIMS)
+        self.initial = Configuration(
+            tuple(Hypothesis(state, claims, stack) for state, claims in found)
+        )
 
-    def fresh(self, stack: Stack) -> Hypothesis:
-        """Return the hypothesis that a lexeme starts here."""
-        terminal_set = self.parse_table.set_of_state[stack.state]
-        return Hypothesis(int(self.scanner.starts[terminal_set]), stack)
+    def start(self, stack: Stack, context: int) -> int:
+        """Return the scanner state in which a lexeme starts; it may ask."""
+        return int(self.scanner.starts[self.parse_table.set_of_state[stack.state], context])
 
     def advance(self, configuration: Configuration, data: bytes) -> Configuration | None:
         """Return the configuration after more bytes, or None if Lark refuses them."""
-        hypotheses = configuration.hypotheses
         for byte in data:
-            hypotheses = self._step(hypotheses, self._byte_classes[byte])
+            byte_class = self._byte_classes[byte]
+            hypotheses = self._step(configuration, byte_class)
             if not hypotheses:
                 return None
-        return Configuration(hypotheses)
+            context = self._contexts[configuration.context, byte_class]
+            configuration = Configuration(tuple(hypotheses), context)
+        return configuration
 
     def is_sentence(self, configuration: Configuration) -> bool:
-        """Return whether Lark parses the text if it ends here.
+        """Return whether Lark parses the text if it ends here."""
+        return any(
+            after is not None and self.parse_table.is_sentence(after)
+            for after in map(self._at_the_end, configuration.hypotheses)
+        )
 
-        The end kills every hypothesis that does not match, so the last one decides.
-        """
-        scanner_state, stack = configuration.hypotheses[-1]
-        label = self._match[scanner_state]
-        if label == NO_MATCH:
-            return self.is_fresh(configuration) and self.parse_table.is_sentence(stack)
-        after = self.commit(stack, label)
-        return after is not None and self.parse_table.is_sentence(after)
-
-    def is_fresh(self, configuration: Configuration) -> bool:
-        """Return whether no byte of a lexeme has been read: only so at the start of the text."""
-        return configuration.hypotheses[-1] == self.initial.hypotheses[0]
+    def _at_the_end(self, hypothesis: Hypothesis) -> Stack | None:
+        """Return the stack if the text ends here, or None if the hypothesis is false then."""
+        state, claims, stack = hypothesis
+        if not self.ahead.may_end(claims):
+            return None
+        if self._match[state] == NO_MATCH:
+            return stack if self.scanner.is_start[state] else None
+        return self.commit(stack, self._match[state])
 
     def commit(self, stack: Stack, label: int) -> Stack | None:
         """Return the stack after a lexeme, or None if the parser refuses it."""
@@ -118,22 +137,32 @@ class Recognizer:
             return None
         return self.parse_table.shift(stack, label)
 
-    def _step(self, hypotheses: tuple[Hypothesis, ...], byte_class: int) -> tuple[Hypothesis, ...]:
-        following: list[Hypothesis] = []
-        for state, stack in hypotheses:
-            if self._extend(following, self._transitions[state, byte_class], stack):
-                return tuple(following)
-            if self._match[state] != NO_MATCH:  # the last hypothesis: its lexeme may end here
-                after = self.commit(stack, self._match[state])
-                if after is not None:
-                    start = self.fresh(after).scanner_state
-                    self._extend(following, self._transitions[start, byte_class], after)
-        return tuple(following)
+    def _step(self, configuration: Configuration, byte_class: int) -> dict[Hypothesis, None]:
+        following: dict[Hypothesis, None] = {}
+        for hypothesis in configuration.hypotheses:
+            self._extend(following, hypothesis, byte_class)
+            state, claims, stack = hypothesis
+            if self._match[state] == NO_MATCH:
+                continue
+            claims = self.ahead.ending(state, claims)
+            if not self.ahead.after(claims, byte_class):
+                continue  # the scanner matches more
+            after = self.commit(stack, self._match[state])
+            if after is not None:
+                start = self.start(after, configuration.context)
+                for fresh, claimed in self.ahead.settled(start, claims):
+                    self._extend(following, Hypothesis(fresh, claimed, after), byte_class)
+        return following
 
-    def _extend(self, following: list[Hypothesis], state: int, stack: Stack) -> bool:
-        """Append a live hypothesis; return whether it matches, which makes all others void."""
-        if state == DEAD:
-            return False
-        if all(state != earlier.scanner_state for earlier in following):
-            following.append(Hypothesis(state, stack))
-        return self._match[state] != NO_MATCH
+    def _extend(
+        self, following: dict[Hypothesis, None], hypothesis: Hypothesis, byte_class: int
+    ) -> None:
+        """Add what a hypothesis is after one more byte of its lexeme, unless it turns out false."""
+        state, claims, stack = hypothesis
+        target = self._transitions[state, byte_class]
+        if target == DEAD:
+            return
+        for after in self.ahead.after(claims, byte_class):
+            for settled, claimed in self.ahead.settled(target, after):
+                if not self.ahead.is_hopeless(settled, claimed):
+                    following[Hypothesis(settled, claimed, stack)] = None

@@ -8,189 +8,293 @@ after ``a`` and dead after ``ab``, as Python's ``re`` has it, and ``a.*?b`` dies
 ``b``. Feeding bytes until the machine is dead, the *last* final state passed marks the match that
 ``re`` prefers.
 
-A look-behind must be settled where a thread passes it. So what every look-behind has seen of the
-text is part of the state: its own NFA, started at every position. A pattern whose look-behind can
-see the text before the lexeme is refused; ``".*?(?<!\\)"`` cannot, because of its first quote.
+A look-behind is settled where a thread passes it. So what every look-behind has seen of the text
+is part of the state: its own NFA, started at every position. What was seen before the lexeme is
+its *context*, itself the state of a small machine, and the start state depends on it.
 
-Source: Russ Cox, "Regular Expression Matching in the Wild" (2010), leftmost-first matching.
+A look-ahead cannot be settled where a thread passes it. There the machine *asks*: an asking state
+has no moves, but names the state from which what is looked for would have to match, and how to go
+on if it will and if it will not. Whoever runs the machine follows both ways and remembers what
+each has assumed (:mod:`cfgguide.claims`). ::
+
+    IF = /if(?!x)/    start -i-> 2 -f-> 3 asks whether x will match:  yes -> dead   no -> 4 final
+
+Source: Russ Cox, "Regular Expression Matching in the Wild" (2010), leftmost-first matching. The
+asking states are this project's own.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.errors import LimitError, PatternError
 from cfgguide.partition import predecessors, refined
+from cfgguide.limits import Budget
 from cfgguide.pattern import MATCH, Nfa, parse_pattern
 
 DEAD = 0
-START = 1
 N_BYTES = 256
-DEFAULT_MAX_FSM_STATES = 20_000
+
+
+MONITOR, YES, NO = 0, 1, 2  # columns of `asks`
 
 
 @dataclass(frozen=True)
 class Fsm:
-    """A deterministic machine over bytes, every state of which but `DEAD` can still match.
+    """A deterministic machine over bytes; no state but `DEAD` is unable to match.
 
     Attributes
     ----------
     transitions : int32, shape (n_states, 256)
-        Next state; 0 = dead. State 1 is the start.
+        Next state; 0 = dead.
     is_final : bool, shape (n_states,)
         Whether the bytes read so far are the match preferred so far.
+    asks : int32, shape (n_states, 3)
+        Of states that ask whether something will match from here on: the state of this machine
+        that is to come to a match, and the states to go on with if it will and if it will not.
+        All 0 for other states.
+    starts : int32, shape (n_contexts,)
+        The state before the first byte, after a text in each context.
+    contexts : int32, shape (n_contexts, 256)
+        The context after one more byte of the text. That of the empty text is 0.
     """
 
     transitions: npt.NDArray[np.int32]
     is_final: npt.NDArray[np.bool_]
+    asks: npt.NDArray[np.int32]
+    starts: npt.NDArray[np.int32]
+    contexts: npt.NDArray[np.int32]
 
     @property
     def n_states(self) -> int:
         """Number of states, the dead one included."""
         return len(self.is_final)
 
-    def match(self, text: bytes) -> int | None:
-        """Return the length of the preferred match at the start of `text`, or None.
+    def match(self, text: bytes, *, position: int = 0) -> int | None:
+        """Return the length of the preferred match in `text` at `position`, or None.
 
         >>> Fsm.of_pattern("a|ab", name="A").match(b"abc")
         1
+        >>> Fsm.of_pattern(r"(?<=a)b+(?!c)", name="A").match(b"abbbc", position=1)
+        2
         """
-        state, length = START, None
-        for position, byte in enumerate(text):
-            state = int(self.transitions[state, byte])
-            if state == DEAD:
-                break
+        context = 0
+        for byte in text[:position]:
+            context = int(self.contexts[context, byte])
+        return self._run(int(self.starts[context]), text, position) or None
+
+    def _run(self, state: int, text: bytes, start: int) -> int | None:
+        length = None
+        for position in range(start, len(text) + 1):
+            while self.asks[state].any():
+                monitor, yes, no = self.asks[state].tolist()
+                state = no if self._run(monitor, text, position) is None else yes
             if self.is_final[state]:
-                length = position + 1
+                length = position - start
+            if state == DEAD or position == len(text):
+                break
+            state = int(self.transitions[state, text[position]])
         return length
 
     @classmethod
     def of_pattern(
-        cls, pattern: str, *, name: str, flags: int = 0, max_states: int = DEFAULT_MAX_FSM_STATES
+        cls, pattern: str, *, name: str, flags: int = 0, budget: Budget | None = None
     ) -> Fsm:
         """Return the machine of a pattern of Python's ``re``.
 
         Raises
         ------
         PatternError, LimitError
-            As :func:`cfgguide.pattern.parse_pattern`; `max_states` bounds this machine too.
+            As :func:`cfgguide.pattern.parse_pattern`; `budget` bounds this machine too.
         """
-        nfa = parse_pattern(pattern, name=name, flags=flags)
-        fsm, starts = _Determiniser(nfa, name=name, max_states=max_states).run()
-        fsm = _trimmed(fsm)
-        if len(set(_blocks(fsm)[starts].tolist())) > 1:
-            raise PatternError(
-                f"terminal {name} looks behind its own start, which is not supported, in "
-                f"/{pattern}/; rewrite the terminal so that its look-behind stays inside"
-            )
-        return minimised(fsm, starts[0])
+        budget = budget or Budget()
+        nfa = parse_pattern(pattern, name=name, flags=flags, budget=budget)
+        return minimised(_Determiniser(nfa, name=name, budget=budget).run())
 
 
 # Of the text just before: per look-behind, the states of its NFA, started at every position.
 Behind = tuple[frozenset[int], ...]
-# A state before it is numbered: ordered threads, and what the look-behinds have seen.
-State = tuple[tuple[int, ...], Behind]
+# Answers to questions of this position, each named by the state where what is looked for starts.
+Answers = frozenset[tuple[int, bool]]
+# A state before it is numbered: ordered threads and what the look-behinds have seen; or the
+# targets whose threads are not known yet, the same, the answers so far, and the open question.
+State = tuple[tuple[int, ...], Behind, Answers, int | None]
+NO_ANSWERS: Answers = frozenset()
 
 
 class _Determiniser:
     """Numbers the lists of threads reached from the start, and what the look-behinds have seen."""
 
-    def __init__(self, nfa: Nfa, *, name: str, max_states: int) -> None:
+    def __init__(self, nfa: Nfa, *, name: str, budget: Budget) -> None:
         self._nfa = nfa
         self._name = name
-        self._max_states = max_states
-        self._closures: dict[tuple[int, Behind], tuple[int, ...]] = {}
+        self._budget = budget
+        self._closures: dict[tuple[int, tuple[bool, ...], Answers], _Closure] = {}
+        self._looks_behind = _looking_behind(nfa)
+        self._seen_after: dict[tuple[frozenset[int], ...], Behind] = {}
         self._numbers: dict[State, int] = {}
         self._states: list[State] = []
+        self._asks: list[list[int]] = []
 
-    def run(self) -> tuple[Fsm, list[int]]:
-        """Return the machine, and its start state after each text that look-behinds tell apart."""
-        self._number((), self._before_any())  # DEAD
-        contexts = self._contexts()
-        starts = [self._number((self._nfa.start,), context) for context in contexts]
+    def run(self) -> Fsm:
+        """Return the machine, untrimmed."""
+        self._new(((), (), NO_ANSWERS, None))  # DEAD
+        found = self._contexts()
+        starts = [self._number((self._nfa.start,), context) for context in found]
         rows: list[npt.NDArray[np.int32]] = []
         while len(rows) < len(self._states):
-            rows.append(self._row(*self._states[len(rows)]))
-        is_final = np.array([MATCH in threads for threads, _ in self._states], dtype=np.bool_)
-        return Fsm(np.stack(rows), is_final), starts
+            rows.append(self._row(self._states[len(rows)]))
+        is_final = [question is None and MATCH in on for on, _, _, question in self._states]
+        return Fsm(
+            np.stack(rows),
+            np.array(is_final, dtype=np.bool_),
+            np.array(self._asks, dtype=np.int32),
+            np.array(starts, dtype=np.int32),
+            np.array(list(found.values()), dtype=np.int32),
+        )
 
-    def _row(self, threads: tuple[int, ...], behind: Behind) -> npt.NDArray[np.int32]:
+    def _row(self, state: State) -> npt.NDArray[np.int32]:
         row = np.full(N_BYTES, DEAD, dtype=np.int32)
+        threads, behind, answers, question = state
+        if question is not None:
+            self._asks[self._numbers[state]] = [
+                self._number((question,), behind),
+                self._number(threads, behind, answers | {(question, True)}),
+                self._number(threads, behind, answers | {(question, False)}),
+            ]
+            return row
         edges = [edge for thread in threads for edge in self._nfa.edges[thread]]
         for low, high, targets in _moves(edges, self._behind_edges(behind) if edges else []):
             if targets:
                 row[low : high + 1] = self._number(targets, self._later(behind, low))
         return row
 
-    def _number(self, targets: tuple[int, ...], behind: Behind) -> int:
-        threads = self._threads(targets, behind)
-        key = (threads, behind if any(thread != MATCH for thread in threads) else ())
-        if key not in self._numbers:
-            if len(self._states) >= self._max_states:
-                raise LimitError(
-                    f"terminal {self._name} needs more than {self._max_states} FSM states "
-                    "(max_fsm_states); simplify its pattern, or raise the limit"
-                )
-            self._numbers[key] = len(self._states)
-            self._states.append(key)
-        return self._numbers[key]
+    def _number(
+        self, targets: tuple[int, ...], behind: Behind, answers: Answers = NO_ANSWERS
+    ) -> int:
+        """Return the state in which the threads behind `targets` are alive, or that asks."""
+        threads, question = self._threads(targets, self._truths(behind), answers)
+        if question is not None:
+            return self._new((targets, behind, answers, question))
+        matters = not self._looks_behind.isdisjoint(threads)
+        return self._new((threads, behind if matters else (), NO_ANSWERS, None))
 
-    def _threads(self, targets: tuple[int, ...], behind: Behind) -> tuple[int, ...]:
-        """Return the ordered threads behind `targets`, cut after the first that matches."""
+    def _new(self, state: State) -> int:
+        if state not in self._numbers:
+            self._budget.check("max_fsm_states", len(self._states), f"terminal {self._name}")
+            self._numbers[state] = len(self._states)
+            self._states.append(state)
+            self._asks.append([0, 0, 0])
+        return self._numbers[state]
+
+    def _threads(
+        self, targets: tuple[int, ...], truths: tuple[bool, ...], answers: Answers
+    ) -> _Closure:
+        """Return the ordered threads behind `targets`, cut after the first that matches.
+
+        If that depends on an answer which is not there, return the question instead.
+        """
         ordered: dict[int, None] = {}
         for target in targets:
-            if (target, behind) not in self._closures:
-                self._closures[target, behind] = _closure(self._nfa, target, behind)
-            for thread in self._closures[target, behind]:
+            key = (target, truths, answers)
+            if key not in self._closures:
+                self._closures[key] = _closure(self._nfa, target, truths, dict(answers))
+            threads, question = self._closures[key]
+            for thread in threads:
                 ordered[thread] = None
                 if thread == MATCH:
-                    return tuple(ordered)
-        return tuple(ordered)
+                    return tuple(ordered), None
+            if question is not None:
+                return (), question
+        return tuple(ordered), None
 
     # -- look-behinds: each is matched at every position, as if after any text ----------------
 
+    def _truths(self, behind: Behind) -> tuple[bool, ...]:
+        return tuple(MATCH in states for states in behind)
+
+    def _seen(self, reached: tuple[frozenset[int], ...]) -> Behind:
+        """Return what the look-behinds have seen where their threads have reached these states."""
+        if reached not in self._seen_after:
+            seen: list[frozenset[int]] = []
+            for nfa, targets in zip(self._nfa.behinds, reached, strict=True):
+                truths = self._truths(tuple(seen))  # a look-behind asks only those before it
+                closures = [_closure(nfa, state, truths, {})[0] for state in (nfa.start, *targets)]
+                seen.append(frozenset().union(*closures))
+            self._seen_after[reached] = tuple(seen)
+        return self._seen_after[reached]
+
     def _before_any(self) -> Behind:
-        return tuple(frozenset(_closure(nfa, nfa.start, ())) for nfa in self._nfa.behinds)
+        return self._seen(tuple(frozenset[int]() for _ in self._nfa.behinds))
 
     def _later(self, behind: Behind, byte: int) -> Behind:
         """Return what the look-behinds have seen after one more byte."""
-        later = []
-        for nfa, states, start in zip(self._nfa.behinds, behind, self._before_any(), strict=True):
-            reached = {
-                target
-                for state in states
-                for low, high, target in nfa.edges[state]
-                if low <= byte <= high
-            }
-            later.append(start.union(*(_closure(nfa, target, ()) for target in reached)))
-        return tuple(later)
+        if not behind:
+            return behind
+        return self._seen(
+            tuple(
+                frozenset(
+                    target
+                    for state in states
+                    for low, high, target in nfa.edges[state]
+                    if low <= byte <= high
+                )
+                for nfa, states in zip(self._nfa.behinds, behind, strict=True)
+            )
+        )
 
     def _behind_edges(self, behind: Behind) -> list[tuple[int, int, int]]:
         return [
             edge
-            for nfa, states in zip(self._nfa.behinds, behind, strict=True)
+            for nfa, states in zip(self._nfa.behinds, behind, strict=bool(behind))
             for state in states
             for edge in nfa.edges[state]
         ]
 
-    def _contexts(self) -> list[Behind]:
-        """Return all that the look-behinds may have seen where a lexeme starts."""
-        found = {self._before_any(): None}
-        for behind in (pending := list(found)):  # grows while it is walked
-            for low, _, _ in _moves([], [*self._behind_edges(behind), (0, N_BYTES - 1, 0)]):
+    def _contexts(self) -> dict[Behind, list[int]]:
+        """Return all that look-behinds may have seen, and the number of the next by each byte."""
+        numbers = {self._before_any(): 0}
+        rows: dict[Behind, list[int]] = {}
+        for behind in (pending := list(numbers)):  # grows while it is walked
+            rows[behind] = [0] * N_BYTES
+            for low, high, _ in _moves([], [*self._behind_edges(behind), (0, N_BYTES - 1, 0)]):
                 later = self._later(behind, low)
-                if later not in found:
-                    found[later] = None
+                if later not in numbers:
+                    self._budget.check("max_fsm_states", len(numbers), f"terminal {self._name}")
+                    numbers[later] = len(numbers)
                     pending.append(later)
-        return pending
+                rows[behind][low : high + 1] = [numbers[later]] * (high + 1 - low)
+        return rows
 
 
-def _closure(nfa: Nfa, state: int, behind: Behind) -> tuple[int, ...]:
-    """Return the byte states (and `MATCH`) reached by empty moves, most preferred first.
+def _looking_behind(nfa: Nfa) -> frozenset[int]:
+    """Return the states from which some split with a look-behind can be reached."""
+    rows = [
+        [target for *_, target in edges] + splits
+        for edges, splits in zip(nfa.edges, nfa.splits, strict=True)
+    ]
+    for ask, (looked_for, _) in nfa.asks.items():
+        rows[ask].append(looked_for)
+    before = predecessors(rows)
+    found = set(nfa.guards)
+    pending = list(found)
+    for state in pending:  # grows while it is walked
+        for earlier in before[state] - found:
+            found.add(earlier)
+            pending.append(earlier)
+    return frozenset(found)
+
+
+# The byte states (and `MATCH`) reached by empty moves, most preferred first; and the first
+# question on the way that has no answer: what stands behind it is not there.
+_Closure = tuple[tuple[int, ...], int | None]
+
+
+def _closure(nfa: Nfa, state: int, truths: tuple[bool, ...], answers: dict[int, bool]) -> _Closure:
+    """Return where empty moves lead from a state.
 
     `open_rounds` are the repetitions whose present round has matched nothing so far. At the end of
     such a round the walk must leave, so they are part of what counts as visited.
@@ -200,12 +304,18 @@ def _closure(nfa: Nfa, state: int, behind: Behind) -> tuple[int, ...]:
     pending = [(state, frozenset[int]())]
     while pending:
         current, open_rounds = pending.pop()
-        if (current, open_rounds) in visited or not _is_open(nfa, current, behind):
+        if (current, open_rounds) in visited or not _is_open(nfa, current, truths):
             continue
         visited.add((current, open_rounds))
         if not nfa.splits[current]:
             found[current] = None
             continue
+        if current in nfa.asks:
+            question, is_negated = nfa.asks[current]
+            if question not in answers:
+                return tuple(found), question
+            if answers[question] == is_negated:
+                continue
         targets = nfa.splits[current]
         if current in nfa.enters:
             open_rounds |= {nfa.enters[current]}
@@ -214,15 +324,15 @@ def _closure(nfa: Nfa, state: int, behind: Behind) -> tuple[int, ...]:
         elif nfa.rounds.get(current) in open_rounds:
             targets = [target for target in targets if target in nfa.leaves]
         pending.extend((target, open_rounds) for target in reversed(targets))
-    return tuple(found)
+    return tuple(found), None
 
 
-def _is_open(nfa: Nfa, state: int, behind: Behind) -> bool:
+def _is_open(nfa: Nfa, state: int, truths: tuple[bool, ...]) -> bool:
     """Return whether a state has no guard, or its look-behind holds."""
     if state not in nfa.guards:
         return True
     number, is_negated = nfa.guards[state]
-    return (MATCH in behind[number]) != is_negated
+    return truths[number] != is_negated
 
 
 def _moves(
@@ -241,9 +351,12 @@ def _moves(
     return moves
 
 
+# -- making the machine small ---------------------------------------------------------------
+
+
 def _trimmed(fsm: Fsm) -> Fsm:
     """Return the machine with all states that can no longer match merged into `DEAD`."""
-    columns = np.unique(fsm.transitions, axis=1)  # one column per byte class
+    columns = np.unique(np.hstack([fsm.transitions, fsm.asks[:, YES:]]), axis=1)
     before = predecessors(columns.tolist())
     is_live = fsm.is_final.copy()
     pending: list[int] = np.flatnonzero(is_live).tolist()
@@ -252,41 +365,107 @@ def _trimmed(fsm: Fsm) -> Fsm:
             if not is_live[earlier]:
                 is_live[earlier] = True
                 pending.append(earlier)
-    transitions = np.where(is_live[fsm.transitions], fsm.transitions, DEAD)
-    transitions[~is_live] = DEAD
-    return Fsm(transitions.astype(np.int32), fsm.is_final)
+    return _renamed(fsm, np.where(is_live, np.arange(fsm.n_states), DEAD), is_kept=is_live)
+
+
+def _renamed(
+    fsm: Fsm, new: npt.NDArray[np.int64], is_kept: npt.NDArray[np.bool_] | None = None
+) -> Fsm:
+    """Return the machine with every state called `new`; those not kept lose their moves."""
+    kept = np.ones((fsm.n_states, 1), dtype=np.bool_) if is_kept is None else is_kept[:, None]
+    return replace(
+        fsm,
+        transitions=np.where(kept, new[fsm.transitions], DEAD).astype(np.int32),
+        asks=np.where(kept, new[fsm.asks], DEAD).astype(np.int32),
+        starts=new[fsm.starts].astype(np.int32),
+    )
 
 
 def _blocks(fsm: Fsm) -> npt.NDArray[np.int64]:
     """Return the block of each state: states of one block are final on the same continuations."""
-    columns = np.unique(fsm.transitions, axis=1)  # one column per byte class
-    labels = fsm.is_final.astype(np.int64)
+    columns = np.hstack([np.unique(fsm.transitions, axis=1), fsm.asks])
+    labels = fsm.is_final + 2 * fsm.asks.any(axis=1).astype(np.int64)
     labels[DEAD] = -1  # apart, so that `DEAD` stays a state of its own
     return refined(columns, labels)
 
 
-def minimised(fsm: Fsm, start: int) -> Fsm:
+def minimised(fsm: Fsm) -> Fsm:
     """Return the smallest machine with the same final states on every text."""
+    fsm = _answered(fsm)
     block = _blocks(fsm)
-    order = _first_seen(block, fsm.transitions, start)
+    while (fsm.asks.any(axis=1) & (block[fsm.asks[:, YES]] == block[fsm.asks[:, NO]])).any():
+        fsm = _answered(_renamed(fsm, np.unique(block, return_index=True)[1][block]))
+        block = _blocks(fsm)
+    fsm = _with_fewest_contexts(fsm, block)
+    order = _first_seen(block, fsm)
     renumber = np.zeros(int(block.max()) + 1, dtype=np.int32)
-    representatives = np.zeros(len(order), dtype=np.int64)
-    for new, state in enumerate(order):
-        renumber[block[state]] = new
-        representatives[new] = state
-    transitions = renumber[block[fsm.transitions[representatives]]]
-    return Fsm(transitions.astype(np.int32), fsm.is_final[representatives])
+    for number, state in enumerate(order):
+        renumber[block[state]] = number
+    new = renumber[block]
+    return Fsm(
+        new[fsm.transitions[order]],
+        fsm.is_final[order],
+        new[fsm.asks[order]],
+        new[fsm.starts],
+        fsm.contexts,
+    )
 
 
-def _first_seen(
-    block: npt.NDArray[np.int64], transitions: npt.NDArray[np.int32], start: int
+def _answered(fsm: Fsm) -> Fsm:
+    """Return the machine without questions whose answer is known or does not matter."""
+    fsm = _trimmed(fsm)
+    new = np.arange(fsm.n_states)
+    for state in np.flatnonzero(fsm.asks.any(axis=1)).tolist():
+        monitor, yes, no = fsm.asks[state].tolist()
+        if fsm.is_final[monitor] or yes == no:
+            new[state] = yes
+        elif monitor == DEAD:
+            new[state] = no
+    is_kept = new == np.arange(fsm.n_states)
+    if is_kept.all():
+        return fsm
+    while (new[new] != new).any():  # a question may lead to a question
+        new = new[new]
+    return _answered(_renamed(fsm, new, is_kept=is_kept))
+
+
+def _with_fewest_contexts(fsm: Fsm, block: npt.NDArray[np.int64]) -> Fsm:
+    """Return the machine with contexts merged that never lead to different start states."""
+    columns = np.unique(fsm.contexts, axis=1)
+    merged = refined(columns, block[fsm.starts])
+    order = _reached(merged, fsm.contexts, [0])
+    renumber = np.zeros(int(merged.max()) + 1, dtype=np.int32)
+    for number, context in enumerate(order):
+        renumber[merged[context]] = number
+    return replace(
+        fsm,
+        starts=fsm.starts[order],
+        contexts=renumber[merged[fsm.contexts[order]]],
+    )
+
+
+def _first_seen(block: npt.NDArray[np.int64], fsm: Fsm) -> list[int]:
+    """Return one state per reachable block, in breadth-first order, `DEAD` and the starts first."""
+    return _reached(
+        block, np.hstack([fsm.transitions, fsm.asks]), [DEAD, *fsm.starts.tolist()]
+    )
+
+
+def _reached(
+    block: npt.NDArray[np.int64], rows: npt.NDArray[np.int32], first: list[int]
 ) -> list[int]:
-    """Return one state per reachable block, in breadth-first order, `DEAD` and the start first."""
-    order = [DEAD, start]
-    seen = {int(block[DEAD]), int(block[start])}
+    """Return one state per block that rows lead to, in breadth-first order."""
+    order: list[int] = []
+    seen: set[int] = set()
+
+    def see(state: int) -> None:
+        if int(block[state]) not in seen:
+            seen.add(int(block[state]))
+            order.append(state)
+
+    for state in first:
+        see(state)
     for state in order:  # grows while it is walked
-        for target in dict.fromkeys(transitions[state].tolist()):
-            if int(block[target]) not in seen:
-                seen.add(int(block[target]))
-                order.append(target)
+        for target in dict.fromkeys(rows[state].tolist()):
+            see(target)
     return order

@@ -3,8 +3,8 @@
 In: a compiled grammar's recogniser and a vocabulary. Out: an :class:`Index`, which gives the
 :class:`Subset` of a configuration: computed on the first visit, looked up ever after.
 
-What a mask depends on is the configuration's scanner states and as much of its stack, from the
-top, as was read when the mask was made. The index is a trie (``pygtrie.Trie``) under just that
+What a mask depends on is what the configuration knows of the lexer and as much of its stack, from
+the top, as was read when the mask was made. The index is a trie (``pygtrie.Trie``) under just that
 path, so one entry serves all stacks that agree as far as it goes, and the longest prefix of a
 configuration's path that is in the trie is its entry. No two entries lie on one path: which state
 is read next depends only on those read before. Equal masks are stored once. ::
@@ -170,16 +170,17 @@ class Index:
 
 
 def _path(configuration: Configuration, depth: int) -> Path:
-    """Return the scanner states, and then the stacks' topmost `depth` states, level by level."""
+    """Return the lexer's part, and then the stacks' topmost `depth` states, level by level."""
     hypotheses = configuration.hypotheses
-    if len(hypotheses) > 1:
-        levels = zip_longest(*(stack for _, stack in hypotheses))
-        return (tuple(state for state, _ in hypotheses), *islice(levels, depth))
-    ((state, stack),) = hypotheses
-    path = [state]
-    cell: Stack | None = stack
-    while cell is not None and depth:
-        path.append(cell.state)
-        cell = cell.below
-        depth -= 1
-    return tuple(path)
+    if len(hypotheses) == 1 and not hypotheses[0].claims and not configuration.context:
+        ((state, _, stack),) = hypotheses
+        path = [state]
+        cell: Stack | None = stack
+        while cell is not None and depth:
+            path.append(cell.state)
+            cell = cell.below
+            depth -= 1
+        return tuple(path)
+    levels = zip_longest(*(hypothesis.stack for hypothesis in hypotheses))
+    lexer = tuple((state, claims) for state, claims, _ in hypotheses)
+    return ((lexer, configuration.context), *islice(levels, depth))

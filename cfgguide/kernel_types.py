@@ -16,6 +16,7 @@ TOO_SHALLOW = -2  # the base window ends above a state that is needed
 TOO_MANY_CELLS = -3
 TOO_MANY_HYPOTHESES = -4
 TOO_MANY_OUTCOMES = -5
+TOO_MANY_CLAIMS = -6
 
 NOT_COMPUTED = -9  # in `commits`
 NONE = -1  # no cell, no token, no outcome
@@ -28,7 +29,13 @@ class Tables(NamedTuple):
     transitions: Int32Array
     byte_classes: Int32Array
     match: Int32Array
+    asks: Int32Array
+    is_asking: npt.NDArray[np.bool_]
+    is_start: npt.NDArray[np.bool_]
+    blocks: Int32Array
+    representatives: Int32Array
     starts: Int32Array
+    contexts: Int32Array
     set_of_state: Int32Array
     action: Int32Array
     goto: Int32Array
@@ -36,6 +43,33 @@ class Tables(NamedTuple):
     left_sides: Int32Array
     ignored: int
     end_state: int
+
+
+class Base(NamedTuple):
+    """The configuration that a walk starts from, as much of it as may be needed.
+
+    Attributes
+    ----------
+    parse_states : int32
+        Per hypothesis its topmost parse states, the top first, one after the other.
+    offsets : int32, shape (n_hypotheses + 1,)
+        Where each hypothesis starts in `parse_states`.
+    scanner_states : int32, shape (n_hypotheses,)
+        Their scanner states.
+    claims : int32
+        Their claims, one after the other.
+    claim_offsets : int32, shape (n_hypotheses + 1,)
+        Where each hypothesis starts in `claims`.
+    context : int
+        The context.
+    """
+
+    parse_states: Int32Array
+    offsets: Int32Array
+    scanner_states: Int32Array
+    claims: Int32Array
+    claim_offsets: Int32Array
+    context: int
 
 
 class TrieArrays(NamedTuple):
@@ -59,14 +93,29 @@ class Workspace(NamedTuple):
         The base hypothesis that a base cell belongs to.
     commits : int32, shape (n_cells, n_terminals + 2)
         The cell after a lexeme of each label, `REFUSED`, or `NOT_COMPUTED`.
-    frame_n : int32, shape (max_depth + 1,)
-        Number of hypotheses after each byte of the path.
-    frame_state, frame_cell : int32, shape (max_depth + 1, n_hypotheses)
-        Their scanner states and stacks.
+    frame_n : int32, shape (max_depth + 2,)
+        Number of hypotheses after each byte of the path. The last frame is for lexemes that are
+        about to start.
+    frame_context : int32, shape (max_depth + 2,)
+        Contexts there.
+    frame_state, frame_cell, frame_n_claims : int32, shape (max_depth + 2, n_hypotheses)
+        The hypotheses' scanner states, stacks, and numbers of claims.
+    frame_claims : int32, shape (max_depth + 2, n_hypotheses, n_claims)
+        Their claims, ascending.
+    open_state, open_n_claims, open_n_tasks : int32, shape (n_claims,)
+        Possibilities still to be worked out: scanner state, numbers of claims and of tasks.
+    open_claims : int32, shape (n_claims, n_claims)
+        Their claims, ascending.
+    open_task : int32, shape (n_claims, n_claims)
+        Their tasks: scanner states that must match (negative) or must not (positive).
     outcome_n : int32, shape (n_outcomes,)
         Number of hypotheses of each distinct configuration that a token leads to.
-    outcome_state, outcome_cell : int32, shape (n_outcomes, n_hypotheses)
+    outcome_context : int32, shape (n_outcomes,)
+        Contexts there.
+    outcome_state, outcome_cell, outcome_n_claims : int32, shape (n_outcomes, n_hypotheses)
         Those hypotheses.
+    outcome_claims : int32, shape (n_outcomes, n_hypotheses, n_claims)
+        Their claims.
     outcome_hash : int32, shape (a power of two > n_outcomes,)
         Open-addressing table of outcomes, -1 = free.
     token_id, token_outcome : int32, shape (n_text_tokens,)
@@ -84,11 +133,22 @@ class Workspace(NamedTuple):
     cell_home: Int32Array
     commits: Int32Array
     frame_n: Int32Array
+    frame_context: Int32Array
     frame_state: Int32Array
     frame_cell: Int32Array
+    frame_n_claims: Int32Array
+    frame_claims: Int32Array
+    open_state: Int32Array
+    open_n_claims: Int32Array
+    open_n_tasks: Int32Array
+    open_claims: Int32Array
+    open_task: Int32Array
     outcome_n: Int32Array
+    outcome_context: Int32Array
     outcome_state: Int32Array
     outcome_cell: Int32Array
+    outcome_n_claims: Int32Array
+    outcome_claims: Int32Array
     outcome_hash: Int32Array
     token_id: Int32Array
     token_outcome: Int32Array

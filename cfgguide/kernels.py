@@ -29,9 +29,11 @@ from cfgguide.kernel_types import (
     NOT_COMPUTED,
     REFUSED,
     TOO_MANY_CELLS,
+    TOO_MANY_CLAIMS,
     TOO_MANY_HYPOTHESES,
     TOO_MANY_OUTCOMES,
     TOO_SHALLOW,
+    Base,
     Int32Array,
     Tables,
     TrieArrays,
@@ -188,18 +190,191 @@ def _ends(tables: Tables, work: Workspace, base_offsets: Int32Array, cell: int) 
 
 
 @kernel
-def _extend(tables: Tables, work: Workspace, depth: int, state: int, cell: int) -> int:
-    """Append a live hypothesis to a frame; return 1 if it matches, 0 if not, or a failure."""
-    n = work.frame_n[depth]
+def _put(work: Workspace, number: int, claim: int) -> int:
+    """Add a claim to an open possibility; return `DONE`, `REFUSED` if it denies another, or so."""
+    n = work.open_n_claims[number]
+    place = n
+    for index in range(n):
+        known = work.open_claims[number, index]
+        if known == claim:
+            return DONE
+        if known == -claim:
+            return REFUSED
+        if known > claim and place == n:
+            place = index
+    if n >= work.open_claims.shape[1]:
+        return TOO_MANY_CLAIMS
+    for index in range(n, place, -1):
+        work.open_claims[number, index] = work.open_claims[number, index - 1]
+    work.open_claims[number, place] = claim
+    work.open_n_claims[number] = n + 1
+    return DONE
+
+
+@kernel
+def _fork(tables: Tables, work: Workspace, number: int, asking: int, sign: int) -> int:
+    """Split an open possibility by the question of a state.
+
+    If the state is its own (`sign` 0), the answer says how that goes on; else the answer is a task,
+    to match (`sign` -1) or not to match (1).
+    """
+    other, n_tasks = number + 1, work.open_n_tasks[number]
+    if other >= len(work.open_state) or n_tasks + 2 > work.open_task.shape[1]:
+        return TOO_MANY_CLAIMS
+    work.open_state[other] = work.open_state[number]
+    work.open_n_claims[other] = work.open_n_claims[number]
+    work.open_claims[other, :] = work.open_claims[number, :]
+    work.open_task[other, :] = work.open_task[number, :]
+    monitor = tables.asks[asking, 0]
+    for which, answer in ((number, 2), (other, 1)):  # the last is worked out first
+        n = n_tasks
+        going_on = tables.asks[asking, answer]
+        if sign == 0:
+            work.open_state[which] = going_on
+        else:
+            work.open_task[which, n] = sign * going_on
+            n += 1
+            if going_on == 0 and sign < 0:
+                work.open_state[which] = 0  # a dead state does not match
+        work.open_task[which, n] = -monitor if answer == 1 else monitor
+        work.open_n_tasks[which] = n + 1
+    return DONE
+
+
+@kernel
+def _work_out(tables: Tables, work: Workspace, number: int) -> int:
+    """Do the tasks of an open possibility: `DONE`, `REFUSED` if it is false, 1 if it was split."""
+    while work.open_n_tasks[number] > 0:
+        work.open_n_tasks[number] -= 1
+        task = work.open_task[number, work.open_n_tasks[number]]
+        state = abs(task)
+        if state == 0:
+            continue
+        if tables.match[state] >= 0:
+            if task > 0:
+                return REFUSED
+            continue
+        if tables.is_asking[state]:
+            result = _fork(tables, work, number, state, -1 if task < 0 else 1)
+            return 1 if result == DONE else result
+        block = tables.blocks[state]
+        result = _put(work, number, -block if task < 0 else block)
+        if result != DONE:
+            return result
+    state = work.open_state[number]
+    if state != 0 and tables.is_asking[state]:
+        result = _fork(tables, work, number, state, 0)
+        return 1 if result == DONE else result
+    return DONE
+
+
+@kernel
+def _emit(tables: Tables, work: Workspace, frame: int, number: int, cell: int) -> int:
+    """Append an open possibility to a frame, unless it is there or hopeless."""
+    state, n_claims, n = work.open_state[number], work.open_n_claims[number], work.frame_n[frame]
+    if state == 0:
+        return DONE
+    if tables.match[state] < 0:
+        for index in range(n_claims):
+            if work.open_claims[number, index] == tables.blocks[state]:
+                return DONE
     for earlier in range(n):
-        if work.frame_state[depth, earlier] == state:
-            return 0
+        if (
+            work.frame_state[frame, earlier] == state
+            and work.frame_cell[frame, earlier] == cell
+            and work.frame_n_claims[frame, earlier] == n_claims
+        ):
+            is_same = True
+            for index in range(n_claims):
+                if work.frame_claims[frame, earlier, index] != work.open_claims[number, index]:
+                    is_same = False
+            if is_same:
+                return DONE
     if n >= work.frame_state.shape[1]:
         return TOO_MANY_HYPOTHESES
-    work.frame_state[depth, n] = state
-    work.frame_cell[depth, n] = cell
-    work.frame_n[depth] = n + 1
-    return 1 if tables.match[state] >= 0 else 0
+    work.frame_state[frame, n] = state
+    work.frame_cell[frame, n] = cell
+    work.frame_n_claims[frame, n] = n_claims
+    for index in range(n_claims):
+        work.frame_claims[frame, n, index] = work.open_claims[number, index]
+    work.frame_n[frame] = n + 1
+    return DONE
+
+
+@kernel
+def _settle(tables: Tables, work: Workspace, frame: int, cell: int) -> int:
+    """Work out open possibility 0 and all that it is split into; append them to a frame."""
+    number = 0
+    while number >= 0:
+        result = _work_out(tables, work, number)
+        if result == 1:
+            number += 1
+            continue
+        if result == DONE:
+            result = _emit(tables, work, frame, number, cell)
+        if result != DONE and result != REFUSED:
+            return result
+        number -= 1
+    return DONE
+
+
+@kernel
+def _extend(
+    tables: Tables, work: Workspace, depth: int, source: int, index: int, byte_class: int
+) -> int:
+    """Append to a frame what a hypothesis of another is after one more byte of its lexeme."""
+    target = tables.transitions[work.frame_state[source, index], byte_class]
+    if target == 0:
+        return DONE
+    n_claims = work.frame_n_claims[source, index]
+    if n_claims > work.open_task.shape[1]:
+        return TOO_MANY_CLAIMS
+    work.open_state[0] = target
+    work.open_n_claims[0] = 0
+    work.open_n_tasks[0] = n_claims
+    for place in range(n_claims):  # the first claim is worked out first
+        claim = work.frame_claims[source, index, place]
+        later = tables.transitions[tables.representatives[abs(claim)], byte_class]
+        if later == 0 and claim < 0:
+            return DONE  # what was to match is dead
+        work.open_task[0, n_claims - 1 - place] = later if claim > 0 else -later
+    return _settle(tables, work, depth, work.frame_cell[source, index])
+
+
+@kernel
+def _ends_before(tables: Tables, work: Workspace, depth: int, index: int, byte_class: int) -> bool:
+    """Return whether a lexeme that matches in a frame can end there, with this byte behind it."""
+    block = tables.blocks[work.frame_state[depth, index]]
+    after = tables.transitions[tables.representatives[block], byte_class]
+    if tables.match[after] >= 0:
+        return False
+    for place in range(work.frame_n_claims[depth, index]):
+        claim = work.frame_claims[depth, index, place]
+        after = tables.transitions[tables.representatives[abs(claim)], byte_class]
+        if (claim > 0 and tables.match[after] >= 0) or (claim < 0 and after == 0):
+            return False
+    return True
+
+
+@kernel
+def _start_next(
+    tables: Tables, work: Workspace, base_offsets: Int32Array, depth: int, index: int, cell: int
+) -> int:
+    """Fill the last frame with the lexemes that may start where one of a frame has ended."""
+    last = len(work.frame_n) - 1
+    work.frame_n[last] = 0
+    n_claims = work.frame_n_claims[depth, index]
+    work.open_n_claims[0] = n_claims
+    work.open_n_tasks[0] = 0
+    for place in range(n_claims):
+        work.open_claims[0, place] = work.frame_claims[depth, index, place]
+    block = tables.blocks[work.frame_state[depth, index]]
+    result = _put(work, 0, block) if block else DONE
+    if result != DONE:
+        return DONE if result == REFUSED else result
+    terminal_set = tables.set_of_state[_read(work, base_offsets, cell)]
+    work.open_state[0] = tables.starts[terminal_set, work.frame_context[depth]]
+    return _settle(tables, work, last, cell)
 
 
 @kernel
@@ -208,30 +383,47 @@ def _step(
 ) -> int:
     """Make frame `depth` from the frame before it; return `DONE` or a failure."""
     work.frame_n[depth] = 0
+    last = len(work.frame_n) - 1
     for index in range(work.frame_n[depth - 1]):
-        state = work.frame_state[depth - 1, index]
-        cell = work.frame_cell[depth - 1, index]
-        target = tables.transitions[state, byte_class]
-        if target != 0:
-            result = _extend(tables, work, depth, target, cell)
-            if result != 0:
-                return DONE if result > 0 else result
-        label = tables.match[state]
-        if label < 0:
+        result = _extend(tables, work, depth, depth - 1, index, byte_class)
+        if result != DONE:
+            return result
+        label = tables.match[work.frame_state[depth - 1, index]]
+        if label < 0 or not _ends_before(tables, work, depth - 1, index, byte_class):
             continue
-        after = _commit(tables, work, base_offsets, cell, label)
-        if after == REFUSED:
+        cell = _commit(tables, work, base_offsets, work.frame_cell[depth - 1, index], label)
+        if cell == REFUSED:
             continue
-        if after < 0:
-            return after
-        parse_state = _read(work, base_offsets, after)
-        start = tables.starts[tables.set_of_state[parse_state]]
-        target = tables.transitions[start, byte_class]
-        if target != 0:
-            result = _extend(tables, work, depth, target, after)
-            if result < 0:
+        if cell < 0:
+            return cell
+        result = _start_next(tables, work, base_offsets, depth - 1, index, cell)
+        if result != DONE:
+            return result
+        for fresh in range(work.frame_n[last]):
+            result = _extend(tables, work, depth, last, fresh, byte_class)
+            if result != DONE:
                 return result
     return DONE
+
+
+@kernel
+def _is_outcome(work: Workspace, depth: int, outcome: int) -> bool:
+    """Return whether a frame's configuration is that of an outcome."""
+    n = work.frame_n[depth]
+    if work.outcome_n[outcome] != n or work.outcome_context[outcome] != work.frame_context[depth]:
+        return False
+    for index in range(n):
+        n_claims = work.frame_n_claims[depth, index]
+        if (
+            work.outcome_state[outcome, index] != work.frame_state[depth, index]
+            or work.outcome_cell[outcome, index] != work.frame_cell[depth, index]
+            or work.outcome_n_claims[outcome, index] != n_claims
+        ):
+            return False
+        for place in range(n_claims):
+            if work.outcome_claims[outcome, index, place] != work.frame_claims[depth, index, place]:
+                return False
+    return True
 
 
 @kernel
@@ -239,22 +431,16 @@ def _outcome(work: Workspace, depth: int) -> int:
     """Return the number of a frame's configuration among the distinct outcomes."""
     n = work.frame_n[depth]
     mask = len(work.outcome_hash) - 1
-    slot = 0
+    slot = int(work.frame_context[depth])
     for index in range(n):
         state, cell = int(work.frame_state[depth, index]), int(work.frame_cell[depth, index])
         slot = slot * 31 + state * 7919 + cell
+        for place in range(work.frame_n_claims[depth, index]):
+            slot = slot * 17 + work.frame_claims[depth, index, place]
     slot = (slot ^ (slot >> 15)) & mask
     while work.outcome_hash[slot] != NONE:
-        outcome = work.outcome_hash[slot]
-        is_same = work.outcome_n[outcome] == n
-        for index in range(n):
-            if is_same and (
-                work.outcome_state[outcome, index] != work.frame_state[depth, index]
-                or work.outcome_cell[outcome, index] != work.frame_cell[depth, index]
-            ):
-                is_same = False
-        if is_same:
-            return int(outcome)
+        if _is_outcome(work, depth, work.outcome_hash[slot]):
+            return int(work.outcome_hash[slot])
         slot = (slot + 1) & mask
     outcome = work.counts[N_OUTCOMES]
     if outcome >= len(work.outcome_n):
@@ -262,104 +448,116 @@ def _outcome(work: Workspace, depth: int) -> int:
     work.counts[N_OUTCOMES] += 1
     work.outcome_hash[slot] = outcome
     work.outcome_n[outcome] = n
+    work.outcome_context[outcome] = work.frame_context[depth]
     for index in range(n):
         work.outcome_state[outcome, index] = work.frame_state[depth, index]
         work.outcome_cell[outcome, index] = work.frame_cell[depth, index]
+        work.outcome_n_claims[outcome, index] = work.frame_n_claims[depth, index]
+        for place in range(work.frame_n_claims[depth, index]):
+            work.outcome_claims[outcome, index, place] = work.frame_claims[depth, index, place]
     return int(outcome)
 
 
 @kernel
-def _base(
-    tables: Tables,
-    work: Workspace,
-    base_states: Int32Array,
-    base_offsets: Int32Array,
-    scanner_states: Int32Array,
-) -> int:
-    """Load the base into frame 0 and the arena; tell whether it is a sentence."""
-    n = len(scanner_states)
+def _base(tables: Tables, work: Workspace, base: Base) -> int:
+    """Load the base into frame 0 and the arena."""
+    n = len(base.scanner_states)
     if n > work.frame_state.shape[1]:
         return TOO_MANY_HYPOTHESES
-    if len(base_states) > len(work.cell_state):
+    if len(base.parse_states) > len(work.cell_state):
         return TOO_MANY_CELLS
     for home in range(n):
         work.inspected[home] = 0
-        for cell in range(base_offsets[home], base_offsets[home + 1]):
-            work.cell_state[cell] = base_states[cell]
-            work.cell_parent[cell] = cell + 1 if cell + 1 < base_offsets[home + 1] else NONE
+        for cell in range(base.offsets[home], base.offsets[home + 1]):
+            work.cell_state[cell] = base.parse_states[cell]
+            work.cell_parent[cell] = cell + 1 if cell + 1 < base.offsets[home + 1] else NONE
             work.cell_home[cell] = home
             work.first_child[cell] = NONE
             work.next_sibling[cell] = NONE
             work.commits[cell, :] = NOT_COMPUTED
-        work.frame_state[0, home] = scanner_states[home]
-        work.frame_cell[0, home] = base_offsets[home]
+        work.frame_state[0, home] = base.scanner_states[home]
+        work.frame_cell[0, home] = base.offsets[home]
+        first, n_claims = base.claim_offsets[home], 0
+        if base.claim_offsets[home + 1] - first > work.frame_claims.shape[2]:
+            return TOO_MANY_CLAIMS
+        for place in range(first, base.claim_offsets[home + 1]):
+            work.frame_claims[0, home, n_claims] = base.claims[place]
+            n_claims += 1
+        work.frame_n_claims[0, home] = n_claims
     work.frame_n[0] = n
-    work.counts[N_CELLS] = len(base_states)
+    work.frame_context[:] = base.context
+    work.counts[N_CELLS] = len(base.parse_states)
     work.counts[N_OUTCOMES] = 0
     work.counts[N_TOKENS] = 0
     work.outcome_hash[:] = NONE
-    last, label = work.frame_cell[0, n - 1], tables.match[scanner_states[n - 1]]
-    if label >= 0:
-        last = _commit(tables, work, base_offsets, last, label)
-    elif scanner_states[n - 1] != tables.starts[tables.set_of_state[0]]:
-        last = REFUSED  # inside a lexeme
+    return _base_ends(tables, work, base)
+
+
+@kernel
+def _base_ends(tables: Tables, work: Workspace, base: Base) -> int:
+    """Note whether the base is a sentence; return `DONE` or a failure."""
     work.counts[IS_SENTENCE] = 0
-    if last == REFUSED:
-        return DONE
-    ends = _ends(tables, work, base_offsets, last) if last >= 0 else last
-    if ends < 0:
-        return ends
-    work.counts[IS_SENTENCE] = ends
+    for home in range(work.frame_n[0]):
+        if work.frame_n_claims[0, home] > 0 and work.frame_claims[0, home, 0] < 0:
+            continue  # something is still to match
+        cell, label = work.frame_cell[0, home], tables.match[work.frame_state[0, home]]
+        if label >= 0:
+            cell = _commit(tables, work, base.offsets, cell, label)
+        elif not tables.is_start[work.frame_state[0, home]]:
+            continue
+        if cell == REFUSED:
+            continue
+        ends = _ends(tables, work, base.offsets, cell) if cell >= 0 else cell
+        if ends < 0:
+            return ends
+        if ends:
+            work.counts[IS_SENTENCE] = 1
     return DONE
 
 
 @kernel
-def walk(
-    tables: Tables,
-    trie: TrieArrays,
-    work: Workspace,
-    base_states: Int32Array,
-    base_offsets: Int32Array,
-    scanner_states: Int32Array,
-) -> int:
+def walk(tables: Tables, trie: TrieArrays, work: Workspace, base: Base) -> int:
     """Find all tokens that are lexed and parsed without error from a base configuration.
-
-    Parameters
-    ----------
-    base_states : int32
-        Per base hypothesis its topmost parse states, the top first, one after the other.
-    base_offsets : int32, shape (n_hypotheses + 1,)
-        Where each hypothesis starts in `base_states`.
-    scanner_states : int32, shape (n_hypotheses,)
-        Their scanner states.
 
     Returns
     -------
     int
         `DONE`, with the results in `work`; or a failure that names what must be larger.
     """
-    result = _base(tables, work, base_states, base_offsets, scanner_states)
+    result = _base(tables, work, base)
     if result != DONE:
         return result
     transitions, byte_classes, match = tables.transitions, tables.byte_classes, tables.match
     frame_n, frame_state, frame_cell = work.frame_n, work.frame_state, work.frame_cell
+    frame_n_claims, is_asking = work.frame_n_claims, tables.is_asking
     byte, depths, skip, first_token = trie.byte, trie.depth, trie.skip, trie.first_token
+    has_contexts = len(tables.contexts) > 1
     node, n_nodes, n_tokens = 0, len(byte), 0
     last_state, last_cell, last_outcome = NONE, NONE, NONE
     while node < n_nodes:
         depth = depths[node]
         byte_class = byte_classes[byte[node]]
+        if has_contexts:
+            context = tables.contexts[work.frame_context[depth - 1], byte_class]
+            work.frame_context[depth] = context
         # The common case, which `_step` would treat alike but whose calls would cost more than
         # the work: one hypothesis, which lives on and does not leave a match behind.
         state = frame_state[depth - 1, 0]
+        is_plain = frame_n[depth - 1] == 1 and frame_n_claims[depth - 1, 0] == 0
         target = transitions[state, byte_class]
-        if frame_n[depth - 1] == 1 and target != 0 and (match[target] >= 0 or match[state] < 0):
+        if (
+            is_plain
+            and target != 0
+            and (match[target] >= 0 or match[state] < 0)
+            and not is_asking[target]
+        ):
             frame_n[depth] = 1
             frame_state[depth, 0] = target
             frame_cell[depth, 0] = frame_cell[depth - 1, 0]
+            frame_n_claims[depth, 0] = 0
         else:
             # Nearly as common: the lexeme ends, and nothing that may follow starts so.
-            if frame_n[depth - 1] == 1 and target == 0:
+            if is_plain and target == 0:
                 label, after = match[state], NOT_COMPUTED
                 if 0 <= label < tables.ignored:
                     after = work.commits[frame_cell[depth - 1, 0], label]
@@ -368,17 +566,18 @@ def walk(
                     continue
                 if after >= 0 and work.cell_home[after] == NONE:
                     terminal_set = tables.set_of_state[work.cell_state[after]]
-                    if transitions[tables.starts[terminal_set], byte_class] == 0:
+                    start = tables.starts[terminal_set, work.frame_context[depth - 1]]
+                    if transitions[start, byte_class] == 0 and not is_asking[start]:
                         node = skip[node]
                         continue
-            result = _step(tables, work, base_offsets, depth, byte_class)
+            result = _step(tables, work, base.offsets, depth, byte_class)
             if result != DONE:
                 return result
             if frame_n[depth] == 0:
                 node = skip[node]
                 continue
         if first_token[node] < first_token[node + 1]:
-            is_simple = frame_n[depth] == 1
+            is_simple = frame_n[depth] == 1 and frame_n_claims[depth, 0] == 0 and not has_contexts
             state, cell = frame_state[depth, 0], frame_cell[depth, 0]
             if not (is_simple and state == last_state and cell == last_cell):
                 last_outcome = _outcome(work, depth)

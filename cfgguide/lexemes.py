@@ -1,23 +1,23 @@
 """Where a lexeme can end, under everything that the text around it demands.
 
 In: the union FSMs and the vocabulary's spelling automaton. Out: for a scanner state, the ways in
-which the lexeme that the scanner is in can end: its label, and what is then owed.
+which the lexeme that the scanner is in can end: its label, and the place after it.
 
 A lexeme ends at a match only if the scanner, reading on, dies before it matches again. So whoever
-claims that it ended there owes that the following bytes keep that scanner state from matching
-(*avoid*), while the next lexemes are already being read. Several such debts can run at once; each
-is paid when its state dies, or when the text ends. ::
+says that it ended there claims that the following bytes keep that scanner state from matching,
+while the next lexemes are already being read (:mod:`cfgguide.claims`). Several claims can run at
+once; each is settled by the bytes that follow, or when the text ends. ::
 
-    NUMBER = [0-9]+   after "12": ends(NUMBER) with avoid {in a number}: no digit may follow
-
-A debt is kept as a block of :class:`~cfgguide.scanner.Scanner`: states that match alike in future
-owe the same.
+    NUMBER = [0-9]+   after "12": ends(NUMBER), claim: in a number, no more match: no digit follows
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator
 from typing import NamedTuple
 
+from cfgguide.claims import NO_CLAIMS, Claims
 from cfgguide.configuration import Recognizer
 from cfgguide.fsm import DEAD
 from cfgguide.scanner import NO_MATCH
@@ -29,17 +29,20 @@ class Between(NamedTuple):
 
     Attributes
     ----------
-    avoid : frozenset of int
-        Scanner blocks that must die before they match.
+    claims : tuple of int
+        What must come true of the text to come.
     node : int
         Node of the spelling automaton: the place inside a token.
+    context : int
+        What the text so far means to look-behind at the start of a lexeme.
     """
 
-    avoid: frozenset[int]
+    claims: Claims
     node: int
+    context: int
 
 
-UNCONSTRAINED = Between(frozenset(), BOUNDARY)
+THE_END = Between(NO_CLAIMS, BOUNDARY, 0)
 End = tuple[int, Between]  # the label of a lexeme, and the place after it
 
 
@@ -48,11 +51,21 @@ class Lexemes:
 
     def __init__(self, recognizer: Recognizer, spelling: Spelling) -> None:
         self._scanner = recognizer.scanner
+        self._ahead = recognizer.ahead
+        self._transitions = memoryview(recognizer.scanner.transitions.data)
+        self._contexts = memoryview(recognizer.scanner.contexts.data)
+        self._match: list[int] = recognizer.scanner.match.tolist()
         classes: list[int] = self._scanner.byte_classes.tolist()
         self._letters = [
             sorted({(classes[byte], node) for byte, node in steps}) for steps in spelling.steps
         ]
         self._ends: dict[tuple[int, Between], tuple[End, ...]] = {}
+
+    def next_ends(self, terminal_set: int, between: Between) -> Iterator[End]:
+        """Yield how the next lexeme can end, where one of a terminal set starts."""
+        start = int(self._scanner.starts[terminal_set, between.context])
+        for state, claims in self._ahead.settled(start, between.claims):
+            yield from self.ends(state, between._replace(claims=claims))
 
     def ends(self, scanner_state: int, between: Between) -> tuple[End, ...]:
         """Return how the lexeme that the scanner is in can end.
@@ -62,28 +75,33 @@ class Lexemes:
         scanner_state : int
             Where the scanner is; if it matches here, the lexeme may end at once.
         between : Between
-            What is owed from before, and the place in a token.
+            What is claimed from before, and the place in a token.
 
         Returns
         -------
         tuple of (int, Between)
-            Labels, and what is owed afterwards. An end that owes more than another of the same
-            label and node is left out: whatever may follow it may follow the other.
+            Labels, and the place afterwards. An end that claims more than another of the same
+            label and place is left out: whatever may follow it may follow the other.
         """
         question = (scanner_state, between)
         if question not in self._ends:
             self._ends[question] = _least(self._search(scanner_state, between))
         return self._ends[question]
 
-    def labels(self, scanner_state: int) -> set[int]:
+    def labels(self) -> set[int]:
         """Return the labels of all lexemes that can be spelled, from any place in a token."""
         labels: set[int] = set()
-        pending = [(scanner_state, node) for node in range(len(self._letters))]
-        visited = set(pending)
+        visited = {
+            (settled, node)
+            for start in set(self._scanner.starts.reshape(-1).tolist())
+            for settled, _ in self._ahead.settled(start, NO_CLAIMS)
+            for node in range(len(self._letters))
+        }
+        pending = list(visited)
         while pending:
             state, node = pending.pop()
-            labels.add(int(self._scanner.match[state]))
-            for following, place in self._moves(state, Between(frozenset(), node)):
+            labels.add(self._match[state])
+            for following, place in self._moves(state, Between(NO_CLAIMS, node, 0)):
                 if (following, place.node) not in visited:
                     visited.add((following, place.node))
                     pending.append((following, place.node))
@@ -97,15 +115,24 @@ class Lexemes:
             for end in self.ends(state, place)
         }
 
+    def next_goes_on(self, terminal_set: int, between: Between) -> set[End]:
+        """Return how the next lexeme can end, after at least one byte."""
+        start = int(self._scanner.starts[terminal_set, between.context])
+        return {
+            end
+            for state, claims in self._ahead.settled(start, between.claims)
+            for end in self.goes_on(state, between._replace(claims=claims))
+        }
+
     def _search(self, scanner_state: int, between: Between) -> set[End]:
         ends: set[End] = set()
         visited = {(scanner_state, between)}
         pending = [(scanner_state, between)]
         while pending:
             state, place = pending.pop()
-            label = int(self._scanner.match[state])
-            if label != NO_MATCH:
-                ends.add((label, Between(self._owed(state, place.avoid), place.node)))
+            if self._match[state] != NO_MATCH:
+                claims = self._ahead.ending(state, place.claims)
+                ends.add((self._match[state], place._replace(claims=claims)))
             for following in self._moves(state, place):
                 if following not in visited:
                     visited.add(following)
@@ -113,44 +140,28 @@ class Lexemes:
         return ends
 
     def _moves(self, state: int, place: Between) -> list[tuple[int, Between]]:
-        """Return where one more byte leads, if it breaks no debt."""
+        """Return where one more byte leads, if no claim turns out false."""
         moves = []
         for byte_class, node in self._letters[place.node]:
-            target = int(self._scanner.transitions[state, byte_class])
+            target = self._transitions[state, byte_class]
             if target == DEAD:
                 continue
-            avoid = self._avoided(place.avoid, byte_class)
-            if avoid is not None:
-                moves.append((target, Between(avoid, node)))
+            context = self._contexts[place.context, byte_class]
+            for after in self._ahead.after(place.claims, byte_class):
+                for settled, claims in self._ahead.settled(target, after):
+                    if not self._ahead.is_hopeless(settled, claims):
+                        moves.append((settled, Between(claims, node, context)))
         return moves
-
-    def _avoided(self, avoid: frozenset[int], byte_class: int) -> frozenset[int] | None:
-        """Return the debts after one more byte, or None if one of them matches."""
-        if not avoid:
-            return avoid
-        remaining = set()
-        for block in avoid:
-            state = self._scanner.representatives[block]
-            target = int(self._scanner.transitions[state, byte_class])
-            if self._scanner.match[target] != NO_MATCH:
-                return None
-            if target != DEAD:
-                remaining.add(int(self._scanner.blocks[target]))
-        return frozenset(remaining)
-
-    def _owed(self, state: int, avoid: frozenset[int]) -> frozenset[int]:
-        block = int(self._scanner.blocks[state])
-        return avoid | {block} if block else avoid
 
 
 def _least(ends: set[End]) -> tuple[End, ...]:
-    """Return the ends that owe least, in a fixed order."""
-    ordered = sorted(ends, key=lambda end: (end[0], end[1].node, sorted(end[1].avoid)))
+    """Return the ends that claim least, in a fixed order."""
+    alike: defaultdict[tuple[int, int, int], list[Claims]] = defaultdict(list)
+    for label, (claims, node, context) in sorted(ends):
+        alike[label, node, context].append(claims)
     return tuple(
-        (label, between)
-        for label, between in ordered
-        if not any(
-            label == other_label and between.node == other.node and other.avoid < between.avoid
-            for other_label, other in ordered
-        )
+        (label, Between(claims, node, context))
+        for (label, node, context), claimed in alike.items()
+        for claims in claimed
+        if not any(set(other) < set(claims) for other in claimed)
     )

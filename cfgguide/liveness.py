@@ -21,10 +21,12 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import NamedTuple
 
+from cfgguide.claims import Claims
 from cfgguide.configuration import Configuration, Recognizer
 from cfgguide.lexemes import Between, End
+from cfgguide.limits import Budget
 from cfgguide.parse_table import END, START_STATE
-from cfgguide.pushdown import ACCEPTED, DEFAULT_MAX_PAIRS, Controls, Pushdown
+from cfgguide.pushdown import ACCEPTED, Controls, Pushdown
 from cfgguide.scanner import NO_MATCH
 from cfgguide.spelling import BOUNDARY, Spelling
 from cfgguide.stack import Stack
@@ -65,16 +67,16 @@ class Liveness:
         recognizer: Recognizer,
         spelling: Spelling,
         *,
-        max_pairs: int = DEFAULT_MAX_PAIRS,
+        budget: Budget | None = None,
         max_nodes: int = DEFAULT_MAX_NODES,
     ) -> None:
         self._recognizer = recognizer
         self._table = recognizer.parse_table
         self._scanner = recognizer.scanner
-        self._pushdown = Pushdown(recognizer, spelling, max_pairs=max_pairs)
+        self._pushdown = Pushdown(recognizer, spelling, budget=budget)
         self._lexemes = self._pushdown.lexemes
         self._max_nodes = max_nodes
-        self._controls: dict[tuple[int, frozenset[int]], Controls] = {}
+        self._controls: dict[tuple[int, Claims, int], Controls] = {}
         self._verdicts: dict[Node, Verdict] = {}
         self._predecessors = self._lalr_predecessors()
 
@@ -82,22 +84,20 @@ class Liveness:
         """Return whether some sequence of tokens completes a configuration to a sentence."""
         heights = []
         is_live = False
-        avoid: frozenset[int] = frozenset()
-        for number, (state, stack) in enumerate(configuration.hypotheses):
-            if number:
-                avoid |= {int(self._scanner.blocks[configuration.hypotheses[number - 1][0]])}
+        for state, claims, stack in configuration.hypotheses:
             height = stack.height + 1
             if not is_live:
-                is_live, height = self.decide_stack(self.controls(state, avoid), stack)
+                controls = self.controls(state, claims, configuration.context)
+                is_live, height = self.decide_stack(controls, stack)
             heights.append(height)
         return Answer(is_live, tuple(heights))
 
-    def controls(self, scanner_state: int, avoid: frozenset[int]) -> Controls:
+    def controls(self, scanner_state: int, claims: Claims, context: int) -> Controls:
         """Return the controls in which the lexeme that the scanner is in may end."""
-        question = (scanner_state, avoid)
+        question = (scanner_state, claims, context)
         if question not in self._controls:
-            place = Between(avoid, BOUNDARY)
-            if scanner_state == self._recognizer.initial.hypotheses[0].scanner_state:
+            place = Between(claims, BOUNDARY, context)
+            if self._scanner.is_start[scanner_state]:
                 self._controls[question] = self._pushdown.at(place)
             else:
                 ends = self._lexemes.ends(scanner_state, place)
@@ -120,25 +120,22 @@ class Liveness:
     def expected(self, configuration: Configuration) -> tuple[str, ...]:
         """Return the names of the terminals that may come next, as ``Guide.expected`` has it."""
         found: set[int] = set()
-        avoid: frozenset[int] = frozenset()
-        for state, stack in configuration.hypotheses:
-            place = Between(avoid, BOUNDARY)
+        for state, claims, stack in configuration.hypotheses:
+            place = Between(claims, BOUNDARY, configuration.context)
             found |= self._shiftable(self._lexemes.goes_on(state, place), stack)
-            avoid |= {int(self._scanner.blocks[state])}
             label = int(self._scanner.match[state])
             after = self._recognizer.commit(stack, label) if label != NO_MATCH else None
             if after is not None:  # the lexeme may end here: what may start after it?
-                place = Between(avoid - {0}, BOUNDARY)
-                start = self._recognizer.fresh(after).scanner_state
-                found |= self._shiftable(self._lexemes.goes_on(start, place), after)
+                place = place._replace(claims=self._recognizer.ahead.ending(state, claims))
+                terminal_set = int(self._table.set_of_state[after.state])
+                found |= self._shiftable(self._lexemes.next_goes_on(terminal_set, place), after)
         if self._recognizer.is_sentence(configuration):
             found.add(END)
         return tuple(sorted(self._table.terminals[terminal] for terminal in found))
 
     def spellable_terminals(self) -> set[int]:
         """Return the terminals of which the vocabulary can spell some lexeme."""
-        labels: set[int] = set().union(*map(self._lexemes.labels, self._scanner.starts.tolist()))
-        return {label for label in labels if label < self._scanner.ignored}
+        return {label for label in self._lexemes.labels() if label < self._scanner.ignored}
 
     def _shiftable(self, ends: Iterable[End], stack: Stack) -> set[int]:
         """Return the terminals that lead on to a sentence when a lexeme of them ends."""

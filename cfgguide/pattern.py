@@ -13,8 +13,11 @@ NFA marks where a round starts, where the repetition ends, and the splits that d
 two; a walk along empty moves that comes from the start of a round to such a split must leave.
 ``x*`` is built as ``(x+)?``, with one split for all rounds; ``x{0,3}`` has one for each.
 
-A look-behind is a split with a guard. What it looks for is an NFA of its own, which
-:mod:`cfgguide.fsm` runs beside the pattern's.
+Look-around stands on splits that are passed only if it holds. What a look-behind looks for is an
+NFA of its own, a *behind*, which :mod:`cfgguide.fsm` runs beside the pattern's; what a look-ahead
+looks for starts at another state of the same NFA. Anchors and word boundaries are look-around::
+
+    ^  (?<![\s\S])    \Z  (?![\s\S])    $  (?![^\n]|\n[\s\S])    \b  (?<=\w)(?!\w)|(?<!\w)(?=\w)
 
 Source: Thompson 1968 for the fragments; Pike's ordered threads as in Russ Cox, "Regular Expression
 Matching: the Virtual Machine Approach" (2009).
@@ -38,11 +41,11 @@ from cfgguide.character_class import (
     utf8_tree,
 )
 from cfgguide.errors import LimitError, PatternError
+from cfgguide.limits import Budget
 
 _parser: Any = __import__("re._parser", fromlist=["parse"])
 
 MATCH = 0  # the one matching state of every NFA
-DEFAULT_MAX_NFA_STATES = 100_000
 
 _CATEGORIES = {
     "CATEGORY_DIGIT": (r"\d", False),
@@ -53,16 +56,20 @@ _CATEGORIES = {
     "CATEGORY_NOT_WORD": (r"\w", True),
 }
 
+# What no automaton of this kind can express, and a way out.
 _UNSUPPORTED = {
-    "AT": "an anchor or word boundary (such as ^, $ or \\b)",
-    "ASSERT": "a look-ahead",
-    "ASSERT_NOT": "a negative look-ahead",
-    "GROUPREF": "a backreference",
-    "GROUPREF_IGNORE": "a backreference",
-    "GROUPREF_EXISTS": "a conditional group",
-    "ATOMIC_GROUP": "an atomic group",
-    "POSSESSIVE_REPEAT": "a possessive quantifier",
+    "GROUPREF": ("a backreference", "write out the texts that the group can match"),
+    "GROUPREF_IGNORE": ("a backreference", "write out the texts that the group can match"),
+    "GROUPREF_EXISTS": ("a conditional group", "write the two cases as alternatives"),
+    "ATOMIC_GROUP": ("an atomic group", "use a plain group, and look-ahead if need be"),
+    "POSSESSIVE_REPEAT": ("a possessive quantifier", "use a greedy one, and look-ahead if need be"),
 }
+
+# Bodies of look-around that stands for anchors, as `re`'s parser has them.
+_ANY: Any = _parser.parse(r"[\s\S]")
+_NOT_NEWLINE: Any = _parser.parse(r"[^\n]")
+_MORE_THAN_NEWLINE: Any = _parser.parse(r"[^\n]|\n[\s\S]")
+_WORD: Any = _parser.parse(r"\w")
 
 
 @dataclass
@@ -81,9 +88,12 @@ class Nfa:
     start : int
         The start state. State 0 is `MATCH`.
     guards : dict of int to (int, bool)
-        Per guarded split, which of `behinds` is asked, and whether it must not match.
+        Per split with a look-behind, which of `behinds` is asked, and whether it must not match.
     behinds : list of Nfa
-        Look-behinds: what must have matched just before.
+        What look-behinds look for. One may have guards that ask those before it in the list.
+    asks : dict of int to (int, bool)
+        Per split with a look-ahead, the state where what it looks for starts, and whether that
+        must not match.
     """
 
     edges: list[list[tuple[int, int, int]]] = field(default_factory=lambda: [[]])
@@ -94,6 +104,7 @@ class Nfa:
     start: int = MATCH
     guards: dict[int, tuple[int, bool]] = field(default_factory=dict)
     behinds: list[Nfa] = field(default_factory=list)
+    asks: dict[int, tuple[int, bool]] = field(default_factory=dict)
 
     @property
     def n_states(self) -> int:
@@ -102,7 +113,7 @@ class Nfa:
 
 
 def parse_pattern(
-    pattern: str, *, name: str, flags: int = 0, max_states: int = DEFAULT_MAX_NFA_STATES
+    pattern: str, *, name: str, flags: int = 0, budget: Budget | None = None
 ) -> Nfa:
     r"""Return the ordered NFA of a regular expression.
 
@@ -114,15 +125,15 @@ def parse_pattern(
         The terminal's name, for messages.
     flags : int
         ``re`` flags in force from the start.
-    max_states : int
-        Limit on NFA states; counted repetitions are copied.
+    budget : Budget, optional
+        Limits on nesting and on states.
 
     Raises
     ------
     PatternError
         If ``re`` rejects the pattern or it uses what no automaton of this kind can express.
     LimitError
-        If the NFA would exceed `max_states`.
+        If a limit is exceeded.
 
     Examples
     --------
@@ -134,7 +145,7 @@ def parse_pattern(
     """
     try:
         tree = _parser.parse(pattern, flags)
-        builder = _Builder(name, pattern, max_states)
+        builder = _Builder(name, pattern, budget or Budget())
         builder.nfa.start = builder.sequence(tree, MATCH, tree.state.flags)
     except re.error as error:
         raise PatternError(
@@ -150,16 +161,26 @@ def parse_pattern(
 class _Builder:
     """Builds fragments backwards: each method gets the state that follows and returns an entry."""
 
-    def __init__(self, name: str, pattern: str, max_states: int) -> None:
-        self.nfa = Nfa()
+    def __init__(
+        self, name: str, pattern: str, budget: Budget, *, outer: _Builder | None = None
+    ) -> None:
+        self.nfa = Nfa() if outer is None else Nfa(behinds=outer.nfa.behinds)
+        self._is_behind = outer is not None
+        # Where what look-ahead looks for starts, and the number of what look-behind looks for.
+        self._aheads: dict[tuple[str, int], int] = {}
+        self._behinds: dict[tuple[str, int], int] = {} if outer is None else outer._behinds
         self._name = name
         self._pattern = pattern
-        self._max_states = max_states
+        self._budget = budget
+        self._depth = 0
         self._characters: dict[tuple[int, int], int] = {}
 
     def sequence(self, items: Iterable[Any], following: int, flags: int) -> int:
+        self._budget.check("max_nesting", self._depth, f"terminal {self._name}")
+        self._depth += 1
         for item in reversed(list(items)):
             following = self._item(item, following, flags)
+        self._depth -= 1
         return following
 
     def _item(self, item: tuple[Any, Any], following: int, flags: int) -> int:
@@ -172,12 +193,17 @@ class _Builder:
             return self.sequence(part, following, (flags | added) & ~removed)
         if kind in ("MAX_REPEAT", "MIN_REPEAT"):
             return self._repeat(argument, following, flags, is_greedy=kind == "MAX_REPEAT")
-        if kind in ("ASSERT", "ASSERT_NOT") and argument[0] < 0:
-            return self._look_behind(argument[1], following, flags, is_negated=kind != "ASSERT")
+        if kind in ("ASSERT", "ASSERT_NOT"):
+            direction, body = argument
+            look = self._look_behind if direction < 0 else self._look_ahead
+            return look(body, following, flags, is_negated=kind == "ASSERT_NOT")
+        if kind == "AT":
+            return self._anchor(str(argument), following, flags)
         if kind in _UNSUPPORTED:
+            what, way_out = _UNSUPPORTED[kind]
             raise PatternError(
-                f"terminal {self._name} uses {_UNSUPPORTED[kind]}, which is not supported, "
-                f"in /{self._pattern}/; rewrite the terminal without it"
+                f"terminal {self._name} uses {what}, which is not supported, "
+                f"in /{self._pattern}/; {way_out}"
             )
         return self._character(_characters(kind, argument, flags), following)
 
@@ -213,18 +239,56 @@ class _Builder:
         self.nfa.enters[enter] = repetition
         return enter
 
+    # -- look-around ------------------------------------------------------------------------
+
     def _look_behind(self, body: Any, following: int, flags: int, *, is_negated: bool) -> int:
-        inner = _Builder(self._name, self._pattern, self._max_states)
-        inner.nfa.start = inner.sequence(body, MATCH, flags)
-        if inner.nfa.guards:
-            raise PatternError(
-                f"terminal {self._name} uses a look-behind inside a look-behind, which is not "
-                f"supported, in /{self._pattern}/; rewrite the terminal without it"
-            )
-        self.nfa.behinds.append(inner.nfa)
+        looked_for = (repr(list(body)), flags)
+        if looked_for not in self._behinds:
+            inner = _Builder(self._name, self._pattern, self._budget, outer=self)
+            inner.nfa.start = inner.sequence(body, MATCH, flags)
+            self.nfa.behinds.append(inner.nfa)
+            self._behinds[looked_for] = len(self.nfa.behinds) - 1
         guard = self._split([following])
-        self.nfa.guards[guard] = (len(self.nfa.behinds) - 1, is_negated)
+        self.nfa.guards[guard] = (self._behinds[looked_for], is_negated)
         return guard
+
+    def _look_ahead(self, body: Any, following: int, flags: int, *, is_negated: bool) -> int:
+        if self._is_behind:
+            raise PatternError(
+                f"terminal {self._name} uses a look-ahead, \\b or $ inside a look-behind, which is "
+                f"not supported, in /{self._pattern}/; put it outside the look-behind"
+            )
+        looked_for = (repr(list(body)), flags)
+        if looked_for not in self._aheads:
+            self._aheads[looked_for] = self.sequence(body, MATCH, flags)
+        ask = self._split([following])
+        self.nfa.asks[ask] = (self._aheads[looked_for], is_negated)
+        return ask
+
+    def _anchor(self, kind: str, following: int, flags: int) -> int:
+        """Return the entry of an anchor or word boundary; see the module's text."""
+        behind, ahead = self._look_behind, self._look_ahead
+        flags &= ~re.IGNORECASE
+        if kind in ("AT_BEGINNING", "AT_BEGINNING_STRING"):
+            is_line = kind == "AT_BEGINNING" and flags & re.MULTILINE
+            return behind(_NOT_NEWLINE if is_line else _ANY, following, flags, is_negated=True)
+        if kind == "AT_END" and not flags & re.MULTILINE:
+            return ahead(_MORE_THAN_NEWLINE, following, flags, is_negated=True)
+        if kind in ("AT_END", "AT_END_STRING"):
+            is_line = kind == "AT_END"
+            return ahead(_NOT_NEWLINE if is_line else _ANY, following, flags, is_negated=True)
+        is_boundary = kind == "AT_BOUNDARY"
+        return self._split(
+            [
+                behind(
+                    _WORD,
+                    ahead(_WORD, following, flags, is_negated=is_word_before == is_boundary),
+                    flags,
+                    is_negated=not is_word_before,
+                )
+                for is_word_before in (True, False)
+            ]
+        )
 
     def _character(self, characters: CharacterClass, following: int) -> int:
         return self._node(utf8_tree(characters), following)
@@ -244,11 +308,7 @@ class _Builder:
         return self._state([], targets)
 
     def _state(self, edges: list[tuple[int, int, int]], targets: list[int]) -> int:
-        if self.nfa.n_states >= self._max_states:
-            raise LimitError(
-                f"terminal {self._name} needs more than {self._max_states} NFA states "
-                "(max_nfa_states); lower its counted repetitions, or raise the limit"
-            )
+        self._budget.check("max_nfa_states", self.nfa.n_states, f"terminal {self._name}")
         self.nfa.edges.append(edges)
         self.nfa.splits.append(targets)
         return self.nfa.n_states - 1

@@ -4,7 +4,7 @@ In: a :class:`~cfgguide.configuration.Recognizer` and a :class:`~cfgguide.spelli
 a :class:`Pushdown`, which tells for a control and the parse state on top in which controls that
 state can be *left*, popped for good. The controls are
 
-* ``Between(avoid, node)``: between two lexemes (:mod:`cfgguide.lexemes`);
+* ``Between(claims, node, context)``: between two lexemes (:mod:`cfgguide.lexemes`);
 * ``Lookahead(terminal, between)``: the next lexeme is settled, the parser has it as lookahead;
 * ``Reducing(pops, left_side, lookahead)``: a reduction with states still to be popped;
 * ``Accepted()``: the text has ended and Lark accepts it. It is left unchanged in every state.
@@ -32,12 +32,10 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from cfgguide.configuration import Recognizer
-from cfgguide.errors import LimitError
-from cfgguide.lexemes import UNCONSTRAINED, Between, End, Lexemes
+from cfgguide.limits import Budget
+from cfgguide.lexemes import THE_END, Between, End, Lexemes
 from cfgguide.parse_table import END, ERROR
 from cfgguide.spelling import BOUNDARY, Spelling
-
-DEFAULT_MAX_PAIRS = 2_000_000
 
 
 class Lookahead(NamedTuple):
@@ -69,12 +67,13 @@ class Pushdown:
     """Computes, on demand, the controls in which a state on top of the stack can be left."""
 
     def __init__(
-        self, recognizer: Recognizer, spelling: Spelling, *, max_pairs: int = DEFAULT_MAX_PAIRS
+        self, recognizer: Recognizer, spelling: Spelling, *, budget: Budget | None = None
     ) -> None:
         self.lexemes = Lexemes(recognizer, spelling)
+        self._ahead = recognizer.ahead
         self._table = recognizer.parse_table
         self._scanner = recognizer.scanner
-        self._max_pairs = max_pairs
+        self._budget = budget or Budget(is_timed=False)
         self._controls: list[Control] = [Accepted()]
         self._numbers: dict[Control, int] = {Accepted(): ACCEPTED}
         self._left: dict[tuple[Controls, int], Controls] = {}  # answers of `leave`
@@ -152,11 +151,7 @@ class Pushdown:
     def _need(self, pair: Pair) -> None:
         if pair in self._targets:
             return
-        if len(self._targets) >= self._max_pairs:
-            raise LimitError(
-                f"deciding what can follow needs more than {self._max_pairs} pairs of a control "
-                "and a parse state (max_pairs); simplify the grammar, or raise the limit"
-            )
+        self._budget.check("max_pairs", len(self._targets), "deciding what can follow")
         self._targets[pair] = set()
         self._unexpanded.append(pair)
 
@@ -200,10 +195,10 @@ class Pushdown:
 
     def _next_lexemes(self, between: Between, state: int) -> Iterator[Control]:
         """Yield the controls after one more lexeme, or after the end of the text."""
-        start = int(self._scanner.starts[self._table.set_of_state[state]])
-        yield from self._after(self.lexemes.ends(start, between))
-        if between.node == BOUNDARY:
-            yield Lookahead(END, UNCONSTRAINED)
+        terminal_set = int(self._table.set_of_state[state])
+        yield from self._after(self.lexemes.next_ends(terminal_set, between))
+        if between.node == BOUNDARY and self._ahead.may_end(between.claims):
+            yield Lookahead(END, THE_END)
 
     def _expand_lookahead(self, control: Lookahead, pair: Pair) -> None:
         action = int(self._table.action[pair[1], control.terminal])

@@ -15,23 +15,26 @@ equals the keyword and is retyped. ::
 
     set {NAME retyped IF, LPAR}    "i" -> (NAME, if·f)    "if" -> (NAME final, IF final): IF
                                    "x" -> (NAME)          "ifx" -> (NAME final): NAME
+
+A union state asks what the first asking terminal in it asks (:mod:`cfgguide.fsm`); one answer
+serves all terminals that ask the same. What the text before a lexeme means to the terminals is one
+context for all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.errors import LimitError
 from cfgguide.frontend import CompiledGrammar, Terminal, TerminalSet
-from cfgguide.fsm import DEAD, N_BYTES, START, Fsm
+from cfgguide.fsm import DEAD, MONITOR, N_BYTES, NO, YES, Fsm
+from cfgguide.limits import Budget
 from cfgguide.partition import refined
 
 NO_MATCH = -1  # in `match`
-DEFAULT_MAX_SCANNER_STATES = 200_000
 
 
 @dataclass(frozen=True)
@@ -47,8 +50,15 @@ class Scanner:
     match : int32, shape (n_states,)
         The label of the lexeme that would win if the text were cut here; -1 = none. A label is a
         terminal's number, or `ignored` for a lexeme that the lexer drops.
-    starts : int32, shape (n_terminal_sets,)
-        Start state of each terminal set. No transition leads into a start state.
+    asks : int32, shape (n_states, 3)
+        Of states that ask: the state that is to come to a match, and the states to go on with if
+        it will and if it will not; see :class:`~cfgguide.fsm.Fsm`. All 0 for other states.
+    starts : int32, shape (n_terminal_sets, n_contexts)
+        Start state of each terminal set, by what the text before it means to the terminals.
+    contexts : int32, shape (n_contexts, n_byte_classes)
+        The context after one more byte of the text. That of the empty text is 0.
+    is_start : bool, shape (n_states,)
+        Start states and where their questions lead. No transition leads there.
     ignored : int
         The label of dropped lexemes; it equals the number of terminals.
     can_continue : bool, shape (n_states,)
@@ -63,7 +73,10 @@ class Scanner:
     transitions: npt.NDArray[np.int32]
     byte_classes: npt.NDArray[np.int32]
     match: npt.NDArray[np.int32]
+    asks: npt.NDArray[np.int32]
     starts: npt.NDArray[np.int32]
+    contexts: npt.NDArray[np.int32]
+    is_start: npt.NDArray[np.bool_]
     ignored: int
     can_continue: npt.NDArray[np.bool_]
     blocks: npt.NDArray[np.int32]
@@ -80,7 +93,7 @@ class Scanner:
         return frozenset(np.flatnonzero(is_used).tolist())
 
 
-def build(grammar: CompiledGrammar, *, max_states: int = DEFAULT_MAX_SCANNER_STATES) -> Scanner:
+def build(grammar: CompiledGrammar, *, budget: Budget | None = None) -> Scanner:
     """Return the scanner of a grammar.
 
     Raises
@@ -90,46 +103,27 @@ def build(grammar: CompiledGrammar, *, max_states: int = DEFAULT_MAX_SCANNER_STA
     LimitError
         If a terminal or the union needs too many states.
     """
-    components = _Components(grammar)
-    numbers: dict[tuple[int, ...], int] = {(): DEAD}
-    threads: list[tuple[int, ...]] = [()]
-
-    def number(key: tuple[int, ...]) -> int:
-        if key not in numbers:
-            if len(threads) >= max_states:
-                raise LimitError(
-                    f"the union FSMs need more than {max_states} states (max_scanner_states); "
-                    "use fewer or simpler terminals, or raise the limit"
-                )
-            numbers[key] = len(threads)
-            threads.append(key)
-        return numbers[key]
-
-    # A start state is never shared: "no byte read yet" must stay apart from "some bytes read".
-    starts = []
-    for members in grammar.terminal_sets:
-        starts.append(len(threads))
-        threads.append(components.start(members))
-    rows = [np.zeros(components.n_byte_classes, dtype=np.int32)]
-    while len(rows) < len(threads):
-        successors = components.successors(threads[len(rows)])
-        rows.append(np.array([number(key) for key in successors], dtype=np.int32))
-    match = np.array([components.label(key) for key in threads], dtype=np.int32)
-    return _finished(np.stack(rows), components, match, starts)
-
-
-def _finished(
-    transitions: npt.NDArray[np.int32],
-    components: _Components,
-    match: npt.NDArray[np.int32],
-    starts: list[int],
-) -> Scanner:
-    blocks = _future_blocks(transitions, match != NO_MATCH)
+    budget = budget or Budget()
+    components = _Components(grammar, budget)
+    contexts = components.contexts()
+    union = _Union(components, budget)
+    starts = [
+        [union.number(start, is_start=True) for start in components.starts(members, contexts)]
+        for members in grammar.terminal_sets
+    ]
+    union.complete()
+    transitions = np.stack(union.rows)
+    asks = np.array(union.asks, dtype=np.int32)
+    match = np.array([components.label(rows) for rows, _ in union.states], dtype=np.int32)
+    blocks = _future_blocks(transitions, asks, match != NO_MATCH)
     return Scanner(
         transitions=transitions,
         byte_classes=components.byte_classes,
         match=match,
+        asks=asks,
         starts=np.array(starts, dtype=np.int32),
+        contexts=np.array(list(contexts.values()), dtype=np.int32),
+        is_start=np.array([is_start for _, is_start in union.states], dtype=np.bool_),
         ignored=components.ignored,
         can_continue=(transitions != DEAD).any(axis=1),
         blocks=blocks,
@@ -137,11 +131,60 @@ def _finished(
     )
 
 
+Rows = tuple[int, ...]  # of the table of components: a union state before it is numbered
+
+
+class _Union:
+    """Numbers the union states.
+
+    Start states are kept apart: "no byte read yet" is not "some bytes read".
+    """
+
+    def __init__(self, components: _Components, budget: Budget) -> None:
+        self._components = components
+        self._budget = budget
+        self._numbers: dict[tuple[Rows, bool], int] = {((), False): DEAD}
+        self.states: list[tuple[Rows, bool]] = [((), False)]
+        self.rows: list[npt.NDArray[np.int32]] = []
+        self.asks: list[list[int]] = []
+
+    def number(self, rows: Rows, *, is_start: bool = False) -> int:
+        """Return the number of a union state."""
+        key = (rows, is_start)
+        if key not in self._numbers:
+            self._budget.check("max_scanner_states", len(self.states), "the union of terminals")
+            self._numbers[key] = len(self.states)
+            self.states.append(key)
+        return self._numbers[key]
+
+    def complete(self) -> None:
+        """Make the rows of all states that were numbered, and of those that they lead to."""
+        while len(self.rows) < len(self.states):
+            rows, is_start = self.states[len(self.rows)]
+            question = self._components.question(rows)
+            if question is None:
+                moves = [self.number(after) for after in self._components.successors(rows)]
+                asks = [DEAD] * 3
+            else:
+                monitor, yes, no = question
+                moves = [DEAD] * self._components.n_byte_classes
+                asks = [
+                    self.number(monitor),
+                    self.number(yes, is_start=is_start),
+                    self.number(no, is_start=is_start),
+                ]
+            self.rows.append(np.array(moves, dtype=np.int32))
+            self.asks.append(asks)
+
+
 def _future_blocks(
-    transitions: npt.NDArray[np.int32], is_match: npt.NDArray[np.bool_]
+    transitions: npt.NDArray[np.int32],
+    asks: npt.NDArray[np.int32],
+    is_match: npt.NDArray[np.bool_],
 ) -> npt.NDArray[np.int32]:
     """Return the block of each state: equal if all non-empty continuations match alike."""
-    present = refined(transitions, is_match.astype(np.int64))
+    labels = is_match + 2 * asks.any(axis=1).astype(np.int64)
+    present = refined(np.hstack([transitions, asks]), labels)
     futures = np.unique(present[transitions], axis=0, return_inverse=True)[1].reshape(-1)
     dead = futures[DEAD]
     swapped = np.where(futures == dead, 0, np.where(futures == 0, dead, futures))
@@ -154,30 +197,56 @@ class _Components:
     A keyword has rows of its own, and once more under each name that swallows it (a *rider*).
     """
 
-    def __init__(self, grammar: CompiledGrammar) -> None:
+    def __init__(self, grammar: CompiledGrammar, budget: Budget) -> None:
         number = {name: index for index, name in enumerate(grammar.parse_table.terminals)}
         self.ignored = len(number)
         self._patterns = {terminal.name: terminal for terminal in grammar.patterns}
+        self._budget = budget
         self._fsms: dict[str, Fsm] = {}
         self._offsets: dict[tuple[str, str | None, bool], int] = {}
-        tables: list[npt.NDArray[np.int32]] = [np.zeros((1, N_BYTES), dtype=np.int32)]
+        tables: list[npt.NDArray[np.int32]] = [np.zeros((1, N_BYTES + 3), dtype=np.int32)]
         labels: list[int] = [NO_MATCH]
         riders: list[bool] = [False]
         for pattern, host, is_ignored in self._in_order(grammar.terminal_sets):
             fsm = self._fsm(self._patterns[pattern])
             offset = len(labels)
-            self._offsets[pattern, host, is_ignored] = offset + START
-            tables.append(np.where(fsm.transitions == DEAD, DEAD, fsm.transitions + offset))
+            self._offsets[pattern, host, is_ignored] = offset
+            table = np.hstack([fsm.transitions, fsm.asks])
+            tables.append(np.where(table == DEAD, DEAD, table + offset))
             # A terminal that no rule uses has no column in the tables: the parser refuses it.
             label = self.ignored if is_ignored else number.get(pattern, self.ignored + 1)
             labels.extend(label if final else NO_MATCH for final in fsm.is_final.tolist())
             riders.extend([host is not None] * fsm.n_states)
         table = np.concatenate(tables)
-        columns, inverse = np.unique(table, axis=1, return_inverse=True)
-        self._table = columns.astype(np.int32)
+        self._context_fsms = {
+            name: fsm for name, fsm in sorted(self._fsms.items()) if len(fsm.starts) > 1
+        }
+        columns, inverse = np.unique(
+            np.vstack(
+                [table[:, :N_BYTES], *(fsm.contexts for fsm in self._context_fsms.values())]
+            ),
+            axis=1,
+            return_inverse=True,
+        )
+        self._table = columns[: len(table)].astype(np.int32)
         self.byte_classes = inverse.reshape(-1).astype(np.int32)
         self._labels = labels
         self._is_rider = riders
+        self._asks: list[list[int]] = self._shared_asks(table[:, N_BYTES:]).tolist()
+        self._asks_something = [any(ask) for ask in self._asks]
+
+    def _shared_asks(self, asks: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """Return the questions, with the same monitor for all that ask the same."""
+        if not asks.any():
+            return asks
+        labels = np.array(self._labels) != NO_MATCH
+        blocks = refined(
+            np.hstack([self._table, asks]), labels + 2 * asks.any(axis=1).astype(np.int64)
+        )
+        first = np.unique(blocks, return_index=True)[1][blocks]
+        shared = asks.copy()
+        shared[:, MONITOR] = first[asks[:, MONITOR]]
+        return shared
 
     @property
     def n_byte_classes(self) -> int:
@@ -196,20 +265,75 @@ class _Components:
     def _fsm(self, terminal: Terminal) -> Fsm:
         if terminal.name not in self._fsms:
             self._fsms[terminal.name] = Fsm.of_pattern(
-                terminal.pattern, name=terminal.name, flags=terminal.flags
+                terminal.pattern, name=terminal.name, flags=terminal.flags, budget=self._budget
             )
         return self._fsms[terminal.name]
 
-    def start(self, members: TerminalSet) -> tuple[int, ...]:
-        """Return the union state before the first byte of a lexeme."""
+    def contexts(self) -> dict[Rows, list[int]]:
+        """Return the contexts, each as that of every terminal for which it matters, and moves.
+
+        The terminals' contexts run side by side; those that a text can lead to are numbered in
+        the order of the dictionary.
+        """
+        fsms = list(self._context_fsms.values())
+        first = np.unique(self.byte_classes, return_index=True)[1].tolist()
+        found: dict[Rows, list[int]] = {}
+        numbers = {tuple(0 for _ in fsms): 0}
+        for context in (pending := list(numbers)):  # grows while it is walked
+            found[context] = []
+            for byte in first:
+                after = tuple(
+                    int(fsm.contexts[mine, byte]) for fsm, mine in zip(fsms, context, strict=True)
+                )
+                if after not in numbers:
+                    self._budget.check("max_scanner_states", len(numbers), "the contexts")
+                    numbers[after] = len(numbers)
+                    pending.append(after)
+                found[context].append(numbers[after])
+        return found
+
+    def starts(self, members: TerminalSet, contexts: Iterable[Rows]) -> list[Rows]:
+        """Return, for each context, the union state before the first byte of a lexeme."""
+        known: dict[Rows, Rows] = {}
+        found = []
+        for context in contexts:
+            # Many contexts, such as those inside a character, start the terminals alike.
+            states = tuple(
+                int(fsm.starts[mine])
+                for fsm, mine in zip(self._context_fsms.values(), context, strict=True)
+            )
+            if states not in known:
+                known[states] = self._start(members, dict(zip(self._context_fsms, states)))
+            found.append(known[states])
+        return found
+
+    def _start(self, members: TerminalSet, states: dict[str, int]) -> Rows:
         rows = []
         for member in members:
-            rows.append(self._offsets[member.terminal, None, member.is_ignored])
-            for keyword in member.retyped:
-                rows.append(self._offsets[keyword, member.terminal, member.is_ignored])
-        return tuple(rows)
+            hosts = [(member.terminal, None), *((name, member.terminal) for name in member.retyped)]
+            for pattern, host in hosts:
+                state = states.get(pattern, int(self._fsms[pattern].starts[0]))
+                offset = self._offsets[pattern, host, member.is_ignored]
+                rows.append(offset + state if state != DEAD else DEAD)
+        return self._cut(rows, rows)
 
-    def successors(self, rows: tuple[int, ...]) -> list[tuple[int, ...]]:
+    def question(self, rows: Rows) -> tuple[Rows, Rows, Rows] | None:
+        """Return what a union state asks, as monitor and states to go on with; None if nothing."""
+        asking = next((row for row in rows if self._asks_something[row]), None)
+        if asking is None:
+            return None
+        monitor = self._asks[asking][MONITOR]
+
+        def answered(answer: int) -> Rows:
+            known = [
+                self._asks[row][answer] if self._asks[row][MONITOR] == monitor else row
+                for row in rows
+            ]
+            return self._cut(rows, known)
+
+        return (monitor,), answered(YES), answered(NO)
+
+    def successors(self, rows: Rows) -> list[Rows]:
         """Return the union state after each byte class."""
         if not rows:
             return [()] * self.n_byte_classes
@@ -218,7 +342,7 @@ class _Components:
         cut = [self._cut(rows, column) for column in columns.T.tolist()]
         return [cut[index] for index in inverse.reshape(-1).tolist()]
 
-    def _cut(self, rows: tuple[int, ...], moved: list[int]) -> tuple[int, ...]:
+    def _cut(self, rows: Sequence[int], moved: Sequence[int]) -> Rows:
         """Drop dead rows, riders of dead names, and whatever stands behind the first match."""
         kept: list[int] = []
         is_host_alive = False
@@ -236,7 +360,7 @@ class _Components:
                 is_matched = self._labels[target] != NO_MATCH
         return tuple(kept)
 
-    def label(self, rows: tuple[int, ...]) -> int:
+    def label(self, rows: Rows) -> int:
         """Return the label that wins in a union state, or `NO_MATCH`.
 
         Only the last alternative can match, since what stands behind a match is cut. If riders

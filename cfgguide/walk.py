@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 
@@ -78,7 +78,13 @@ class Walker:
             scanner.transitions,
             scanner.byte_classes,
             scanner.match,
+            scanner.asks,
+            scanner.asks.any(axis=1),
+            scanner.is_start,
+            scanner.blocks,
+            scanner.representatives,
             scanner.starts,
+            scanner.contexts,
             table.set_of_state,
             table.action,
             table.goto,
@@ -88,7 +94,7 @@ class Walker:
             table.end_state,
         )
         self._trie = trie
-        self._sizes = {"window": 32, "cells": 1024, "hypotheses": 4, "outcomes": 1024}
+        self._sizes = {"window": 32, "cells": 1024, "hypotheses": 4, "claims": 8, "outcomes": 1024}
         self._work = self._workspace()
 
     def walk(self, configuration: Configuration) -> Outcomes:
@@ -100,23 +106,25 @@ class Walker:
             If the walk needs more than `MAX_SIZE` cells, hypotheses or outcomes.
         """
         while True:
-            windows = self._windows(configuration)
-            states = np.array([state for window in windows for state in window], dtype=np.int32)
-            offsets = np.cumsum([0, *map(len, windows)]).astype(np.int32)
-            scanner_states = np.array(
-                [hypothesis.scanner_state for hypothesis in configuration.hypotheses],
-                dtype=np.int32,
-            )
-            result = kernels.walk(
-                self._tables, self._trie.arrays, self._work, states, offsets, scanner_states
-            )
+            base = self._base(configuration)
+            result = kernels.walk(self._tables, self._trie.arrays, self._work, base)
             if result == kernel_types.DONE:
-                return self._outcomes(configuration, offsets)
+                return self._outcomes(configuration, base.offsets)
             self._enlarge(result)
 
-    def _windows(self, configuration: Configuration) -> list[list[int]]:
+    def _base(self, configuration: Configuration) -> kernel_types.Base:
         size = self._sizes["window"]
-        return [list(islice(stack, size)) for _, stack in configuration.hypotheses]
+        hypotheses = configuration.hypotheses
+        windows = [list(islice(hypothesis.stack, size)) for hypothesis in hypotheses]
+        claims = [hypothesis.claims for hypothesis in hypotheses]
+        return kernel_types.Base(
+            parse_states=np.array(list(chain(*windows)), dtype=np.int32),
+            offsets=np.cumsum([0, *map(len, windows)], dtype=np.int32),
+            scanner_states=np.array([each.scanner_state for each in hypotheses], dtype=np.int32),
+            claims=np.array(list(chain(*claims)), dtype=np.int32),
+            claim_offsets=np.cumsum([0, *map(len, claims)], dtype=np.int32),
+            context=configuration.context,
+        )
 
     def _enlarge(self, result: int) -> None:
         """Make larger what proved too small."""
@@ -124,6 +132,7 @@ class Walker:
             kernel_types.TOO_SHALLOW: "window",
             kernel_types.TOO_MANY_CELLS: "cells",
             kernel_types.TOO_MANY_HYPOTHESES: "hypotheses",
+            kernel_types.TOO_MANY_CLAIMS: "claims",
             kernel_types.TOO_MANY_OUTCOMES: "outcomes",
         }[result]
         self._sizes[name] *= 4
@@ -137,7 +146,8 @@ class Walker:
             return np.zeros(shape, dtype=np.int32)
 
         cells, hypotheses = self._sizes["cells"], self._sizes["hypotheses"]
-        outcomes, depth = self._sizes["outcomes"], self._trie.max_depth + 1
+        claims, outcomes = self._sizes["claims"], self._sizes["outcomes"]
+        frames = self._trie.max_depth + 2
         n_labels = self._tables.ignored + 2
         n_tokens = len(self._trie.arrays.token_ids)
         return kernel_types.Workspace(
@@ -147,12 +157,23 @@ class Walker:
             next_sibling=array(cells),
             cell_home=array(cells),
             commits=array(cells, n_labels),
-            frame_n=array(depth),
-            frame_state=array(depth, hypotheses),
-            frame_cell=array(depth, hypotheses),
+            frame_n=array(frames),
+            frame_context=array(frames),
+            frame_state=array(frames, hypotheses),
+            frame_cell=array(frames, hypotheses),
+            frame_n_claims=array(frames, hypotheses),
+            frame_claims=array(frames, hypotheses, claims),
+            open_state=array(claims),
+            open_n_claims=array(claims),
+            open_n_tasks=array(claims),
+            open_claims=array(claims, claims),
+            open_task=array(claims, claims),
             outcome_n=array(outcomes),
+            outcome_context=array(outcomes),
             outcome_state=array(outcomes, hypotheses),
             outcome_cell=array(outcomes, hypotheses),
+            outcome_n_claims=array(outcomes, hypotheses),
+            outcome_claims=array(outcomes, hypotheses, claims),
             outcome_hash=array(2 * outcomes),
             token_id=array(n_tokens),
             token_outcome=array(n_tokens),
@@ -177,15 +198,15 @@ class Walker:
 
 
 def _outcome(work: kernel_types.Workspace, cells: _Cells, index: int) -> Outcome:
-    n = int(work.outcome_n[index])
-    found = [cells.stack(int(cell)) for cell in work.outcome_cell[index, :n]]
-    states = work.outcome_state[index, :n].tolist()
-    return Outcome(
-        Configuration(
-            tuple(Hypothesis(state, stack) for state, (stack, _) in zip(states, found, strict=True))
-        ),
-        tuple(origin for _, origin in found),
-    )
+    hypotheses, origins = [], []
+    for number in range(int(work.outcome_n[index])):
+        stack, origin = cells.stack(int(work.outcome_cell[index, number]))
+        n_claims = int(work.outcome_n_claims[index, number])
+        claims = tuple(work.outcome_claims[index, number, :n_claims].tolist())
+        hypotheses.append(Hypothesis(int(work.outcome_state[index, number]), claims, stack))
+        origins.append(origin)
+    context = int(work.outcome_context[index])
+    return Outcome(Configuration(tuple(hypotheses), context), tuple(origins))
 
 
 class _Cells:

@@ -1,0 +1,90 @@
+"""Limits on what a grammar may cost, so that time and memory stay bounded.
+
+In: a user's :class:`Limits`. Out: a :class:`Budget`, which every step of the compilation asks
+before it grows, and which raises an error that names the limit.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from cfgguide.errors import LimitError
+
+# What each limit counts, and what else than raising it can be done.
+_COUNTED = {
+    "max_nesting": ("nested groups", "flatten the pattern, or split the terminal"),
+    "max_nfa_states": ("NFA states", "lower its counted repetitions"),
+    "max_fsm_states": ("FSM states", "simplify its pattern"),
+    "max_scanner_states": ("union states", "use fewer or simpler terminals"),
+    "max_pairs": ("pairs of a control and a parse state", "simplify the grammar"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Limits on the compilation of a grammar. Exceeding one is a :class:`LimitError`.
+
+    Parameters
+    ----------
+    max_nesting : int
+        Groups within groups in the pattern of a terminal.
+    max_nfa_states : int
+        NFA states of a terminal; counted repetitions are copied.
+    max_fsm_states : int
+        FSM states of a terminal.
+    max_scanner_states : int
+        States of all union FSMs.
+    max_pairs : int
+        Pairs of a control and a parse state that deciding what can follow may look at.
+    max_seconds : float
+        Time that compiling may take.
+
+    Examples
+    --------
+    >>> import cfgguide
+    >>> grammar = cfgguide.Grammar("start: /a{1,5000}/")
+    >>> cfgguide.compile_recognizer(grammar, limits=Limits(max_nfa_states=1000))
+    Traceback (most recent call last):
+    cfgguide.errors.LimitError: [limit] ... needs more than 1000 NFA states (max_nfa_states); ...
+    """
+
+    max_nesting: int = 100
+    max_nfa_states: int = 100_000
+    max_fsm_states: int = 20_000
+    max_scanner_states: int = 200_000
+    max_pairs: int = 2_000_000
+    max_seconds: float = 300.0
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+                raise LimitError(f"{name} is a number above 0, not {value!r}")
+
+
+class Budget:
+    """What is left of the limits while a grammar is compiled."""
+
+    def __init__(self, limits: Limits | None = None, *, is_timed: bool = True) -> None:
+        self.limits = limits or Limits()
+        self._end = time.monotonic() + self.limits.max_seconds if is_timed else float("inf")
+
+    def check(self, name: str, count: int, who: str) -> None:
+        """Raise an error if `who` needs more of what `name` limits, or if time is over.
+
+        Raises
+        ------
+        LimitError
+            If `count` is the limit already, or the time is over.
+        """
+        limit = getattr(self.limits, name)
+        if count >= limit:
+            what, way_out = _COUNTED[name]
+            raise LimitError(
+                f"{who} needs more than {limit} {what} ({name}); {way_out}, or raise the limit"
+            )
+        if time.monotonic() > self._end:
+            raise LimitError(
+                f"compiling takes more than {self.limits.max_seconds:g} seconds (max_seconds), "
+                f"now at {who}; simplify the grammar, or raise the limit"
+            )
