@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cfgguide.compiler import compile as compile
+    from cfgguide.compiler import compile_recognizer as compile_recognizer
     from cfgguide.errors import CfgGuideError as CfgGuideError
     from cfgguide.errors import TokenRejectedError as TokenRejectedError
     from cfgguide.generation import Generation as Generation
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from cfgguide.grammar import Grammar as Grammar
     from cfgguide.guide import Guide as Guide
     from cfgguide.index import Index as Index
+    from cfgguide.limits import Limits as Limits
     from cfgguide.logits_processor import LogitsProcessor as LogitsProcessor
     from cfgguide.vocabulary import Vocabulary as Vocabulary
 
@@ -39,10 +41,12 @@ _MODULES = {
     "Grammar": "grammar",
     "Guide": "guide",
     "Index": "index",
+    "Limits": "limits",
     "LogitsProcessor": "logits_processor",
     "TokenRejectedError": "errors",
     "Vocabulary": "vocabulary",
     "compile": "compiler",
+    "compile_recognizer": "compiler",
     "generate": "generation",
 }
 

@@ -150,6 +150,14 @@ def ignoring_case(characters: CharacterClass, *, ascii_only: bool) -> CharacterC
     return CharacterClass.of([*_caseless(characters).ranges, *matched])
 
 
+def is_never_found(point: int, ascii_only: bool) -> bool:
+    """Return whether ``re.IGNORECASE`` never finds a character that a class lists by itself.
+
+    ``re`` lower-cases the text but, above U+FFFF, not such a member of the class.
+    """
+    return not ascii_only and point > 0xFFFF and _sre.unicode_tolower(point) != point
+
+
 def _caseless(characters: CharacterClass) -> CharacterClass:
     """Return the members of a class that ``re`` sees no case in."""
     cased = CharacterClass.of_characters(point for point, _ in _cased_characters())

@@ -35,7 +35,7 @@ class Ahead:
         self._transitions = memoryview(scanner.transitions.data)  # quicker to index than the array
         self._match: list[int] = scanner.match.tolist()
         self._asks: list[list[int]] = scanner.asks.tolist()
-        self._is_asking: list[bool] = scanner.asks.any(axis=1).tolist()
+        self._is_asking: list[bool] = scanner.is_asking.tolist()
         self._blocks: list[int] = scanner.blocks.tolist()
         self._representatives: list[int] = scanner.representatives.tolist()
         self._after: dict[tuple[Claims, int], tuple[Claims, ...]] = {}

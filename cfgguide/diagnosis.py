@@ -151,7 +151,9 @@ def lexemes(recognizer: Recognizer, text: bytes) -> list[Lexeme]:
         stack = recognizer.commit(stack, label)
         found.append(Lexeme(names[min(label, len(names) - 1)], start, end))
         for byte in text[start:end]:
-            context = int(recognizer.scanner.contexts[context, recognizer.scanner.byte_classes[byte]])
+            context = int(
+                recognizer.scanner.contexts[context, recognizer.scanner.byte_classes[byte]]
+            )
         start = end
     return found
 

@@ -434,9 +434,9 @@ def _outcome(work: Workspace, depth: int) -> int:
     slot = int(work.frame_context[depth])
     for index in range(n):
         state, cell = int(work.frame_state[depth, index]), int(work.frame_cell[depth, index])
-        slot = slot * 31 + state * 7919 + cell
+        slot = (slot * 31 + state * 7919 + cell) & 0xFFFFFF
         for place in range(work.frame_n_claims[depth, index]):
-            slot = slot * 17 + work.frame_claims[depth, index, place]
+            slot = (slot * 17 + int(work.frame_claims[depth, index, place])) & 0xFFFFFF
     slot = (slot ^ (slot >> 15)) & mask
     while work.outcome_hash[slot] != NONE:
         if _is_outcome(work, depth, work.outcome_hash[slot]):

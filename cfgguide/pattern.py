@@ -38,6 +38,7 @@ from cfgguide.character_class import (
     Utf8Node,
     category,
     ignoring_case,
+    is_never_found,
     utf8_tree,
 )
 from cfgguide.errors import LimitError, PatternError
@@ -112,9 +113,7 @@ class Nfa:
         return len(self.edges)
 
 
-def parse_pattern(
-    pattern: str, *, name: str, flags: int = 0, budget: Budget | None = None
-) -> Nfa:
+def parse_pattern(pattern: str, *, name: str, flags: int = 0, budget: Budget | None = None) -> Nfa:
     r"""Return the ordered NFA of a regular expression.
 
     Parameters
@@ -164,7 +163,7 @@ class _Builder:
     def __init__(
         self, name: str, pattern: str, budget: Budget, *, outer: _Builder | None = None
     ) -> None:
-        self.nfa = Nfa() if outer is None else Nfa(behinds=outer.nfa.behinds)
+        self.nfa: Nfa = Nfa() if outer is None else Nfa(behinds=outer.nfa.behinds)
         self._is_behind = outer is not None
         # Where what look-ahead looks for starts, and the number of what look-behind looks for.
         self._aheads: dict[tuple[str, int], int] = {}
@@ -269,14 +268,12 @@ class _Builder:
         """Return the entry of an anchor or word boundary; see the module's text."""
         behind, ahead = self._look_behind, self._look_ahead
         flags &= ~re.IGNORECASE
-        if kind in ("AT_BEGINNING", "AT_BEGINNING_STRING"):
-            is_line = kind == "AT_BEGINNING" and flags & re.MULTILINE
-            return behind(_NOT_NEWLINE if is_line else _ANY, following, flags, is_negated=True)
         if kind == "AT_END" and not flags & re.MULTILINE:
             return ahead(_MORE_THAN_NEWLINE, following, flags, is_negated=True)
-        if kind in ("AT_END", "AT_END_STRING"):
-            is_line = kind == "AT_END"
-            return ahead(_NOT_NEWLINE if is_line else _ANY, following, flags, is_negated=True)
+        if kind in ("AT_BEGINNING", "AT_BEGINNING_STRING", "AT_END", "AT_END_STRING"):
+            look = behind if kind.startswith("AT_BEGINNING") else ahead
+            is_line = flags & re.MULTILINE and not kind.endswith("STRING")
+            return look(_NOT_NEWLINE if is_line else _ANY, following, flags, is_negated=True)
         is_boundary = kind == "AT_BOUNDARY"
         return self._split(
             [
@@ -337,8 +334,10 @@ def _set(items: Sequence[tuple[Any, Any]], flags: int) -> CharacterClass:
             is_negated = True
         elif kind == "CATEGORY":
             categories.extend(_category(str(argument), flags).ranges)
-        else:
-            literals.append(argument if kind == "RANGE" else (argument, argument))
+        elif kind == "RANGE":
+            literals.append(argument)
+        elif not (flags & re.IGNORECASE and is_never_found(argument, bool(flags & re.ASCII))):
+            literals.append((argument, argument))
     members = CharacterClass.of([*_cased(literals, flags).ranges, *categories])
     return members.complement() if is_negated else members
 

@@ -32,8 +32,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from cfgguide.configuration import Recognizer
-from cfgguide.limits import Budget
 from cfgguide.lexemes import THE_END, Between, End, Lexemes
+from cfgguide.limits import Budget
 from cfgguide.parse_table import END, ERROR
 from cfgguide.spelling import BOUNDARY, Spelling
 

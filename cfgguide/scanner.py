@@ -29,6 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cfgguide.determinisation import fsm_of_pattern
 from cfgguide.frontend import CompiledGrammar, Terminal, TerminalSet
 from cfgguide.fsm import DEAD, MONITOR, N_BYTES, NO, YES, Fsm
 from cfgguide.limits import Budget
@@ -86,6 +87,12 @@ class Scanner:
     def n_states(self) -> int:
         """Number of union states, the dead one included."""
         return len(self.match)
+
+    @property
+    def is_asking(self) -> npt.NDArray[np.bool_]:
+        """Whether each state asks, shape (n_states,)."""
+        is_asking: npt.NDArray[np.bool_] = self.asks[:, MONITOR] != DEAD
+        return is_asking
 
     def used_bytes(self) -> frozenset[int]:
         """Return the bytes that occur in some lexeme."""
@@ -222,9 +229,7 @@ class _Components:
             name: fsm for name, fsm in sorted(self._fsms.items()) if len(fsm.starts) > 1
         }
         columns, inverse = np.unique(
-            np.vstack(
-                [table[:, :N_BYTES], *(fsm.contexts for fsm in self._context_fsms.values())]
-            ),
+            np.vstack([table[:, :N_BYTES], *(fsm.contexts for fsm in self._context_fsms.values())]),
             axis=1,
             return_inverse=True,
         )
@@ -264,7 +269,7 @@ class _Components:
 
     def _fsm(self, terminal: Terminal) -> Fsm:
         if terminal.name not in self._fsms:
-            self._fsms[terminal.name] = Fsm.of_pattern(
+            self._fsms[terminal.name] = fsm_of_pattern(
                 terminal.pattern, name=terminal.name, flags=terminal.flags, budget=self._budget
             )
         return self._fsms[terminal.name]
@@ -303,7 +308,9 @@ class _Components:
                 for fsm, mine in zip(self._context_fsms.values(), context, strict=True)
             )
             if states not in known:
-                known[states] = self._start(members, dict(zip(self._context_fsms, states)))
+                known[states] = self._start(
+                    members, dict(zip(self._context_fsms, states, strict=True))
+                )
             found.append(known[states])
         return found
 

@@ -79,7 +79,7 @@ class Walker:
             scanner.byte_classes,
             scanner.match,
             scanner.asks,
-            scanner.asks.any(axis=1),
+            scanner.is_asking,
             scanner.is_start,
             scanner.blocks,
             scanner.representatives,

@@ -192,7 +192,10 @@ def test_type_checkers_see_the_public_names():
 
 @pytest.mark.parametrize("module", [*MODULES, "__init__"])
 def test_a_module_can_be_read_in_one_sitting(module):
-    assert len((PACKAGE / f"{module}.py").read_text("utf-8").splitlines()) <= MOST_LINES
+    # numba keeps compiled code by the file of the outermost function: kernels that call each other
+    # must stand in one file, or a change in one would leave stale code of the others behind.
+    most = 650 if module == "kernels" else MOST_LINES
+    assert len((PACKAGE / f"{module}.py").read_text("utf-8").splitlines()) <= most
 
 
 def public_definitions(module: ModuleType) -> list[tuple[str, object]]:

@@ -19,8 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cfgguide
+from cfgguide.determinisation import fsm_of_pattern
 from cfgguide.errors import LimitError, PatternError
-from cfgguide.fsm import DEAD, START, Fsm
+from cfgguide.fsm import DEAD, Fsm
 
 TEXTS = ["".join(letters) for n in range(7) for letters in itertools.product("ab", repeat=n)]
 TEXTS += ["".join(letters) for n in range(1, 5) for letters in itertools.product("abc", repeat=n)]
@@ -49,7 +50,7 @@ def preferred(pattern: str, text: str) -> int | None:
 
 
 def machine(pattern: str, flags: int = 0) -> Fsm:
-    return Fsm.of_pattern(pattern, name="X", flags=flags)
+    return fsm_of_pattern(pattern, name="X", flags=flags)
 
 
 PATTERNS = [
@@ -126,17 +127,66 @@ def test_a_look_behind_inside_the_lexeme_matches_as_in_re(pattern):
         for text in [*TEXTS, *(f'"{text}"' for text in TEXTS[:60]), "éaé", "éé", "éaaéa"]:
             match = compiled.match(before + text, len(before))
             length = len(match[0].encode()) if match else 0
-            assert (fsm.match(text.encode()) or 0) == length, (before, text)
+            data, position = (before + text).encode(), len(before.encode())
+            assert (fsm.match(data, position=position) or 0) == length, (before, text)
 
 
-@pytest.mark.parametrize("pattern", ["(?<=a)b", "(?<!a)b", "b?(?<!a)b", "a|(?<=aa)b", "b(?<!ab)"])
-def test_a_look_behind_that_sees_the_text_before_is_refused(pattern):
-    with pytest.raises(PatternError, match="terminal WORD looks behind its own start"):
-        Fsm.of_pattern(pattern, name="WORD")
+LOOKING = [
+    # what the text before a lexeme means
+    "(?<=a)b+", "(?<!a)b+", "(?<=ab)a|b", "(?<!ab)a+", "(?<=é)a", "(?<=(?<!a)b)a", "(?<!^b)a",
+    # what the text behind it means, and behind that
+    "a(?=b)", "a(?!b)", "a+(?!a)", "a*?(?=b)b?", "a(?=b*c)[ab]*", "a(?!b*c)[ab]*", "(?=ab)a",
+    "(?!ab)[ab]+", "(?:(?!bb)[ab])+", "(?:a(?=b)|b(?!b))+", "a(?=b(?=c))b?", "a(?!b(?!c))b?",
+    "(?=a(?!b))ac?|b", "a(?=)", "a(?!)|b", "(?:a|(?=b))+b", "(?:(?=a)|b)*a", "é(?!é)",
+    "(?:ab(?=a)|ab|a)(?:a(?!b)|b)?", "(?=(?:a|ab)c)a+b?", "(?:a(?!b)|ab(?!c)|abc)",
+    # anchors and boundaries
+    "^a", "a$", "^a*$", r"\Aa", r"a\Z", "(?m:^)a+", "a+(?m:$)", "(?m:^a*$)", r"(?s:.)+$",
+    "a(?:$|b)", r"\ba+", r"a+\b", r"a+\B", r"\Ba", r"a\b ?", r"(?a:\b)a", r"\b\w+\b", r"é\b|é",
+    "a(?=$)",
+]  # fmt: skip
 
 
-def test_a_look_behind_whose_text_before_cannot_matter_is_no_mistake():
-    assert machine("b(?<=[ab]b|b)").match(b"b") == 1  # true after any text
+@pytest.mark.parametrize("pattern", LOOKING)
+def test_look_around_matches_as_in_re_at_every_place_of_a_text(pattern):
+    fsm, compiled = machine(pattern), re.compile(pattern)
+    texts = ["".join(letters) for n in range(6) for letters in itertools.product("abc", repeat=n)]
+    texts += ["".join(letters) for n in range(6) for letters in itertools.product("aé\n", repeat=n)]
+    texts += ["".join(letters) for n in range(5) for letters in itertools.product("ab ", repeat=n)]
+    for text in texts:
+        for position in range(len(text) + 1):
+            match = compiled.match(text, position)
+            length = len(match[0].encode()) if match else 0
+            start = len(text[:position].encode())
+            assert (fsm.match(text.encode(), position=start) or 0) == length, (text, position)
+
+
+looking_patterns = st.recursive(
+    st.one_of(atoms, st.sampled_from([r"\b", r"\B", "^", "$", r"\Z", "(?m:^)", "(?m:$)", r"\w"])),
+    lambda inner: st.one_of(
+        st.builds("{}{}".format, inner, inner),
+        st.builds("(?:{}|{})".format, inner, inner),
+        st.builds("(?:{}){}".format, inner, quantifiers),
+        st.builds("(?={})".format, inner),
+        st.builds("(?!{})".format, inner),
+        st.builds("(?<{}{})".format, st.sampled_from("=!"), st.sampled_from(["a", "b", "ab", "."])),
+    ),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(looking_patterns, st.text("ab\n é", max_size=8), st.integers(0, 8))
+def test_random_look_around_matches_as_in_re(pattern, text, position):
+    position = min(position, len(text))
+    match = re.compile(pattern).match(text, position)
+    found = machine(pattern).match(text.encode(), position=len(text[:position].encode()))
+    assert found == ((match and len(match[0].encode())) or None)
+
+
+def test_text_before_that_cannot_matter_is_not_told_apart():
+    assert len(machine("b(?<=[ab]b|b)").starts) == 1  # true after any text
+    assert len(machine(r'".*?(?<!\\)"').starts) == 1
+    assert len(machine("(?<=a)b").starts) == 2
 
 
 # --- Characters ---------------------------------------------------------------------------------
@@ -151,7 +201,7 @@ CHARACTER_PATTERNS = [
     "(?i:k(?-i:K))",
     # `re` never finds a single capital above U+FFFF in a class in which case is ignored.
     pytest.param("(?i:[a\U0001040c\U00010434])", id="lower and capital"),
-    pytest.param("(?i:[a\U0001040c])", id="capital", marks=pytest.mark.xfail(strict=True)),
+    pytest.param("(?i:[a\U0001040c])", id="capital"),
     pytest.param("(?i:[^\U0001040c])", id="no capital"),
 ]  # fmt: skip
 
@@ -250,7 +300,7 @@ def test_a_machine_keeps_its_promises():
     assert (fsm.transitions.dtype, fsm.is_final.dtype) == (np.int32, np.bool_)
     assert fsm.transitions.shape == (5, 256)
     assert not fsm.transitions[DEAD].any()
-    assert (fsm.transitions[START] != DEAD).sum() == 2  # a and b
+    assert (fsm.transitions[fsm.starts[0]] != DEAD).sum() == 2  # a and b
 
 
 # --- What is refused ------------------------------------------------------------------------------
@@ -262,18 +312,11 @@ def test_a_machine_keeps_its_promises():
         (r"(a)\1", "a backreference"),
         (r"(?P<q>a)(?P=q)", "a backreference"),
         (r"(?i:(a)\1)", "a backreference"),
-        ("a(?=b)", "a look-ahead"),
-        ("a(?!b)", "a negative look-ahead"),
-        (r"\ba", "an anchor or word boundary"),
-        (r"a\B", "an anchor or word boundary"),
-        ("^a", "an anchor or word boundary"),
-        ("a$", "an anchor or word boundary"),
-        (r"\Aa", "an anchor or word boundary"),
-        (r"a\Z", "an anchor or word boundary"),
         ("(?>a)", "an atomic group"),
         ("a++", "a possessive quantifier"),
         ("(a)?(?(1)b|c)", "a conditional group"),
-        ("a(?<=a(?<!b))", "a look-behind inside a look-behind"),
+        ("a(?<=a(?!b))", "a look-ahead, \\b or $ inside a look-behind"),
+        (r"ab(?<=\bb)", "a look-ahead, \\b or $ inside a look-behind"),
     ],
 )
 def test_what_is_not_supported_is_named_with_its_terminal(pattern, what):
@@ -283,7 +326,7 @@ def test_what_is_not_supported_is_named_with_its_terminal(pattern, what):
         cfgguide.compile(grammar, vocabulary)
     assert str(caught.value).startswith(f"[pattern] terminal WORD uses {what}")
     assert pattern in str(caught.value)
-    assert "rewrite the terminal" in str(caught.value)
+    assert str(caught.value).rpartition("; ")[2].split()[0] in ("write", "use", "put")  # a way out
 
 
 @pytest.mark.parametrize(
@@ -295,6 +338,8 @@ def test_what_is_not_supported_is_named_with_its_terminal(pattern, what):
         ("(?:a|b)*a(?:a|b){15}", "max_fsm_states"),
         ("(?s:.)*a(?s:.){15}", "max_fsm_states"),
         ("(" * 2000 + "a" + ")" * 2000, "nests groups too deeply"),
+        ("(" * 150 + "a" + ")" * 150, "max_nesting"),
+        ("(?:(?:a|b)*a(?:a|b){15}(?!b)|ab)", "max_fsm_states"),
     ],
     ids=lambda value: value[:30],
 )

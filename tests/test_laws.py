@@ -143,7 +143,7 @@ def way_out(guide: cfgguide.Guide, most: int = 20_000) -> bytes | None:
             after = recognizer.advance(configuration, bytes([byte]))
             if after is not None and after not in seen:
                 seen.add(after)
-                height = min(stack.height for _, stack in after.hypotheses)
+                height = min(each.stack.height for each in after.hypotheses)
                 heapq.heappush(
                     pending, (len(rest) + 3 * height, len(seen), rest + bytes([byte]), after)
                 )

@@ -15,6 +15,7 @@ from cfgguide.compiler import compile_recognizer
 from cfgguide.configuration import Configuration, Recognizer
 from cfgguide.errors import LimitError
 from cfgguide.grammar import Grammar
+from cfgguide.limits import Budget, Limits
 from cfgguide.liveness import Answer, Liveness
 from cfgguide.spelling import BOUNDARY, Spelling
 
@@ -22,10 +23,12 @@ LETTERS = tuple(bytes([byte]) for byte in range(256))
 
 
 def liveness_of(
-    grammar: str, tokens: tuple[bytes, ...] = LETTERS, **limits: int
+    grammar: str, tokens: tuple[bytes, ...] = LETTERS, max_nodes: int = 20_000, **limits: int
 ) -> tuple[Recognizer, Liveness]:
     recognizer = compile_recognizer(Grammar(grammar))
-    return recognizer, Liveness(recognizer, Spelling.of(tokens), **limits)
+    return recognizer, Liveness(
+        recognizer, Spelling.of(tokens), budget=Budget(Limits(**limits)), max_nodes=max_nodes
+    )
 
 
 def is_live(recognizer: Recognizer, liveness: Liveness, text: bytes) -> bool:
@@ -158,9 +161,12 @@ def test_an_answer_holds_for_all_stacks_that_are_equal_as_far_as_it_read(grammar
         answer = liveness.decide(configuration)
         assert len(answer.heights) == len(configuration.hypotheses)
         key = tuple(
-            (state, tuple(itertools.islice(stack, max(stack.height - height + 1, 0))))
-            for (state, stack), height in zip(configuration.hypotheses, answer.heights, strict=True)
+            (state, claims, tuple(itertools.islice(stack, max(stack.height - height + 1, 0))))
+            for (state, claims, stack), height in zip(
+                configuration.hypotheses, answer.heights, strict=True
+            )
         )
+        key = (key, configuration.context)
         n_shared += key in answers
         assert answers.setdefault(key, answer.is_live) == answer.is_live
     assert n_shared, "no two configurations were alike: the test says nothing"
@@ -189,7 +195,7 @@ def test_json_never_needs_more_than_the_top_of_a_stack():
     recognizer, liveness = liveness_of(Grammar.bundled("json").text)
     configuration = recognizer.advance(recognizer.initial, b'{"a":[' * 3000 + b'"')
     answer = liveness.decide(configuration)
-    (stack,) = (stack for _, stack in configuration.hypotheses)
+    ((_, _, stack),) = configuration.hypotheses
     assert answer.is_live
     assert answer.heights[0] >= stack.height - 5
 
@@ -202,7 +208,7 @@ def test_an_answer_says_when_nothing_was_read():
     recognizer, liveness = liveness_of('start: "a"* "!" | AAB\nAAB: /a+b/')
     configuration = recognizer.advance(recognizer.initial, b"aa")
     assert len(configuration.hypotheses) == 2
-    first, second = (stack.height for _, stack in configuration.hypotheses)
+    first, second = (each.stack.height for each in configuration.hypotheses)
     assert liveness.decide(configuration).heights == (first, second + 1)
 
 

@@ -19,6 +19,7 @@ from cfgguide import frontend, scanner
 from cfgguide.errors import LimitError
 from cfgguide.fsm import DEAD
 from cfgguide.grammar import Grammar
+from cfgguide.limits import Budget, Limits
 from cfgguide.parse_table import START_STATE
 from cfgguide.scanner import NO_MATCH
 from cfgguide.stack import Stack
@@ -101,6 +102,22 @@ GRAMMARS = {
         NAME: /[a-z=.:;1]+/
         %ignore " "
         """,
+    "look-ahead": r"""
+        start: (IF | NAME | DOT | SPACE | END)*
+        IF: /if\b/
+        NAME: /[a-z]+?(?=[=. ]|$)/
+        DOT: /\.(?!\.)|\.\.(?!\.)|=(?!=\.)/
+        SPACE: / +(?!if)/
+        END: /[a-z1:;=](?=$|[1:;]\b)/
+        %ignore /[ 1](?!a)/
+        """,
+    "before and behind": r"""
+        start: (A | B | C | D)*
+        A: /(?<![ab])[ab]+\b/
+        B: /(?<=[ab])[=.]|\b[if]/
+        C: /[^ab](?<!\.=)/
+        D: /\B[abif](?!=)/
+        """,
 }
 
 ALPHABET = 'if ab=.:;1"\\'
@@ -131,21 +148,31 @@ def lexemes_of_lark(grammar: str, text: str) -> Lexemes:
     return [(token.type, str(token)) for token in tokens]
 
 
+def longest(machine: scanner.Scanner, state: int, data: bytes, start: int) -> tuple[int, int]:
+    """Return the label and the end of the longest way to a match; questions are put to the text."""
+    label, end = NO_MATCH, start
+    for position in range(start, len(data) + 1):
+        while machine.asks[state].any():
+            monitor, yes, no = machine.asks[state].tolist()
+            state = no if longest(machine, monitor, data, position)[0] == NO_MATCH else yes
+        if machine.match[state] != NO_MATCH:
+            label, end = int(machine.match[state]), position
+        if position < len(data):
+            state = int(machine.transitions[state, machine.byte_classes[data[position]]])
+    return label, end
+
+
 def lexemes(grammar: str, text: str) -> Lexemes:
     """Return the same from the union FSMs: at each place the longest way to a match."""
     compiled, machine = ours(grammar)
-    table, data, start = compiled.parse_table, text.encode(), 0
+    table, data, start, context = compiled.parse_table, text.encode(), 0, 0
     stack = Stack(START_STATE)
     found: Lexemes = []
     while start < len(data):
-        state = int(machine.starts[table.set_of_state[stack.state]])
-        label, end = NO_MATCH, start
-        for position in range(start, len(data)):
-            state = int(machine.transitions[state, machine.byte_classes[data[position]]])
-            if state == DEAD:
-                break
-            if machine.match[state] != NO_MATCH:
-                label, end = int(machine.match[state]), position + 1
+        state = int(machine.starts[table.set_of_state[stack.state], context])
+        label, end = longest(machine, state, data, start)
+        for byte in data[start:end]:
+            context = int(machine.contexts[context, machine.byte_classes[byte]])
         if label == NO_MATCH:
             break
         if label != machine.ignored:
@@ -213,13 +240,15 @@ def test_the_tables_keep_their_promises(grammar):
     assert len(starts) == len(compiled.terminal_sets)
     assert not transitions[DEAD].any()
     assert machine.match[DEAD] == NO_MATCH
-    assert not np.isin(transitions, starts).any(), "a transition leads into a start"
-    assert (machine.match[starts] == NO_MATCH).all(), "a lexeme without bytes"
+    assert machine.is_start[starts].all()
+    assert not machine.is_start[transitions].any(), "a transition leads into a start"
+    assert (machine.match[machine.is_start] == NO_MATCH).all(), "a lexeme without bytes"
     # From every live state a match can be reached.
     reaching = machine.match != NO_MATCH
     for _ in range(machine.n_states):
         reaching = reaching | reaching[transitions].any(axis=1)
-    assert np.delete(reaching, [DEAD, *starts]).all()  # a set without terminals has a start too
+        reaching = reaching | reaching[machine.asks[:, 1:]].any(axis=1)
+    assert reaching[~machine.is_start][1:].all()  # a set without terminals has a start too
     assert (machine.can_continue == (transitions != DEAD).any(axis=1)).all()
 
 
@@ -254,4 +283,4 @@ def test_used_bytes_are_those_of_lexemes():
 def test_too_many_states_are_refused_by_name():
     compiled, _ = ours(GRAMMARS["dots"])
     with pytest.raises(LimitError, match="max_scanner_states"):
-        scanner.build(compiled, max_states=5)
+        scanner.build(compiled, budget=Budget(Limits(max_scanner_states=5)))

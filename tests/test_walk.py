@@ -59,6 +59,18 @@ GRAMMARS = {
         'start: NAME*\nNAME: /[ab]+/\n%ignore "ab"',  # the lexeme ab is of no use to any rule
         words("ab", 5, 60),
     ),
+    "look-around": (
+        r"""
+        start: (IF | NAME | DOT | LONG | BACK | TAIL)*
+        IF: /if\b/
+        NAME: /[a-z]+?(?=[.!]|$|if)/
+        DOT: /\.(?!\.)|\.\.(?!\.)/
+        LONG: /!(?=[^?]*\?)/
+        BACK: /(?<=[.!])[a-z?](?!a)/
+        TAIL: /\?\B/
+        """,
+        words("if.!?a", 5, 200),
+    ),
     "characters": (
         'start: (/[à-ö]/ | "é" "à" "!")*',
         [bytes([byte]) for byte in (0xC3, *range(0xA0, 0xB7), 0x21)] + ["éà!".encode()],
@@ -128,12 +140,15 @@ def test_what_was_not_inspected_does_not_matter(grammar, tokens):
     for configuration in some_configurations(recognizer, vocabulary, 40):
         found = walker.walk(configuration)
         hypotheses = []
-        for (state, stack), n_read in zip(configuration.hypotheses, found.inspected, strict=True):
+        for (state, claims, stack), n_read in zip(
+            configuration.hypotheses, found.inspected, strict=True
+        ):
             read = list(itertools.islice(stack, n_read))
             nonsense = list(stack)[n_read:]
             random.Random(3).shuffle(nonsense)
-            hypotheses.append(Hypothesis(state, Stack.of([*nonsense, *reversed(read)] or [0])))
-        again = walker.walk(Configuration(tuple(hypotheses)))
+            below = Stack.of([*nonsense, *reversed(read)] or [0])
+            hypotheses.append(Hypothesis(state, claims, below))
+        again = walker.walk(Configuration(tuple(hypotheses), configuration.context))
         assert again.token_ids.tolist() == found.token_ids.tolist()
         assert again.token_outcomes.tolist() == found.token_outcomes.tolist()
         assert again.is_sentence == found.is_sentence
@@ -145,7 +160,7 @@ def test_an_outcome_says_where_its_stacks_leave_the_base(grammar, tokens):
     recognizer, vocabulary, walker = machine(grammar, tokens)
     for configuration in some_configurations(recognizer, vocabulary, 30):
         for outcome in walker.walk(configuration).outcomes:
-            for (_, stack), (home, height) in zip(
+            for (_, _, stack), (home, height) in zip(
                 outcome.configuration.hypotheses, outcome.origins, strict=True
             ):
                 base = configuration.hypotheses[home].stack
