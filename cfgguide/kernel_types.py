@@ -18,19 +18,28 @@ TOO_MANY_HYPOTHESES = -4
 TOO_MANY_OUTCOMES = -5
 TOO_MANY_CLAIMS = -6
 
+RUNNING, MATCHING, ASKING, DYING = 0, 1, 2, 3  # kinds of scanner states
+
 NOT_COMPUTED = -9  # in `commits`
 NONE = -1  # no cell, no token, no outcome
 N_CELLS, N_OUTCOMES, N_TOKENS, IS_SENTENCE = 0, 1, 2, 3  # places in `counts`
 
 
 class Tables(NamedTuple):
-    """The scanner's and the parser's tables; see Scanner and ParseTable for each."""
+    """The scanner's and the parser's tables; see Scanner and ParseTable for each.
+
+    Attributes
+    ----------
+    kind : int8, shape (n_scanner_states,)
+        `RUNNING`, `MATCHING`, `ASKING` or `DYING` for the dead state.
+    """
 
     transitions: Int32Array
     byte_classes: Int32Array
     match: Int32Array
     asks: Int32Array
     is_asking: npt.NDArray[np.bool_]
+    kind: npt.NDArray[np.int8]
     is_start: npt.NDArray[np.bool_]
     blocks: Int32Array
     representatives: Int32Array
@@ -98,6 +107,9 @@ class Workspace(NamedTuple):
         about to start.
     frame_context : int32, shape (max_depth + 2,)
         Contexts there.
+    frame_is_plain : bool, shape (max_depth + 2,)
+        Whether there is one hypothesis, without claims. Then only its state and its stack are
+        written by the shortest path of the walk.
     frame_state, frame_cell, frame_n_claims : int32, shape (max_depth + 2, n_hypotheses)
         The hypotheses' scanner states, stacks, and numbers of claims.
     frame_claims : int32, shape (max_depth + 2, n_hypotheses, n_claims)
@@ -134,6 +146,7 @@ class Workspace(NamedTuple):
     commits: Int32Array
     frame_n: Int32Array
     frame_context: Int32Array
+    frame_is_plain: npt.NDArray[np.bool_]
     frame_state: Int32Array
     frame_cell: Int32Array
     frame_n_claims: Int32Array

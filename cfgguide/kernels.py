@@ -20,8 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.kernel_types import (
+    ASKING,
     DONE,
     IS_SENTENCE,
+    MATCHING,
     N_CELLS,
     N_OUTCOMES,
     N_TOKENS,
@@ -269,6 +271,26 @@ def _work_out(tables: Tables, work: Workspace, number: int) -> int:
 
 
 @kernel
+def _append(work: Workspace, frame: int, state: int, cell: int) -> int:
+    """Append a hypothesis without claims to a frame, unless it is there."""
+    n = work.frame_n[frame]
+    for earlier in range(n):
+        if (
+            work.frame_state[frame, earlier] == state
+            and work.frame_cell[frame, earlier] == cell
+            and work.frame_n_claims[frame, earlier] == 0
+        ):
+            return DONE
+    if n >= work.frame_state.shape[1]:
+        return TOO_MANY_HYPOTHESES
+    work.frame_state[frame, n] = state
+    work.frame_cell[frame, n] = cell
+    work.frame_n_claims[frame, n] = 0
+    work.frame_n[frame] = n + 1
+    return DONE
+
+
+@kernel
 def _emit(tables: Tables, work: Workspace, frame: int, number: int, cell: int) -> int:
     """Append an open possibility to a frame, unless it is there or hopeless."""
     state, n_claims, n = work.open_state[number], work.open_n_claims[number], work.frame_n[frame]
@@ -327,6 +349,8 @@ def _extend(
     if target == 0:
         return DONE
     n_claims = work.frame_n_claims[source, index]
+    if n_claims == 0 and not tables.is_asking[target]:
+        return _append(work, depth, target, work.frame_cell[source, index])
     if n_claims > work.open_task.shape[1]:
         return TOO_MANY_CLAIMS
     work.open_state[0] = target
@@ -357,8 +381,15 @@ def _ends_before(tables: Tables, work: Workspace, depth: int, index: int, byte_c
 
 
 @kernel
+def _start(tables: Tables, work: Workspace, base_offsets: Int32Array, depth: int, cell: int) -> int:
+    """Return the scanner state in which the next lexeme starts."""
+    terminal_set = tables.set_of_state[_read(work, base_offsets, cell)]
+    return int(tables.starts[terminal_set, work.frame_context[depth]])
+
+
+@kernel
 def _start_next(
-    tables: Tables, work: Workspace, base_offsets: Int32Array, depth: int, index: int, cell: int
+    tables: Tables, work: Workspace, depth: int, index: int, start: int, cell: int
 ) -> int:
     """Fill the last frame with the lexemes that may start where one of a frame has ended."""
     last = len(work.frame_n) - 1
@@ -372,8 +403,7 @@ def _start_next(
     result = _put(work, 0, block) if block else DONE
     if result != DONE:
         return DONE if result == REFUSED else result
-    terminal_set = tables.set_of_state[_read(work, base_offsets, cell)]
-    work.open_state[0] = tables.starts[terminal_set, work.frame_context[depth]]
+    work.open_state[0] = start
     return _settle(tables, work, last, cell)
 
 
@@ -384,6 +414,7 @@ def _step(
     """Make frame `depth` from the frame before it; return `DONE` or a failure."""
     work.frame_n[depth] = 0
     last = len(work.frame_n) - 1
+    is_asking = tables.is_asking
     for index in range(work.frame_n[depth - 1]):
         result = _extend(tables, work, depth, depth - 1, index, byte_class)
         if result != DONE:
@@ -396,7 +427,19 @@ def _step(
             continue
         if cell < 0:
             return cell
-        result = _start_next(tables, work, base_offsets, depth - 1, index, cell)
+        start = _start(tables, work, base_offsets, depth - 1, cell)
+        if not tables.is_asking[start]:
+            target = tables.transitions[start, byte_class]
+            if target == 0:
+                continue
+            block = tables.blocks[work.frame_state[depth - 1, index]]
+            is_over = tables.transitions[tables.representatives[block], byte_class] == 0
+            if is_over and work.frame_n_claims[depth - 1, index] == 0 and not is_asking[target]:
+                result = _append(work, depth, target, cell)
+                if result != DONE:
+                    return result
+                continue
+        result = _start_next(tables, work, depth - 1, index, start, cell)
         if result != DONE:
             return result
         for fresh in range(work.frame_n[last]):
@@ -529,11 +572,12 @@ def walk(tables: Tables, trie: TrieArrays, work: Workspace, base: Base) -> int:
         return result
     transitions, byte_classes, match = tables.transitions, tables.byte_classes, tables.match
     frame_n, frame_state, frame_cell = work.frame_n, work.frame_state, work.frame_cell
-    frame_n_claims, is_asking = work.frame_n_claims, tables.is_asking
+    frame_n_claims, is_plain, kind = work.frame_n_claims, work.frame_is_plain, tables.kind
     byte, depths, skip, first_token = trie.byte, trie.depth, trie.skip, trie.first_token
     has_contexts = len(tables.contexts) > 1
     node, n_nodes, n_tokens = 0, len(byte), 0
     last_state, last_cell, last_outcome = NONE, NONE, NONE
+    is_plain[0] = frame_n[0] == 1 and frame_n_claims[0, 0] == 0
     while node < n_nodes:
         depth = depths[node]
         byte_class = byte_classes[byte[node]]
@@ -543,21 +587,18 @@ def walk(tables: Tables, trie: TrieArrays, work: Workspace, base: Base) -> int:
         # The common case, which `_step` would treat alike but whose calls would cost more than
         # the work: one hypothesis, which lives on and does not leave a match behind.
         state = frame_state[depth - 1, 0]
-        is_plain = frame_n[depth - 1] == 1 and frame_n_claims[depth - 1, 0] == 0
         target = transitions[state, byte_class]
-        if (
-            is_plain
-            and target != 0
-            and (match[target] >= 0 or match[state] < 0)
-            and not is_asking[target]
-        ):
-            frame_n[depth] = 1
+        after = kind[target]
+        if is_plain[depth - 1] and (after == MATCHING or after + kind[state] == 0):
             frame_state[depth, 0] = target
             frame_cell[depth, 0] = frame_cell[depth - 1, 0]
-            frame_n_claims[depth, 0] = 0
+            is_plain[depth] = True
         else:
             # Nearly as common: the lexeme ends, and nothing that may follow starts so.
-            if is_plain and target == 0:
+            if is_plain[depth - 1]:
+                frame_n[depth - 1] = 1
+                frame_n_claims[depth - 1, 0] = 0
+            if is_plain[depth - 1] and target == 0:
                 label, after = match[state], NOT_COMPUTED
                 if 0 <= label < tables.ignored:
                     after = work.commits[frame_cell[depth - 1, 0], label]
@@ -567,7 +608,7 @@ def walk(tables: Tables, trie: TrieArrays, work: Workspace, base: Base) -> int:
                 if after >= 0 and work.cell_home[after] == NONE:
                     terminal_set = tables.set_of_state[work.cell_state[after]]
                     start = tables.starts[terminal_set, work.frame_context[depth - 1]]
-                    if transitions[start, byte_class] == 0 and not is_asking[start]:
+                    if transitions[start, byte_class] == 0 and kind[start] != ASKING:
                         node = skip[node]
                         continue
             result = _step(tables, work, base.offsets, depth, byte_class)
@@ -576,10 +617,14 @@ def walk(tables: Tables, trie: TrieArrays, work: Workspace, base: Base) -> int:
             if frame_n[depth] == 0:
                 node = skip[node]
                 continue
+            is_plain[depth] = frame_n[depth] == 1 and frame_n_claims[depth, 0] == 0
         if first_token[node] < first_token[node + 1]:
-            is_simple = frame_n[depth] == 1 and frame_n_claims[depth, 0] == 0 and not has_contexts
+            is_simple = is_plain[depth] and not has_contexts
             state, cell = frame_state[depth, 0], frame_cell[depth, 0]
             if not (is_simple and state == last_state and cell == last_cell):
+                if is_plain[depth]:
+                    frame_n[depth] = 1
+                    frame_n_claims[depth, 0] = 0
                 last_outcome = _outcome(work, depth)
                 if last_outcome < 0:
                     return last_outcome

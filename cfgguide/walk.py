@@ -16,11 +16,14 @@ from dataclasses import dataclass
 from itertools import chain, islice
 
 import numpy as np
+import numpy.typing as npt
 
 from cfgguide import kernel_types, kernels
 from cfgguide.configuration import Configuration, Hypothesis, Recognizer
 from cfgguide.errors import LimitError
+from cfgguide.fsm import DEAD
 from cfgguide.kernel_types import Int32Array
+from cfgguide.scanner import NO_MATCH, Scanner
 from cfgguide.stack import Stack
 from cfgguide.vocabulary_trie import VocabularyTrie
 
@@ -80,6 +83,7 @@ class Walker:
             scanner.match,
             scanner.asks,
             scanner.is_asking,
+            _kinds(scanner),
             scanner.is_start,
             scanner.blocks,
             scanner.representatives,
@@ -159,6 +163,7 @@ class Walker:
             commits=array(cells, n_labels),
             frame_n=array(frames),
             frame_context=array(frames),
+            frame_is_plain=np.zeros(frames, dtype=np.bool_),
             frame_state=array(frames, hypotheses),
             frame_cell=array(frames, hypotheses),
             frame_n_claims=array(frames, hypotheses),
@@ -195,6 +200,13 @@ class Walker:
             is_sentence=bool(work.counts[kernel_types.IS_SENTENCE]),
             inspected=tuple(work.inspected[: len(configuration.hypotheses)].tolist()),
         )
+
+
+def _kinds(scanner: Scanner) -> npt.NDArray[np.int8]:
+    kinds = np.where(scanner.match != NO_MATCH, kernel_types.MATCHING, kernel_types.RUNNING)
+    kinds[scanner.is_asking] = kernel_types.ASKING
+    kinds[DEAD] = kernel_types.DYING
+    return kinds.astype(np.int8)
 
 
 def _outcome(work: kernel_types.Workspace, cells: _Cells, index: int) -> Outcome:
