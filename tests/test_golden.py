@@ -12,12 +12,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import lark
-import numpy as np
 import pytest
 from tokenizers_for_tests import END_OF_TEXT, standard_library_tokenizer
 
 import cfgguide
-from cfgguide.compiler import compile_recognizer
 from cfgguide.diagnosis import Diagnosis, diagnose
 from cfgguide.liveness import Liveness
 from cfgguide.spelling import Spelling
@@ -162,15 +160,25 @@ def test_no_end_of_another_sentence_completes_what_a_folder_calls_no_start(name)
 
 
 @functools.cache
-def diagnosis_of(name: str, text: str) -> Diagnosis:
-    recognizer, liveness = _machine_of(name)
-    return diagnose(recognizer, liveness, text.encode())
+def vocabulary() -> cfgguide.Vocabulary:
+    tokenizer = standard_library_tokenizer()
+    return cfgguide.Vocabulary.from_tokenizer(
+        tokenizer, eos_token_ids=tokenizer.token_to_id(END_OF_TEXT)
+    )
 
 
 @functools.cache
-def _machine_of(name: str) -> tuple[cfgguide.configuration.Recognizer, Liveness]:
-    recognizer = compile_recognizer(folder_of(name).grammar)
-    return recognizer, Liveness(recognizer, Spelling.of_all_bytes())
+def index_of(name: str) -> cfgguide.Index:
+    return cfgguide.compile(folder_of(name).grammar, vocabulary())
+
+
+@functools.cache
+def liveness_of(name: str) -> Liveness:
+    return Liveness(index_of(name).recognizer, Spelling.of_all_bytes())
+
+
+def diagnosis_of(name: str, text: str) -> Diagnosis:
+    return diagnose(index_of(name).recognizer, liveness_of(name), text.encode())
 
 
 @every_folder
@@ -194,55 +202,65 @@ def test_an_incomplete_text_is_refused_nowhere_and_is_no_sentence(name):
         assert (found.is_sentence, found.offset) == (False, start.n_good), (start, str(found))
 
 
-# --- Sentences are written through a guide --------------------------------------------------------
+# --- And so does a guide over a real vocabulary ---------------------------------------------------
+
+
+def usual_ids(text: str) -> list[int]:
+    ids: list[int] = standard_library_tokenizer().encode(text).ids
+    return ids
+
+
+def byte_ids(text: str) -> list[int]:
+    ids = _ids_of_tokens()
+    return [ids[bytes([byte])] for byte in text.encode()]
 
 
 @functools.cache
-def vocabulary() -> cfgguide.Vocabulary:
-    tokenizer = standard_library_tokenizer()
-    return cfgguide.Vocabulary.from_tokenizer(
-        tokenizer, eos_token_ids=tokenizer.token_to_id(END_OF_TEXT)
-    )
+def _ids_of_tokens() -> dict[bytes, int]:
+    return {token: index for index, token in enumerate(vocabulary().tokens) if token}
 
 
-@functools.cache
-def index_of(name: str) -> cfgguide.Index:
-    return cfgguide.compile(folder_of(name).grammar, vocabulary())
-
-
-def write(name: str, text: str, token_ids: list[int]) -> None:
-    """Write a sentence and end it; each token is asked of the mask as well."""
-    guide = cfgguide.Guide(index_of(name))
+@pytest.mark.parametrize("spell", [usual_ids, byte_ids])
+@every_folder
+def test_a_guide_lets_every_sentence_be_written(name, spell):
     (eos,) = vocabulary().eos_token_ids
-    mask = np.empty(vocabulary().n_words, dtype=np.int32)
-    for token_id in [*token_ids, eos]:
-        guide.fill_bitmask(mask)
-        assert mask[token_id // 32] >> (token_id % 32) & 1, (guide.text, guide.expected())
-        guide.advance(token_id)
-    assert guide.is_finished
-    assert guide.text.decode() == text
-
-
-@every_folder
-def test_a_guide_lets_every_sentence_be_written_in_its_usual_tokens(name):
     for text in folder_of(name).sentences.values():
-        write(name, text, standard_library_tokenizer().encode(text).ids)
+        guide = cfgguide.Guide(index_of(name))
+        for token_id in [*spell(text), eos]:
+            guide.advance(token_id)
+        assert guide.is_finished
+        assert guide.text.decode() == text
 
 
 @every_folder
-def test_a_guide_lets_every_sentence_be_written_byte_by_byte(name):
-    byte_ids = {token: index for index, token in enumerate(vocabulary().tokens) if token}
-    for text in folder_of(name).sentences.values():
-        write(name, text, [byte_ids[bytes([byte])] for byte in text.encode()])
-
-
-@every_folder
-def test_a_guide_masks_the_first_byte_that_no_sentence_has(name):
-    byte_ids = {token: index for index, token in enumerate(vocabulary().tokens) if token}
+def test_a_guide_refuses_the_first_byte_that_no_sentence_has(name):
     for start in folder_of(name).rejects:
         guide = cfgguide.Guide(index_of(name))
-        ids = [byte_ids[bytes([byte])] for byte in start.text.encode()]
+        ids = byte_ids(start.text)
         for token_id in ids[: start.n_good]:
             guide.advance(token_id)
         assert not guide.accepts(ids[start.n_good]), start
-        assert ids[start.n_good] not in guide.allowed_token_ids(), start
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spell", [usual_ids, byte_ids])
+@every_folder
+def test_every_mask_on_the_way_to_a_sentence_allows_the_next_token(name, spell):
+    (eos,) = vocabulary().eos_token_ids
+    for text in folder_of(name).sentences.values():
+        guide = cfgguide.Guide(index_of(name))
+        for token_id in [*spell(text), eos]:
+            assert token_id in guide.allowed_token_ids(), (guide.text, token_id)
+            guide.advance(token_id)
+
+
+@pytest.mark.slow
+@every_folder
+def test_every_mask_on_the_way_to_a_mark_allows_the_next_byte_until_there(name):
+    for start in folder_of(name).rejects:
+        guide = cfgguide.Guide(index_of(name))
+        for offset, token_id in enumerate(byte_ids(start.text)[: start.n_good + 1]):
+            is_allowed = token_id in guide.allowed_token_ids()
+            assert is_allowed == (offset < start.n_good), (start, offset)
+            if is_allowed:
+                guide.advance(token_id)
