@@ -7,6 +7,7 @@ right, as far as Lark can tell; then cfgguide is asked the same.
 from __future__ import annotations
 
 import functools
+import re
 import tomllib
 from pathlib import Path
 from typing import NamedTuple
@@ -138,6 +139,14 @@ def test_no_sentence_of_a_folder_starts_with_what_it_calls_no_start(name):
     for start in folder.rejects:
         bad = start.text.encode()[: start.n_good + 1]
         assert not any(text.encode().startswith(bad) for text in sentences), start
+
+
+def test_the_sentences_of_the_gallery_in_the_readme_are_sentences():
+    readme = (ROOT.parent.parent / "README.md").read_text(encoding="utf-8")
+    gallery = re.findall(r"\(tests/golden/(\w+)/grammar\.lark\) \| `(.+)` \|", readme)
+    assert gallery
+    for name, sentence in gallery:
+        assert lark_parses(name, sentence.replace(r"\|", "|")), sentence
 
 
 @pytest.mark.slow
