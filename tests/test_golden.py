@@ -76,6 +76,12 @@ def reject_of(marked: str, completion: str, n_shared: int = 0) -> Start:
 
 FOLDERS = sorted(path.parent.name for path in ROOT.glob("*/cases.toml"))
 every_folder = pytest.mark.parametrize("name", FOLDERS)
+#: Its automata take many seconds to build.
+LARGE = {"python"}
+every_compiled_folder = pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] if name in LARGE else []) for name in FOLDERS],
+)
 
 
 # --- The folders are right: Lark ------------------------------------------------------------------
@@ -190,21 +196,21 @@ def diagnosis_of(name: str, text: str) -> Diagnosis:
     return diagnose(index_of(name).recognizer, liveness_of(name), text.encode())
 
 
-@every_folder
+@every_compiled_folder
 def test_sentences_are_sentences(name):
     for shown, text in folder_of(name).sentences.items():
         found = diagnosis_of(name, text)
         assert found.is_sentence, (shown, str(found))
 
 
-@every_folder
+@every_compiled_folder
 def test_a_text_is_refused_at_the_mark(name):
     for start in folder_of(name).rejects:
         found = diagnosis_of(name, start.text)
         assert (found.is_sentence, found.offset) == (False, start.n_good), (start, str(found))
 
 
-@every_folder
+@every_compiled_folder
 def test_an_incomplete_text_is_refused_nowhere_and_is_no_sentence(name):
     for start in folder_of(name).incompletes:
         found = diagnosis_of(name, start.text)
@@ -230,7 +236,7 @@ def _ids_of_tokens() -> dict[bytes, int]:
 
 
 @pytest.mark.parametrize("spell", [usual_ids, byte_ids])
-@every_folder
+@every_compiled_folder
 def test_a_guide_lets_every_sentence_be_written(name, spell):
     (eos,) = vocabulary().eos_token_ids
     for text in folder_of(name).sentences.values():
@@ -241,7 +247,7 @@ def test_a_guide_lets_every_sentence_be_written(name, spell):
         assert guide.text.decode() == text
 
 
-@every_folder
+@every_compiled_folder
 def test_a_guide_refuses_the_first_byte_that_no_sentence_has(name):
     for start in folder_of(name).rejects:
         guide = cfgguide.Guide(index_of(name))
@@ -253,7 +259,7 @@ def test_a_guide_refuses_the_first_byte_that_no_sentence_has(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spell", [usual_ids, byte_ids])
-@every_folder
+@every_compiled_folder
 def test_every_mask_on_the_way_to_a_sentence_allows_the_next_token(name, spell):
     (eos,) = vocabulary().eos_token_ids
     for text in folder_of(name).sentences.values():
@@ -264,7 +270,7 @@ def test_every_mask_on_the_way_to_a_sentence_allows_the_next_token(name, spell):
 
 
 @pytest.mark.slow
-@every_folder
+@every_compiled_folder
 def test_every_mask_on_the_way_to_a_mark_allows_the_next_byte_until_there(name):
     for start in folder_of(name).rejects:
         guide = cfgguide.Guide(index_of(name))
