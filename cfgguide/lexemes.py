@@ -60,6 +60,7 @@ class Lexemes:
             sorted({(classes[byte], node) for byte, node in steps}) for steps in spelling.steps
         ]
         self._ends: dict[tuple[int, Between], tuple[End, ...]] = {}
+        self._known_moves: dict[tuple[int, Between], tuple[tuple[int, Between], ...]] = {}
 
     def next_ends(self, terminal_set: int, between: Between) -> Iterator[End]:
         """Yield how the next lexeme can end, where one of a terminal set starts."""
@@ -139,9 +140,15 @@ class Lexemes:
                     pending.append(following)
         return ends
 
-    def _moves(self, state: int, place: Between) -> list[tuple[int, Between]]:
+    def _moves(self, state: int, place: Between) -> tuple[tuple[int, Between], ...]:
         """Return where one more byte leads, if no claim turns out false."""
-        moves = []
+        key = (state, place)
+        if key not in self._known_moves:
+            self._known_moves[key] = tuple(self._found_moves(state, place))
+        return self._known_moves[key]
+
+    def _found_moves(self, state: int, place: Between) -> dict[tuple[int, Between], None]:
+        moves: dict[tuple[int, Between], None] = {}
         for byte_class, node in self._letters[place.node]:
             target = self._transitions[state, byte_class]
             if target == DEAD:
@@ -150,7 +157,7 @@ class Lexemes:
             for after in self._ahead.after(place.claims, byte_class):
                 for settled, claims in self._ahead.settled(target, after):
                     if not self._ahead.is_hopeless(settled, claims):
-                        moves.append((settled, Between(claims, node, context)))
+                        moves[settled, Between(claims, node, context)] = None
         return moves
 
 
