@@ -20,10 +20,12 @@ import lark
 import numpy as np
 from lark.lexer import PatternStr, _create_unless
 from lark.parsers.lalr_analysis import Shift
+from lark.utils import get_regexp_width
 
 from cfgguide.errors import GrammarError, LimitError
 from cfgguide.grammar import Grammar
 from cfgguide.parse_table import NO_STATE, ParseTable
+from cfgguide.refusals import explain
 
 END_NAME = "$END"
 
@@ -108,14 +110,16 @@ def load(grammar: Grammar) -> CompiledGrammar:
     """
     parser = _lark(grammar)
     table: Any = parser.parser.parser._parse_table
-    lexers: dict[int, Any] = parser.parser.lexer.lexers
     rules = {rule.origin.name for rule in parser.rules}
     order = _canonical_order(table.states, table.start_states[grammar.start])
     terminal_sets: dict[TerminalSet, int] = {}
+    number_of_lexer: dict[int, int] = {}  # states share their lexers
     set_of_state = []
-    for state in order:
-        members = _terminal_set(lexers[state])
-        set_of_state.append(terminal_sets.setdefault(members, len(terminal_sets)))
+    for lexer in _lexers(parser, order):
+        if id(lexer) not in number_of_lexer:
+            members = _terminal_set(lexer)
+            number_of_lexer[id(lexer)] = terminal_sets.setdefault(members, len(terminal_sets))
+        set_of_state.append(number_of_lexer[id(lexer)])
     return CompiledGrammar(
         _parse_table(table, order, grammar.start, rules, set_of_state),
         _patterns(parser),
@@ -126,27 +130,13 @@ def load(grammar: Grammar) -> CompiledGrammar:
 def _lark(grammar: Grammar) -> lark.Lark:
     where = grammar.source_path or "the grammar"
     try:
-        return lark.Lark(
-            grammar.text,
-            start=grammar.start,
-            parser="lalr",
-            lexer="contextual",
-            source_path=grammar.source_path,
-            import_paths=list(grammar.import_paths),
-        )
+        return lark.Lark(grammar.text, **grammar.lark_options)
     except RecursionError:
         raise LimitError(
             f"{where} nests too deeply for Lark to read; split its rules into smaller ones"
         ) from None
     except Exception as error:  # Lark reports some mistakes with assertions, TypeErrors and others
-        raise GrammarError(f"Lark rejects {where}:\n{_lark_message(error, grammar)}") from error
-
-
-def _lark_message(error: Exception, grammar: Grammar) -> str:
-    if isinstance(error, lark.exceptions.UnexpectedInput):
-        excerpt = error.get_context(grammar.text)
-        return f"line {error.line}, column {error.column}: {error}\n{excerpt}".rstrip()
-    return str(error) or type(error).__name__
+        raise GrammarError(f"Lark rejects {where}:\n{explain(error, grammar)}") from error
 
 
 def _canonical_order(states: dict[int, dict[str, Any]], start: int) -> list[int]:
@@ -158,6 +148,14 @@ def _canonical_order(states: dict[int, dict[str, Any]], start: int) -> list[int]
                 seen.add(argument)
                 order.append(argument)
     return order
+
+
+def _lexers(parser: lark.Lark, order: list[int]) -> list[Any]:
+    """Return the lexer of each state: a basic lexer is the same everywhere."""
+    lexer: Any = parser.parser.lexer
+    if parser.options.lexer == "basic":
+        return [lexer] * len(order)
+    return [lexer.lexers[state] for state in order]
 
 
 def _terminal_set(lexer: Any) -> TerminalSet:
@@ -199,11 +197,18 @@ def check_joined(grammar: CompiledGrammar) -> None:
     for terminal in grammar.patterns:
         try:
             joined = re.compile(f"(?P<{terminal.name}>{terminal.pattern})", terminal.flags)
+            least, _ = get_regexp_width(_with_flags(terminal))
         except re.error as error:
             raise GrammarError(
                 f"Lark cannot use the terminal {terminal.name}, since re refuses "
                 f"(?P<{terminal.name}>{terminal.pattern}): {error}"
             ) from None
+        if least == 0:
+            raise GrammarError(
+                f"the terminal {terminal.name} matches the empty text under regex_flags, and Lark "
+                f"would then read it for ever: /{terminal.pattern}/; write `\\ ` or `[ ]` for a "
+                "space that is meant, or leave out re.VERBOSE"
+            )
         groups[terminal.name] = list(joined.groupindex)
     for members in grammar.terminal_sets:
         used: dict[str, str] = {}
@@ -215,6 +220,11 @@ def check_joined(grammar: CompiledGrammar) -> None:
                     f"Lark cannot use the terminals {used[group]} and {name} together: both have "
                     f"a group called {group!r}, or one is called as a group of the other"
                 )
+
+
+def _with_flags(terminal: Terminal) -> str:
+    """Return the pattern as the width of its matches is to be taken of."""
+    return f"(?x:{terminal.pattern}\n)" if terminal.flags & re.VERBOSE else terminal.pattern
 
 
 def _parse_table(

@@ -1,0 +1,345 @@
+"""Conflicts of a grammar: a shortest text after which Lark could go on in two ways.
+
+In: an :class:`~cfgguide.automaton.Automaton`. Out: its conflicts, each with an :class:`Example`:
+a shortest beginning of a sentence, and how either way reads it. ::
+
+    start: a | b     a: X     b: X         X before $END:     (a X) •     or     (b X) •
+
+A state of the automaton stands for many stacks, and its lookaheads are those of all of them taken
+together. So an example is searched backwards from the conflict, with both readings in step: a node
+is a state, an item of each reading, and whether that reading still waits for the lookahead to come
+from a rule further out. Where the two readings meet in one item, they go on as one. If they never
+meet at the start, no text has both readings: the conflict is one of LALR(1) only, and each reading
+gets an example of its own.
+
+Source: Isradisuwan, Myers 2015, "Finding Counterexamples from Parsing Conflicts", section 4, here
+with both readings in one search; the way it is shown is tree-sitter's.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from cfgguide.automaton import Automaton, Item, Rule
+
+END_NAME = "$END"
+DEFAULT_MAX_NODES = 50_000  # of one search
+MAX_TERMINALS = 1_000  # of a shortest text; rules with longer ones count as having none
+
+ROOT = Item(0, 0)
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """A state and a terminal for which the automaton has two actions.
+
+    Attributes
+    ----------
+    state : int
+        The state.
+    lookahead : str
+        The terminal that comes next.
+    rules : tuple of int
+        The rules that may be reduced.
+    is_shift : bool
+        Whether the terminal may be shifted too.
+    """
+
+    state: int
+    lookahead: str
+    rules: tuple[int, ...]
+    is_shift: bool
+
+
+@dataclass(frozen=True)
+class Example:
+    """A shortest beginning of a sentence that leads to a conflict.
+
+    Attributes
+    ----------
+    terminals : tuple of str
+        The terminals before the lookahead.
+    readings : tuple of str
+        How they are read, with the rules in question in brackets: two readings of one text, or
+        one if the other reading needs another text.
+    """
+
+    terminals: tuple[str, ...]
+    readings: tuple[str, ...]
+
+
+def find(automaton: Automaton, *, strict: bool) -> list[Conflict]:
+    """Return the conflicts, by state and terminal; a shift is one only if `strict`."""
+    return [
+        Conflict(state, lookahead, rules, is_shift)
+        for state in range(automaton.n_states)
+        for lookahead, rules in sorted(automaton.reductions[state].items())
+        for is_shift in [strict and lookahead in automaton.transitions[state]]
+        if len(rules) > 1 or is_shift
+    ]
+
+
+class _Reading(NamedTuple):
+    """An item, and whether the lookahead must come from a rule further out."""
+
+    item: Item
+    waits: bool
+
+
+class _Node(NamedTuple):
+    state: int
+    first: _Reading
+    second: _Reading
+
+
+class Examples:
+    """Finds examples for the conflicts of one automaton.
+
+    Parameters
+    ----------
+    automaton : Automaton
+        The automaton.
+    max_nodes : int
+        Bounds each search; a conflict has no example if more were needed.
+    """
+
+    def __init__(self, automaton: Automaton, *, max_nodes: int = DEFAULT_MAX_NODES) -> None:
+        self._automaton = automaton
+        self._rules = automaton.rules
+        self._max_nodes = max_nodes
+        self._shortest = shortest_sentences(automaton.rules)
+        self._first = _first_terminals(automaton.rules)
+        self._before: list[list[int]] = [[] for _ in automaton.items]
+        for state, row in enumerate(automaton.transitions):
+            for target in row.values():
+                self._before[target].append(state)
+
+    def of(self, conflict: Conflict) -> tuple[Example, ...]:
+        """Return one example with two readings, or two with one each, or none within the limit."""
+        first, seconds = self._readings(conflict)
+        ends = [_Node(conflict.state, first, second) for second in seconds]
+        path = self._path(ends, conflict.lookahead)
+        if path:
+            return (self._example(path, conflict.lookahead, n_readings=2),)
+        paths = [
+            self._path([_Node(conflict.state, each, each) for each in ways], conflict.lookahead)
+            for ways in ([first], seconds)
+        ]
+        if not all(paths):
+            return ()
+        return tuple(self._example(each, conflict.lookahead, n_readings=1) for each in paths)
+
+    def _readings(self, conflict: Conflict) -> tuple[_Reading, list[_Reading]]:
+        reduced = [
+            _Reading(Item(rule, len(self._rules[rule][1])), True) for rule in conflict.rules
+        ]
+        if len(reduced) > 1:
+            return reduced[0], reduced[1:2]
+        shifted = [
+            _Reading(item, False)
+            for item in self._automaton.items[conflict.state]
+            if self._next(item) == conflict.lookahead
+        ]
+        return reduced[0], shifted
+
+    # -- the search -------------------------------------------------------------------------------
+
+    def _path(self, ends: list[_Node], lookahead: str) -> list[_Node]:
+        """Return the cheapest path from the start of the text to one of `ends`; empty if none."""
+        queue = [((0, 0), number, node) for number, node in enumerate(ends)]
+        came_from: dict[_Node, _Node | None] = dict.fromkeys(ends)
+        costs = {node: (0, 0) for node in ends}
+        done: set[_Node] = set()
+        number = len(queue)
+        while queue and len(done) <= self._max_nodes:
+            cost, _, node = heapq.heappop(queue)
+            if node in done:
+                continue
+            done.add(node)
+            if self._is_start(node, lookahead):
+                return list(_unwound(came_from, node))
+            for length, outer in self._outwards(node, lookahead):
+                total = (cost[0] + length, cost[1] + 1)
+                if outer not in costs or total < costs[outer]:
+                    costs[outer] = total
+                    came_from[outer] = node
+                    number += 1
+                    heapq.heappush(queue, (total, number, outer))
+        return []
+
+    @staticmethod
+    def _is_start(node: _Node, lookahead: str) -> bool:
+        return all(
+            reading.item == ROOT and (lookahead == END_NAME or not reading.waits)
+            for reading in (node.first, node.second)
+        )
+
+    def _outwards(self, node: _Node, lookahead: str) -> Iterator[tuple[int, _Node]]:
+        """Yield what may have been before a node, and how many terminals it takes."""
+        state, first, second = node
+        if first.item.dot and second.item.dot:
+            symbol = self._rules[first.item.rule][1][first.item.dot - 1]
+            length = self._length(symbol)
+            if length is not None:
+                for below in self._before[state]:
+                    yield length, _Node(below, _back(first), _back(second))
+        elif first.item == second.item:
+            waits = first.waits or second.waits
+            for item, still in self._callers(state, first.item, lookahead, waits):
+                outer = _Node(
+                    state, _Reading(item, first.waits and still), _Reading(item, second.waits and still)
+                )
+                yield 0, outer
+        elif not first.item.dot and first.item != ROOT:
+            for item, still in self._callers(state, first.item, lookahead, first.waits):
+                yield 0, _Node(state, _Reading(item, still), second)
+        elif not second.item.dot:
+            for item, still in self._callers(state, second.item, lookahead, second.waits):
+                yield 0, _Node(state, first, _Reading(item, still))
+
+    def _callers(
+        self, state: int, item: Item, lookahead: str, waits: bool
+    ) -> Iterator[tuple[Item, bool]]:
+        """Yield the items that asked for the rule of `item`, and whether they wait in turn."""
+        left = self._rules[item.rule][0]
+        for caller in self._automaton.items[state]:
+            if self._next(caller) != left:
+                continue
+            rest = self._rules[caller.rule][1][caller.dot + 1 :]
+            if any(self._length(symbol) is None for symbol in rest):
+                continue
+            if not waits:
+                yield caller, False
+                continue
+            if self._may_start(rest, lookahead):
+                yield caller, False
+            if all(self._length(symbol) == 0 for symbol in rest):
+                yield caller, True
+
+    def _next(self, item: Item) -> str | None:
+        right = self._rules[item.rule][1]
+        return right[item.dot] if item.dot < len(right) else None
+
+    def _may_start(self, symbols: tuple[str, ...], terminal: str) -> bool:
+        for symbol in symbols:
+            if terminal in self._first.get(symbol, {symbol}):
+                return True
+            if self._length(symbol) != 0:
+                return False
+        return False
+
+    def _length(self, symbol: str) -> int | None:
+        """Return the number of terminals of a shortest text of a symbol; None if it has none."""
+        if symbol not in self._first:
+            return 1
+        text = self._shortest.get(symbol)
+        return None if text is None else len(text)
+
+    # -- how it is shown --------------------------------------------------------------------------
+
+    def _example(self, path: list[_Node], lookahead: str, *, n_readings: int) -> Example:
+        first, second = [node.first for node in path], [node.second for node in path]
+        terminals: list[str] = []
+        for here, after in pairwise(first):
+            if _is_read(here, after):
+                symbol = str(self._next(here.item))
+                terminals += self._shortest.get(symbol, (symbol,))
+        parting = max(at for at, node in enumerate(path) if node.first.item == node.second.item)
+        parting = min(parting, _last_opened(first) - 1, _last_opened(second) - 1)
+        readings = [
+            self._reading(first, parting, lookahead),
+            self._reading(second, parting, lookahead),
+        ]
+        return Example(tuple(terminals), tuple(readings[:n_readings]))
+
+    def _reading(self, readings: list[_Reading], parting: int, lookahead: str) -> str:
+        """Return a reading's symbols, with brackets around the rules that begin after `parting`."""
+        words: list[str] = []
+        is_open: list[_Reading] = []  # the items that asked for the rules whose brackets are open
+        for at, (here, after) in enumerate(pairwise(readings), start=1):
+            if _is_read(here, after):
+                words.append(str(self._next(here.item)))
+            elif at > parting and after != here:
+                words.append("(" + self._rules[after.item.rule][0])
+                is_open.append(here)
+        return self._closed(words, is_open, readings[-1], lookahead)
+
+    def _closed(
+        self, words: list[str], is_open: list[_Reading], last: _Reading, lookahead: str
+    ) -> str:
+        """Append the lookahead and the brackets, each on its side of it."""
+        if not last.waits:  # it is shifted
+            words += ["•", *self._rules[last.item.rule][1][last.item.dot :]]
+            return " ".join(words) + ")" + " …)" * (len(is_open) - 1)
+        n_done = 0  # brackets that close before the lookahead
+        while n_done < len(is_open):
+            n_done += 1
+            if not is_open[-n_done].waits:
+                break
+        text = " ".join(words) + ")" * n_done + f" • {lookahead}"
+        return text + " …)" * (len(is_open) - n_done)
+
+
+def _is_read(here: _Reading, after: _Reading) -> bool:
+    """Return whether a symbol was read between two readings; else a rule began, or nothing."""
+    return after.item.dot > 0 and after != here
+
+
+def _last_opened(readings: list[_Reading]) -> int:
+    """Return where the rule of the last item begins."""
+    return max(at for at, reading in enumerate(readings) if not reading.item.dot)
+
+
+def _back(reading: _Reading) -> _Reading:
+    return _Reading(Item(reading.item.rule, reading.item.dot - 1), reading.waits)
+
+
+def _unwound(came_from: dict[_Node, _Node | None], node: _Node | None) -> Iterator[_Node]:
+    while node is not None:
+        yield node
+        node = came_from[node]
+
+
+def shortest_sentences(rules: tuple[Rule, ...]) -> dict[str, tuple[str, ...]]:
+    """Return for each nonterminal that has a short sentence one of the fewest terminals.
+
+    >>> shortest_sentences((("a", ("X", "a")), ("a", ()), ("b", ("Y", "a"))))
+    {'a': (), 'b': ('Y',)}
+    """
+    nonterminals = {left for left, _ in rules}
+    found: dict[str, tuple[str, ...]] = {}
+    is_changed = True
+    while is_changed:
+        is_changed = False
+        for left, right in rules:
+            if any(symbol in nonterminals and symbol not in found for symbol in right):
+                continue
+            if sum(len(found.get(symbol, (symbol,))) for symbol in right) > MAX_TERMINALS:
+                continue
+            text = tuple(name for symbol in right for name in found.get(symbol, (symbol,)))
+            if left not in found or (len(text), text) < (len(found[left]), found[left]):
+                found[left] = text
+                is_changed = True
+    return found
+
+
+def _first_terminals(rules: tuple[Rule, ...]) -> dict[str, set[str]]:
+    """Return for each nonterminal the terminals with which its texts may start."""
+    first: dict[str, set[str]] = {left: set() for left, _ in rules}
+    shortest = shortest_sentences(rules)
+    is_changed = True
+    while is_changed:
+        is_changed = False
+        for left, right in rules:
+            for symbol in right:
+                added = first.get(symbol, {symbol}) - first[left]
+                if added:
+                    first[left] |= added
+                    is_changed = True
+                if shortest.get(symbol, (symbol,)) != ():
+                    break
+    return first
