@@ -62,17 +62,18 @@ class Automaton:
         return len(self.items)
 
 
-class _Analyzer(LALR_Analyzer):  # type: ignore[misc]
+class _Analyzer(LALR_Analyzer):
     """Lark's analysis, with its sets in order before it looks for conflicts."""
 
     def analyse(self) -> str:
         """Return what Lark says about conflicts; empty if there are none."""
-        self.compute_lr0_states()
-        self.compute_reads_relations()
-        self.compute_includes_lookback()
-        self.compute_lookaheads()
+        own: Any = self  # Lark's methods have no types
+        own.compute_lr0_states()
+        own.compute_reads_relations()
+        own.compute_includes_lookback()
+        own.compute_lookaheads()
         self.ordered = self._in_order()
-        self.lr0_itemsets = self.ordered
+        own.lr0_itemsets = self.ordered
         for state in self.ordered:
             found = sorted(state.lookaheads.items(), key=lambda pair: str(pair[0].name))
             state.lookaheads = {symbol: sorted(rules, key=_key) for symbol, rules in found}

@@ -134,9 +134,7 @@ class Examples:
         return tuple(self._example(each, conflict.lookahead, n_readings=1) for each in paths)
 
     def _readings(self, conflict: Conflict) -> tuple[_Reading, list[_Reading]]:
-        reduced = [
-            _Reading(Item(rule, len(self._rules[rule][1])), True) for rule in conflict.rules
-        ]
+        reduced = [_Reading(Item(rule, len(self._rules[rule][1])), True) for rule in conflict.rules]
         if len(reduced) > 1:
             return reduced[0], reduced[1:2]
         shifted = [
@@ -152,7 +150,7 @@ class Examples:
         """Return the cheapest path from the start of the text to one of `ends`; empty if none."""
         queue = [((0, 0), number, node) for number, node in enumerate(ends)]
         came_from: dict[_Node, _Node | None] = dict.fromkeys(ends)
-        costs = {node: (0, 0) for node in ends}
+        costs = dict.fromkeys(ends, (0, 0))
         done: set[_Node] = set()
         number = len(queue)
         while queue and len(done) <= self._max_nodes:
@@ -190,10 +188,8 @@ class Examples:
         elif first.item == second.item:
             waits = first.waits or second.waits
             for item, still in self._callers(state, first.item, lookahead, waits):
-                outer = _Node(
-                    state, _Reading(item, first.waits and still), _Reading(item, second.waits and still)
-                )
-                yield 0, outer
+                inner = (_Reading(item, each.waits and still) for each in (first, second))
+                yield 0, _Node(state, *inner)
         elif not first.item.dot and first.item != ROOT:
             for item, still in self._callers(state, first.item, lookahead, first.waits):
                 yield 0, _Node(state, _Reading(item, still), second)
@@ -259,29 +255,47 @@ class Examples:
     def _reading(self, readings: list[_Reading], parting: int, lookahead: str) -> str:
         """Return a reading's symbols, with brackets around the rules that begin after `parting`."""
         words: list[str] = []
-        is_open: list[_Reading] = []  # the items that asked for the rules whose brackets are open
+        brackets: list[_Bracket] = []
         for at, (here, after) in enumerate(pairwise(readings), start=1):
             if _is_read(here, after):
                 words.append(str(self._next(here.item)))
             elif at > parting and after != here:
+                brackets.append(_Bracket(len(words), here.waits))
                 words.append("(" + self._rules[after.item.rule][0])
-                is_open.append(here)
-        return self._closed(words, is_open, readings[-1], lookahead)
-
-    def _closed(
-        self, words: list[str], is_open: list[_Reading], last: _Reading, lookahead: str
-    ) -> str:
-        """Append the lookahead and the brackets, each on its side of it."""
+        last = readings[-1]
         if not last.waits:  # it is shifted
-            words += ["•", *self._rules[last.item.rule][1][last.item.dot :]]
-            return " ".join(words) + ")" + " …)" * (len(is_open) - 1)
-        n_done = 0  # brackets that close before the lookahead
-        while n_done < len(is_open):
+            rest = self._rules[last.item.rule][1][last.item.dot :]
+            return _joined(words, brackets, 0, ["•", *rest])
+        n_done = 1  # brackets that close before the lookahead
+        while n_done < len(brackets) and brackets[-n_done].waits:
             n_done += 1
-            if not is_open[-n_done].waits:
-                break
-        text = " ".join(words) + ")" * n_done + f" • {lookahead}"
-        return text + " …)" * (len(is_open) - n_done)
+        return _joined(words, brackets, n_done, ["•", lookahead])
+
+
+class _Bracket(NamedTuple):
+    """A rule whose bracket is shown: where, and whether the item that asked for it waits."""
+
+    word: int
+    waits: bool
+
+
+def _joined(words: list[str], brackets: list[_Bracket], n_done: int, end: list[str]) -> str:
+    """Return a reading with its brackets closed, the last `n_done` of them before `end`.
+
+    Of many brackets in a row only the first and the last two are shown.
+    """
+    is_shown = [True] * len(brackets)
+    for number in range(1, len(brackets) - 2):
+        row = [bracket.word for bracket in brackets[number - 1 : number + 3]]
+        is_shown[number] = row[-1] - row[0] != 3
+    for number, bracket in enumerate(brackets):
+        if not is_shown[number]:
+            words[bracket.word] = "…" if is_shown[number - 1] else ""
+    n_open = len(brackets) - n_done
+    text = " ".join(filter(None, words)) + ")" * sum(is_shown[n_open:]) + " " + " ".join(end)
+    if not n_done:  # the last rule goes on to its own end
+        return text + ")" + " …)" * sum(is_shown[: n_open - 1])
+    return text + " …)" * sum(is_shown[:n_open])
 
 
 def _is_read(here: _Reading, after: _Reading) -> bool:

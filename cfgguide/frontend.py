@@ -22,6 +22,7 @@ from lark.lexer import PatternStr, _create_unless
 from lark.parsers.lalr_analysis import Shift
 from lark.utils import get_regexp_width
 
+from cfgguide.definitions import Definitions
 from cfgguide.errors import GrammarError, LimitError
 from cfgguide.grammar import Grammar
 from cfgguide.parse_table import NO_STATE, ParseTable
@@ -86,11 +87,14 @@ class CompiledGrammar:
         Every terminal that has a pattern, by name.
     terminal_sets : tuple of TerminalSet
         What the lexer tries, most preferred first; `parse_table.set_of_state` points here.
+    definitions : Definitions
+        What the grammar defines, used or not.
     """
 
     parse_table: ParseTable
     patterns: tuple[Terminal, ...]
     terminal_sets: tuple[TerminalSet, ...]
+    definitions: Definitions
 
 
 def load(grammar: Grammar) -> CompiledGrammar:
@@ -124,6 +128,7 @@ def load(grammar: Grammar) -> CompiledGrammar:
         _parse_table(table, order, grammar.start, rules, set_of_state),
         _patterns(parser),
         tuple(terminal_sets),
+        _definitions(parser, grammar.start),
     )
 
 
@@ -182,6 +187,31 @@ def _patterns(parser: lark.Lark) -> tuple[Terminal, ...]:
             terminal.name, terminal.pattern.to_regexp(), flags, type(terminal.pattern) is PatternStr
         )
         for terminal in sorted(parser.terminals, key=lambda terminal: terminal.name)
+    )
+
+
+def _definitions(parser: lark.Lark, start: str) -> Definitions:
+    trees = {str(name): tree for name, (tree, _) in parser.grammar.term_defs}
+    names = {id(tree): name for name, tree in trees.items() if tree is not None}
+    return Definitions(
+        start=start,
+        rules=tuple(str(name) for name, *_ in parser.grammar.rule_defs),
+        terminals=tuple(trees),
+        ignored=tuple(map(str, parser.ignore_tokens)),
+        declared=tuple(name for name, tree in trees.items() if tree is None),
+        parts=tuple(  # Lark puts the tree of a terminal into those that use it
+            (names[id(part)], whole)
+            for whole, tree in trees.items()
+            if tree is not None
+            for part in tree.iter_subtrees()
+            if names.get(id(part), whole) != whole
+        ),
+        productions=tuple(_production(rule) for rule in parser.rules),
+        templates=tuple(
+            (rule.origin.name, str(rule.options.template_source))
+            for rule in parser.rules
+            if rule.options and rule.options.template_source
+        ),
     )
 
 
@@ -258,7 +288,7 @@ def _parse_table(
 
 
 def _production(rule: Any) -> tuple[str, tuple[str, ...]]:
-    return rule.origin.name, tuple(symbol.name for symbol in rule.expansion)
+    return str(rule.origin.name), tuple(str(symbol.name) for symbol in rule.expansion)
 
 
 def _productions(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, tuple[str, ...]], int]:

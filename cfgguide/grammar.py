@@ -32,9 +32,7 @@ ImportPath = str | Callable[[Any, str], tuple[Any, str]]
 
 LEXERS = ("contextual", "basic")
 _EARLEY_LEXERS = ("dynamic", "dynamic_complete")
-_REGEX_FLAGS = int(
-    re.ASCII | re.IGNORECASE | re.MULTILINE | re.DOTALL | re.UNICODE | re.VERBOSE
-)
+_REGEX_FLAGS = int(re.ASCII | re.IGNORECASE | re.MULTILINE | re.DOTALL | re.UNICODE | re.VERBOSE)
 
 
 @dataclass(frozen=True)
@@ -193,7 +191,9 @@ class Grammar:
 
 def _checked_import_paths(paths: object) -> tuple[ImportPath, ...]:
     if not isinstance(paths, list | tuple):
-        raise GrammarError(f"import_paths is a sequence of folders, not {paths!r}; write ({paths!r},)")
+        raise GrammarError(
+            f"import_paths is a sequence of folders, not {paths!r}; write ({paths!r},)"
+        )
     found: list[ImportPath] = []
     for path in paths:
         if isinstance(path, str | os.PathLike):
@@ -202,7 +202,7 @@ def _checked_import_paths(paths: object) -> tuple[ImportPath, ...]:
             found.append(path)
         else:
             raise GrammarError(
-                f"import_paths holds folders and loaders (hashable, called as Lark does), not {path!r}"
+                f"import_paths holds folders, and loaders that Lark can call, not {path!r}"
             )
     return tuple(found)
 

@@ -128,7 +128,7 @@ def _of_conflicts(parser: lark.Lark, grammar: Grammar) -> str:
         is_reduced_only = len(conflict.rules) > 1
         ways_out.append((_ONE_RULE if is_ambiguous else _TWO_PLACES) if is_reduced_only else _SHIFT)
     if len(found) > MOST_SHOWN:
-        parts.append(f"{len(found) - MOST_SHOWN} more are not shown.")
+        parts.append(f"Not shown: {len(found) - MOST_SHOWN} more.")
     if re.search(r"\b__\w+_(?:star|plus)_\d", "\n".join(parts)):
         parts.append("Names like __rule_star_0 are Lark's, for the `*` and `+` of a rule.")
     parts += [f"Way out: {way_out}." for way_out in dict.fromkeys(ways_out)]
