@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from cfgguide.guide import Guide as Guide
     from cfgguide.index import Index as Index
     from cfgguide.logits_processor import LogitsProcessor as LogitsProcessor
+    from cfgguide.report import Report as Report
+    from cfgguide.report import inspect as inspect
     from cfgguide.vocabulary import Vocabulary as Vocabulary
 
 __version__ = "0.1.0"
@@ -40,10 +42,12 @@ _MODULES = {
     "Guide": "guide",
     "Index": "index",
     "LogitsProcessor": "logits_processor",
+    "Report": "report",
     "TokenRejectedError": "errors",
     "Vocabulary": "vocabulary",
     "compile": "compiler",
     "generate": "generation",
+    "inspect": "report",
 }
 
 __all__ = [*sorted(_MODULES)]

@@ -103,7 +103,7 @@ def load(grammar: Grammar) -> CompiledGrammar:
     Raises
     ------
     GrammarError
-        If Lark rejects the grammar; the message holds Lark's own, with the place.
+        If Lark rejects the grammar; the message holds Lark's own, with the place and a way out.
     LimitError
         If the grammar nests too deeply to be read.
 
@@ -112,6 +112,11 @@ def load(grammar: Grammar) -> CompiledGrammar:
     >>> load(Grammar('start: "a"+')).parse_table.terminals
     ('$END', 'A')
     """
+    if not isinstance(grammar, Grammar):
+        raise GrammarError(
+            f"expected a Grammar, not {type(grammar).__name__}; use Grammar.bundled(name), "
+            "Grammar.open(path) or Grammar(text)"
+        )
     parser = _lark(grammar)
     table: Any = parser.parser.parser._parse_table
     rules = {rule.origin.name for rule in parser.rules}
