@@ -260,7 +260,8 @@ class Examples:
             if _is_read(here, after):
                 words.append(str(self._next(here.item)))
             elif at > parting and after != here:
-                brackets.append(_Bracket(len(words), here.waits))
+                rest = self._rules[here.item.rule][1][here.item.dot + 1 :]
+                brackets.append(_Bracket(len(words), here.waits, " ".join(("", *rest))))
                 words.append("(" + self._rules[after.item.rule][0])
         last = readings[-1]
         if not last.waits:  # it is shifted
@@ -273,10 +274,22 @@ class Examples:
 
 
 class _Bracket(NamedTuple):
-    """A rule whose bracket is shown: where, and whether the item that asked for it waits."""
+    """A rule whose bracket is shown.
+
+    Attributes
+    ----------
+    word : int
+        Where it begins.
+    waits : bool
+        Whether the item that asked for it waits for the lookahead: what is left of that item is
+        empty then.
+    rest : str
+        What is left of that item.
+    """
 
     word: int
     waits: bool
+    rest: str
 
 
 def _joined(words: list[str], brackets: list[_Bracket], n_done: int, end: list[str]) -> str:
@@ -292,7 +305,12 @@ def _joined(words: list[str], brackets: list[_Bracket], n_done: int, end: list[s
         if not is_shown[number]:
             words[bracket.word] = "…" if is_shown[number - 1] else ""
     n_open = len(brackets) - n_done
-    text = " ".join(filter(None, words)) + ")" * sum(is_shown[n_open:]) + " " + " ".join(end)
+    text = " ".join(filter(None, words))
+    for number in reversed(range(n_open, len(brackets))):
+        text += ")" * is_shown[number]
+        if brackets[number].waits and is_shown[max(number - 1, 0)]:
+            text += brackets[number].rest
+    text += " " + " ".join(end)
     if not n_done:  # the last rule goes on to its own end
         return text + ")" + " …)" * sum(is_shown[: n_open - 1])
     return text + " …)" * sum(is_shown[:n_open])
@@ -305,7 +323,10 @@ def _is_read(here: _Reading, after: _Reading) -> bool:
 
 def _last_opened(readings: list[_Reading]) -> int:
     """Return where the rule of the last item begins."""
-    return max(at for at, reading in enumerate(readings) if not reading.item.dot)
+    opened = max(at for at, reading in enumerate(readings) if not reading.item.dot)
+    while readings[opened - 1] == readings[opened]:  # the other reading began rules meanwhile
+        opened -= 1
+    return opened
 
 
 def _back(reading: _Reading) -> _Reading:
