@@ -25,6 +25,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from cfgguide.automaton import Automaton, Item, Rule
+from cfgguide.readings import Reading, is_read, last_opened, next_symbol, show
 
 END_NAME = "$END"
 DEFAULT_MAX_NODES = 50_000  # of one search
@@ -83,17 +84,10 @@ def find(automaton: Automaton, *, strict: bool) -> list[Conflict]:
     ]
 
 
-class _Reading(NamedTuple):
-    """An item, and whether the lookahead must come from a rule further out."""
-
-    item: Item
-    waits: bool
-
-
 class _Node(NamedTuple):
     state: int
-    first: _Reading
-    second: _Reading
+    first: Reading
+    second: Reading
 
 
 class Examples:
@@ -120,7 +114,7 @@ class Examples:
 
     def of(self, conflict: Conflict) -> tuple[Example, ...]:
         """Return one example with two readings, or two with one each, or none within the limit."""
-        first, seconds = self._readings(conflict)
+        first, seconds = self._ways(conflict)
         ends = [_Node(conflict.state, first, second) for second in seconds]
         path = self._path(ends, conflict.lookahead)
         if path:
@@ -133,14 +127,14 @@ class Examples:
             return ()
         return tuple(self._example(each, conflict.lookahead, n_readings=1) for each in paths)
 
-    def _readings(self, conflict: Conflict) -> tuple[_Reading, list[_Reading]]:
-        reduced = [_Reading(Item(rule, len(self._rules[rule][1])), True) for rule in conflict.rules]
+    def _ways(self, conflict: Conflict) -> tuple[Reading, list[Reading]]:
+        reduced = [Reading(Item(rule, len(self._rules[rule][1])), True) for rule in conflict.rules]
         if len(reduced) > 1:
             return reduced[0], reduced[1:2]
         shifted = [
-            _Reading(item, False)
+            Reading(item, False)
             for item in self._automaton.items[conflict.state]
-            if self._next(item) == conflict.lookahead
+            if next_symbol(self._rules, item) == conflict.lookahead
         ]
         return reduced[0], shifted
 
@@ -188,14 +182,14 @@ class Examples:
         elif first.item == second.item:
             waits = first.waits or second.waits
             for item, still in self._callers(state, first.item, lookahead, waits):
-                inner = (_Reading(item, each.waits and still) for each in (first, second))
+                inner = (Reading(item, each.waits and still) for each in (first, second))
                 yield 0, _Node(state, *inner)
         elif not first.item.dot and first.item != ROOT:
             for item, still in self._callers(state, first.item, lookahead, first.waits):
-                yield 0, _Node(state, _Reading(item, still), second)
+                yield 0, _Node(state, Reading(item, still), second)
         elif not second.item.dot:
             for item, still in self._callers(state, second.item, lookahead, second.waits):
-                yield 0, _Node(state, first, _Reading(item, still))
+                yield 0, _Node(state, first, Reading(item, still))
 
     def _callers(
         self, state: int, item: Item, lookahead: str, waits: bool
@@ -203,7 +197,7 @@ class Examples:
         """Yield the items that asked for the rule of `item`, and whether they wait in turn."""
         left = self._rules[item.rule][0]
         for caller in self._automaton.items[state]:
-            if self._next(caller) != left:
+            if next_symbol(self._rules, caller) != left:
                 continue
             rest = self._rules[caller.rule][1][caller.dot + 1 :]
             if any(self._length(symbol) is None for symbol in rest):
@@ -215,10 +209,6 @@ class Examples:
                 yield caller, False
             if all(self._length(symbol) == 0 for symbol in rest):
                 yield caller, True
-
-    def _next(self, item: Item) -> str | None:
-        right = self._rules[item.rule][1]
-        return right[item.dot] if item.dot < len(right) else None
 
     def _may_start(self, symbols: tuple[str, ...], terminal: str) -> bool:
         for symbol in symbols:
@@ -241,96 +231,17 @@ class Examples:
         first, second = [node.first for node in path], [node.second for node in path]
         terminals: list[str] = []
         for here, after in pairwise(first):
-            if _is_read(here, after):
-                symbol = str(self._next(here.item))
+            if is_read(here, after):
+                symbol = str(next_symbol(self._rules, here.item))
                 terminals += self._shortest.get(symbol, (symbol,))
         parting = max(at for at, node in enumerate(path) if node.first.item == node.second.item)
-        parting = min(parting, _last_opened(first) - 1, _last_opened(second) - 1)
-        readings = [
-            self._reading(first, parting, lookahead),
-            self._reading(second, parting, lookahead),
-        ]
+        parting = min(parting, last_opened(first) - 1, last_opened(second) - 1)
+        readings = [show(self._rules, each, parting, lookahead) for each in (first, second)]
         return Example(tuple(terminals), tuple(readings[:n_readings]))
 
-    def _reading(self, readings: list[_Reading], parting: int, lookahead: str) -> str:
-        """Return a reading's symbols, with brackets around the rules that begin after `parting`."""
-        words: list[str] = []
-        brackets: list[_Bracket] = []
-        for at, (here, after) in enumerate(pairwise(readings), start=1):
-            if _is_read(here, after):
-                words.append(str(self._next(here.item)))
-            elif at > parting and after != here:
-                rest = self._rules[here.item.rule][1][here.item.dot + 1 :]
-                brackets.append(_Bracket(len(words), here.waits, " ".join(("", *rest))))
-                words.append("(" + self._rules[after.item.rule][0])
-        last = readings[-1]
-        if not last.waits:  # it is shifted
-            rest = self._rules[last.item.rule][1][last.item.dot :]
-            return _joined(words, brackets, 0, ["•", *rest])
-        n_done = 1  # brackets that close before the lookahead
-        while n_done < len(brackets) and brackets[-n_done].waits:
-            n_done += 1
-        return _joined(words, brackets, n_done, ["•", lookahead])
 
-
-class _Bracket(NamedTuple):
-    """A rule whose bracket is shown.
-
-    Attributes
-    ----------
-    word : int
-        Where it begins.
-    waits : bool
-        Whether the item that asked for it waits for the lookahead: what is left of that item is
-        empty then.
-    rest : str
-        What is left of that item.
-    """
-
-    word: int
-    waits: bool
-    rest: str
-
-
-def _joined(words: list[str], brackets: list[_Bracket], n_done: int, end: list[str]) -> str:
-    """Return a reading with its brackets closed, the last `n_done` of them before `end`.
-
-    Of many brackets in a row only the first and the last two are shown.
-    """
-    is_shown = [True] * len(brackets)
-    for number in range(1, len(brackets) - 2):
-        row = [bracket.word for bracket in brackets[number - 1 : number + 3]]
-        is_shown[number] = row[-1] - row[0] != 3
-    for number, bracket in enumerate(brackets):
-        if not is_shown[number]:
-            words[bracket.word] = "…" if is_shown[number - 1] else ""
-    n_open = len(brackets) - n_done
-    text = " ".join(filter(None, words))
-    for number in reversed(range(n_open, len(brackets))):
-        text += ")" * is_shown[number]
-        if brackets[number].waits and is_shown[max(number - 1, 0)]:
-            text += brackets[number].rest
-    text += " " + " ".join(end)
-    if not n_done:  # the last rule goes on to its own end
-        return text + ")" + " …)" * sum(is_shown[: n_open - 1])
-    return text + " …)" * sum(is_shown[:n_open])
-
-
-def _is_read(here: _Reading, after: _Reading) -> bool:
-    """Return whether a symbol was read between two readings; else a rule began, or nothing."""
-    return after.item.dot > 0 and after != here
-
-
-def _last_opened(readings: list[_Reading]) -> int:
-    """Return where the rule of the last item begins."""
-    opened = max(at for at, reading in enumerate(readings) if not reading.item.dot)
-    while readings[opened - 1] == readings[opened]:  # the other reading began rules meanwhile
-        opened -= 1
-    return opened
-
-
-def _back(reading: _Reading) -> _Reading:
-    return _Reading(Item(reading.item.rule, reading.item.dot - 1), reading.waits)
+def _back(reading: Reading) -> Reading:
+    return Reading(Item(reading.item.rule, reading.item.dot - 1), reading.waits)
 
 
 def _unwound(came_from: dict[_Node, _Node | None], node: _Node | None) -> Iterator[_Node]:
