@@ -192,7 +192,7 @@ class Grammar:
 def _checked_import_paths(paths: object) -> tuple[ImportPath, ...]:
     if not isinstance(paths, list | tuple):
         raise GrammarError(
-            f"import_paths is a sequence of folders, not {paths!r}; write ({paths!r},)"
+            f"import_paths is a tuple of folders and loaders, not {paths!r}; write ({paths!r},)"
         )
     found: list[ImportPath] = []
     for path in paths:

@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
+import interegular
 import lark
-from lark.lexer import PatternStr
+from lark.lexer import BasicLexer, PatternStr
 
 from cfgguide import automaton, conflicts
 from cfgguide.conflicts import END_NAME, Conflict, Example
@@ -91,10 +93,35 @@ def explain(error: Exception, grammar: Grammar) -> str:
     if found := re.match(r"Cannot compile token (\w+): ", said):
         parser = _Unparsed(grammar.text, **grammar.lark_options)
         return f"{said}\n{_no_pattern(parser, found[1], grammar)}"
+    if said.startswith("Collision between Terminals"):
+        said = _of_collisions(grammar)
     for pattern, way_out in _WAYS_OUT:
         if re.search(pattern, said):
             return f"{said}\nWay out: {way_out}."
     return said
+
+
+def _of_collisions(grammar: Grammar) -> str:
+    """Return what Lark says about two terminals that collide: always about the same two.
+
+    Lark compares the terminals of each state in the order of a set. Here its lexers are made once
+    more, in order.
+    """
+    parser = lark.Lark(grammar.text, **(grammar.lark_options | {"strict": False}))
+    lexer: Any = parser.parser.lexer
+    lexers = [lexer] if grammar.lexer == "basic" else lexer.lexers.values()
+    sets = {tuple(sorted(terminal.name for terminal in each.terminals)) for each in lexers}
+    conf = copy(parser.lexer_conf)
+    conf.strict, conf.skip_validation = True, False
+    patterns = {terminal: terminal.pattern.to_regexp() for terminal in parser.terminals}
+    comparator = interegular.Comparator.from_regexes(patterns)
+    for names in sorted(sets):
+        conf.terminals = [parser.get_terminal(name) for name in names]
+        try:
+            BasicLexer(conf, comparator)
+        except lark.exceptions.LexError as error:
+            return "\n".join(line.rstrip() for line in str(error).splitlines())
+    return "Collision between Terminals"
 
 
 def _no_pattern(parser: lark.Lark, name: str, grammar: Grammar) -> str:
