@@ -323,7 +323,7 @@ def _unbounded_lines(found: tuple[Unbounded, ...]) -> list[str]:
 
 
 def _short(pattern: str) -> str:
-    shown = repr(pattern)[1:-1]
+    shown = "".join(each if each.isprintable() else repr(each)[1:-1] for each in pattern)
     return f"/{shown}/" if len(shown) <= _MOST_SHOWN else f"/{shown[: _MOST_SHOWN - 3]}.../"
 
 
