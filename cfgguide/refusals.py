@@ -49,6 +49,16 @@ _SHIFT = (
 #: What Lark says, and what to do.
 _WAYS_OUT = [
     (
+        r"^Unexpected input at line",
+        "what stands there is not Lark's language: a rule is `name: ...`, a terminal `NAME: ...`, "
+        "an alternative begins with `|`, a statement with `%`, a comment with `//`",
+    ),
+    (
+        r"^(?:Rule|Terminal) \S+ used but not defined",
+        "define it, or import it, as in `%import common.INT`; rules have names in lower case, "
+        "terminals in upper case",
+    ),
+    (
         r"zero-width terminals",
         "a terminal must match one character or more. Take the `?` or `*` out of the terminal and "
         "write it where a rule uses the terminal, as in `[A]` or `A*`; after %ignore write `+`",
@@ -97,7 +107,7 @@ def explain(error: Exception, grammar: Grammar) -> str:
         said = _of_collisions(grammar)
     for pattern, way_out in _WAYS_OUT:
         if re.search(pattern, said):
-            return f"{said}\nWay out: {way_out}."
+            return f"{said.rstrip()}\nWay out: {way_out}."
     return said
 
 

@@ -329,7 +329,7 @@ def _short(pattern: str) -> str:
 
 def _unspellable_lines(found: Unspellable) -> Iterator[list[str]]:
     if not found.terminals and not found.bytes:
-        yield ["the vocabulary can spell every terminal, and every byte that it may hold"]
+        yield ["the vocabulary can spell every terminal, and every byte of them"]
     if found.terminals:
         yield ["terminals that the vocabulary cannot spell:", *_wrapped(found.terminals)]
     if found.bytes:

@@ -324,9 +324,9 @@ seconds                   #
 
 terminals that match the same text, and how Lark reads it
 (give the one that should win a priority, as in `NAME.2: ...`):
-  DIGITS INT  '0'   DIGITS in 1 terminal set
   ID NAME     'a'   ID in 1 terminal set
   ID ABC      'ab'  ID in 1 terminal set
+  DIGITS INT  '0'   DIGITS in 1 terminal set
   NAME ABC    'ab'  ID in 1 terminal set
 
 keywords, which win over the terminals that match them too: 3 in ID, 3 in NAME
