@@ -166,6 +166,8 @@ MESSAGES = {
 @pytest.mark.parametrize("name", MESSAGES)
 def test_a_conflict_is_shown_with_an_example_and_both_readings(name):
     text, strict, message = MESSAGES[name]
+    if lark.__version__ < "1.3":  # it does not name the rule
+        message = re.sub(r"(\[strict-mode\]\n) \* <.*>\n", r"\1", message)
     with pytest.raises(GrammarError) as caught:
         compile_recognizer(Grammar(text, strict=strict))
     assert str(caught.value) == "[grammar] Lark rejects the grammar:\n" + message.rstrip()
