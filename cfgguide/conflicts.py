@@ -117,15 +117,18 @@ class Examples:
         first, seconds = self._ways(conflict)
         ends = [_Node(conflict.state, first, second) for second in seconds]
         path = self._path(ends, conflict.lookahead)
+        if path is None:
+            return ()
         if path:
             return (self._example(path, conflict.lookahead, n_readings=2),)
         paths = [
             self._path([_Node(conflict.state, each, each) for each in ways], conflict.lookahead)
             for ways in ([first], seconds)
         ]
-        if not all(paths):
+        found = [each for each in paths if each]
+        if len(found) < len(paths):
             return ()
-        return tuple(self._example(each, conflict.lookahead, n_readings=1) for each in paths)
+        return tuple(self._example(each, conflict.lookahead, n_readings=1) for each in found)
 
     def _ways(self, conflict: Conflict) -> tuple[Reading, list[Reading]]:
         reduced = [Reading(Item(rule, len(self._rules[rule][1])), True) for rule in conflict.rules]
@@ -140,18 +143,23 @@ class Examples:
 
     # -- the search -------------------------------------------------------------------------------
 
-    def _path(self, ends: list[_Node], lookahead: str) -> list[_Node]:
-        """Return the cheapest path from the start of the text to one of `ends`; empty if none."""
+    def _path(self, ends: list[_Node], lookahead: str) -> list[_Node] | None:
+        """Return the cheapest path from the start of the text to one of `ends`.
+
+        It is empty if there is none, and None if the search was given up.
+        """
         queue = [((0, 0), number, node) for number, node in enumerate(ends)]
         came_from: dict[_Node, _Node | None] = dict.fromkeys(ends)
         costs = dict.fromkeys(ends, (0, 0))
         done: set[_Node] = set()
         number = len(queue)
-        while queue and len(done) <= self._max_nodes:
+        while queue:
             cost, _, node = heapq.heappop(queue)
             if node in done:
                 continue
             done.add(node)
+            if len(done) > self._max_nodes:
+                return None
             if self._is_start(node, lookahead):
                 return list(_unwound(came_from, node))
             for length, outer in self._outwards(node, lookahead):

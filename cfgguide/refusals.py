@@ -219,7 +219,10 @@ class _Texts:
 
     def _is_blank(self, name: str) -> bool:
         pattern = self._terminals[name].pattern.to_regexp()
-        return re.fullmatch(pattern, " ", self._flags) is not None
+        try:
+            return re.fullmatch(pattern, " ", self._flags) is not None
+        except (re.error, OverflowError):  # Lark looks at patterns later
+            return False
 
     def _of(self, name: str) -> str | None:
         if name not in self._terminals:
@@ -229,6 +232,6 @@ class _Texts:
             return str(pattern.value)
         try:
             fsm = Fsm.of_pattern(pattern.to_regexp(), name=name, flags=self._flags)
-        except (PatternError, LimitError):
+        except (PatternError, LimitError, OverflowError):
             return None
         return shortest_text(fsm)

@@ -205,12 +205,23 @@ def test_the_message_is_the_same_in_every_process():
     assert "Conflict 1 of 2" in said.pop()
 
 
-def test_a_search_that_would_take_long_is_given_up():
-    parser = _rules('start: a | b\na: "x"\nb: "x"\n')
-    states, _ = automaton.build(parser, "start", strict=False)
-    (conflict,) = conflicts.find(states, strict=False)
-    assert conflicts.Examples(states, max_nodes=1).of(conflict) == ()
-    assert len(conflicts.Examples(states, max_nodes=100).of(conflict)) == 1
+@pytest.mark.parametrize(
+    ("name", "n_examples"), [("two rules with one text", 1), ("a conflict of LALR(1) only", 2)]
+)
+def test_a_search_that_would_take_long_is_given_up(name, n_examples):
+    """It never ends in the other answer."""
+    states, _ = automaton.build(_rules(MESSAGES[name][0]), "start", strict=False)
+    conflict = conflicts.find(states, strict=False)[0]
+    found = [len(conflicts.Examples(states, max_nodes=most).of(conflict)) for most in range(1, 40)]
+    assert set(found) == {0, n_examples}
+    assert found == sorted(found)
+
+
+def test_terminals_that_nothing_can_read_have_no_text():
+    """Lark looks for conflicts before it looks at terminals."""
+    text = "start: (a | b) C\na: A\nb: A\nA: /a{99999999999}/\nC: /(?=c)./\n%ignore /(/\n"
+    with pytest.raises(GrammarError, match="Conflict 1 of 1: after A, before C, there are two"):
+        compile_recognizer(Grammar(text))
 
 
 def test_a_conflict_after_a_very_long_text_has_no_example():
