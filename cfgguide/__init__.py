@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from cfgguide.grammar import Grammar as Grammar
     from cfgguide.guide import Guide as Guide
     from cfgguide.index import Index as Index
+    from cfgguide.inspection import inspect as inspect
     from cfgguide.logits_processor import LogitsProcessor as LogitsProcessor
     from cfgguide.report import Report as Report
-    from cfgguide.report import inspect as inspect
     from cfgguide.vocabulary import Vocabulary as Vocabulary
 
 __version__ = "0.1.0"
@@ -47,7 +47,7 @@ _MODULES = {
     "Vocabulary": "vocabulary",
     "compile": "compiler",
     "generate": "generation",
-    "inspect": "report",
+    "inspect": "inspection",
 }
 
 __all__ = [*sorted(_MODULES)]

@@ -21,8 +21,8 @@ from cfgguide.diagnosis import diagnose, lexemes
 from cfgguide.errors import CfgGuideError, GrammarError
 from cfgguide.grammar import LEXERS, Grammar
 from cfgguide.guide import Guide
+from cfgguide.inspection import inspect
 from cfgguide.liveness import Liveness
-from cfgguide.report import inspect
 from cfgguide.spelling import Spelling
 from cfgguide.vocabulary import Vocabulary
 

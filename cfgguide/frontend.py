@@ -1,8 +1,10 @@
-"""The one module that knows Lark: a grammar in, its tables and terminals out.
+"""What Lark makes of a grammar: its tables, terminals and definitions.
 
 In: a :class:`~cfgguide.grammar.Grammar`. Out: a :class:`CompiledGrammar`: the LALR(1) tables as
-arrays, the pattern of each terminal, and for each parse state the *terminal set* that Lark's
-contextual lexer would try there, in the order in which it would try them.
+arrays, the pattern of each terminal, and for each parse state the *terminal set* that Lark's lexer
+would try there, in the order in which it would try them. The contextual lexer has many such sets,
+the basic lexer one. Together with :mod:`cfgguide.automaton` and :mod:`cfgguide.refusals`, which
+explain a grammar that Lark refuses, this is all that knows Lark.
 
 Lark decides everything that is Lark's to decide. The order of a terminal set is read off its lexer
 objects; which keywords a name swallows is asked of its own ``_create_unless``. Only the numbering

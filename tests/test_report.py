@@ -14,8 +14,9 @@ from cfgguide.errors import GrammarError, VocabularyError
 from cfgguide.examples import is_part_of, is_unbounded, shared_text, shortest_text
 from cfgguide.fsm import Fsm
 from cfgguide.grammar import Grammar
+from cfgguide.inspection import inspect
 from cfgguide.overlaps import TerminalTexts, find
-from cfgguide.report import Unbounded, inspect
+from cfgguide.report import Unbounded
 
 BYTES = [bytes([byte]) for byte in range(256)]
 
