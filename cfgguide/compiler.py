@@ -36,6 +36,7 @@ def recognizer_of(compiled: CompiledGrammar) -> Recognizer:
     """Return the recogniser of what Lark made of a grammar; raises as `compile_recognizer`."""
     recognizer = Recognizer(compiled.parse_table, scanner.build(compiled))
     frontend.check_joined(compiled)
+    frontend.check_width(compiled)
     everything = Liveness(recognizer, Spelling.of_all_bytes())
     if not everything.decide(recognizer.initial).is_live:
         start = compiled.definitions.start

@@ -234,18 +234,11 @@ def check_joined(grammar: CompiledGrammar) -> None:
     for terminal in grammar.patterns:
         try:
             joined = re.compile(f"(?P<{terminal.name}>{terminal.pattern})", terminal.flags)
-            least, _ = get_regexp_width(_with_flags(terminal))
         except re.error as error:
             raise GrammarError(
                 f"Lark cannot use the terminal {terminal.name}, since re refuses "
                 f"(?P<{terminal.name}>{terminal.pattern}): {error}"
             ) from None
-        if least == 0:
-            raise GrammarError(
-                f"the terminal {terminal.name} matches the empty text under regex_flags, and Lark "
-                f"would then read it for ever: /{terminal.pattern}/; write `\\ ` or `[ ]` for a "
-                "space that is meant, or leave out re.VERBOSE"
-            )
         groups[terminal.name] = list(joined.groupindex)
     for members in grammar.terminal_sets:
         used: dict[str, str] = {}
@@ -259,9 +252,24 @@ def check_joined(grammar: CompiledGrammar) -> None:
                 )
 
 
-def _with_flags(terminal: Terminal) -> str:
-    """Return the pattern as the width of its matches is to be taken of."""
-    return f"(?x:{terminal.pattern}\n)" if terminal.flags & re.VERBOSE else terminal.pattern
+def check_width(grammar: CompiledGrammar) -> None:
+    """Refuse terminals that only flags make empty: Lark looks at their width without flags.
+
+    Raises
+    ------
+    GrammarError
+        If a terminal that some state tries matches the empty text under ``re.VERBOSE``.
+    """
+    tried = {member.terminal for members in grammar.terminal_sets for member in members}
+    for terminal in grammar.patterns:
+        if terminal.name in tried and terminal.flags & re.VERBOSE:
+            least, _ = get_regexp_width(f"(?x:{terminal.pattern}\n)")  # \n ends a comment
+            if least == 0:
+                raise GrammarError(
+                    f"the terminal {terminal.name} matches the empty text under regex_flags, and "
+                    f"Lark would then read it for ever: /{terminal.pattern}/; write `\\ ` or `[ ]` "
+                    "for a space that is meant, or leave out re.VERBOSE"
+                )
 
 
 def _parse_table(

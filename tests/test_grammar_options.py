@@ -391,3 +391,9 @@ def test_the_way_out_of_the_regex_module_is_one():
     r"""`[^\W\d_]` is what `\p{L}` means, but for a few hundred letters that are numbers to re."""
     grammar = Grammar(r"start: A" "\n" r"A: /[^\W\d_]+/")
     assert assert_same_language(grammar, ["a", "é", "_", "1", "日"], 3) == 3 + 9 + 27
+
+
+def test_an_empty_terminal_that_no_state_tries_does_no_harm():
+    text = 'start: "a"\np: U p*\nU: /(?:aa)*/'
+    for flags in (0, re.VERBOSE):
+        assert assert_same_language(Grammar(text, regex_flags=flags), ["a"], 3) == 1
