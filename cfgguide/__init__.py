@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from cfgguide.grammar import Grammar as Grammar
     from cfgguide.guide import Guide as Guide
     from cfgguide.index import Index as Index
+    from cfgguide.inspection import inspect as inspect
     from cfgguide.limits import Limits as Limits
     from cfgguide.logits_processor import LogitsProcessor as LogitsProcessor
+    from cfgguide.report import Report as Report
     from cfgguide.vocabulary import Vocabulary as Vocabulary
 
 __version__ = "0.1.0"
@@ -43,11 +45,13 @@ _MODULES = {
     "Index": "index",
     "Limits": "limits",
     "LogitsProcessor": "logits_processor",
+    "Report": "report",
     "TokenRejectedError": "errors",
     "Vocabulary": "vocabulary",
     "compile": "compiler",
     "compile_recognizer": "compiler",
     "generate": "generation",
+    "inspect": "inspection",
 }
 
 __all__ = [*sorted(_MODULES)]

@@ -128,6 +128,7 @@ def _case_variants() -> dict[int, tuple[int, ...]]:
     return dict(casefix._EXTRA_CASES)
 
 
+@cache
 def ignoring_case(characters: CharacterClass, *, ascii_only: bool) -> CharacterClass:
     r"""Return what ``re.IGNORECASE`` makes of a class of literals and ranges.
 

@@ -1,5 +1,6 @@
 """The command line: ``cfgguide grammars | check | generate | trace | model``.
 
+``check`` without files reports on a grammar; what it warns of leaves the grammar usable.
 Exit status: 0 yes, 1 no (a text is no sentence, a generation is incomplete), 2 wrong usage, or a
 grammar, tokenizer or model that cannot be used.
 """
@@ -10,16 +11,17 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from cfgguide.compiler import compile as compile_index
 from cfgguide.compiler import compile_recognizer
-from cfgguide.configuration import Recognizer
 from cfgguide.diagnosis import diagnose, lexemes
 from cfgguide.errors import CfgGuideError, GrammarError
-from cfgguide.grammar import Grammar
+from cfgguide.grammar import LEXERS, Grammar
 from cfgguide.guide import Guide
+from cfgguide.inspection import inspect
 from cfgguide.liveness import Liveness
 from cfgguide.spelling import Spelling
 from cfgguide.vocabulary import Vocabulary
@@ -75,8 +77,15 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("grammars", help="list the bundled grammars")
     command.set_defaults(run=_grammars)
 
-    command = commands.add_parser("check", help="is the grammar usable, and each file a sentence?")
+    command = commands.add_parser(
+        "check", help="a report on a grammar; or, with files, is each a sentence?"
+    )
     _add_grammar(command)
+    command.add_argument(
+        "--tokenizer",
+        metavar="PATH",
+        help="report what it can't spell: a folder, or a tokenizer.json",
+    )
     command.add_argument("files", nargs="*", metavar="FILE", help="a text; - for standard input")
     command.set_defaults(run=_check)
 
@@ -113,6 +122,12 @@ def _add_grammar(command: argparse.ArgumentParser, whitespace: int | None = None
     command.set_defaults(default_whitespace=whitespace)
     command.add_argument("grammar", metavar="GRAMMAR", help="a bundled name, or a .lark file")
     command.add_argument("--start", default="start", metavar="RULE", help="the start rule")
+    command.add_argument("--lexer", choices=LEXERS, default=LEXERS[0], help="Lark's lexer")
+    command.add_argument(
+        "--strict",
+        action="store_true",
+        help="refuse shift/reduce conflicts, colliding terminals",
+    )
     command.add_argument(
         "--max-whitespace",
         type=_whitespace,
@@ -138,6 +153,11 @@ def _text(text: str) -> str:
 
 
 def _grammar(options: argparse.Namespace) -> Grammar:
+    """Return the grammar that the user named, with Lark's options."""
+    return replace(_named_grammar(options), lexer=options.lexer, strict=options.strict)
+
+
+def _named_grammar(options: argparse.Namespace) -> Grammar:
     """Return the grammar that the user named: a bundled one, or a file if it looks like one."""
     name, start, asked = options.grammar, options.start, options.max_whitespace
     is_file = name.endswith(".lark") or "/" in name or os.path.isfile(name)
@@ -161,11 +181,13 @@ def _grammars(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    recognizer = compile_recognizer(_grammar(options))
-    liveness = Liveness(recognizer, Spelling.of_all_bytes())
+    grammar = _grammar(options)
     if not options.files:
-        print(_sizes(recognizer))
-        return YES
+        return _report(grammar, options.grammar, options.tokenizer)
+    if options.tokenizer is not None:
+        raise CfgGuideError("--tokenizer is for the report on a grammar; leave out the files")
+    recognizer = compile_recognizer(grammar)
+    liveness = Liveness(recognizer, Spelling.of_all_bytes())
     status = YES
     for name in options.files:
         try:
@@ -179,13 +201,17 @@ def _check(options: argparse.Namespace) -> int:
     return status
 
 
-def _sizes(recognizer: Recognizer) -> str:
-    table, scanner = recognizer.parse_table, recognizer.scanner
-    return (
-        f"usable: {table.n_terminals - 1} terminals, {len(table.productions)} productions, "
-        f"{table.n_states} parse states, {len(scanner.starts)} terminal sets, "
-        f"{scanner.n_states} scanner states over {scanner.transitions.shape[1]} byte classes"
-    )
+def _report(grammar: Grammar, name: str, tokenizer: str | None) -> int:
+    """Print a report on a grammar; what it warns of does not make the grammar unusable."""
+    if tokenizer is None:
+        report = inspect(grammar)
+    else:
+        from cfgguide.models import load_tokenizer
+
+        compile_recognizer(grammar)  # a mistake in the grammar is told before a tokenizer
+        report = inspect(grammar, load_tokenizer(tokenizer))
+    print(f"{name} is usable", report, sep="\n\n")
+    return YES
 
 
 def _generate(options: argparse.Namespace) -> int:

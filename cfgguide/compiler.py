@@ -8,6 +8,7 @@ from functools import lru_cache
 from cfgguide import frontend, scanner
 from cfgguide.configuration import Recognizer
 from cfgguide.errors import GrammarError, VocabularyError, VocabularyWarning
+from cfgguide.frontend import CompiledGrammar
 from cfgguide.grammar import Grammar
 from cfgguide.index import Index
 from cfgguide.limits import Budget, Limits
@@ -36,19 +37,21 @@ def compile_recognizer(grammar: Grammar, *, limits: Limits | None = None) -> Rec
     LimitError
         If the automata become too large.
     """
-    if not isinstance(grammar, Grammar):
-        raise GrammarError(
-            f"expected a Grammar, not {type(grammar).__name__}; use Grammar.bundled(name), "
-            "Grammar.open(path) or Grammar(text)"
-        )
     budget = Budget(limits)
-    compiled = frontend.load(grammar)
+    return recognizer_of(frontend.load(grammar), budget=budget)
+
+
+def recognizer_of(compiled: CompiledGrammar, *, budget: Budget | None = None) -> Recognizer:
+    """Return the recogniser of what Lark made of a grammar; raises as `compile_recognizer`."""
+    budget = budget or Budget()
     recognizer = Recognizer(compiled.parse_table, scanner.build(compiled, budget=budget))
     frontend.check_joined(compiled)
+    frontend.check_width(compiled)
     everything = Liveness(recognizer, Spelling.of_all_bytes(), budget=budget)
     if not everything.decide(recognizer.initial).is_live:
+        start = compiled.definitions.start
         raise GrammarError(
-            f"no text at all is a sentence of the grammar (start rule {grammar.start!r}): either "
+            f"no text at all is a sentence of the grammar (start rule {start!r}): either "
             "each rule needs another one first, or the lexer reads neighbouring terminals as one"
         )
     return recognizer
@@ -90,18 +93,9 @@ def compile(
     [0, 1]
     """
     recognizer = compile_recognizer(grammar, limits=limits)
-    if isinstance(tokenizer_or_vocabulary, Vocabulary):
-        vocabulary = tokenizer_or_vocabulary
-    else:
-        vocabulary = Vocabulary.from_tokenizer(tokenizer_or_vocabulary)
+    vocabulary = vocabulary_of(tokenizer_or_vocabulary)
     trie, spelling = _of_vocabulary(vocabulary)
-    liveness = Liveness(recognizer, spelling, budget=Budget(limits, is_timed=False))
-    unspellable = unspellable_terminals(recognizer, liveness)
-    if not liveness.decide(recognizer.initial).is_live:
-        raise VocabularyError(
-            "the vocabulary can spell no sentence of the grammar: "
-            + _missing(recognizer, spelling, unspellable)
-        )
+    liveness, unspellable = spelled_by(recognizer, spelling, limits=limits)
     if unspellable:
         warnings.warn(
             "some sentences cannot be written with this vocabulary: "
@@ -110,6 +104,33 @@ def compile(
             stacklevel=2,
         )
     return Index(recognizer, vocabulary, trie, liveness)
+
+
+def vocabulary_of(tokenizer_or_vocabulary: object) -> Vocabulary:
+    """Return a vocabulary as it is, or that of a tokenizer."""
+    if isinstance(tokenizer_or_vocabulary, Vocabulary):
+        return tokenizer_or_vocabulary
+    return Vocabulary.from_tokenizer(tokenizer_or_vocabulary)
+
+
+def spelled_by(
+    recognizer: Recognizer, spelling: Spelling, *, limits: Limits | None = None
+) -> tuple[Liveness, tuple[str, ...]]:
+    """Return what decides with a vocabulary, and the terminals that it cannot spell.
+
+    Raises
+    ------
+    VocabularyError
+        If no sentence can be spelled.
+    """
+    liveness = Liveness(recognizer, spelling, budget=Budget(limits, is_timed=False))
+    unspellable = unspellable_terminals(recognizer, liveness)
+    if not liveness.decide(recognizer.initial).is_live:
+        raise VocabularyError(
+            "the vocabulary can spell no sentence of the grammar: "
+            + _missing(recognizer, spelling, unspellable)
+        )
+    return liveness, unspellable
 
 
 @lru_cache(maxsize=4)

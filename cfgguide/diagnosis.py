@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from cfgguide.configuration import Configuration, Recognizer
-from cfgguide.fsm import DEAD
 from cfgguide.liveness import Liveness
 from cfgguide.parse_table import START_STATE
-from cfgguide.scanner import NO_MATCH, Scanner
+from cfgguide.scanner import NO_MATCH
 from cfgguide.stack import Stack
 
 _EXCERPT = 60  # characters of the line shown
@@ -143,9 +142,9 @@ def lexemes(recognizer: Recognizer, text: bytes) -> list[Lexeme]:
     found: list[Lexeme] = []
     names = (*recognizer.parse_table.terminals, "(ignored)")
     stack: Stack | None = Stack(START_STATE)
-    start = context = 0
+    scanner, start, context = recognizer.scanner, 0, 0
     while start < len(text) and stack is not None:
-        label, end = _longest(recognizer.scanner, recognizer.start(stack, context), text, start)
+        label, end = scanner.longest(recognizer.start(stack, context), text, start)
         if label == NO_MATCH:
             break
         stack = recognizer.commit(stack, label)
@@ -156,18 +155,3 @@ def lexemes(recognizer: Recognizer, text: bytes) -> list[Lexeme]:
             )
         start = end
     return found
-
-
-def _longest(scanner: Scanner, state: int, text: bytes, start: int) -> tuple[int, int]:
-    """Return the label and the end of the lexeme that Lark's scanner finds at `start`."""
-    label, end = NO_MATCH, start
-    for position in range(start, len(text) + 1):
-        while scanner.asks[state].any():
-            monitor, yes, no = scanner.asks[state].tolist()
-            state = no if _longest(scanner, monitor, text, position)[0] == NO_MATCH else yes
-        if scanner.match[state] != NO_MATCH:
-            label, end = int(scanner.match[state]), position
-        if state == DEAD or position == len(text):
-            break
-        state = int(scanner.transitions[state, scanner.byte_classes[text[position]]])
-    return label, end

@@ -1,8 +1,10 @@
-"""The one module that knows Lark: a grammar in, its tables and terminals out.
+"""What Lark makes of a grammar: its tables, terminals and definitions.
 
 In: a :class:`~cfgguide.grammar.Grammar`. Out: a :class:`CompiledGrammar`: the LALR(1) tables as
-arrays, the pattern of each terminal, and for each parse state the *terminal set* that Lark's
-contextual lexer would try there, in the order in which it would try them.
+arrays, the pattern of each terminal, and for each parse state the *terminal set* that Lark's lexer
+would try there, in the order in which it would try them. The contextual lexer has many such sets,
+the basic lexer one. Together with :mod:`cfgguide.automaton` and :mod:`cfgguide.refusals`, which
+explain a grammar that Lark refuses, this is all that knows Lark.
 
 Lark decides everything that is Lark's to decide. The order of a terminal set is read off its lexer
 objects; which keywords a name swallows is asked of its own ``_create_unless``. Only the numbering
@@ -20,10 +22,13 @@ import lark
 import numpy as np
 from lark.lexer import PatternStr, _create_unless
 from lark.parsers.lalr_analysis import Shift
+from lark.utils import get_regexp_width
 
+from cfgguide.definitions import Definitions
 from cfgguide.errors import GrammarError, LimitError
 from cfgguide.grammar import Grammar
 from cfgguide.parse_table import NO_STATE, ParseTable
+from cfgguide.refusals import explain
 
 END_NAME = "$END"
 
@@ -84,11 +89,14 @@ class CompiledGrammar:
         Every terminal that has a pattern, by name.
     terminal_sets : tuple of TerminalSet
         What the lexer tries, most preferred first; `parse_table.set_of_state` points here.
+    definitions : Definitions
+        What the grammar defines, used or not.
     """
 
     parse_table: ParseTable
     patterns: tuple[Terminal, ...]
     terminal_sets: tuple[TerminalSet, ...]
+    definitions: Definitions
 
 
 def load(grammar: Grammar) -> CompiledGrammar:
@@ -97,7 +105,7 @@ def load(grammar: Grammar) -> CompiledGrammar:
     Raises
     ------
     GrammarError
-        If Lark rejects the grammar; the message holds Lark's own, with the place.
+        If Lark rejects the grammar; the message holds Lark's own, with the place and a way out.
     LimitError
         If the grammar nests too deeply to be read.
 
@@ -106,47 +114,41 @@ def load(grammar: Grammar) -> CompiledGrammar:
     >>> load(Grammar('start: "a"+')).parse_table.terminals
     ('$END', 'A')
     """
+    if not isinstance(grammar, Grammar):
+        raise GrammarError(
+            f"expected a Grammar, not {type(grammar).__name__}; use Grammar.bundled(name), "
+            "Grammar.open(path) or Grammar(text)"
+        )
     parser = _lark(grammar)
     table: Any = parser.parser.parser._parse_table
-    lexers: dict[int, Any] = parser.parser.lexer.lexers
     rules = {rule.origin.name for rule in parser.rules}
     order = _canonical_order(table.states, table.start_states[grammar.start])
     terminal_sets: dict[TerminalSet, int] = {}
+    number_of_lexer: dict[int, int] = {}  # states share their lexers
     set_of_state = []
-    for state in order:
-        members = _terminal_set(lexers[state])
-        set_of_state.append(terminal_sets.setdefault(members, len(terminal_sets)))
+    for lexer in _lexers(parser, order):
+        if id(lexer) not in number_of_lexer:
+            members = _terminal_set(lexer)
+            number_of_lexer[id(lexer)] = terminal_sets.setdefault(members, len(terminal_sets))
+        set_of_state.append(number_of_lexer[id(lexer)])
     return CompiledGrammar(
         _parse_table(table, order, grammar.start, rules, set_of_state),
         _patterns(parser),
         tuple(terminal_sets),
+        _definitions(parser, grammar.start),
     )
 
 
 def _lark(grammar: Grammar) -> lark.Lark:
     where = grammar.source_path or "the grammar"
     try:
-        return lark.Lark(
-            grammar.text,
-            start=grammar.start,
-            parser="lalr",
-            lexer="contextual",
-            source_path=grammar.source_path,
-            import_paths=list(grammar.import_paths),
-        )
+        return lark.Lark(grammar.text, **grammar.lark_options)
     except RecursionError:
         raise LimitError(
             f"{where} nests too deeply for Lark to read; split its rules into smaller ones"
         ) from None
     except Exception as error:  # Lark reports some mistakes with assertions, TypeErrors and others
-        raise GrammarError(f"Lark rejects {where}:\n{_lark_message(error, grammar)}") from error
-
-
-def _lark_message(error: Exception, grammar: Grammar) -> str:
-    if isinstance(error, lark.exceptions.UnexpectedInput):
-        excerpt = error.get_context(grammar.text)
-        return f"line {error.line}, column {error.column}: {error}\n{excerpt}".rstrip()
-    return str(error) or type(error).__name__
+        raise GrammarError(f"Lark rejects {where}:\n{explain(error, grammar)}") from error
 
 
 def _canonical_order(states: dict[int, dict[str, Any]], start: int) -> list[int]:
@@ -158,6 +160,14 @@ def _canonical_order(states: dict[int, dict[str, Any]], start: int) -> list[int]
                 seen.add(argument)
                 order.append(argument)
     return order
+
+
+def _lexers(parser: lark.Lark, order: list[int]) -> list[Any]:
+    """Return the lexer of each state: a basic lexer is the same everywhere."""
+    lexer: Any = parser.parser.lexer
+    if parser.options.lexer == "basic":
+        return [lexer] * len(order)
+    return [lexer.lexers[state] for state in order]
 
 
 def _terminal_set(lexer: Any) -> TerminalSet:
@@ -184,6 +194,31 @@ def _patterns(parser: lark.Lark) -> tuple[Terminal, ...]:
             terminal.name, terminal.pattern.to_regexp(), flags, type(terminal.pattern) is PatternStr
         )
         for terminal in sorted(parser.terminals, key=lambda terminal: terminal.name)
+    )
+
+
+def _definitions(parser: lark.Lark, start: str) -> Definitions:
+    trees = {str(name): tree for name, (tree, _) in parser.grammar.term_defs}
+    names = {id(tree): name for name, tree in trees.items() if tree is not None}
+    return Definitions(
+        start=start,
+        rules=tuple(str(name) for name, *_ in parser.grammar.rule_defs),
+        terminals=tuple(trees),
+        ignored=tuple(map(str, parser.ignore_tokens)),
+        declared=tuple(name for name, tree in trees.items() if tree is None),
+        parts=tuple(  # Lark puts the tree of a terminal into those that use it
+            (names[id(part)], whole)
+            for whole, tree in trees.items()
+            if tree is not None
+            for part in tree.iter_subtrees()
+            if names.get(id(part), whole) != whole
+        ),
+        productions=tuple(_production(rule) for rule in parser.rules),
+        templates=tuple(
+            (rule.origin.name, str(rule.options.template_source))
+            for rule in parser.rules
+            if rule.options and rule.options.template_source
+        ),
     )
 
 
@@ -214,6 +249,26 @@ def check_joined(grammar: CompiledGrammar) -> None:
                 raise GrammarError(
                     f"Lark cannot use the terminals {used[group]} and {name} together: both have "
                     f"a group called {group!r}, or one is called as a group of the other"
+                )
+
+
+def check_width(grammar: CompiledGrammar) -> None:
+    """Refuse terminals that only flags make empty: Lark looks at their width without flags.
+
+    Raises
+    ------
+    GrammarError
+        If a terminal that some state tries matches the empty text under ``re.VERBOSE``.
+    """
+    tried = {member.terminal for members in grammar.terminal_sets for member in members}
+    for terminal in grammar.patterns:
+        if terminal.name in tried and terminal.flags & re.VERBOSE:
+            least, _ = get_regexp_width(f"(?x:{terminal.pattern}\n)")  # \n ends a comment
+            if least == 0:
+                raise GrammarError(
+                    f"the terminal {terminal.name} matches the empty text under regex_flags, and "
+                    f"Lark would then read it for ever: /{terminal.pattern}/; write `\\ ` or `[ ]` "
+                    "for a space that is meant, or leave out re.VERBOSE"
                 )
 
 
@@ -248,7 +303,7 @@ def _parse_table(
 
 
 def _production(rule: Any) -> tuple[str, tuple[str, ...]]:
-    return rule.origin.name, tuple(symbol.name for symbol in rule.expansion)
+    return str(rule.origin.name), tuple(str(symbol.name) for symbol in rule.expansion)
 
 
 def _productions(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, tuple[str, ...]], int]:

@@ -81,6 +81,13 @@ class Fsm:
         asking = np.flatnonzero(self.asks.any(axis=1))
         return dict(zip(asking.tolist(), map(tuple, self.asks[asking].tolist()), strict=True))
 
+    def settled(self, state: int) -> list[int]:
+        """Return the states that a state stands for, whatever the answers to its questions."""
+        if state not in self.questions:
+            return [state]
+        _, yes, no = self.questions[state]
+        return list(dict.fromkeys([*self.settled(yes), *self.settled(no)]))
+
     def _run(self, state: int, text: bytes, start: int) -> int | None:
         length = None
         for position in range(start, len(text) + 1):

@@ -6,8 +6,12 @@ Lark needs to read it. Nothing is parsed here; :mod:`cfgguide.frontend` does tha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from cfgguide.errors import GrammarError
 
@@ -22,6 +26,14 @@ _WHITESPACE_BOUNDS = {
     }
 }
 
+#: A folder, or a loader such as ``lark.load_grammar.FromPackageLoader``: Lark calls it with the
+#: place of the importing grammar and a relative path, and gets a place and a text.
+ImportPath = str | Callable[[Any, str], tuple[Any, str]]
+
+LEXERS = ("contextual", "basic")
+_EARLEY_LEXERS = ("dynamic", "dynamic_complete")
+_REGEX_FLAGS = int(re.ASCII | re.IGNORECASE | re.MULTILINE | re.DOTALL | re.UNICODE | re.VERBOSE)
+
 
 @dataclass(frozen=True)
 class Grammar:
@@ -35,8 +47,21 @@ class Grammar:
         The start rule.
     source_path : str, optional
         The file that `text` came from; relative ``%import`` statements start from its folder.
-    import_paths : tuple of str
-        Further folders in which ``%import`` looks for ``.lark`` files.
+    import_paths : tuple of str or callable
+        Where ``%import`` also looks for ``.lark`` files: folders, or loaders as Lark takes them.
+        Two grammars with loaders are equal only if the loaders are the same objects.
+    lexer : {"contextual", "basic"}
+        Lark's `lexer`. The basic lexer tries all terminals everywhere; the contextual one only
+        those that the parse table has in the state on top of the stack.
+    strict : bool
+        Lark's `strict`: shift/reduce conflicts and terminals that collide are errors.
+    regex_flags : int
+        Lark's `g_regex_flags`: flags of ``re`` for all terminals, such as ``re.IGNORECASE``.
+
+    Raises
+    ------
+    GrammarError
+        If one of these is nothing that Lark's LALR parser could take.
 
     Examples
     --------
@@ -49,7 +74,10 @@ class Grammar:
     text: str
     start: str = "start"
     source_path: str | None = None
-    import_paths: tuple[str, ...] = ()
+    import_paths: tuple[ImportPath, ...] = ()
+    lexer: str = field(default="contextual", kw_only=True)
+    strict: bool = field(default=False, kw_only=True)
+    regex_flags: int = field(default=0, kw_only=True)
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
@@ -57,6 +85,28 @@ class Grammar:
                 f"a grammar is a text, not {type(self.text).__name__}; "
                 "use Grammar.open(path) for a file or Grammar.bundled(name) for a bundled grammar"
             )
+        object.__setattr__(self, "import_paths", _checked_import_paths(self.import_paths))
+        _check_lexer(self.lexer)
+        if not isinstance(self.strict, bool):
+            raise GrammarError(f"strict is True or False, not {self.strict!r}")
+        object.__setattr__(self, "regex_flags", _checked_flags(self.regex_flags))
+
+    @property
+    def lark_options(self) -> dict[str, Any]:
+        """The options with which Lark judges: ``lark.Lark(grammar.text, **grammar.lark_options)``.
+
+        >>> Grammar('start: "a"').lark_options["parser"]
+        'lalr'
+        """
+        return {
+            "start": self.start,
+            "parser": "lalr",
+            "lexer": self.lexer,
+            "strict": self.strict,
+            "g_regex_flags": self.regex_flags,
+            "source_path": self.source_path,
+            "import_paths": list(self.import_paths),
+        }
 
     @classmethod
     def bundled(
@@ -94,7 +144,7 @@ class Grammar:
         if max_whitespace is None:
             return grammar
         bound = _whitespace_bound(name, max_whitespace)
-        return cls(grammar.text + bound, start, grammar.source_path)
+        return replace(grammar, text=grammar.text + bound)
 
     @classmethod
     def bundled_names(cls) -> tuple[str, ...]:
@@ -108,20 +158,77 @@ class Grammar:
 
     @classmethod
     def open(
-        cls, path: str | Path, *, start: str = "start", import_paths: tuple[str, ...] = ()
+        cls,
+        path: str | Path,
+        *,
+        start: str = "start",
+        import_paths: Sequence[ImportPath] = (),
+        lexer: str = "contextual",
+        strict: bool = False,
+        regex_flags: int = 0,
     ) -> Grammar:
-        """Return the grammar in a ``.lark`` file.
+        """Return the grammar in a ``.lark`` file; the options are those of :class:`Grammar`.
 
         Raises
         ------
         GrammarError
-            If the file cannot be read as UTF-8 text.
+            If the file cannot be read as UTF-8 text, or an option is wrong.
         """
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise GrammarError(f"cannot read the grammar file {str(path)!r}: {error}") from None
-        return cls(text, start, str(path), import_paths)
+        return cls(
+            text,
+            start,
+            str(path),
+            _checked_import_paths(import_paths),
+            lexer=lexer,
+            strict=strict,
+            regex_flags=regex_flags,
+        )
+
+
+def _checked_import_paths(paths: object) -> tuple[ImportPath, ...]:
+    if not isinstance(paths, list | tuple):
+        raise GrammarError(
+            f"import_paths is a tuple of folders and loaders, not {paths!r}; write ({paths!r},)"
+        )
+    found: list[ImportPath] = []
+    for path in paths:
+        if isinstance(path, str | os.PathLike):
+            found.append(os.fsdecode(path))
+        elif callable(path) and getattr(type(path), "__hash__", None) is not None:
+            found.append(path)
+        else:
+            raise GrammarError(
+                f"import_paths holds folders, and loaders that Lark can call, not {path!r}"
+            )
+    return tuple(found)
+
+
+def _check_lexer(lexer: object) -> None:
+    if lexer in LEXERS:
+        return
+    way_out = (
+        "; Lark's dynamic lexers need its Earley parser, which has no table that a mask could be "
+        "made from: write the grammar for lark.Lark(..., parser='lalr')"
+    )
+    raise GrammarError(
+        f"lexer is 'contextual' or 'basic', not {lexer!r}"
+        + (way_out if lexer in _EARLEY_LEXERS else "")
+    )
+
+
+def _checked_flags(flags: object) -> int:
+    if isinstance(flags, bool) or not isinstance(flags, int):
+        raise GrammarError(f"regex_flags is a number, such as re.IGNORECASE, not {flags!r}")
+    if flags & ~_REGEX_FLAGS:
+        raise GrammarError(
+            f"regex_flags may hold re.ASCII, re.IGNORECASE, re.MULTILINE, re.DOTALL, re.UNICODE "
+            f"and re.VERBOSE, not {flags & ~_REGEX_FLAGS}"
+        )
+    return int(flags)
 
 
 def _bundled_folder() -> Path:

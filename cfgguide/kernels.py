@@ -51,7 +51,8 @@ def kernel(function: Function) -> Function:
     Without numba's runtime no references are counted. Counting those of all arrays of a workspace
     at every call made the walk five times slower where it takes many calls.
     """
-    compiled: Any = numba.njit(cache=True, nogil=True, _nrt=False)(function)
+    options: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
+    compiled: Any = numba.njit(**options)(function)
     return cast(Function, compiled)
 
 

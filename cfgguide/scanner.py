@@ -94,6 +94,35 @@ class Scanner:
         is_asking: npt.NDArray[np.bool_] = self.asks[:, MONITOR] != DEAD
         return is_asking
 
+    def longest(self, state: int, text: bytes, start: int) -> tuple[int, int]:
+        """Return the label and the end of the lexeme that is found in a whole text.
+
+        Parameters
+        ----------
+        state : int
+            The start state.
+        text : bytes
+            All of the text: what is asked of it is answered.
+        start : int
+            Where the lexeme starts.
+
+        Returns
+        -------
+        tuple of (int, int)
+            `NO_MATCH` and `start` if there is none.
+        """
+        label, end = NO_MATCH, start
+        for position in range(start, len(text) + 1):
+            while self.asks[state, MONITOR] != DEAD:
+                monitor, yes, no = self.asks[state].tolist()
+                state = no if self.longest(monitor, text, position)[0] == NO_MATCH else yes
+            if self.match[state] != NO_MATCH:
+                label, end = int(self.match[state]), position
+            if state == DEAD or position == len(text):
+                break
+            state = int(self.transitions[state, self.byte_classes[text[position]]])
+        return label, end
+
     def used_bytes(self) -> frozenset[int]:
         """Return the bytes that occur in some lexeme."""
         is_used = (self.transitions != DEAD).any(axis=0)[self.byte_classes]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -70,11 +71,76 @@ def test_grammars_lists_the_bundled_names(run):
     assert found.out.split() == sorted(found.out.split())
 
 
+def numbers_hidden(text: str) -> str:
+    """What depends on how automata are built, or on the clock, becomes a #."""
+    return re.sub(
+        r"^(?=parse|term\w+ sets|scan|byte|table|sec)(.*?) +[\d.,]+$", r"\1 #", text, flags=re.M
+    )
+
+
+CHECKED_GRAMMAR = """\
+my.lark is usable
+
+terminals                  2
+productions                2
+parse states #
+terminal sets #
+scanner states #
+byte classes #
+table bytes #
+seconds #
+"""
+
+
 def test_check_says_that_a_grammar_is_usable_and_how_large_it_is(run):
     Path("my.lark").write_text('start: "a" B | B\nB: /b+/\n')
     found = run("check", "my.lark")
     assert (found.status, found.err) == (0, "")
-    assert found.out.startswith("usable: 2 terminals, 2 productions, ")
+    assert numbers_hidden(found.out) == CHECKED_GRAMMAR
+
+
+def test_warnings_of_check_leave_a_grammar_usable(run):
+    Path("my.lark").write_text(
+        'start: (A | B)+ C\nA: /[ab]+/\nB: /a+/\nC: "c"\nD: "d"\nunused: D\n%ignore / +/\n'
+    )
+    found = run("check", "my.lark")
+    assert (found.status, found.err) == (0, "")
+    assert (
+        found.out.split("\n\n", maxsplit=2)[2]
+        == """\
+terminals that match the same text, and how Lark reads it
+(give the one that should win a priority, as in `NAME.2: ...`):
+  A B  'a'  A in 2 terminal sets
+
+terminals that are never read:
+  B  always beaten: 'a' is read as A
+
+terminals that no rule uses:
+  D
+
+rules that the start rule never asks for:
+  unused
+
+text without meaning that may go on for ever, which small models like to write
+(docs/grammars.md says how to bound it; `json` has --max-whitespace for it):
+  __IGNORE_0 / +/  of any length; ignored, so that one may follow the other
+"""
+    )
+
+
+def test_check_takes_larks_options(run):
+    Path("names.lark").write_text('start: "a" NAME\nNAME: /[a-z]+/\n')
+    Path("text").write_text("ab")
+    assert run("check", "names.lark", "text").status == 0
+    found = run("check", "names.lark", "text", "--lexer", "basic")
+    assert (found.status, found.out) == (2, "")
+    assert "no text at all is a sentence" in found.err
+    Path("else.lark").write_text('start: s\ns: "i" s | "i" s "e" s | "x"\n')
+    assert run("check", "else.lark").status == 0
+    found = run("check", "else.lark", "--strict")
+    assert (found.status, found.out) == (2, "")
+    assert "Shift/Reduce conflict for terminal E. [strict-mode]" in found.err
+    assert run("check", "else.lark", "--lexer", "dynamic").status == 2
 
 
 #: A file's bytes, the exit status, and what is said about it.
@@ -277,6 +343,62 @@ def test_a_grammar_that_cannot_be_used_is_told_before_a_model_is_loaded(
     assert found.err.startswith(said)
 
 
+#: Five broken grammars, and all that `check` says of each.
+BROKEN = {
+    "a syntax error": (
+        'start: "a" b\nb = "x"\n',
+        "cfgguide: [grammar] Lark rejects my.lark:\n"
+        "Unexpected input at line 2 column 3 in my.lark: \n\n"
+        'b = "x"\n'
+        "  ^\n"
+        "Way out: what stands there is not Lark's language: a rule is `name: ...`, a terminal "
+        "`NAME: ...`, an alternative begins with `|`, a statement with `%`, a comment with "
+        "`//`.\n",
+    ),
+    "an undefined rule": (
+        'start: "a" value\nvalue: "x" | list\n',
+        "cfgguide: [grammar] Lark rejects my.lark:\n"
+        "Rule 'list' used but not defined (in rule value)\n"
+        "Way out: define it, or import it, as in `%import common.INT`; rules have names in lower "
+        "case, terminals in upper case.\n",
+    ),
+    "a reduce/reduce conflict": (
+        'start: (name | type) ";"\nname: WORD\ntype: WORD\nWORD: /[a-z]+/\n',
+        "cfgguide: [grammar] Lark rejects my.lark:\n"
+        "Reduce/Reduce collision in Terminal('SEMICOLON') between the following rules:\n"
+        "\t- <name : WORD>\n"
+        "\t- <type : WORD>\n"
+        "Conflict 1 of 1: after WORD ('a'), before SEMICOLON (';'), there are two readings:\n"
+        "    1.  (start (name WORD) • SEMICOLON …)\n"
+        "    2.  (start (type WORD) • SEMICOLON …)\n"
+        "Way out: LALR(1) sees only the next terminal, and a grammar for it must not be "
+        "ambiguous. Write the two rules as one, or let them differ before this place; or give one "
+        "of them a priority, as in `rule.2: ...`, and Lark takes that one wherever both fit.\n",
+    ),
+    "a backreference": (
+        "start: TAG\nTAG: /<([a-z]+)>.*<\\/\\1>/\n",
+        "cfgguide: [pattern] terminal TAG uses a backreference, which is not supported, in "
+        "/<([a-z]+)>.*<\\/\\1>/; rewrite the terminal without it\n",
+    ),
+    "a terminal of no width": (
+        "start: WORD SPACE WORD\nWORD: /[a-z]+/\nSPACE: / */\n",
+        "cfgguide: [grammar] Lark rejects my.lark:\n"
+        "Lexer does not allow zero-width terminals. (SPACE: ' *')\n"
+        "Way out: a terminal must match one character or more. Take the `?` or `*` out of the "
+        "terminal and write it where a rule uses the terminal, as in `[A]` or `A*`; after %ignore "
+        "write `+`.\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_check_says_of_a_broken_grammar(run, name):
+    grammar, said = BROKEN[name]
+    Path("my.lark").write_text(grammar)
+    found = run("check", "my.lark")
+    assert (found.status, found.out, found.err) == (2, "", said)
+
+
 def test_the_start_rule_can_be_named(run):
     Path("my.lark").write_text('begin: "a" start\nstart: "b"\n')
     Path("text").write_text("ab")
@@ -369,6 +491,24 @@ def tokenizer_folder(tmp_path) -> str:
     folder = tmp_path / "tokenizer"
     small_tokenizer().save_pretrained(folder)
     return str(folder)
+
+
+def test_check_reports_what_a_tokenizer_cannot_spell(run, tokenizer_folder):
+    Path("my.lark").write_text(NUMBERS)
+    found = run("check", "my.lark", "--tokenizer", tokenizer_folder)
+    assert (found.status, found.err) == (0, "")
+    assert (
+        found.out.splitlines()[-1]
+        == "the vocabulary can spell every terminal, and every byte of them"
+    )
+    found = run("check", "my.lark", "my.lark", "--tokenizer", tokenizer_folder)
+    assert (found.status, found.out) == (2, "")
+    assert found.err == (
+        "cfgguide: [error] --tokenizer is for the report on a grammar; leave out the files\n"
+    )
+    found = run("check", "my.lark", "--tokenizer", "nowhere")
+    assert (found.status, found.out) == (2, "")
+    assert found.err.startswith("cfgguide: [model] there is no tokenizer.json at 'nowhere'")
 
 
 def n_allowed(tokenizer, prefix: bytes) -> int:
