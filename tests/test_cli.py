@@ -321,9 +321,9 @@ UNUSABLE = {
         'start: "a" start\n',
         "cfgguide: [grammar] no text at all is a sentence of the grammar (start rule 'start')",
     ),
-    "a look-ahead": (
-        "start: A\nA: /(?=x)y/\n",
-        "cfgguide: [pattern] terminal A uses a look-ahead",
+    "an atomic group": (
+        "start: A\nA: /(?>x)y/\n",
+        "cfgguide: [pattern] terminal A uses an atomic group",
     ),
 }
 
@@ -378,7 +378,7 @@ BROKEN = {
     "a backreference": (
         "start: TAG\nTAG: /<([a-z]+)>.*<\\/\\1>/\n",
         "cfgguide: [pattern] terminal TAG uses a backreference, which is not supported, in "
-        "/<([a-z]+)>.*<\\/\\1>/; rewrite the terminal without it\n",
+        "/<([a-z]+)>.*<\\/\\1>/; write out the texts that the group can match\n",
     ),
     "a terminal of no width": (
         "start: WORD SPACE WORD\nWORD: /[a-z]+/\nSPACE: / */\n",
