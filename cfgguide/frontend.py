@@ -223,7 +223,9 @@ def _definitions(parser: lark.Lark, start: str) -> Definitions:
 
 
 def check_joined(grammar: CompiledGrammar) -> None:
-    """Refuse terminals that ``re`` cannot join to one expression, as Lark would on every text.
+    """Refuse terminals that ``re`` cannot join to one expression, as Lark would on a text.
+
+    Lark joins those that some state tries, when it first reads in that state.
 
     Raises
     ------
@@ -231,7 +233,7 @@ def check_joined(grammar: CompiledGrammar) -> None:
         If a pattern cannot stand inside a group, or two have a group of the same name.
     """
     groups: dict[str, list[str]] = {}
-    for terminal in grammar.patterns:
+    for terminal in _tried(grammar):
         try:
             joined = re.compile(f"(?P<{terminal.name}>{terminal.pattern})", terminal.flags)
         except re.error as error:
@@ -252,6 +254,12 @@ def check_joined(grammar: CompiledGrammar) -> None:
                 )
 
 
+def _tried(grammar: CompiledGrammar) -> list[Terminal]:
+    """Return the terminals that some state tries."""
+    names = {member.terminal for members in grammar.terminal_sets for member in members}
+    return [terminal for terminal in grammar.patterns if terminal.name in names]
+
+
 def check_width(grammar: CompiledGrammar) -> None:
     """Refuse terminals that only flags make empty: Lark looks at their width without flags.
 
@@ -260,9 +268,8 @@ def check_width(grammar: CompiledGrammar) -> None:
     GrammarError
         If a terminal that some state tries matches the empty text under ``re.VERBOSE``.
     """
-    tried = {member.terminal for members in grammar.terminal_sets for member in members}
-    for terminal in grammar.patterns:
-        if terminal.name in tried and terminal.flags & re.VERBOSE:
+    for terminal in _tried(grammar):
+        if terminal.flags & re.VERBOSE:
             least, _ = get_regexp_width(f"(?x:{terminal.pattern}\n)")  # \n ends a comment
             if least == 0:
                 raise GrammarError(
