@@ -17,16 +17,15 @@ Source: Russ Cox, "Regular Expression Matching in the Wild" (2010), leftmost-fir
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import numpy.typing as npt
 
 from cfgguide.fsm import DEAD, N_BYTES, Fsm
 from cfgguide.limits import Budget
+from cfgguide.look_behind import Behind, LookBehind, moves, truths
 from cfgguide.minimisation import minimised
 from cfgguide.partition import predecessors
-from cfgguide.pattern import MATCH, Nfa, parse_pattern
+from cfgguide.pattern import MATCH, Closure, Nfa, closure, parse_pattern
 
 
 def fsm_of_pattern(pattern: str, *, name: str, flags: int = 0, budget: Budget | None = None) -> Fsm:
@@ -42,8 +41,6 @@ def fsm_of_pattern(pattern: str, *, name: str, flags: int = 0, budget: Budget | 
     return minimised(_Determiniser(nfa, name=name, budget=budget).run())
 
 
-# Of the text just before: per look-behind, the states of its NFA, started at every position.
-Behind = tuple[frozenset[int], ...]
 # Answers to questions of this position, each named by the state where what is looked for starts.
 Answers = frozenset[tuple[int, bool]]
 # A state before it is numbered: ordered threads and what the look-behinds have seen; or the
@@ -59,9 +56,9 @@ class _Determiniser:
         self._nfa = nfa
         self._name = name
         self._budget = budget
-        self._closures: dict[tuple[int, tuple[bool, ...], Answers], _Closure] = {}
+        self._closures: dict[tuple[int, tuple[bool, ...], Answers], Closure] = {}
         self._looks_behind = _looking_behind(nfa)
-        self._seen_after: dict[tuple[frozenset[int], ...], Behind] = {}
+        self._behind = LookBehind.of(tuple(nfa.behinds))
         self._numbers: dict[State, int] = {}
         self._states: list[State] = []
         self._asks: list[list[int]] = []
@@ -69,7 +66,7 @@ class _Determiniser:
     def run(self) -> Fsm:
         """Return the machine, untrimmed."""
         self._new(((), (), NO_ANSWERS, None))  # DEAD
-        found = self._contexts()
+        found = self._behind.contexts
         starts = [self._number((self._nfa.start,), context) for context in found]
         rows: list[npt.NDArray[np.int32]] = []
         while len(rows) < len(self._states):
@@ -94,16 +91,16 @@ class _Determiniser:
             ]
             return row
         edges = [edge for thread in threads for edge in self._nfa.edges[thread]]
-        for low, high, targets in _moves(edges, self._behind_edges(behind) if edges else []):
+        for low, high, targets in moves(edges, self._behind.edges(behind) if edges else []):
             if targets:
-                row[low : high + 1] = self._number(targets, self._later(behind, low))
+                row[low : high + 1] = self._number(targets, self._behind.later(behind, low))
         return row
 
     def _number(
         self, targets: tuple[int, ...], behind: Behind, answers: Answers = NO_ANSWERS
     ) -> int:
         """Return the state in which the threads behind `targets` are alive, or that asks."""
-        threads, question = self._threads(targets, self._truths(behind), answers)
+        threads, question = self._threads(targets, truths(behind), answers)
         if question is not None:
             return self._new((targets, behind, answers, question))
         matters = not self._looks_behind.isdisjoint(threads)
@@ -118,17 +115,17 @@ class _Determiniser:
         return self._numbers[state]
 
     def _threads(
-        self, targets: tuple[int, ...], truths: tuple[bool, ...], answers: Answers
-    ) -> _Closure:
+        self, targets: tuple[int, ...], seen: tuple[bool, ...], answers: Answers
+    ) -> Closure:
         """Return the ordered threads behind `targets`, cut after the first that matches.
 
         If that depends on an answer which is not there, return the question instead.
         """
         ordered: dict[int, None] = {}
         for target in targets:
-            key = (target, truths, answers)
+            key = (target, seen, answers)
             if key not in self._closures:
-                self._closures[key] = _closure(self._nfa, target, truths, dict(answers))
+                self._closures[key] = closure(self._nfa, target, seen, dict(answers))
             threads, question = self._closures[key]
             for thread in threads:
                 ordered[thread] = None
@@ -137,64 +134,6 @@ class _Determiniser:
             if question is not None:
                 return (), question
         return tuple(ordered), None
-
-    # -- look-behinds: each is matched at every position, as if after any text ----------------
-
-    def _truths(self, behind: Behind) -> tuple[bool, ...]:
-        return tuple(MATCH in states for states in behind)
-
-    def _seen(self, reached: tuple[frozenset[int], ...]) -> Behind:
-        """Return what the look-behinds have seen where their threads have reached these states."""
-        if reached not in self._seen_after:
-            seen: list[frozenset[int]] = []
-            for nfa, targets in zip(self._nfa.behinds, reached, strict=True):
-                truths = self._truths(tuple(seen))  # a look-behind asks only those before it
-                closures = [_closure(nfa, state, truths, {})[0] for state in (nfa.start, *targets)]
-                seen.append(frozenset().union(*closures))
-            self._seen_after[reached] = tuple(seen)
-        return self._seen_after[reached]
-
-    def _before_any(self) -> Behind:
-        return self._seen(tuple(frozenset[int]() for _ in self._nfa.behinds))
-
-    def _later(self, behind: Behind, byte: int) -> Behind:
-        """Return what the look-behinds have seen after one more byte."""
-        if not behind:
-            return behind
-        return self._seen(
-            tuple(
-                frozenset(
-                    target
-                    for state in states
-                    for low, high, target in nfa.edges[state]
-                    if low <= byte <= high
-                )
-                for nfa, states in zip(self._nfa.behinds, behind, strict=True)
-            )
-        )
-
-    def _behind_edges(self, behind: Behind) -> list[tuple[int, int, int]]:
-        return [
-            edge
-            for nfa, states in zip(self._nfa.behinds, behind, strict=bool(behind))
-            for state in states
-            for edge in nfa.edges[state]
-        ]
-
-    def _contexts(self) -> dict[Behind, list[int]]:
-        """Return all that look-behinds may have seen, and the number of the next by each byte."""
-        numbers = {self._before_any(): 0}
-        rows: dict[Behind, list[int]] = {}
-        for behind in (pending := list(numbers)):  # grows while it is walked
-            rows[behind] = [0] * N_BYTES
-            for low, high, _ in _moves([], [*self._behind_edges(behind), (0, N_BYTES - 1, 0)]):
-                later = self._later(behind, low)
-                if later not in numbers:
-                    self._budget.check("max_fsm_states", len(numbers), f"terminal {self._name}")
-                    numbers[later] = len(numbers)
-                    pending.append(later)
-                rows[behind][low : high + 1] = [numbers[later]] * (high + 1 - low)
-        return rows
 
 
 def _looking_behind(nfa: Nfa) -> frozenset[int]:
@@ -213,66 +152,3 @@ def _looking_behind(nfa: Nfa) -> frozenset[int]:
             found.add(earlier)
             pending.append(earlier)
     return frozenset(found)
-
-
-# The byte states (and `MATCH`) reached by empty moves, most preferred first; and the first
-# question on the way that has no answer: what stands behind it is not there.
-_Closure = tuple[tuple[int, ...], int | None]
-
-
-def _closure(nfa: Nfa, state: int, truths: tuple[bool, ...], answers: dict[int, bool]) -> _Closure:
-    """Return where empty moves lead from a state.
-
-    `open_rounds` are the repetitions whose present round has matched nothing so far. At the end of
-    such a round the walk must leave, so they are part of what counts as visited.
-    """
-    found: dict[int, None] = {}
-    visited: set[tuple[int, frozenset[int]]] = set()
-    pending = [(state, frozenset[int]())]
-    while pending:
-        current, open_rounds = pending.pop()
-        if (current, open_rounds) in visited or not _is_open(nfa, current, truths):
-            continue
-        visited.add((current, open_rounds))
-        if not nfa.splits[current]:
-            found[current] = None
-            continue
-        if current in nfa.asks:
-            question, is_negated = nfa.asks[current]
-            if question not in answers:
-                return tuple(found), question
-            if answers[question] == is_negated:
-                continue
-        targets = nfa.splits[current]
-        if current in nfa.enters:
-            open_rounds |= {nfa.enters[current]}
-        elif current in nfa.leaves:
-            open_rounds -= {nfa.leaves[current]}
-        elif nfa.rounds.get(current) in open_rounds:
-            targets = [target for target in targets if target in nfa.leaves]
-        pending.extend((target, open_rounds) for target in reversed(targets))
-    return tuple(found), None
-
-
-def _is_open(nfa: Nfa, state: int, truths: tuple[bool, ...]) -> bool:
-    """Return whether a state has no guard, or its look-behind holds."""
-    if state not in nfa.guards:
-        return True
-    number, is_negated = nfa.guards[state]
-    return truths[number] != is_negated
-
-
-def _moves(
-    edges: list[tuple[int, int, int]], others: list[tuple[int, int, int]]
-) -> list[tuple[int, int, tuple[int, ...]]]:
-    """Return (first byte, last byte, ordered targets of `edges`) for all ranges that differ.
-
-    All bytes of a range take the same of `edges` and of `others`.
-    """
-    both = [*edges, *others]
-    cuts = sorted({low for low, _, _ in both} | {high + 1 for _, high, _ in both})
-    moves = []
-    for low, following in pairwise(cuts):
-        targets = tuple(target for first, last, target in edges if first <= low <= last)
-        moves.append((low, following - 1, targets))
-    return moves

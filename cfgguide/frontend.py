@@ -14,13 +14,15 @@ is ours, because Lark's changes with ``PYTHONHASHSEED``.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
 import lark
 import numpy as np
-from lark.lexer import PatternStr, _create_unless
+from lark.lexer import BasicLexer, ContextualLexer, PatternStr, _create_unless
 from lark.parsers.lalr_analysis import Shift
 from lark.utils import get_regexp_width
 
@@ -142,13 +144,47 @@ def load(grammar: Grammar) -> CompiledGrammar:
 def _lark(grammar: Grammar) -> lark.Lark:
     where = grammar.source_path or "the grammar"
     try:
-        return lark.Lark(grammar.text, **grammar.lark_options)
+        options: dict[str, Any] = dict(grammar.lark_options)
+        if not grammar.strict:  # there the comparison is what was asked for
+            options["_plugins"] = {"ContextualLexer": _Contextual, "BasicLexer": _Basic}
+        return lark.Lark(grammar.text, **options)
     except RecursionError:
         raise LimitError(
             f"{where} nests too deeply for Lark to read; split its rules into smaller ones"
         ) from None
     except Exception as error:  # Lark reports some mistakes with assertions, TypeErrors and others
         raise GrammarError(f"Lark rejects {where}:\n{explain(error, grammar)}") from error
+
+
+class _Uncompared:
+    """Stands for a comparison of terminals that has shown enough collisions already.
+
+    Lark compares all terminals with interegular, in time that is not bounded, and unless it is
+    strict it only logs what it finds. All its other checks stay.
+    """
+
+    def count_marked_pairs(self) -> int:
+        return sys.maxsize
+
+
+class _Basic(BasicLexer):
+    def __init__(self, conf: Any, comparator: Any = None) -> None:
+        super().__init__(conf, _Uncompared())
+
+
+class _Contextual(ContextualLexer):
+    def __init__(self, conf: Any, states: Any, always_accept: Any = ()) -> None:
+        tried = {
+            *always_accept,
+            *conf.ignore,
+            *(name for names in states.values() for name in names),
+        }
+        checked = copy(conf)
+        checked.terminals = [terminal for terminal in conf.terminals if terminal.name in tried]
+        _Basic(checked)
+        unchecked = copy(conf)
+        unchecked.skip_validation = True
+        super().__init__(unchecked, states, always_accept)
 
 
 def _canonical_order(states: dict[int, dict[str, Any]], start: int) -> list[int]:
@@ -315,12 +351,13 @@ def _production(rule: Any) -> tuple[str, tuple[str, ...]]:
 
 def _productions(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, tuple[str, ...]], int]:
     """Return production -> number. Rules that differ only in their alias are one production."""
-    found = {
-        _production(argument)
+    rules = {
+        id(argument): argument
         for row in rows
         for kind, argument in row.values()
         if kind is not Shift
     }
+    found = set(map(_production, rules.values()))
     return {production: index for index, production in enumerate(sorted(found))}
 
 

@@ -27,7 +27,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any
 
 from cfgguide.character_class import (
@@ -73,7 +74,7 @@ _MORE_THAN_NEWLINE: Any = _parser.parse(r"[^\n]|\n[\s\S]")
 _WORD: Any = _parser.parse(r"\w")
 
 
-@dataclass
+@dataclass(eq=False)
 class Nfa:
     """An ordered NFA over bytes.
 
@@ -111,6 +112,17 @@ class Nfa:
     def n_states(self) -> int:
         """Number of states, `MATCH` included."""
         return len(self.edges)
+
+    @cached_property
+    def _content(self) -> tuple[object, ...]:
+        parts = [getattr(self, field.name) for field in fields(self) if field.name != "behinds"]
+        return (*map(repr, parts), *(nfa._content for nfa in self.behinds if nfa is not self))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Nfa) and self._content == other._content
+
+    def __hash__(self) -> int:
+        return hash(self._content)
 
 
 def parse_pattern(pattern: str, *, name: str, flags: int = 0, budget: Budget | None = None) -> Nfa:
@@ -309,6 +321,53 @@ class _Builder:
         self.nfa.edges.append(edges)
         self.nfa.splits.append(targets)
         return self.nfa.n_states - 1
+
+
+# The byte states (and `MATCH`) reached by empty moves, most preferred first; and the first
+# question on the way that has no answer: what stands behind it is not there.
+Closure = tuple[tuple[int, ...], int | None]
+
+
+def closure(nfa: Nfa, state: int, truths: tuple[bool, ...], answers: dict[int, bool]) -> Closure:
+    """Return where empty moves lead from a state.
+
+    `open_rounds` are the repetitions whose present round has matched nothing so far. At the end of
+    such a round the walk must leave, so they are part of what counts as visited.
+    """
+    found: dict[int, None] = {}
+    visited: set[tuple[int, frozenset[int]]] = set()
+    pending = [(state, frozenset[int]())]
+    while pending:
+        current, open_rounds = pending.pop()
+        if (current, open_rounds) in visited or not _is_open(nfa, current, truths):
+            continue
+        visited.add((current, open_rounds))
+        if not nfa.splits[current]:
+            found[current] = None
+            continue
+        if current in nfa.asks:
+            question, is_negated = nfa.asks[current]
+            if question not in answers:
+                return tuple(found), question
+            if answers[question] == is_negated:
+                continue
+        targets = nfa.splits[current]
+        if current in nfa.enters:
+            open_rounds |= {nfa.enters[current]}
+        elif current in nfa.leaves:
+            open_rounds -= {nfa.leaves[current]}
+        elif nfa.rounds.get(current) in open_rounds:
+            targets = [target for target in targets if target in nfa.leaves]
+        pending.extend((target, open_rounds) for target in reversed(targets))
+    return tuple(found), None
+
+
+def _is_open(nfa: Nfa, state: int, truths: tuple[bool, ...]) -> bool:
+    """Return whether a state has no guard, or its look-behind holds."""
+    if state not in nfa.guards:
+        return True
+    number, is_negated = nfa.guards[state]
+    return truths[number] != is_negated
 
 
 def _characters(kind: str, argument: Any, flags: int) -> CharacterClass:

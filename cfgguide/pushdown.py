@@ -19,6 +19,8 @@ The sets of controls are the least solution of these rules (the saturation calle
     [Reducing(0), s]          contains  [t, s] for every t in [its Lookahead, goto(s, left side)]
                               or Accepted, where $END has led to the end state
 
+States that act alike as tops are one: in a list of a thousand keywords, those after a keyword.
+
 They are computed for the pairs that are asked for, and each element is passed on only once.
 Controls are interned and handled by number.
 
@@ -31,10 +33,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+import numpy as np
+
 from cfgguide.configuration import Recognizer
 from cfgguide.lexemes import THE_END, Between, End, Lexemes
 from cfgguide.limits import Budget
-from cfgguide.parse_table import END, ERROR
+from cfgguide.parse_table import END, ERROR, ParseTable
+from cfgguide.partition import refined
 from cfgguide.spelling import BOUNDARY, Spelling
 
 
@@ -73,6 +78,7 @@ class Pushdown:
         self._ahead = recognizer.ahead
         self._table = recognizer.parse_table
         self._scanner = recognizer.scanner
+        self._alike = _alike(self._table)
         self._budget = budget or Budget(is_timed=False)
         self._controls: list[Control] = [Accepted()]
         self._numbers: dict[Control, int] = {Accepted(): ACCEPTED}
@@ -109,6 +115,7 @@ class Pushdown:
         LimitError
             If more pairs of a control and a state are needed than the limit.
         """
+        state = self._alike[state]
         question = (controls, state)
         if question not in self._left:
             try:
@@ -171,7 +178,7 @@ class Pushdown:
 
     def _go_on(self, control: Control, top: int, pair: Pair) -> None:
         """Let `pair` leave `top`, pushed on its state, in `control`, and then its own state."""
-        source = (self._number(control), top)
+        source = (self._number(control), self._alike[top])
         self._continuations[source].append((pair[1], pair[0]))
         self._need(source)
         for target in tuple(self._targets[source]):
@@ -221,3 +228,25 @@ class Pushdown:
             self._add(pair, ACCEPTED)
         elif target >= 0:
             self._go_on(lookahead, target, pair)
+
+
+def _alike(table: ParseTable) -> list[int]:
+    """Return, for each parse state, the first that does the same on every stack.
+
+    Two do if they lex the same terminal set, pop as many states for the same nonterminal on each
+    terminal, and push states that are alike.
+    """
+    reduces, production = table.action < 0, np.maximum(-table.action - 1, 0)
+    pops = np.where(reduces, table.lengths[production], -1)
+    lefts = np.where(reduces, table.left_sides[production], table.action > 0)
+    is_end = (np.arange(table.n_states) == table.end_state)[:, None]
+    kinds = np.hstack([table.set_of_state[:, None], is_end, pops, lefts])
+    labels = np.unique(kinds, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    # One more state, into which all goes that pushes nothing.
+    shifts = np.where(table.action > 0, table.action - 1, table.n_states)
+    gotos = np.where(table.goto >= 0, table.goto, table.n_states)
+    pushed = np.hstack([shifts, gotos]).astype(np.int32)
+    nothing = np.full((1, pushed.shape[1]), table.n_states, dtype=np.int32)
+    blocks = refined(np.vstack([pushed, nothing]), np.append(labels, labels.max() + 1))
+    first: list[int] = np.unique(blocks, return_index=True)[1][blocks].tolist()
+    return first[:-1]
