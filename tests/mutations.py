@@ -178,8 +178,10 @@ def restore(mutation: Mutation, folder: Path) -> None:
 def first_failure(suite: str, folder: Path) -> str | None:
     """Run a suite on the copy, and return what failed first."""
     environment = os.environ | {
+        "COLUMNS": "150",
         "PYTHONPATH": str(folder),
         "PYTHONDONTWRITEBYTECODE": "1",
+        "CFGGUIDE_FUZZ_SECONDS_TO_SHRINK": "0",
         "NUMBA_CACHE_DIR": str(folder / "numba"),
     }
     command = [sys.executable, "-m", "pytest", *SUITES[suite], "-m", "not slow", "-x", "-q"]

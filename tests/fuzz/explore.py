@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import time
 from collections import Counter
@@ -21,11 +22,16 @@ from fuzz.grammars import Drawn, grammars
 from fuzz.lone_patterns import LonePattern, compare_with_re, lone_patterns
 from fuzz.texts import texts_near, vocabulary
 
-SECONDS_TO_MINIMISE = 30
+#: For Hypothesis, and again for `fuzz.case.minimised`.
+SECONDS_TO_SHRINK = float(os.environ.get("CFGGUIDE_FUZZ_SECONDS_TO_SHRINK", "30"))
 
 
 class TimeIsUp(KeyboardInterrupt):
     """Ends a run in the middle; Hypothesis lets a KeyboardInterrupt through."""
+
+
+class SmallEnough(KeyboardInterrupt):
+    """Ends shrinking."""
 
 
 @dataclass
@@ -84,7 +90,8 @@ def explore(
     folder : Path
         Where failures are written.
     """
-    failed: dict[str, tuple[Case, Disagreement]] = {}
+    failed: dict[str, tuple[Case, Disagreement]] = {}  # by kind, the smallest
+    since: list[float] = []  # when the first one failed
 
     def draw_case(drawn: Drawn, number: int) -> None:
         case = case_of(drawn, random.Random(number))
@@ -94,6 +101,8 @@ def explore(
         run(lone.case(), compare_with_re, lone, ())
 
     def run(case: Case, comparison: Any, given_to_it: Any, used: Collection[str]) -> None:
+        if failed and time.monotonic() > since[0] + SECONDS_TO_SHRINK:
+            raise SmallEnough
         if time.monotonic() > end:
             raise TimeIsUp
         counts: Counter[str] = Counter() if failed else report.counts  # shrinking does not count
@@ -101,6 +110,7 @@ def explore(
         try:
             comparison(given_to_it, counts)
         except Disagreement as error:
+            since.extend([] if failed else [time.monotonic()])
             failed[error.kind] = error.case or case, error
             raise
         if counts["compiled"] > n_compiled:
@@ -113,6 +123,7 @@ def explore(
         phases=(Phase.generate, Phase.shrink),
         suppress_health_check=list(HealthCheck),
         print_blob=False,
+        report_multiple_bugs=False,
     )
     drawing: Any = (
         given(lone_patterns(features))(draw_pattern)
@@ -121,6 +132,8 @@ def explore(
     )
     try:
         seed(first_seed)(options(drawing))()
+    except SmallEnough:
+        pass
     except Exception:  # a Disagreement, or a group of them, or Hypothesis finds one unstable
         if not failed:
             raise
@@ -153,5 +166,5 @@ def _kept(kind: str, case: Case, error: Disagreement, folder: Path) -> Path:
             return found.kind == kind
         return False
 
-    small = minimised(case, fails, seconds=SECONDS_TO_MINIMISE)
+    small = minimised(case, fails, seconds=SECONDS_TO_SHRINK)
     return write(small, kind, messages[small], folder)

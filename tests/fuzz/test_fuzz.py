@@ -34,8 +34,8 @@ FAST, SLOW = 120, 800  # grammars
 
 
 def assert_agrees(report: Report) -> None:
-    failures = "\n\n".join(path.read_text(encoding="utf-8") for path in report.files)
-    assert not report.n_disagreements, "\n".join([*report.lines(), failures])
+    failures = [path.read_text(encoding="utf-8") for path in report.files]
+    assert not report.n_disagreements, "\n".join([*failures, *report.lines()])
 
 
 @pytest.mark.parametrize("path", CRASH_FILES, ids=lambda path: path.stem)
