@@ -30,10 +30,23 @@ class Sampler:
         Characters that classes are filled from.
     rng : random.Random
         All choices.
+    start : str
+        The rule to derive.
+    longest : int
+        Characters of a text.
     """
 
-    def __init__(self, parser: lark.Lark, letters: str, rng: random.Random) -> None:
+    def __init__(
+        self,
+        parser: lark.Lark,
+        letters: str,
+        rng: random.Random,
+        start: str = "start",
+        longest: int = LONGEST,
+    ) -> None:
         self._rng = rng
+        self._start = start
+        self._longest = longest
         self._letters = letters
         self._patterns = {t.name: t.pattern.to_regexp() for t in parser.terminals if t.pattern}
         self._ignored = [name for name in parser.ignore_tokens if name in self._patterns]
@@ -56,12 +69,14 @@ class Sampler:
 
     def text(self) -> str:
         """Return a text that is derived from the start rule, mostly."""
-        lexemes = [self._lexeme(name) for name in self._derive("start", self._rng.randint(2, 9))]
+        lexemes = [
+            self._lexeme(name) for name in self._derive(self._start, self._rng.randint(2, 9))
+        ]
         if self._ignored:
             for place in range(len(lexemes), -1, -1):
                 if self._rng.random() < 0.25:
                     lexemes.insert(place, self._lexeme(self._rng.choice(self._ignored)))
-        return "".join(lexemes)[:LONGEST]
+        return "".join(lexemes)[: self._longest]
 
     def mutated(self, text: str) -> str:
         """Return a text with one character left out, doubled, replaced or moved."""
@@ -82,7 +97,7 @@ class Sampler:
         if room <= 0:
             sides = [min(sides, key=lambda side: self._height(side) or 0)]
         side = self._rng.choice(sides)
-        return [name for part in side for name in self._derive(part, room - 1)][:LONGEST]
+        return [name for part in side for name in self._derive(part, room - 1)][: self._longest]
 
     def _height(self, side: list[str]) -> int | None:
         if any(name in self._rules and name not in self._heights for name in side):
