@@ -70,7 +70,7 @@ def read(path: Path) -> Case:
     bodies = dict(zip(parts[1::2], parts[2::2], strict=True))
     (title,) = [title for title in bodies if title.startswith("grammar, ")]
     tokens, texts = (
-        tuple(ast.literal_eval(line) for line in bodies[name].splitlines())
+        tuple(ast.literal_eval(line) for line in bodies[name].splitlines() if line)
         for name in ("tokens", "texts")
     )
     return Case(bodies[title].rstrip("\n"), title.split(", ")[1], tokens, texts)

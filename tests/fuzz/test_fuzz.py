@@ -29,7 +29,18 @@ from fuzz.features import FEATURES, SUPPORTED
 from fuzz.judge import Judge
 from fuzz.lone_patterns import PATTERN_FEATURES, LonePattern, compare_with_re, lone_patterns
 
-CRASH_FILES = sorted(CRASHES.glob("*.txt"))
+#: Failures that are not mended yet, by their files' names.
+OPEN = {
+    "refusal-36625972": "Lark never builds a scanner with a terminal of unreachable rules",
+}
+CRASH_FILES = [
+    pytest.param(
+        path,
+        id=path.stem,
+        marks=pytest.mark.xfail(strict=True, reason=OPEN[path.stem]) if path.stem in OPEN else (),
+    )
+    for path in sorted(CRASHES.glob("*.txt"))
+]
 FAST, SLOW = 120, 800  # grammars
 
 
@@ -38,7 +49,7 @@ def assert_agrees(report: Report) -> None:
     assert not report.n_disagreements, "\n".join([*failures, *report.lines()])
 
 
-@pytest.mark.parametrize("path", CRASH_FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", CRASH_FILES)
 def test_what_once_failed_agrees_with_lark(path):
     compare(read(path), Counter())
 
