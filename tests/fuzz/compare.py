@@ -41,7 +41,7 @@ MAX_TEXTS = 1200  # that the tokens spell and that Lark judges
 MAX_BYTES = 12  # of those
 MAX_COMPARED = 70  # of those, and all prefixes of the case's texts
 MAX_DIAGNOSED = 4  # of the case's texts
-MAX_FOLLOWED = 300  # configurations on the way to a sentence
+MAX_FOLLOWED = 3000  # configurations on the way to a sentence
 MAX_BRANCHES = 12  # tokens tried at each
 SECONDS = 20  # for one case
 
