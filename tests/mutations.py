@@ -30,7 +30,7 @@ CRASHES = "tests/fuzz/crashes"
 SUITES = {
     "tests": [
         *("tests/test_oracle.py", "tests/test_fsm.py", "tests/test_scanner.py"),
-        *("tests/test_walk.py", "tests/test_liveness.py"),
+        *("tests/test_walk.py", "tests/test_liveness.py", "tests/test_grammar.py"),
     ],
     "fuzz": ["tests/fuzz/test_fuzz.py"],
 }
