@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 # Two OpenMP threads on a busy machine are several times slower than one.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help install demo test test-slow fmt lint type docs bench conformance check clean
+.PHONY: help install demo test test-slow fmt lint type docs bench conformance fuzz mutations check clean
 
 help:
 	@echo "make demo         a real model writes JSON (sets up $(VENV) first)"
@@ -16,6 +16,8 @@ help:
 	@echo "make docs         run every example in the documentation"
 	@echo "make bench        masks beside other engines (benchmarks/README.md)"
 	@echo "make conformance DATA=folder   runs over outside corpora"
+	@echo "make fuzz SECONDS=n [SEED=n]   random grammars, the engine against Lark"
+	@echo "make mutations    does the suite notice if a part of the engine is switched off?"
 	@echo "make check        all that CI runs"
 
 install: $(VENV)/.installed
@@ -55,6 +57,13 @@ bench: install
 
 conformance: install
 	CFGGUIDE_CONFORMANCE_DATA=$(abspath $(DATA)) $(BIN)/python -m pytest tests/conformance
+
+SECONDS ?= 1200
+fuzz: install
+	PYTHONPATH=.:tests $(BIN)/python -m fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+
+mutations: install
+	$(BIN)/python tests/mutations.py
 
 check: lint type test test-slow docs
 

@@ -58,7 +58,7 @@ class _Determiniser:
         self._budget = budget
         self._closures: dict[tuple[int, tuple[bool, ...], Answers], Closure] = {}
         self._looks_behind = _looking_behind(nfa)
-        self._behind = LookBehind.of(tuple(nfa.behinds))
+        self._behind = LookBehind.of(nfa.behinds)
         self._numbers: dict[State, int] = {}
         self._states: list[State] = []
         self._asks: list[list[int]] = []

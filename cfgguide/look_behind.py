@@ -8,7 +8,8 @@ a lexeme starts are the *contexts* of the pattern.
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+import threading
+from functools import cached_property
 from itertools import pairwise
 
 from cfgguide.fsm import N_BYTES
@@ -18,19 +19,29 @@ Behind = tuple[frozenset[int], ...]  # per look-behind, the states of its NFA
 Edge = tuple[int, int, int]  # first byte, last byte, next state
 
 
+_MAX_SHARED = 64
+_SHARED: dict[tuple[tuple[str, ...], ...], LookBehind] = {}  # the oldest first
+_LOCK = threading.Lock()
+
+
 class LookBehind:
     """The look-behinds of a pattern; equal ones are shared by all patterns, see :meth:`of`."""
 
-    def __init__(self, behinds: tuple[Nfa, ...]) -> None:
+    def __init__(self, behinds: list[Nfa]) -> None:
         self._behinds = behinds
         self._seen_after: dict[Behind, Behind] = {}
         self._later: dict[tuple[Behind, int], Behind] = {}
 
-    @staticmethod
-    @lru_cache(maxsize=64)
-    def of(behinds: tuple[Nfa, ...]) -> LookBehind:
-        """Return the look-behinds with these NFAs; one may ask those before it."""
-        return LookBehind(behinds)
+    @classmethod
+    def of(cls, behinds: list[Nfa]) -> LookBehind:
+        """Return the look-behinds with these NFAs, of which one may ask those before it."""
+        key = tuple(nfa.moves for nfa in behinds)
+        with _LOCK:
+            if key not in _SHARED:
+                _SHARED[key] = cls(behinds)
+                while len(_SHARED) > _MAX_SHARED:
+                    del _SHARED[next(iter(_SHARED))]
+            return _SHARED[key]
 
     @cached_property
     def before_any(self) -> Behind:

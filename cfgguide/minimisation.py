@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.fsm import DEAD, NO, YES, Fsm
-from cfgguide.partition import predecessors, refined
+from cfgguide.partition import distinct_columns, predecessors, refined
 
 
 def _trimmed(fsm: Fsm) -> Fsm:
     """Return the machine with all states that can no longer match merged into `DEAD`."""
-    columns = np.unique(np.hstack([fsm.transitions, fsm.asks[:, YES:]]), axis=1)
+    columns = distinct_columns(np.hstack([fsm.transitions, fsm.asks[:, YES:]]))[0]
     before = predecessors(columns.tolist())
     is_live = fsm.is_final.copy()
     pending: list[int] = np.flatnonzero(is_live).tolist()
@@ -46,7 +46,7 @@ def _renamed(
 
 def _blocks(fsm: Fsm) -> npt.NDArray[np.int64]:
     """Return the block of each state: states of one block are final on the same continuations."""
-    columns = np.hstack([np.unique(fsm.transitions, axis=1), fsm.asks])
+    columns = np.hstack([distinct_columns(fsm.transitions)[0], fsm.asks])
     labels = fsm.is_final + 2 * fsm.asks.any(axis=1).astype(np.int64)
     labels[DEAD] = -1  # apart, so that `DEAD` stays a state of its own
     return refined(columns, labels)
@@ -93,7 +93,7 @@ def _answered(fsm: Fsm) -> Fsm:
 
 def _with_fewest_contexts(fsm: Fsm, block: npt.NDArray[np.int64]) -> Fsm:
     """Return the machine with contexts merged that never lead to different start states."""
-    columns = np.unique(fsm.contexts, axis=1)
+    columns = distinct_columns(fsm.contexts)[0]
     merged = refined(columns, block[fsm.starts])
     order = _reached(merged, fsm.contexts, [0])
     renumber = np.zeros(int(merged.max()) + 1, dtype=np.int32)

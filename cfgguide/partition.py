@@ -14,9 +14,12 @@ this is a simple form.
 from __future__ import annotations
 
 from collections import Counter
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
+
+Integer = TypeVar("Integer", np.int32, np.int64)
 
 
 def refined(columns: npt.NDArray[np.int32], labels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -70,6 +73,21 @@ def _split(
                 block[state] = new
             moved.extend(states)
     return moved
+
+
+def distinct_columns(
+    table: npt.NDArray[Integer],
+) -> tuple[npt.NDArray[Integer], npt.NDArray[np.int32]]:
+    """Return the columns of a table that differ, in order, and for each column which it is.
+
+    >>> distinct_columns(np.array([[1, 2, 1], [3, 4, 3]], dtype=np.int32))[1].tolist()
+    [0, 1, 0]
+    """
+    numbers: dict[bytes, int] = {}
+    columns = np.ascontiguousarray(table.T)
+    inverse = [numbers.setdefault(column.tobytes(), len(numbers)) for column in columns]
+    first = np.unique(inverse, return_index=True)[1]
+    return np.ascontiguousarray(table[:, first]), np.array(inverse, dtype=np.int32)
 
 
 def predecessors(rows: list[list[int]]) -> list[set[int]]:

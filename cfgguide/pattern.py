@@ -114,15 +114,9 @@ class Nfa:
         return len(self.edges)
 
     @cached_property
-    def _content(self) -> tuple[object, ...]:
-        parts = [getattr(self, field.name) for field in fields(self) if field.name != "behinds"]
-        return (*map(repr, parts), *(nfa._content for nfa in self.behinds if nfa is not self))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Nfa) and self._content == other._content
-
-    def __hash__(self) -> int:
-        return hash(self._content)
+    def moves(self) -> tuple[str, ...]:
+        """All but `behinds` as a key: equal if all moves are."""
+        return tuple(repr(getattr(self, f.name)) for f in fields(self) if f.name != "behinds")
 
 
 def parse_pattern(pattern: str, *, name: str, flags: int = 0, budget: Budget | None = None) -> Nfa:

@@ -33,7 +33,7 @@ from cfgguide.determinisation import fsm_of_pattern
 from cfgguide.frontend import CompiledGrammar, Terminal, TerminalSet
 from cfgguide.fsm import DEAD, MONITOR, N_BYTES, NO, YES, Fsm
 from cfgguide.limits import Budget
-from cfgguide.partition import refined
+from cfgguide.partition import distinct_columns, refined
 
 NO_MATCH = -1  # in `match`
 
@@ -221,7 +221,7 @@ def _future_blocks(
     """Return the block of each state: equal if all non-empty continuations match alike."""
     labels = is_match + 2 * asks.any(axis=1).astype(np.int64)
     present = refined(np.hstack([transitions, asks]), labels)
-    futures = np.unique(present[transitions], axis=0, return_inverse=True)[1].reshape(-1)
+    futures = distinct_columns(present[transitions].T)[1]
     dead = futures[DEAD]
     swapped = np.where(futures == dead, 0, np.where(futures == 0, dead, futures))
     return swapped.astype(np.int32)
@@ -257,13 +257,17 @@ class _Components:
         self._context_fsms = {
             name: fsm for name, fsm in sorted(self._fsms.items()) if len(fsm.starts) > 1
         }
-        columns, inverse = np.unique(
-            np.vstack([table[:, :N_BYTES], *(fsm.contexts for fsm in self._context_fsms.values())]),
-            axis=1,
-            return_inverse=True,
+        # Many terminals, such as keywords between word boundaries, have the same contexts.
+        machines = {fsm.contexts.tobytes(): fsm.contexts for fsm in self._context_fsms.values()}
+        self._context_machines = list(machines.values())
+        number_of = {content: number for number, content in enumerate(machines)}
+        self._machine_of = [
+            number_of[fsm.contexts.tobytes()] for fsm in self._context_fsms.values()
+        ]
+        columns, self.byte_classes = distinct_columns(
+            np.vstack([table[:, :N_BYTES], *self._context_machines])
         )
-        self._table = columns[: len(table)].astype(np.int32)
-        self.byte_classes = inverse.reshape(-1).astype(np.int32)
+        self._table = columns[: len(table)]
         self._labels = labels
         self._is_rider = riders
         self._asks: list[list[int]] = self._shared_asks(table[:, N_BYTES:]).tolist()
@@ -304,21 +308,19 @@ class _Components:
         return self._fsms[terminal.name]
 
     def contexts(self) -> dict[Rows, list[int]]:
-        """Return the contexts, each as that of every terminal for which it matters, and moves.
+        """Return the contexts, each as that of every machine of contexts, and moves.
 
-        The terminals' contexts run side by side; those that a text can lead to are numbered in
-        the order of the dictionary.
+        The machines run side by side; what a text can lead to is numbered in the order of the
+        dictionary.
         """
-        fsms = list(self._context_fsms.values())
         first = np.unique(self.byte_classes, return_index=True)[1].tolist()
+        machines = [machine[:, first].tolist() for machine in self._context_machines]
         found: dict[Rows, list[int]] = {}
-        numbers = {tuple(0 for _ in fsms): 0}
+        numbers = {tuple(0 for _ in machines): 0}
         for context in (pending := list(numbers)):  # grows while it is walked
             found[context] = []
-            for byte in first:
-                after = tuple(
-                    int(fsm.contexts[mine, byte]) for fsm, mine in zip(fsms, context, strict=True)
-                )
+            rows = [machine[mine] for machine, mine in zip(machines, context, strict=True)]
+            for after in zip(*rows, strict=True) if rows else [()] * len(first):
                 if after not in numbers:
                     self._budget.check("max_scanner_states", len(numbers), "the contexts")
                     numbers[after] = len(numbers)
@@ -333,8 +335,8 @@ class _Components:
         for context in contexts:
             # Many contexts, such as those inside a character, start the terminals alike.
             states = tuple(
-                int(fsm.starts[mine])
-                for fsm, mine in zip(self._context_fsms.values(), context, strict=True)
+                int(fsm.starts[context[machine]])
+                for fsm, machine in zip(self._context_fsms.values(), self._machine_of, strict=True)
             )
             if states not in known:
                 known[states] = self._start(
@@ -374,9 +376,9 @@ class _Components:
         if not rows:
             return [()] * self.n_byte_classes
         moved = self._table[list(rows)]
-        columns, inverse = np.unique(moved, axis=1, return_inverse=True)
+        columns, inverse = distinct_columns(moved)
         cut = [self._cut(rows, column) for column in columns.T.tolist()]
-        return [cut[index] for index in inverse.reshape(-1).tolist()]
+        return [cut[index] for index in inverse.tolist()]
 
     def _cut(self, rows: Sequence[int], moved: Sequence[int]) -> Rows:
         """Drop dead rows, riders of dead names, and whatever stands behind the first match."""

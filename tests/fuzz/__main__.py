@@ -1,0 +1,65 @@
+"""Fuzz until the time is up: `python -m fuzz --seconds 1200 --seed 1`, with `tests` on the path.
+
+Prints what was compared; the exit status is 1 if the engine and Lark disagreed about anything. The
+same seed draws the same cases in the same order, however many of them the time is enough for. What
+fails is written to `tests/fuzz/crashes/`, where the fast tests replay it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import random
+import sys
+import time
+
+from tqdm import tqdm
+
+from fuzz.explore import Report, explore
+from fuzz.features import FEATURES
+
+BATCH = 100  # cases of one seed
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seed", type=int, help="a fresh one by default")
+    parser.add_argument("--without", nargs="*", default=[], help="features to switch off")
+    parser.add_argument("--only", nargs="*", help="features to switch on, and no others")
+    parser.add_argument("--features", action="store_true", help="list them and stop")
+    arguments = parser.parse_args()
+    unknown = {*arguments.without, *(arguments.only or [])} - set(FEATURES)
+    if unknown:
+        parser.error(f"no feature is called {', '.join(sorted(unknown))}; see --features")
+    return arguments
+
+
+def main() -> int:
+    arguments = _arguments()
+    if arguments.features:
+        sys.stdout.writelines(f"{name:26} {what}\n" for name, what in FEATURES.items())
+        return 0
+    first = arguments.seed if arguments.seed is not None else random.SystemRandom().getrandbits(32)
+    features = set(arguments.only or FEATURES) - set(arguments.without)
+    report, started = Report(), time.monotonic()
+    end = started + arguments.seconds
+    bar = tqdm(unit=" cases", disable=not sys.stderr.isatty())
+    with contextlib.suppress(KeyboardInterrupt), bar:  # TimeIsUp is one
+        for batch in range(sys.maxsize):
+            explore(
+                report,
+                first_seed=first + batch,
+                examples=BATCH,
+                of_patterns=batch % 4 == 3,
+                features=features,
+                end=end,
+            )
+            bar.update(report.counts["grammars"] + report.counts["patterns"] - bar.n)
+    lines = [f"seed {first}, {time.monotonic() - started:.0f} seconds", *report.lines()]
+    sys.stdout.write("\n".join(lines) + "\n")
+    return 1 if report.n_disagreements else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,413 @@
+"""The engine against the definition of the mask, for one case.
+
+A token is allowed after a text iff tokens can complete the two to a text that Lark parses; EOS is
+allowed iff Lark parses the text. The judge tries every text that the tokens spell, up to a number,
+and the texts of the case. This proves that tokens are allowed. A token that the engine allows
+without such a proof is followed by the engine's own masks until EOS, and Lark judges the text that
+was reached; where no end is found within a bound the token counts as unsettled.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import random
+import re
+import signal
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from oracle import spelled_texts
+
+import cfgguide
+from cfgguide.diagnosis import diagnose
+from cfgguide.errors import (
+    CfgGuideError,
+    GrammarError,
+    LimitError,
+    PatternError,
+    VocabularyError,
+)
+from cfgguide.liveness import Liveness
+from cfgguide.spelling import Spelling
+from fuzz.case import Case
+from fuzz.judge import Judge, LarkRefusal
+
+MAX_TEXTS = 1200  # that the tokens spell and that Lark judges
+MAX_BYTES = 12  # of those
+MAX_COMPARED = 70  # of those, and all prefixes of the case's texts
+MAX_DIAGNOSED = 4  # of the case's texts
+MAX_FOLLOWED = 3000  # configurations on the way to a sentence
+MAX_BRANCHES = 12  # tokens tried at each
+SECONDS = 20  # for one case
+
+#: What the engine says it cannot do.
+STATED_REFUSALS = (
+    "a backreference",
+    "a conditional group",
+    "an atomic group",
+    "a possessive quantifier",
+    "a look-ahead, \\b or $ inside a look-behind",
+)
+
+
+class Disagreement(AssertionError):
+    """The engine is wrong about a case; a class for each kind, for Hypothesis to tell them apart.
+
+    Attributes
+    ----------
+    case : Case or None
+        The case, where it is not the one that was given.
+    """
+
+    def __init__(self, message: str, case: Case | None = None) -> None:
+        super().__init__(message)
+        self.case = case
+
+    @property
+    def kind(self) -> str:
+        return type(self).__name__.lower()
+
+
+class Soundness(Disagreement):
+    """What the engine lets end is no sentence."""
+
+
+class Completeness(Disagreement):
+    """A token on the way to a sentence is not allowed."""
+
+
+class DeadEnd(Disagreement):
+    """What the engine allows leads nowhere."""
+
+    kind = "liveness"
+
+
+class TwoMasks(Disagreement):
+    """One text has two masks."""
+
+    kind = "spelling"
+
+
+class Answers(Disagreement):
+    """Two ways to ask the engine have two answers."""
+
+
+class Diagnosis(Disagreement):
+    """The place of an error is wrong."""
+
+
+class Refusal(Disagreement):
+    """Lark and the engine do not take the same grammars."""
+
+
+class Crash(Disagreement):
+    """An error that is none of the engine's."""
+
+
+class TooSlow(BaseException):
+    """Not an Exception, which Lark or the engine might catch."""
+
+
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Raise TooSlow after a time."""
+
+    def stop(signal_number: int, frame: object) -> None:
+        raise TooSlow
+
+    previous = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)  # again, should one get lost in a callback
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+def compare(case: Case, counts: Counter[str], *, written_by: str | None = None) -> None:
+    """Compare the engine with Lark, and count what was compared.
+
+    Parameters
+    ----------
+    case : Case
+        What to compare.
+    counts : Counter
+        Is added to, also when something is wrong.
+    written_by : str, optional
+        A grammar that the engine gets instead, to see whether the comparison finds a difference.
+
+    Raises
+    ------
+    Disagreement
+        The first that is found.
+    """
+    counts["grammars"] += 1
+    with comparing(counts):
+        _Comparison(case, counts, written_by or case.grammar).run()
+
+
+@contextmanager
+def comparing(counts: Counter[str]) -> Iterator[None]:
+    """Count what takes too long, and make other people's errors a Crash."""
+    try:
+        with at_most(SECONDS), warnings.catch_warnings(action="ignore"):
+            yield
+    except TooSlow:
+        counts["too slow"] += 1
+    except (Disagreement, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        raise Crash(f"{type(error).__name__}: {error}") from error
+
+
+class _Comparison:
+    def __init__(self, case: Case, counts: Counter[str], grammar: str) -> None:
+        self.case = case
+        self.counts = counts
+        self.rng = random.Random(len(case.grammar))
+        options = {"lexer": case.lexer}
+        self.grammar = cfgguide.Grammar(grammar, **options)
+        self.n_tokens = len(case.tokens)
+        self.guides: dict[bytes, cfgguide.Guide] = {}
+
+    def run(self) -> None:
+        try:
+            self.judge = Judge(self.case.grammar, self.case.lexer, self.case.tokens)
+        except LarkRefusal as refusal:
+            self._must_be_refused(refusal)
+            return
+        spelled = spelled_texts(self.case.tokens, MAX_BYTES)
+        for text in itertools.chain(itertools.islice(spelled, MAX_TEXTS), self.case.texts):
+            self.judge.is_sentence(text)
+        try:
+            self.index = self._compiled(self.case.tokens)
+        except CfgGuideError as error:
+            self._must_be_right(error)
+            return
+        lexing_error = self.judge.lexing_error()
+        if lexing_error:
+            raise Refusal(f"Lark cannot lex any text, the engine compiles: {lexing_error}")
+        self.counts["compiled"] += 1
+        self.counts["texts"] += len(self.case.texts)
+        self._compare_masks()
+        self._compare_diagnoses()
+
+    def _compiled(self, tokens: tuple[bytes, ...]) -> cfgguide.Index:
+        vocabulary = cfgguide.Vocabulary([*tokens, None], eos_token_ids=len(tokens))
+        return cfgguide.compile(self.grammar, vocabulary)
+
+    # --- What is refused --------------------------------------------------------------------------
+
+    def _must_be_refused(self, refusal: LarkRefusal) -> None:
+        self.counts["refused: by Lark"] += 1
+        try:
+            self._compiled(self.case.tokens)
+        except CfgGuideError:
+            return
+        raise Refusal(f"Lark refuses the grammar, the engine compiles it: {refusal}")
+
+    def _must_be_right(self, error: CfgGuideError) -> None:
+        """Check an error of the engine, for a grammar that Lark takes."""
+        message = str(error)
+        kind = _kind_of_refusal(error)
+        self.counts[f"refused: {kind}"] += 1
+        if is_stated(error):
+            return
+        if kind == "no lexing" and self.judge.lexing_error():
+            return
+        if kind == "no sentence":
+            if not self.judge.n_sentences:
+                return
+            raise Completeness(f"there are sentences, but the engine says: {message}")
+        if kind == "not spelled":
+            if b"" not in self.judge.live:
+                return
+            raise Completeness(f"tokens spell sentences, but the engine says: {message}")
+        raise Refusal(f"Lark takes the grammar, but the engine says: {message}")
+
+    # --- Masks ------------------------------------------------------------------------------------
+
+    def _compare_masks(self) -> None:
+        wanted = sorted(self.judge.live, key=lambda text: (len(text), text))
+        chosen = set(wanted[:MAX_COMPARED])
+        chosen.update(text[:end] for text in self.case.texts for end in range(len(text) + 1))
+        self.guides[b""] = cfgguide.Guide(self.index)
+        self._check_mask(b"")
+        for text in wanted:
+            if text and text in chosen:
+                self._reach(text)
+
+    def _reach(self, text: bytes) -> None:
+        """Compare at a text that tokens spell, in two ways if there are two; else do nothing."""
+        ways = [
+            (text[: -len(token)], token_id)
+            for token_id, token in enumerate(self.case.tokens)
+            if text.endswith(token) and text[: -len(token)] in self.guides
+        ]
+        self.rng.shuffle(ways)
+        masks = []
+        for before, token_id in ways[:2]:
+            guide = self.guides[before].copy()
+            guide.advance(token_id)
+            masks.append(_bitmask(guide))
+            self.guides[text] = guide
+        if len(masks) == 2 and masks[0] != masks[1]:
+            raise TwoMasks(f"two spellings of {text!r} have two masks: {ways[:2]}")
+        if ways:
+            self._check_mask(text)
+
+    def _check_mask(self, text: bytes) -> None:
+        guide = self.guides[text]
+        one_by_one = [i for i in range(self.n_tokens + 1) if guide.accepts(i)]
+        allowed = guide.allowed_token_ids().tolist()
+        self.counts["configurations"] += 1
+        self.counts["tokens"] += self.n_tokens + 1
+        if not one_by_one == allowed == _ids(_bitmask(guide)):
+            raise Answers(f"after {text!r} accepts says {one_by_one}, the mask {allowed}")
+        if not allowed:
+            raise DeadEnd(f"nothing may follow {text!r}")
+        self._check_end(guide)
+        for token_id, token in enumerate(self.case.tokens):
+            is_live = text + token in self.judge.live
+            if is_live and token_id not in allowed:
+                raise Completeness(self._missing(text, token))
+            if not is_live and token_id in allowed:
+                self._settle(guide, token_id)
+
+    def _missing(self, text: bytes, token: bytes) -> str:
+        rest = next(t for t in sorted(self.judge.live, key=len) if self._is_end(t, text + token))
+        return f"{token!r} is not allowed after {text!r}; Lark parses {rest!r}"
+
+    def _is_end(self, sentence: bytes, start: bytes) -> bool:
+        return sentence.startswith(start) and self.judge.is_sentence(sentence)
+
+    def _check_end(self, guide: cfgguide.Guide) -> None:
+        """Compare whether the text may end."""
+        text, expected = guide.text, self.judge.is_sentence(guide.text)
+        if guide.is_accepting != guide.accepts(self.n_tokens):
+            raise Answers(f"EOS after {text!r}: is_accepting is {guide.is_accepting}")
+        if expected and not guide.is_accepting:
+            raise Completeness(f"EOS is not allowed after {text!r}, which Lark parses")
+        if guide.is_accepting and not expected:
+            raise Soundness(f"EOS is allowed after {text!r}, which Lark does not parse")
+
+    # --- What the engine allows without a proof ---------------------------------------------------
+
+    def _settle(self, guide: cfgguide.Guide, token_id: int) -> None:
+        first = guide.copy()
+        first.advance(token_id)
+        if self._leads_to_a_sentence(first) is None:
+            self.counts["unsettled"] += 1
+
+    def _leads_to_a_sentence(self, first: cfgguide.Guide) -> bool | None:
+        """Follow the masks, short texts first; None if nothing was found within the bound."""
+        pending = [(len(first.text), 0, first)]
+        seen = {first.configuration}
+        is_cut = False
+        while pending:
+            _, _, guide = heapq.heappop(pending)
+            self._check_end(guide)
+            if guide.text in self.judge.live or guide.is_accepting:
+                return True
+            if len(seen) > MAX_FOLLOWED:
+                return None
+            ids = guide.allowed_token_ids().tolist()
+            if not ids:
+                raise DeadEnd(f"nothing may follow {guide.text!r}")
+            is_cut |= len(ids) > MAX_BRANCHES
+            for token_id in self._likely_first(guide, ids)[:MAX_BRANCHES]:
+                after = guide.copy()
+                after.advance(token_id)
+                if after.configuration not in seen:
+                    seen.add(after.configuration)
+                    heapq.heappush(pending, (len(after.text), len(seen), after))
+        if is_cut:
+            return None
+        raise DeadEnd(f"the masks after {first.text!r} never come to an end")
+
+    @staticmethod
+    def _likely_first(guide: cfgguide.Guide, ids: list[int]) -> list[int]:
+        """Sort printable bytes to the front, where the vocabulary is that of all bytes."""
+        tokens = guide.index.vocabulary.tokens
+        return sorted(ids, key=lambda i: (tokens[i] or b"") not in _FIRST_BYTES)
+
+    # --- The place of an error --------------------------------------------------------------------
+
+    def _compare_diagnoses(self) -> None:
+        if not self.case.texts:
+            return
+        index = self._compiled(_ALL_BYTES)
+        liveness = Liveness(index.recognizer, Spelling.of_all_bytes())
+        for text in self.case.texts[:MAX_DIAGNOSED]:
+            diagnosis = diagnose(index.recognizer, liveness, text)
+            self.counts["diagnoses"] += 1
+            if diagnosis.is_sentence != self.judge.is_sentence(text):
+                raise Diagnosis(f"{text!r} is a sentence: {diagnosis.is_sentence}")
+            self._check_place(index, text, diagnosis.offset)
+
+    def _check_place(self, index: cfgguide.Index, text: bytes, offset: int) -> None:
+        """Compare the first byte after which no sentence can follow."""
+        proved = max((e for e in range(len(text) + 1) if text[:e] in self.judge.starts), default=0)
+        if offset < proved:
+            raise Diagnosis(f"{text!r} is refused at {offset}, but {text[:proved]!r} is live")
+        guide = cfgguide.Guide(index)
+        for place, byte in enumerate(text):
+            if not guide.accepts(byte):
+                break
+            if place == offset:
+                raise Diagnosis(f"{text!r} is refused at {offset}, where the mask goes on")
+            guide.advance(byte)
+        if len(guide.text) < offset:
+            raise Diagnosis(f"{text!r} is refused at {offset}, but by the mask earlier")
+        if text[:offset] not in self.judge.starts and self._ends(guide) is None:
+            self.counts["unsettled"] += 1
+
+    def _ends(self, guide: cfgguide.Guide) -> bool | None:
+        """Follow the masks of single bytes to a sentence."""
+        n_tokens, self.n_tokens = self.n_tokens, len(_ALL_BYTES)
+        try:
+            return self._leads_to_a_sentence(guide)
+        finally:
+            self.n_tokens = n_tokens
+
+
+_ALL_BYTES = tuple(bytes([byte]) for byte in range(256))
+_FIRST_BYTES = frozenset(bytes([byte]) for byte in b"abcAB1 \n\xc3\xa9")
+
+
+def _bitmask(guide: cfgguide.Guide) -> bytes:
+    out = np.empty(guide.index.vocabulary.n_words, dtype=np.int32)
+    guide.fill_bitmask(out)
+    return out.tobytes()
+
+
+def _ids(bitmask: bytes) -> list[int]:
+    bits = np.unpackbits(np.frombuffer(bitmask, dtype=np.uint8), bitorder="little")
+    return np.flatnonzero(bits).tolist()
+
+
+def is_stated(error: CfgGuideError) -> bool:
+    """Return whether an error is about what the engine says that it cannot do."""
+    return _kind_of_refusal(error) in ("not supported", "limit")
+
+
+def _kind_of_refusal(error: CfgGuideError) -> str:
+    """Return why the engine does not take a grammar, in two words."""
+    message = str(error)
+    if isinstance(error, LimitError):
+        return "limit"
+    if isinstance(error, VocabularyError):
+        return "not spelled"
+    is_stated = any(f"uses {what}" in message for what in STATED_REFUSALS)
+    if isinstance(error, PatternError) and is_stated:
+        return "not supported"
+    if isinstance(error, GrammarError):
+        if "no text at all is a sentence" in message:
+            return "no sentence"
+        if re.search("Lark cannot use", message):
+            return "no lexing"
+    return "other"

@@ -1,0 +1,202 @@
+"""The engine agrees with Lark about random grammars, vocabularies and texts.
+
+`make fuzz SECONDS=1200` goes on for longer. What ever failed is a file of `crashes/` and stays a
+test.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import lark
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
+
+import cfgguide
+import fuzz.lone_patterns as lone_patterns_module
+from fuzz.case import CRASHES, Case, minimised, read, write
+from fuzz.compare import (
+    Completeness,
+    DeadEnd,
+    Diagnosis,
+    Refusal,
+    Soundness,
+    compare,
+)
+from fuzz.explore import Report, explore
+from fuzz.features import FEATURES
+from fuzz.judge import Judge
+from fuzz.lone_patterns import PATTERN_FEATURES, LonePattern, compare_with_re, lone_patterns
+
+CRASH_FILES = [pytest.param(path, id=path.stem) for path in sorted(CRASHES.glob("*.txt"))]
+FAST, SLOW = 120, 500  # grammars
+
+
+def assert_agrees(report: Report) -> None:
+    failures = [path.read_text(encoding="utf-8") for path in report.files]
+    assert not report.n_disagreements, "\n".join([*failures, *report.lines()])
+
+
+@pytest.mark.parametrize("path", CRASH_FILES)
+def test_what_once_failed_agrees_with_lark(path):
+    compare(read(path), Counter())
+
+
+def test_random_grammars_agree_with_lark():
+    report = Report()
+    explore(report, first_seed=0, examples=FAST)
+    assert_agrees(report)
+    assert report.counts["compiled"] > FAST / 4, report.lines()
+    assert report.counts["configurations"] > 5 * FAST, report.lines()
+
+
+def test_random_patterns_agree_with_re():
+    report = Report()
+    explore(report, first_seed=0, examples=FAST // 2, of_patterns=True)
+    assert_agrees(report)
+    assert report.counts["texts of patterns"] > 200 * FAST, report.lines()
+
+
+@pytest.mark.slow
+def test_more_random_grammars_agree_with_lark():
+    report = Report()
+    explore(report, first_seed=1, examples=SLOW)
+    assert_agrees(report)
+    unused = [name for name in FEATURES if not report.counts[f"feature: {name}"]]
+    assert not unused, "no grammar with these features compiled"
+    assert report.counts["unsettled"] < report.counts["tokens"] / 200, report.lines()
+    assert report.counts["too slow"] < SLOW / 100, report.lines()
+
+
+@pytest.mark.slow
+def test_more_random_patterns_agree_with_re():
+    report = Report()
+    explore(report, first_seed=1, examples=SLOW // 2, of_patterns=True)
+    assert_agrees(report)
+
+
+# --- The fuzzer itself ----------------------------------------------------------------------------
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@seed(0)
+@given(lone_patterns(FEATURES), st.lists(st.text("ab \n1éA", max_size=6), max_size=12))
+def test_lark_says_of_a_lone_pattern_what_re_says(lone, texts):
+    """The grammar around the pattern means what it should, engine or no engine."""
+    try:
+        judge = Judge(lone.grammar, "contextual", lone.case().tokens)
+    except Exception:
+        return  # Lark refuses the pattern, or re does
+    if judge.lexing_error() is None:
+        for text in texts:
+            assert judge.is_sentence(text.encode()) == lone.is_sentence(text), text
+
+
+LETTERS = (b"a", b"b", b"ab")
+PLANTED = {
+    "too much may end": (Soundness, 'start: "a"', 'start: "a"+'),
+    "a token is missing": (Completeness, 'start: "a" "b"?', 'start: "a"'),
+    "an end is missing": (Completeness, 'start: "a" "b"?', 'start: "a" "b"'),
+    "another terminal wins": (
+        Completeness,
+        'start: A "b" | B\nA: "a"\nB: /ab/',
+        'start: A "b" | B "b"\nA: "a"\nB.1: /ab/',
+    ),
+    "what does not exist for Lark": (Refusal, "start: A", 'start: "a"'),
+    "what does not exist for the engine": (Refusal, 'start: "a"', "start: A"),
+    "what no text is a sentence of": (Completeness, 'start: "a"', 'start: "a" start'),
+    "what the tokens do not spell": (Completeness, 'start: "a"', 'start: "c"'),
+}
+
+
+@pytest.mark.parametrize(("kind", "grammar", "other"), PLANTED.values(), ids=PLANTED.keys())
+def test_an_engine_that_reads_another_grammar_is_found_out(kind, grammar, other):
+    case = Case(grammar, "contextual", LETTERS, (b"a", b"ab"))
+    compare(case, Counter())
+    with pytest.raises(kind):
+        compare(case, Counter(), written_by=other)
+
+
+def test_a_wrong_place_is_found_out(monkeypatch):
+    case = Case('start: "a" "b"', "contextual", LETTERS, (b"aab",))
+    compare(case, Counter())
+    honest = __import__("fuzz.compare", fromlist=["diagnose"]).diagnose
+
+    def one_too_far(recognizer, liveness, text):
+        found = honest(recognizer, liveness, text)
+        return type(found)(found.is_sentence, found.offset + 1, 1, 1, (), "")
+
+    monkeypatch.setattr("fuzz.compare.diagnose", one_too_far)
+    with pytest.raises(Diagnosis):
+        compare(case, Counter())
+
+
+def test_a_way_without_an_end_is_found_out(monkeypatch):
+    """An engine that allows an opening bracket, and nothing after it."""
+
+    def stuck(name, nothing):
+        method = getattr(cfgguide.Guide, name)
+        monkeypatch.setattr(
+            cfgguide.Guide,
+            name,
+            lambda guide, *args: nothing(*args) if guide.text == b"(" else method(guide, *args),
+        )
+
+    case = Case('start: "a" | "(" start ")"', "contextual", (b"a", b"(", b")"), ())
+    compare(case, Counter())
+    stuck("accepts", lambda token_id: False)
+    stuck("allowed_token_ids", lambda: np.empty(0, dtype=np.int64))
+    stuck("fill_bitmask", lambda out: out.fill(0))
+    with pytest.raises(DeadEnd):
+        compare(case, Counter())
+
+
+def test_a_pattern_that_is_read_otherwise_is_found_out(monkeypatch):
+    counts: Counter[str] = Counter()
+    compare_with_re(LonePattern("/a+?/", "ab", 1, 1), counts)
+    assert counts["texts of patterns"] == 511  # all of at most 8 letters
+    greedy = lone_patterns_module._guide(LonePattern("/a+/", "ab", 1, 1))
+    monkeypatch.setattr(lone_patterns_module, "_guide", lambda lone: greedy)
+    with pytest.raises(Completeness) as caught:
+        compare_with_re(LonePattern("/a+?/", "ab", 1, 1), counts)
+    assert caught.value.case.texts == (b"aaa",)
+
+
+def test_a_failure_is_made_small_and_kept_in_a_readable_file(tmp_path):
+    case = Case(
+        'start: A B "c"?\nA: "a"\nB: "b" | "bb"\n%ignore " "',
+        "contextual",
+        (b"a", b"b", b"\xc3\xa9", b"bc"),
+        (b"ab", b"a b", b"\xc3\xa9"),
+    )
+
+    def fails(smaller: Case) -> bool:
+        try:
+            lark.Lark(smaller.grammar, parser="lalr").parse("ab")
+        except Exception:
+            return False
+        return b"ab" in smaller.texts
+
+    small = minimised(case, fails, seconds=10)
+    path = write(small, "soundness", "as it was found", tmp_path)
+    assert path.read_text(encoding="utf-8") == (
+        '=== soundness\nas it was found\n=== grammar, contextual\nstart: A B\nA: "a"\nB: "b"\n'
+        "=== tokens\nb'c'\n=== texts\nb'ab'\n"
+    )
+    assert read(path) == small
+    assert read(write(case, "liveness", "", tmp_path)) == case
+
+
+def test_one_seed_draws_the_same_cases(tmp_path):
+    counts = []
+    for _ in range(2):
+        report = Report()
+        explore(report, first_seed=7, examples=12, folder=tmp_path)
+        counts.append(report.counts)
+    assert counts[0] == counts[1]
+
+
+def test_every_feature_of_patterns_is_a_feature():
+    assert set(FEATURES) >= PATTERN_FEATURES

@@ -1,0 +1,245 @@
+"""Switch off one part of the engine at a time, and see that the tests notice.
+
+The package and the tests are copied to a temporary folder. Each mutation replaces one text of one
+module there, a part of the fast tests runs against the copy, and must fail. ::
+
+    python tests/mutations.py            all of them: some minutes
+    python tests/mutations.py look       those with "look" in their names
+    python tests/mutations.py --suite fuzz
+
+The exit status is 1 if a mutation survives. A mutation whose old text is not found (exactly once)
+is an error: the engine has changed, and the entry below has to follow.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+from tqdm import tqdm
+
+ROOT = Path(__file__).resolve().parent.parent
+COPIED = ("cfgguide", "grammars", "tests", "pyproject.toml", "ARCHITECTURE.md")
+CRASHES = "tests/fuzz/crashes"
+SUITES = {
+    "tests": [
+        *("tests/test_oracle.py", "tests/test_fsm.py", "tests/test_scanner.py"),
+        *("tests/test_walk.py", "tests/test_liveness.py", "tests/test_grammar.py"),
+    ],
+    "fuzz": ["tests/fuzz/test_fuzz.py"],
+}
+MINUTES = 5  # for one suite: what never ends is noticed too
+
+
+class Mutation(NamedTuple):
+    """A part of the engine, and how it is switched off."""
+
+    what: str
+    module: str
+    old: str
+    new: str
+
+
+MUTATIONS = [
+    Mutation(
+        "the order of the terminals of a set",
+        "scanner",
+        "        for member in members:\n            rows.append(",
+        "        for member in sorted(members, key=repr):\n            rows.append(",
+    ),
+    Mutation(
+        "retyping of keywords",
+        "frontend",
+        "            if terminal.name in callbacks\n",
+        "            if False\n",
+    ),
+    Mutation(
+        "the first alternative that matches wins",
+        "scanner",
+        "            if is_matched:\n                break\n",
+        "",
+    ),
+    Mutation(
+        "fall-back to the last match, in the recogniser",
+        "configuration",
+        "        if all(state != earlier.scanner_state for earlier in following):\n",
+        "        if not following:\n",
+    ),
+    Mutation(
+        "fall-back to the last match, in the walk",
+        "kernels",
+        "    n = work.frame_n[depth]\n    for earlier in range(n):\n",
+        "    n = work.frame_n[depth]\n    if n:\n        return 0\n    for earlier in range(n):\n",
+    ),
+    Mutation(
+        "a fall-back only where the longer lexeme fails",
+        "liveness",
+        "avoid |= {int(self._scanner.blocks[configuration.hypotheses[number - 1][0]])}",
+        "pass",
+    ),
+    Mutation(
+        "running the reductions, instead of reading the row",
+        "pushdown",
+        "        if action > 0:\n            self._go_on(control.between, action - 1, pair)\n",
+        "        if action < 0:\n            self._add(pair, ACCEPTED)\n            return\n"
+        "        if action > 0:\n            self._go_on(control.between, action - 1, pair)\n",
+    ),
+    Mutation("liveness", "index", "        return answer.is_live\n", "        return True\n"),
+    Mutation(
+        "liveness by what the vocabulary can spell",
+        "compiler",
+        "Spelling.of(vocabulary.tokens)",
+        "Spelling.of_all_bytes()",
+    ),
+    Mutation(
+        "masks kept under as much of the stack as was read",
+        "index",
+        "        depth = max(inspected)\n",
+        "        depth = 1\n",
+    ),
+    Mutation(
+        "ignored lexemes",
+        "configuration",
+        "        if label == self.scanner.ignored:\n            return stack\n",
+        "        if label == self.scanner.ignored:\n            return None\n",
+    ),
+    Mutation(
+        "look-behind",
+        "fsm",
+        "    return (MATCH in behind[number]) != is_negated\n",
+        "    return True\n",
+    ),
+    Mutation(
+        "negation of look-behind",
+        "fsm",
+        "    return (MATCH in behind[number]) != is_negated\n",
+        "    return MATCH in behind[number]\n",
+    ),
+    Mutation(
+        "lazy quantifiers",
+        "pattern",
+        "            return [enter, leave] if is_greedy else [leave, enter]\n",
+        "            return [enter, leave]\n",
+    ),
+    Mutation(
+        "the order of the sides of a choice",
+        "pattern",
+        "self.sequence(part, following, flags) for part in argument[1]]",
+        "self.sequence(part, following, flags) for part in reversed(argument[1])]",
+    ),
+    Mutation(
+        "an empty round ends a repetition",
+        "fsm",
+        "        elif nfa.rounds.get(current) in open_rounds:\n",
+        "        elif False:\n",
+    ),
+    Mutation(
+        "flags of a group",
+        "pattern",
+        "            return self.sequence(part, following, (flags | added) & ~removed)\n",
+        "            return self.sequence(part, following, flags)\n",
+    ),
+    Mutation(
+        "what re cannot join is refused",
+        "compiler",
+        "    frontend.check_joined(compiled)\n",
+        "",
+    ),
+]
+
+
+def apply(mutation: Mutation, folder: Path) -> None:
+    """Change the copy in a folder."""
+    path = folder / "cfgguide" / f"{mutation.module}.py"
+    text = path.read_text(encoding="utf-8")
+    if text.count(mutation.old) != 1:
+        raise SystemExit(
+            f"{mutation.what}: {text.count(mutation.old)} times in {mutation.module}.py, "
+            f"not once:\n{mutation.old}"
+        )
+    path.write_text(text.replace(mutation.old, mutation.new), encoding="utf-8")
+
+
+def restore(mutation: Mutation, folder: Path) -> None:
+    """Undo the change, with the old time of the file: what numba compiled stays good."""
+    name = f"cfgguide/{mutation.module}.py"
+    shutil.copy2(ROOT / name, folder / name)
+    for path in (folder / CRASHES).glob("*"):  # what the fuzzer wrote, and would try again
+        path.unlink()
+    shutil.copytree(ROOT / CRASHES, folder / CRASHES, dirs_exist_ok=True)
+
+
+def first_failure(suite: str, folder: Path) -> str | None:
+    """Run a suite on the copy, and return what failed first."""
+    environment = os.environ | {
+        "COLUMNS": "150",
+        "PYTHONPATH": str(folder),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "CFGGUIDE_FUZZ_SECONDS_TO_SHRINK": "0",
+        "NUMBA_CACHE_DIR": str(folder / "numba"),
+    }
+    command = [sys.executable, "-m", "pytest", *SUITES[suite], "-m", "not slow", "-x", "-q"]
+    command += ["-p", "no:cacheprovider", "--tb=no"]
+    try:
+        done = subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True,
+            timeout=60 * MINUTES,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return f"more than {MINUTES} minutes"
+    if done.returncode == 0:
+        return None
+    lines = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    return lines[0].partition(" ")[2] if lines else f"exit status {done.returncode}"
+
+
+def copied(folder: Path) -> None:
+    """Copy what the tests need."""
+    for name in COPIED:
+        if (ROOT / name).is_dir():
+            shutil.copytree(
+                ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")
+            )
+        else:
+            shutil.copy2(ROOT / name, folder / name)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("name", nargs="?", default="", help="part of the names of mutations")
+    parser.add_argument("--suite", choices=SUITES, help="run this one only")
+    arguments = parser.parse_args()
+    suites = [arguments.suite] if arguments.suite else list(SUITES)
+    chosen = [mutation for mutation in MUTATIONS if arguments.name in mutation.what]
+    survivors = 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        copied(folder)
+        for mutation in chosen:  # before anything long starts
+            apply(mutation, folder)
+            restore(mutation, folder)
+        for suite in suites:
+            failure = first_failure(suite, folder)
+            if failure:
+                raise SystemExit(f"the suite {suite!r} fails without a mutation: {failure}")
+        for mutation in tqdm(chosen, disable=not sys.stderr.isatty()):
+            apply(mutation, folder)
+            found = {suite: first_failure(suite, folder) for suite in suites}
+            restore(mutation, folder)
+            survivors += not any(found.values())
+            sys.stdout.write(f"without {mutation.what}\n")
+            for suite, failure in found.items():
+                sys.stdout.write(f"    {suite:6} {failure or 'SURVIVED'}\n")
+            sys.stdout.flush()
+    sys.stdout.write(f"{len(chosen)} mutations, {survivors} survived all suites\n")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
