@@ -20,6 +20,7 @@ from cfgguide.determinisation import fsm_of_pattern
 from cfgguide.examples import is_part_of, is_unbounded
 from cfgguide.frontend import CompiledGrammar
 from cfgguide.grammar import Grammar
+from cfgguide.limits import Budget, Limits
 from cfgguide.liveness import Liveness
 from cfgguide.overlaps import TerminalTexts
 from cfgguide.parse_table import END
@@ -27,7 +28,9 @@ from cfgguide.report import NeverMatched, Report, Sizes, Unbounded, Unspellable
 from cfgguide.spelling import Spelling
 
 
-def inspect(grammar: Grammar, tokenizer_or_vocabulary: object = None) -> Report:
+def inspect(
+    grammar: Grammar, tokenizer_or_vocabulary: object = None, *, limits: Limits | None = None
+) -> Report:
     r"""Return a report on a grammar.
 
     Parameters
@@ -36,6 +39,8 @@ def inspect(grammar: Grammar, tokenizer_or_vocabulary: object = None) -> Report:
         The grammar.
     tokenizer_or_vocabulary : Vocabulary or a tokenizer, optional
         What it is to be written with.
+    limits : Limits, optional
+        What compiling may cost.
 
     Raises
     ------
@@ -55,7 +60,7 @@ def inspect(grammar: Grammar, tokenizer_or_vocabulary: object = None) -> Report:
     """
     began = time.perf_counter()
     compiled = frontend.load(grammar)
-    recognizer = recognizer_of(compiled)
+    recognizer = recognizer_of(compiled, budget=Budget(limits))
     seconds = time.perf_counter() - began
     texts = TerminalTexts(compiled, recognizer.scanner)
     never = _never_matched(compiled, recognizer, texts)

@@ -1,0 +1,63 @@
+"""What a grammar may cost is an argument, and exceeding it is an error that names it."""
+
+from __future__ import annotations
+
+import pytest
+
+import cfgguide
+from cfgguide import Grammar, Limits, compile_recognizer
+from cfgguide.errors import LimitError
+
+WORDS = "start: (NAME | " + " | ".join(f'"word{i}"' for i in range(50)) + ")+\nNAME: /[a-z]+\\b/"
+
+EXCEEDED = {
+    "max_nesting": ("start: /" + "(" * 20 + "a" + ")" * 20 + "/", 10, "terminal __ANON_0"),
+    "max_nfa_states": ("start: A\nA: /(a|b|ab)*c{1,50000}/", 1000, "terminal A"),
+    "max_fsm_states": ("start: A\nA: /(a|b)*a(a|b){9}/", 100, "terminal A"),
+    "max_scanner_states": (WORDS, 20, "the union of terminals"),
+    "max_pairs": (WORDS, 20, "deciding what can follow"),
+    "max_seconds": (WORDS, 1e-9, "compiling"),
+}
+
+
+@pytest.mark.parametrize(("name", "case"), EXCEEDED.items(), ids=EXCEEDED.keys())
+def test_a_limit_that_is_exceeded_is_named(name, case):
+    grammar, limit, who = case
+    with pytest.raises(LimitError) as caught:
+        compile_recognizer(Grammar(grammar), limits=Limits(**{name: limit}))
+    message = str(caught.value)
+    assert message.startswith(f"[limit] {who} ")
+    assert f"({name})" in message
+    assert message.endswith("or raise the limit")
+
+
+@pytest.mark.parametrize("name", ["max_scanner_states", "max_pairs", "max_seconds"])
+def test_what_exceeds_a_limit_is_usable_without_it(name):
+    assert compile_recognizer(Grammar(EXCEEDED[name][0])).scanner.n_states > 20
+
+
+def test_the_limits_hold_with_a_vocabulary_too():
+    vocabulary = cfgguide.Vocabulary([b"a", b"b", None], eos_token_ids=2)
+    with pytest.raises(LimitError, match="max_pairs"):
+        cfgguide.compile(
+            Grammar('start: "a" start "b" | "b"'), vocabulary, limits=Limits(max_pairs=3)
+        )
+
+
+@pytest.mark.parametrize("value", [0, -1, "many", None, True, float("nan")])
+def test_a_limit_is_a_number_above_zero(value):
+    with pytest.raises(LimitError, match="max_pairs is a number above 0"):
+        Limits(max_pairs=value)
+
+
+def test_hundreds_of_keywords_beside_a_name_are_no_trouble():
+    keywords = " | ".join(f'"k{i}ey"' for i in range(300))
+    grammar = f'start: ({keywords} | /[a-z0-9]+/)+\n%ignore " "'
+    assert compile_recognizer(Grammar(grammar)).parse_table.n_terminals > 300
+
+
+def test_terminals_are_not_compared_in_time_without_bound():
+    """Lark's own comparison would make automata of some 30,000 states here, in minutes."""
+    grammar = "start: (A | B)+\nA: /(a|b)*a(a|b){14}/\nB: /[ab]+/"
+    with pytest.raises(LimitError, match="max_fsm_states"):
+        compile_recognizer(Grammar(grammar), limits=Limits(max_fsm_states=2000, max_seconds=60))
