@@ -29,8 +29,9 @@ COPIED = ("cfgguide", "grammars", "tests", "pyproject.toml", "ARCHITECTURE.md")
 CRASHES = "tests/fuzz/crashes"
 SUITES = {
     "tests": [
-        *("tests/test_oracle.py", "tests/test_fsm.py", "tests/test_scanner.py"),
+        *("tests/test_probes.py", "tests/test_oracle.py", "tests/test_scanner.py"),
         *("tests/test_walk.py", "tests/test_liveness.py", "tests/test_grammar.py"),
+        "tests/test_fsm.py",
     ],
     "fuzz": ["tests/fuzz/test_fuzz.py"],
 }
@@ -50,8 +51,8 @@ MUTATIONS = [
     Mutation(
         "the order of the terminals of a set",
         "scanner",
-        "        for member in members:\n            rows.append(",
-        "        for member in sorted(members, key=repr):\n            rows.append(",
+        "        for member in members:\n            hosts = ",
+        "        for member in sorted(members, key=repr):\n            hosts = ",
     ),
     Mutation(
         "retyping of keywords",
@@ -68,20 +69,21 @@ MUTATIONS = [
     Mutation(
         "fall-back to the last match, in the recogniser",
         "configuration",
-        "        if all(state != earlier.scanner_state for earlier in following):\n",
-        "        if not following:\n",
+        "            if self._match[state] == NO_MATCH:\n                continue\n",
+        "            if self._match[state] == NO_MATCH or self._transitions[state, byte_class]:\n"
+        "                continue\n",
     ),
     Mutation(
         "fall-back to the last match, in the walk",
         "kernels",
-        "    n = work.frame_n[depth]\n    for earlier in range(n):\n",
-        "    n = work.frame_n[depth]\n    if n:\n        return 0\n    for earlier in range(n):\n",
+        "        if label < 0 or not _ends_before(",
+        "        if label < 0 or work.frame_n[depth] > 0 or not _ends_before(",
     ),
     Mutation(
         "a fall-back only where the longer lexeme fails",
-        "liveness",
-        "avoid |= {int(self._scanner.blocks[configuration.hypotheses[number - 1][0]])}",
-        "pass",
+        "claims",
+        "        return claims if block == 0 or block in claims else ",
+        "        return claims if True else ",
     ),
     Mutation(
         "running the reductions, instead of reading the row",
@@ -111,15 +113,63 @@ MUTATIONS = [
     ),
     Mutation(
         "look-behind",
-        "fsm",
-        "    return (MATCH in behind[number]) != is_negated\n",
+        "pattern",
+        "    return truths[number] != is_negated\n",
         "    return True\n",
     ),
     Mutation(
         "negation of look-behind",
-        "fsm",
-        "    return (MATCH in behind[number]) != is_negated\n",
-        "    return MATCH in behind[number]\n",
+        "pattern",
+        "    return truths[number] != is_negated\n",
+        "    return truths[number]\n",
+    ),
+    Mutation(
+        "look-behind over the text before the lexeme, in the recogniser",
+        "configuration",
+        "            context = self._contexts[configuration.context, byte_class]\n",
+        "            context = 0\n",
+    ),
+    Mutation(
+        "look-behind over the text before the lexeme, in the walk",
+        "kernels",
+        "        if has_contexts:\n",
+        "        if False:\n",
+    ),
+    Mutation(
+        "look-ahead",
+        "pattern",
+        "        self.nfa.asks[ask] = (self._aheads[looked_for], is_negated)\n",
+        "",
+    ),
+    Mutation(
+        "negation of look-ahead",
+        "pattern",
+        "            if answers[question] == is_negated:\n",
+        "            if not answers[question]:\n",
+    ),
+    Mutation(
+        "claims that turn out false, in the recogniser",
+        "claims",
+        "            return [NO_CLAIMS] if is_match else []\n",
+        "            return [NO_CLAIMS]\n",
+    ),
+    Mutation(
+        "claims that turn out false, in the walk",
+        "kernels",
+        "            if task > 0:\n                return REFUSED\n",
+        "            if False:\n                return REFUSED\n",
+    ),
+    Mutation(
+        "claims at the end of the text",
+        "claims",
+        "        return not claims or claims[0] > 0\n",
+        "        return True\n",
+    ),
+    Mutation(
+        "parse states that act alike",
+        "pushdown",
+        "    labels = np.unique(kinds, axis=0, return_inverse=True)[1]",
+        "    labels = np.unique(kinds[:, :1], axis=0, return_inverse=True)[1]",
     ),
     Mutation(
         "lazy quantifiers",
@@ -135,7 +185,7 @@ MUTATIONS = [
     ),
     Mutation(
         "an empty round ends a repetition",
-        "fsm",
+        "pattern",
         "        elif nfa.rounds.get(current) in open_rounds:\n",
         "        elif False:\n",
     ),
