@@ -38,11 +38,11 @@ def compile_recognizer(grammar: Grammar, *, limits: Limits | None = None) -> Rec
         If the automata become too large.
     """
     budget = Budget(limits)
-    return recognizer_of(frontend.load(grammar), budget=budget)
+    return decided(frontend.load(grammar), budget=budget).recognizer
 
 
-def recognizer_of(compiled: CompiledGrammar, *, budget: Budget | None = None) -> Recognizer:
-    """Return the recogniser of what Lark made of a grammar; raises as `compile_recognizer`."""
+def decided(compiled: CompiledGrammar, *, budget: Budget | None = None) -> Liveness:
+    """Return what decides for a grammar written in any bytes; raises as `compile_recognizer`."""
     budget = budget or Budget()
     recognizer = Recognizer(compiled.parse_table, scanner.build(compiled, budget=budget))
     frontend.check_joined(compiled)
@@ -54,7 +54,8 @@ def recognizer_of(compiled: CompiledGrammar, *, budget: Budget | None = None) ->
             f"no text at all is a sentence of the grammar (start rule {start!r}): either "
             "each rule needs another one first, or the lexer reads neighbouring terminals as one"
         )
-    return recognizer
+    budget.stop_clock()
+    return everything
 
 
 def compile(
@@ -92,18 +93,19 @@ def compile(
     >>> index.subset(index.recognizer.initial).token_ids().tolist()
     [0, 1]
     """
-    recognizer = compile_recognizer(grammar, limits=limits)
+    budget = Budget(limits)
+    everything = decided(frontend.load(grammar), budget=budget)
     vocabulary = vocabulary_of(tokenizer_or_vocabulary)
     trie, spelling = _of_vocabulary(vocabulary)
-    liveness, unspellable = spelled_by(recognizer, spelling, limits=limits)
+    liveness, unspellable = spelled_by(everything, spelling, limits=limits)
     if unspellable:
         warnings.warn(
             "some sentences cannot be written with this vocabulary: "
-            + _missing(recognizer, spelling, unspellable),
+            + _missing(everything.recognizer, spelling, unspellable),
             VocabularyWarning,
             stacklevel=2,
         )
-    return Index(recognizer, vocabulary, trie, liveness)
+    return Index(everything.recognizer, vocabulary, trie, liveness)
 
 
 def vocabulary_of(tokenizer_or_vocabulary: object) -> Vocabulary:
@@ -114,17 +116,30 @@ def vocabulary_of(tokenizer_or_vocabulary: object) -> Vocabulary:
 
 
 def spelled_by(
-    recognizer: Recognizer, spelling: Spelling, *, limits: Limits | None = None
+    everything: Liveness, spelling: Spelling, *, limits: Limits | None = None
 ) -> tuple[Liveness, tuple[str, ...]]:
     """Return what decides with a vocabulary, and the terminals that it cannot spell.
+
+    Parameters
+    ----------
+    everything : Liveness
+        What decides for the grammar written in any bytes.
+    spelling : Spelling
+        What the vocabulary can spell.
+    limits : Limits, optional
+        What deciding may cost.
 
     Raises
     ------
     VocabularyError
         If no sentence can be spelled.
     """
+    recognizer = everything.recognizer
+    if spelling.spells_any_of(recognizer.scanner.used_bytes()):
+        return everything, ()
     liveness = Liveness(recognizer, spelling, budget=Budget(limits, is_timed=False))
-    unspellable = unspellable_terminals(recognizer, liveness)
+    lost = everything.spellable_terminals() - liveness.spellable_terminals()
+    unspellable = tuple(recognizer.parse_table.terminals[terminal] for terminal in sorted(lost))
     if not liveness.decide(recognizer.initial).is_live:
         raise VocabularyError(
             "the vocabulary can spell no sentence of the grammar: "
@@ -137,14 +152,6 @@ def spelled_by(
 def _of_vocabulary(vocabulary: Vocabulary) -> tuple[VocabularyTrie, Spelling]:
     """Return what depends on the vocabulary only, kept for the next grammar."""
     return VocabularyTrie.of(vocabulary), Spelling.of(vocabulary.tokens)
-
-
-def unspellable_terminals(recognizer: Recognizer, liveness: Liveness) -> tuple[str, ...]:
-    """Return the terminals of the grammar of which the vocabulary can spell no lexeme."""
-    everything = Liveness(recognizer, Spelling.of_all_bytes())
-    names = recognizer.parse_table.terminals
-    lost = everything.spellable_terminals() - liveness.spellable_terminals()
-    return tuple(names[terminal] for terminal in sorted(lost))
 
 
 def _missing(recognizer: Recognizer, spelling: Spelling, unspellable: tuple[str, ...]) -> str:

@@ -13,7 +13,7 @@ from dataclasses import fields
 import numpy as np
 
 from cfgguide import frontend, overlaps
-from cfgguide.compiler import recognizer_of, spelled_by, vocabulary_of
+from cfgguide.compiler import decided, spelled_by, vocabulary_of
 from cfgguide.configuration import Recognizer
 from cfgguide.definitions import Definitions
 from cfgguide.determinisation import fsm_of_pattern
@@ -60,10 +60,11 @@ def inspect(
     """
     began = time.perf_counter()
     compiled = frontend.load(grammar)
-    recognizer = recognizer_of(compiled, budget=Budget(limits))
+    everything = decided(compiled, budget=Budget(limits))
+    recognizer = everything.recognizer
     seconds = time.perf_counter() - began
     texts = TerminalTexts(compiled, recognizer.scanner)
-    never = _never_matched(compiled, recognizer, texts)
+    never = _never_matched(compiled, everything, texts)
     definitions = compiled.definitions
     return Report(
         sizes=_sizes(recognizer, seconds),
@@ -75,7 +76,7 @@ def inspect(
         unbounded=_unbounded(compiled, definitions, texts),
         unspellable=None
         if tokenizer_or_vocabulary is None
-        else _unspellable(recognizer, tokenizer_or_vocabulary),
+        else _unspellable(everything, tokenizer_or_vocabulary),
     )
 
 
@@ -95,9 +96,9 @@ def _sizes(recognizer: Recognizer, seconds: float) -> Sizes:
 
 
 def _never_matched(
-    compiled: CompiledGrammar, recognizer: Recognizer, texts: TerminalTexts
+    compiled: CompiledGrammar, everything: Liveness, texts: TerminalTexts
 ) -> tuple[NeverMatched, ...]:
-    matched = Liveness(recognizer, Spelling.of_all_bytes()).spellable_terminals()
+    matched = everything.spellable_terminals()
     found = []
     for number, name in enumerate(compiled.parse_table.terminals):
         if number in matched or number == END:
@@ -137,8 +138,8 @@ def _unbounded(
     return tuple(found)
 
 
-def _unspellable(recognizer: Recognizer, tokenizer_or_vocabulary: object) -> Unspellable:
+def _unspellable(everything: Liveness, tokenizer_or_vocabulary: object) -> Unspellable:
     spelling = Spelling.of(vocabulary_of(tokenizer_or_vocabulary).tokens)
-    _, terminals = spelled_by(recognizer, spelling)
-    missing = recognizer.scanner.used_bytes() - spelling.reachable_bytes
+    _, terminals = spelled_by(everything, spelling)
+    missing = everything.recognizer.scanner.used_bytes() - spelling.reachable_bytes
     return Unspellable(terminals, tuple(sorted(missing)))

@@ -69,6 +69,10 @@ class Budget:
         self.limits = limits or Limits()
         self._end = time.monotonic() + self.limits.max_seconds if is_timed else float("inf")
 
+    def stop_clock(self) -> None:
+        """End the time that counts: the grammar is compiled, and what follows is its use."""
+        self._end = float("inf")
+
     def check(self, name: str, count: int, who: str) -> None:
         """Raise an error if `who` needs more of what `name` limits, or if time is over.
 

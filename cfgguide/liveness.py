@@ -60,7 +60,13 @@ class Answer(NamedTuple):
 
 
 class Liveness:
-    """Decides whether a sentence can follow a configuration, with the tokens of a vocabulary."""
+    """Decides whether a sentence can follow a configuration, with the tokens of a vocabulary.
+
+    Attributes
+    ----------
+    recognizer : Recognizer
+        Of the grammar.
+    """
 
     def __init__(
         self,
@@ -70,7 +76,7 @@ class Liveness:
         budget: Budget | None = None,
         max_nodes: int = DEFAULT_MAX_NODES,
     ) -> None:
-        self._recognizer = recognizer
+        self.recognizer = recognizer
         self._table = recognizer.parse_table
         self._scanner = recognizer.scanner
         self._pushdown = Pushdown(recognizer, spelling, budget=budget)
@@ -124,12 +130,12 @@ class Liveness:
             place = Between(claims, BOUNDARY, configuration.context)
             found |= self._shiftable(self._lexemes.goes_on(state, place), stack)
             label = int(self._scanner.match[state])
-            after = self._recognizer.commit(stack, label) if label != NO_MATCH else None
+            after = self.recognizer.commit(stack, label) if label != NO_MATCH else None
             if after is not None:  # the lexeme may end here: what may start after it?
-                place = place._replace(claims=self._recognizer.ahead.ending(state, claims))
+                place = place._replace(claims=self.recognizer.ahead.ending(state, claims))
                 terminal_set = int(self._table.set_of_state[after.state])
                 found |= self._shiftable(self._lexemes.next_goes_on(terminal_set, place), after)
-        if self._recognizer.is_sentence(configuration):
+        if self.recognizer.is_sentence(configuration):
             found.add(END)
         return tuple(sorted(self._table.terminals[terminal] for terminal in found))
 

@@ -73,6 +73,10 @@ class Spelling:
         """Return the spelling automaton of a vocabulary with a token for every byte."""
         return cls((tuple((byte, BOUNDARY) for byte in range(256)),))
 
+    def spells_any_of(self, used: frozenset[int]) -> bool:
+        """Return whether every text over these bytes can be spelled, and cut after every byte."""
+        return len(self.steps) == 1 and used <= self.reachable_bytes
+
     @property
     def reachable_bytes(self) -> frozenset[int]:
         """The bytes that occur in some token."""

@@ -44,6 +44,17 @@ def test_the_limits_hold_with_a_vocabulary_too():
         )
 
 
+def test_only_compiling_is_timed(monkeypatch):
+    tokens = [bytes([byte]) for byte in range(256)]
+    vocabulary = cfgguide.Vocabulary([*tokens, None], eos_token_ids=256)
+    grammar = Grammar('start: "a" start "b" | "(" start ")" | NAME\nNAME: /[c-z]+/')
+    guide = cfgguide.Guide(cfgguide.compile(grammar, vocabulary, limits=Limits(max_seconds=60)))
+    monkeypatch.setattr("cfgguide.limits.time.monotonic", lambda: 1e12)
+    for byte in b"a(a(xyz)b)b":
+        guide.advance(byte)  # asks what nobody has asked before
+    assert guide.is_accepting
+
+
 @pytest.mark.parametrize("value", [0, -1, "many", None, True, float("nan")])
 def test_a_limit_is_a_number_above_zero(value):
     with pytest.raises(LimitError, match="max_pairs is a number above 0"):
