@@ -44,7 +44,8 @@ def compile_recognizer(grammar: Grammar, *, limits: Limits | None = None) -> Rec
 def decided(compiled: CompiledGrammar, *, budget: Budget | None = None) -> Liveness:
     """Return what decides for a grammar written in any bytes; raises as `compile_recognizer`."""
     budget = budget or Budget()
-    recognizer = Recognizer(compiled.parse_table, scanner.build(compiled, budget=budget))
+    machine = scanner.build(compiled, budget=budget)
+    recognizer = Recognizer(compiled.parse_table, machine, budget=budget)
     frontend.check_joined(compiled)
     frontend.check_width(compiled)
     everything = Liveness(recognizer, Spelling.of_all_bytes(), budget=budget)

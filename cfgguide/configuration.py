@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 from cfgguide.claims import NO_CLAIMS, Ahead, Claims
 from cfgguide.fsm import DEAD
+from cfgguide.limits import Budget
 from cfgguide.parse_table import START_STATE, ParseTable
 from cfgguide.scanner import NO_MATCH, Scanner
 from cfgguide.stack import Stack
@@ -84,9 +85,12 @@ class Recognizer:
     True
     """
 
-    def __init__(self, parse_table: ParseTable, scanner: Scanner) -> None:
+    def __init__(
+        self, parse_table: ParseTable, scanner: Scanner, *, budget: Budget | None = None
+    ) -> None:
         self.parse_table = parse_table
         self.scanner = scanner
+        self.budget = budget or Budget()
         self.ahead = Ahead(scanner)
         self._transitions = memoryview(scanner.transitions.data)  # quicker to index than the array
         self._contexts = memoryview(scanner.contexts.data)
@@ -103,12 +107,20 @@ class Recognizer:
         return int(self.scanner.starts[self.parse_table.set_of_state[stack.state], context])
 
     def advance(self, configuration: Configuration, data: bytes) -> Configuration | None:
-        """Return the configuration after more bytes, or None if Lark refuses them."""
+        """Return the configuration after more bytes, or None if Lark refuses them.
+
+        Raises
+        ------
+        LimitError
+            If there are more ways to read them than `max_hypotheses`.
+        """
         for byte in data:
             byte_class = self._byte_classes[byte]
             hypotheses = self._step(configuration, byte_class)
             if not hypotheses:
                 return None
+            if len(hypotheses) > 1:
+                self.budget.check("max_hypotheses", len(hypotheses) - 1, "the grammar")
             context = self._contexts[configuration.context, byte_class]
             configuration = Configuration(tuple(hypotheses), context)
         return configuration

@@ -66,7 +66,7 @@ class _Determiniser:
     def run(self) -> Fsm:
         """Return the machine, untrimmed."""
         self._new(((), (), NO_ANSWERS, None))  # DEAD
-        found = self._behind.contexts
+        found = self._behind.contexts(self._budget, f"terminal {self._name}")
         starts = [self._number((self._nfa.start,), context) for context in found]
         rows: list[npt.NDArray[np.int32]] = []
         while len(rows) < len(self._states):

@@ -20,6 +20,7 @@ from typing import NamedTuple
 from cfgguide.claims import NO_CLAIMS, Claims
 from cfgguide.configuration import Recognizer
 from cfgguide.fsm import DEAD
+from cfgguide.limits import Budget
 from cfgguide.scanner import NO_MATCH
 from cfgguide.spelling import BOUNDARY, Spelling
 
@@ -43,13 +44,15 @@ class Between(NamedTuple):
 
 
 THE_END = Between(NO_CLAIMS, BOUNDARY, 0)
+_MOST_COMPARED = 50  # claims of which those that are not needed are left out
 End = tuple[int, Between]  # the label of a lexeme, and the place after it
 
 
 class Lexemes:
     """Answers, once for each question, where a lexeme can end."""
 
-    def __init__(self, recognizer: Recognizer, spelling: Spelling) -> None:
+    def __init__(self, recognizer: Recognizer, spelling: Spelling, budget: Budget) -> None:
+        self._budget = budget
         self._scanner = recognizer.scanner
         self._ahead = recognizer.ahead
         self._transitions = memoryview(recognizer.scanner.transitions.data)
@@ -136,6 +139,7 @@ class Lexemes:
                 ends.add((self._match[state], place._replace(claims=claims)))
             for following in self._moves(state, place):
                 if following not in visited:
+                    self._budget.check("max_pairs", len(visited), "deciding where a lexeme can end")
                     visited.add(following)
                     pending.append(following)
         return ends
@@ -170,5 +174,5 @@ def _least(ends: set[End]) -> tuple[End, ...]:
         (label, Between(claims, node, context))
         for (label, node, context), claimed in alike.items()
         for claims in claimed
-        if not any(set(other) < set(claims) for other in claimed)
+        if len(claimed) > _MOST_COMPARED or not any(set(other) < set(claims) for other in claimed)
     )

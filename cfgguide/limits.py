@@ -17,13 +17,14 @@ _COUNTED = {
     "max_nfa_states": ("NFA states", "lower its counted repetitions"),
     "max_fsm_states": ("FSM states", "simplify its pattern"),
     "max_scanner_states": ("union states", "use fewer or simpler terminals"),
-    "max_pairs": ("pairs of a control and a parse state", "simplify the grammar"),
+    "max_hypotheses": ("ways to read the text so far", "look less far ahead in its terminals"),
+    "max_pairs": ("pairs of a control and a state", "simplify the grammar"),
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Limits on the compilation of a grammar. Exceeding one is a :class:`LimitError`.
+    """Limits on what a grammar may cost. Exceeding one is a :class:`LimitError`.
 
     Parameters
     ----------
@@ -35,8 +36,10 @@ class Limits:
         FSM states of a terminal.
     max_scanner_states : int
         States of all union FSMs.
+    max_hypotheses : int
+        Ways to read a text while what its terminals look ahead for is not settled.
     max_pairs : int
-        Pairs of a control and a parse state that deciding what can follow may look at.
+        Pairs of a control and a state that deciding what can follow may look at.
     max_seconds : float
         Time that compiling may take.
 
@@ -53,6 +56,7 @@ class Limits:
     max_nfa_states: int = 100_000
     max_fsm_states: int = 20_000
     max_scanner_states: int = 200_000
+    max_hypotheses: int = 256
     max_pairs: int = 2_000_000
     max_seconds: float = 300.0
 

@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from cfgguide.fsm import N_BYTES
+from cfgguide.limits import Budget
 from cfgguide.pattern import MATCH, Nfa, closure
 
 Behind = tuple[frozenset[int], ...]  # per look-behind, the states of its NFA
@@ -30,6 +31,7 @@ class LookBehind:
     def __init__(self, behinds: list[Nfa]) -> None:
         self._behinds = behinds
         self._seen_after: dict[Behind, Behind] = {}
+        self._contexts: dict[Behind, list[int]] | None = None
         self._later: dict[tuple[Behind, int], Behind] = {}
 
     @classmethod
@@ -76,9 +78,19 @@ class LookBehind:
             for edge in nfa.edges[state]
         ]
 
-    @cached_property
-    def contexts(self) -> dict[Behind, list[int]]:
-        """All that may have been seen, and per byte the number of what has been seen after it."""
+    def contexts(self, budget: Budget, who: str) -> dict[Behind, list[int]]:
+        """Return all that may have been seen, and per byte the number of what is seen after it.
+
+        Raises
+        ------
+        LimitError
+            If these are more than `max_fsm_states`.
+        """
+        if self._contexts is None:
+            self._contexts = self._found_contexts(budget, who)
+        return self._contexts
+
+    def _found_contexts(self, budget: Budget, who: str) -> dict[Behind, list[int]]:
         numbers = {self.before_any: 0}
         rows: dict[Behind, list[int]] = {}
         for behind in (pending := list(numbers)):  # grows while it is walked
@@ -86,6 +98,7 @@ class LookBehind:
             for low, high, _ in moves([], [*self.edges(behind), (0, N_BYTES - 1, 0)]):
                 later = self.later(behind, low)
                 if later not in numbers:
+                    budget.check("max_fsm_states", len(numbers), who)
                     numbers[later] = len(numbers)
                     pending.append(later)
                 rows[behind][low : high + 1] = [numbers[later]] * (high + 1 - low)

@@ -74,12 +74,12 @@ class Pushdown:
     def __init__(
         self, recognizer: Recognizer, spelling: Spelling, *, budget: Budget | None = None
     ) -> None:
-        self.lexemes = Lexemes(recognizer, spelling)
+        self._budget = budget or Budget(is_timed=False)
+        self.lexemes = Lexemes(recognizer, spelling, self._budget)
         self._ahead = recognizer.ahead
         self._table = recognizer.parse_table
         self._scanner = recognizer.scanner
         self._alike = _alike(self._table)
-        self._budget = budget or Budget(is_timed=False)
         self._controls: list[Control] = [Accepted()]
         self._numbers: dict[Control, int] = {Accepted(): ACCEPTED}
         self._left: dict[tuple[Controls, int], Controls] = {}  # answers of `leave`

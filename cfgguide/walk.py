@@ -27,6 +27,7 @@ from cfgguide.scanner import NO_MATCH, Scanner
 from cfgguide.stack import Stack
 from cfgguide.vocabulary_trie import VocabularyTrie
 
+MAX_CLAIMS = 1 << 11  # of a hypothesis
 MAX_SIZE = 1 << 26  # of any array of the workspace, in rows
 
 
@@ -98,6 +99,7 @@ class Walker:
             table.end_state,
         )
         self._trie = trie
+        self._budget = recognizer.budget
         self._sizes = {"window": 32, "cells": 1024, "hypotheses": 4, "claims": 8, "outcomes": 1024}
         self._work = self._workspace()
 
@@ -139,8 +141,10 @@ class Walker:
             kernel_types.TOO_MANY_CLAIMS: "claims",
             kernel_types.TOO_MANY_OUTCOMES: "outcomes",
         }[result]
+        if name == "hypotheses":
+            self._budget.check("max_hypotheses", self._sizes[name], "the grammar")
         self._sizes[name] *= 4
-        if self._sizes[name] > MAX_SIZE:
+        if self._sizes[name] > (MAX_CLAIMS if name == "claims" else MAX_SIZE):
             raise LimitError(f"a mask needs more than {MAX_SIZE} {name}: simplify the grammar")
         if name != "window":
             self._work = self._workspace()
