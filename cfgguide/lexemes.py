@@ -53,6 +53,7 @@ class Lexemes:
 
     def __init__(self, recognizer: Recognizer, spelling: Spelling, budget: Budget) -> None:
         self._budget = budget
+        self._n_kept = 0  # places and claims that the memory below is made of
         self._scanner = recognizer.scanner
         self._ahead = recognizer.ahead
         self._transitions = memoryview(recognizer.scanner.transitions.data)
@@ -139,7 +140,6 @@ class Lexemes:
                 ends.add((self._match[state], place._replace(claims=claims)))
             for following in self._moves(state, place):
                 if following not in visited:
-                    self._budget.check("max_pairs", len(visited), "deciding where a lexeme can end")
                     visited.add(following)
                     pending.append(following)
         return ends
@@ -148,6 +148,8 @@ class Lexemes:
         """Return where one more byte leads, if no claim turns out false."""
         key = (state, place)
         if key not in self._known_moves:
+            self._n_kept += 1 + len(place.claims)
+            self._budget.check("max_pairs", self._n_kept, "deciding what can follow")
             self._known_moves[key] = tuple(self._found_moves(state, place))
         return self._known_moves[key]
 

@@ -72,3 +72,23 @@ def test_terminals_are_not_compared_in_time_without_bound():
     grammar = "start: (A | B)+\nA: /(a|b)*a(a|b){14}/\nB: /[ab]+/"
     with pytest.raises(LimitError, match="max_fsm_states"):
         compile_recognizer(Grammar(grammar), limits=Limits(max_fsm_states=2000, max_seconds=60))
+
+
+def test_too_many_ways_to_read_a_text_are_an_error_that_leaves_the_guide_as_it_was():
+    """Each a of the text may or may not have a b behind it: nobody knows for five characters."""
+    grammar = Grammar("start: A+\nA: /(?:a(?=.{5}b)c?|ad?)+/")
+    vocabulary = cfgguide.Vocabulary([b"a", b"b", b"c", b"d", b"aa", None], eos_token_ids=5)
+    guide = cfgguide.Guide(cfgguide.compile(grammar, vocabulary, limits=Limits(max_hypotheses=6)))
+    with pytest.raises(LimitError, match="max_hypotheses"):  # noqa: PT012
+        for _ in range(8):
+            guide.advance(0)
+    assert 1 < len(guide.token_ids) < 8
+    guide.rollback(len(guide.token_ids))
+    assert guide.accepts(0)
+
+
+def test_what_is_looked_ahead_for_far_away_ends_in_bounded_time_and_memory():
+    with pytest.raises(LimitError, match="max_pairs"):
+        compile_recognizer(
+            Grammar("start: A+\nA: /(?:a(?!.{200}b))+|b/"), limits=Limits(max_pairs=200_000)
+        )
