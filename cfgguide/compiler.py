@@ -38,12 +38,13 @@ def compile_recognizer(grammar: Grammar, *, limits: Limits | None = None) -> Rec
         If the automata become too large.
     """
     budget = Budget(limits)
-    return decided(frontend.load(grammar), budget=budget).recognizer
+    everything = decided(frontend.load(grammar), budget=budget)
+    budget.stop_clock()
+    return everything.recognizer
 
 
-def decided(compiled: CompiledGrammar, *, budget: Budget | None = None) -> Liveness:
+def decided(compiled: CompiledGrammar, *, budget: Budget) -> Liveness:
     """Return what decides for a grammar written in any bytes; raises as `compile_recognizer`."""
-    budget = budget or Budget()
     machine = scanner.build(compiled, budget=budget)
     recognizer = Recognizer(compiled.parse_table, machine, budget=budget)
     frontend.check_joined(compiled)
@@ -55,7 +56,6 @@ def decided(compiled: CompiledGrammar, *, budget: Budget | None = None) -> Liven
             f"no text at all is a sentence of the grammar (start rule {start!r}): either "
             "each rule needs another one first, or the lexer reads neighbouring terminals as one"
         )
-    budget.stop_clock()
     return everything
 
 
@@ -98,7 +98,8 @@ def compile(
     everything = decided(frontend.load(grammar), budget=budget)
     vocabulary = vocabulary_of(tokenizer_or_vocabulary)
     trie, spelling = _of_vocabulary(vocabulary)
-    liveness, unspellable = spelled_by(everything, spelling, limits=limits)
+    liveness, unspellable = spelled_by(everything, spelling, budget=budget)
+    budget.stop_clock()
     if unspellable:
         warnings.warn(
             "some sentences cannot be written with this vocabulary: "
@@ -117,7 +118,7 @@ def vocabulary_of(tokenizer_or_vocabulary: object) -> Vocabulary:
 
 
 def spelled_by(
-    everything: Liveness, spelling: Spelling, *, limits: Limits | None = None
+    everything: Liveness, spelling: Spelling, *, budget: Budget
 ) -> tuple[Liveness, tuple[str, ...]]:
     """Return what decides with a vocabulary, and the terminals that it cannot spell.
 
@@ -127,7 +128,7 @@ def spelled_by(
         What decides for the grammar written in any bytes.
     spelling : Spelling
         What the vocabulary can spell.
-    limits : Limits, optional
+    budget : Budget
         What deciding may cost.
 
     Raises
@@ -138,7 +139,7 @@ def spelled_by(
     recognizer = everything.recognizer
     if spelling.spells_any_of(recognizer.scanner.used_bytes()):
         return everything, ()
-    liveness = Liveness(recognizer, spelling, budget=Budget(limits, is_timed=False))
+    liveness = Liveness(recognizer, spelling, budget=budget)
     lost = everything.spellable_terminals() - liveness.spellable_terminals()
     unspellable = tuple(recognizer.parse_table.terminals[terminal] for terminal in sorted(lost))
     if not liveness.decide(recognizer.initial).is_live:

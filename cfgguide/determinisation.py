@@ -84,6 +84,7 @@ class _Determiniser:
         row = np.full(N_BYTES, DEAD, dtype=np.int32)
         threads, behind, answers, question = state
         if question is not None:
+            self._budget.check("max_nesting", len(answers), f"terminal {self._name}")
             self._asks[self._numbers[state]] = [
                 self._number((question,), behind),
                 self._number(threads, behind, answers | {(question, True)}),

@@ -60,7 +60,8 @@ def inspect(
     """
     began = time.perf_counter()
     compiled = frontend.load(grammar)
-    everything = decided(compiled, budget=Budget(limits))
+    budget = Budget(limits)
+    everything = decided(compiled, budget=budget)
     recognizer = everything.recognizer
     seconds = time.perf_counter() - began
     texts = TerminalTexts(compiled, recognizer.scanner)
@@ -76,7 +77,7 @@ def inspect(
         unbounded=_unbounded(compiled, definitions, texts),
         unspellable=None
         if tokenizer_or_vocabulary is None
-        else _unspellable(everything, tokenizer_or_vocabulary),
+        else _unspellable(everything, tokenizer_or_vocabulary, budget),
     )
 
 
@@ -138,8 +139,10 @@ def _unbounded(
     return tuple(found)
 
 
-def _unspellable(everything: Liveness, tokenizer_or_vocabulary: object) -> Unspellable:
+def _unspellable(
+    everything: Liveness, tokenizer_or_vocabulary: object, budget: Budget
+) -> Unspellable:
     spelling = Spelling.of(vocabulary_of(tokenizer_or_vocabulary).tokens)
-    _, terminals = spelled_by(everything, spelling)
+    _, terminals = spelled_by(everything, spelling, budget=budget)
     missing = everything.recognizer.scanner.used_bytes() - spelling.reachable_bytes
     return Unspellable(terminals, tuple(sorted(missing)))

@@ -52,6 +52,7 @@ class Tables(NamedTuple):
     left_sides: Int32Array
     ignored: int
     end_state: int
+    most_reductions: int
 
 
 class Base(NamedTuple):

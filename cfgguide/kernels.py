@@ -172,7 +172,7 @@ def _commit(
         return int(known)
     top = cell
     result = REFUSED
-    for _ in range(len(work.cell_state)):
+    for _ in range(tables.most_reductions):
         action = tables.action[_read(work, base_offsets, top), label]
         if action == 0:
             break
@@ -190,7 +190,7 @@ def _commit(
 @kernel
 def _ends(tables: Tables, work: Workspace, base_offsets: Int32Array, cell: int) -> int:
     """Return 1 if ``$END`` is accepted on a stack, 0 if not, or `TOO_SHALLOW` and the like."""
-    for _ in range(len(work.cell_state)):
+    for _ in range(tables.most_reductions):
         action = tables.action[_read(work, base_offsets, cell), 0]
         if action >= 0:
             return 0

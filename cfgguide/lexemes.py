@@ -169,12 +169,12 @@ class Lexemes:
 
 def _least(ends: set[End]) -> tuple[End, ...]:
     """Return the ends that claim least, in a fixed order."""
-    alike: defaultdict[tuple[int, int, int], list[Claims]] = defaultdict(list)
+    alike: defaultdict[tuple[int, int, int], dict[Claims, frozenset[int]]] = defaultdict(dict)
     for label, (claims, node, context) in sorted(ends):
-        alike[label, node, context].append(claims)
+        alike[label, node, context][claims] = frozenset(claims)
     return tuple(
         (label, Between(claims, node, context))
         for (label, node, context), claimed in alike.items()
-        for claims in claimed
-        if len(claimed) > _MOST_COMPARED or not any(set(other) < set(claims) for other in claimed)
+        for claims, mine in claimed.items()
+        if len(claimed) > _MOST_COMPARED or not any(other < mine for other in claimed.values())
     )

@@ -13,11 +13,17 @@ from cfgguide.errors import LimitError
 
 # What each limit counts, and what else than raising it can be done.
 _COUNTED = {
-    "max_nesting": ("nested groups", "flatten the pattern, or split the terminal"),
+    "max_nesting": (
+        "nested groups or look-aheads at one place",
+        "flatten the pattern, or split the terminal",
+    ),
     "max_nfa_states": ("NFA states", "lower its counted repetitions"),
     "max_fsm_states": ("FSM states", "simplify its pattern"),
     "max_scanner_states": ("union states", "use fewer or simpler terminals"),
-    "max_hypotheses": ("ways to read the text so far", "look less far ahead in its terminals"),
+    "max_hypotheses": (
+        "ways to read the text so far",
+        "let its terminals end less far apart, or look less far ahead",
+    ),
     "max_pairs": ("pairs of a control and a state", "simplify the grammar"),
 }
 
@@ -29,7 +35,7 @@ class Limits:
     Parameters
     ----------
     max_nesting : int
-        Groups within groups in the pattern of a terminal.
+        Groups within groups in the pattern of a terminal; look-aheads at one place of a text.
     max_nfa_states : int
         NFA states of a terminal; counted repetitions are copied.
     max_fsm_states : int

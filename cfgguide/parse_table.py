@@ -13,6 +13,7 @@ Source: Aho, Lam, Sethi, Ullman, "Compilers", section 4.6; Lark's ``ParserState.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -75,36 +76,109 @@ class ParseTable:
         return len(self.terminals)
 
     def shift(self, stack: Stack, terminal: int) -> Stack | None:
-        """Return the stack after the reductions and the shift of a terminal, or None if refused."""
-        for _ in range(self._most_reductions(stack)):
+        """Return the stack after the reductions and the shift of a terminal, or None if refused.
+
+        Reductions that would never end, as they may where Lark resolves a conflict, are refused.
+        """
+        reductions = _Reductions(stack)
+        while True:
             action = int(self.action[stack.state, terminal])
             if action == ERROR:
                 return None
             if action > 0:
                 return stack.push(action - 1)
             stack = self._reduced(stack, -action - 1)
-        return None
+            if reductions.repeat(stack):
+                return None
 
     def is_sentence(self, stack: Stack) -> bool:
         """Return whether the text may end here: whether ``$END`` leads to acceptance."""
-        for _ in range(self._most_reductions(stack)):
+        reductions = _Reductions(stack)
+        while True:
             action = int(self.action[stack.state, END])
             if action >= 0:
                 return False
             stack = self._reduced(stack, -action - 1)
             if stack.state == self.end_state:
                 return True
-        return False
+            if reductions.repeat(stack):
+                return False
 
-    def _most_reductions(self, stack: Stack) -> int:
-        """Return more than all reductions that can come before a shift, unless they never end.
+    @cached_property
+    def most_reductions(self) -> int:
+        """More than all reductions that can come before a shift, as far as they end.
 
-        Each state of the stack can be popped once. Between two pops there are at most as many
-        reductions of one symbol or none as there are states and nonterminals; a table with a
-        resolved conflict may repeat them for ever, as Lark would.
+        They always end unless some nonterminal derives itself alone, or itself behind symbols
+        that derive the empty text: of such grammars Lark takes only those whose conflicts it
+        resolves. There, who does not look for repetition may stop after so many.
         """
-        return (stack.height + self.n_states) * (len(self.nonterminals) + 1)
+        return 1 << 16 if _may_repeat(self.productions) else 1 << 62
 
     def _reduced(self, stack: Stack, production: int) -> Stack:
         below = stack.pop(int(self.lengths[production]))
         return below.push(int(self.goto[below.state, self.left_sides[production]]))
+
+
+class _Reductions:
+    """Notices that the reductions before a shift repeat themselves.
+
+    What follows a configuration depends on the state on top and, if that is popped, on what lies
+    below. So they repeat if the same state comes to the top again of an untouched rest, or above
+    itself while it has not been popped.
+    """
+
+    def __init__(self, stack: Stack) -> None:
+        # Of the heights that the top had and has not sunk below since, ascending: the states that
+        # were there, the last of which has not been popped.
+        self._heights = [stack.height]
+        self._seen = [[stack.state]]
+
+    def repeat(self, stack: Stack) -> bool:
+        """Return whether the reductions repeat themselves with this one; note it if not."""
+        while self._heights and self._heights[-1] > stack.height:
+            self._heights.pop()
+            self._seen.pop()
+        if not self._heights or self._heights[-1] < stack.height:
+            self._heights.append(stack.height)
+            self._seen.append([])
+        below = (states[-1] for states in self._seen[:-1])
+        if stack.state in self._seen[-1] or stack.state in below:
+            return True
+        self._seen[-1].append(stack.state)
+        return False
+
+
+def _may_repeat(productions: tuple[tuple[str, tuple[str, ...]], ...]) -> bool:
+    """Return whether a nonterminal derives itself alone, or behind symbols that may be empty."""
+    nullable: set[str] = set()
+    while True:
+        found = {left for left, right in productions if nullable.issuperset(right)}
+        if found == nullable:
+            break
+        nullable = found
+    numbers = {left: number for number, left in enumerate(dict(productions))}
+    first, alone = np.zeros((2, len(numbers), len(numbers)), dtype=np.bool_)
+    hidden: list[tuple[int, int]] = []
+    for left, right in productions:
+        for place, symbol in enumerate(right):
+            if symbol in numbers:
+                edge = numbers[left], numbers[symbol]
+                first[edge] = True
+                if place:
+                    hidden.append(edge)
+                if nullable.issuperset(right[place + 1 :]):
+                    alone[edge] = True
+            if symbol not in nullable:
+                break
+    reached = _closed(first)
+    return bool(_closed(alone).diagonal().any()) or any(
+        reached[symbol, left] or symbol == left for left, symbol in hidden
+    )
+
+
+def _closed(edges: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Return the pairs of nodes of which the second is reached from the first."""
+    reached = edges.copy()
+    for node in range(len(edges)):
+        reached |= np.outer(reached[:, node], reached[node])
+    return reached

@@ -195,6 +195,8 @@ class _Builder:
             return self._split([self.sequence(part, following, flags) for part in argument[1]])
         if kind == "SUBPATTERN":
             _, added, removed, part = argument
+            if added & _parser.TYPE_FLAGS:  # (?a:...) and (?u:...) take each other's place
+                flags &= ~_parser.TYPE_FLAGS
             return self.sequence(part, following, (flags | added) & ~removed)
         if kind in ("MAX_REPEAT", "MIN_REPEAT"):
             return self._repeat(argument, following, flags, is_greedy=kind == "MAX_REPEAT")

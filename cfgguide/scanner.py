@@ -181,16 +181,19 @@ class _Union:
         self._budget = budget
         self._numbers: dict[tuple[Rows, bool], int] = {((), False): DEAD}
         self.states: list[tuple[Rows, bool]] = [((), False)]
+        self._n_answers = [0]
         self.rows: list[npt.NDArray[np.int32]] = []
         self.asks: list[list[int]] = []
 
-    def number(self, rows: Rows, *, is_start: bool = False) -> int:
-        """Return the number of a union state."""
+    def number(self, rows: Rows, *, is_start: bool = False, n_answers: int = 0) -> int:
+        """Return the number of a union state, to which so many answers have led."""
         key = (rows, is_start)
         if key not in self._numbers:
             self._budget.check("max_scanner_states", len(self.states), "the union of terminals")
+            self._budget.check("max_nesting", n_answers, "the union of terminals")
             self._numbers[key] = len(self.states)
             self.states.append(key)
+            self._n_answers.append(n_answers)
         return self._numbers[key]
 
     def complete(self) -> None:
@@ -203,11 +206,12 @@ class _Union:
                 asks = [DEAD] * 3
             else:
                 monitor, yes, no = question
+                n_answers = self._n_answers[len(self.rows)] + 1
                 moves = [DEAD] * self._components.n_byte_classes
                 asks = [
                     self.number(monitor),
-                    self.number(yes, is_start=is_start),
-                    self.number(no, is_start=is_start),
+                    self.number(yes, is_start=is_start, n_answers=n_answers),
+                    self.number(no, is_start=is_start, n_answers=n_answers),
                 ]
             self.rows.append(np.array(moves, dtype=np.int32))
             self.asks.append(asks)

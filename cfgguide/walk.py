@@ -97,6 +97,7 @@ class Walker:
             table.left_sides,
             scanner.ignored,
             table.end_state,
+            table.most_reductions,
         )
         self._trie = trie
         self._budget = recognizer.budget

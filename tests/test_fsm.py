@@ -198,7 +198,7 @@ CHARACTER_PATTERNS = [
     "(?i:k)", "(?i:s)", "(?i:[a-z])", "(?i:[^a-z])", "(?i:ß)", "(?i:İ)", "(?i:ı)", "(?i:[ǅ])",
     "(?i:µ)", "(?i:\u0345)", "(?i:ﬅ)", r"(?i:[\u0370-\u03ff])", r"(?i:[^\W_])", "(?i:Ω)",
     "(?i:[\U00010400-\U00010410])", "(?i:\U00010400)", "(?ai:k)", "(?ai:[K-é])", "(?ai:é)",
-    "(?i:k(?-i:K))",
+    "(?i:k(?-i:K))", r"(?a:(?u:\w))", r"(?u:(?a:\w))", r"(?a:\w|(?u:\d))", r"(?ai:[a-z](?u:k))",
     # `re` never finds a single capital above U+FFFF in a class in which case is ignored.
     pytest.param("(?i:[a\U0001040c\U00010434])", id="lower and capital"),
     pytest.param("(?i:[a\U0001040c])", id="capital"),
@@ -340,6 +340,8 @@ def test_what_is_not_supported_is_named_with_its_terminal(pattern, what):
         ("(" * 2000 + "a" + ")" * 2000, "nests groups too deeply"),
         ("(" * 150 + "a" + ")" * 150, "max_nesting"),
         ("(?:(?:a|b)*a(?:a|b){15}(?!b)|ab)", "max_fsm_states"),
+        ("".join(f"(?!w{i}x)" for i in range(500)) + r"\w+", "max_nesting"),
+        ("(?<=a.{20})b", "max_fsm_states"),
     ],
     ids=lambda value: value[:30],
 )

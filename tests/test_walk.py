@@ -55,6 +55,17 @@ GRAMMARS = {
         'start: "a" start | "b" start | "(" start ")" | "a"',
         words("ab()", 6, 200),
     ),
+    "rules that may be empty in many ways": (
+        'start: "y" n0 "x"\n'
+        + "".join(f"n{i}: n{i + 1} n{i + 1}\n" for i in range(12))
+        + "n12: \n",
+        [b"y", b"x", b"yx"],
+    ),
+    "reductions that would never end": (
+        # Lark settles the conflict by the priority of e, and never comes back from reading `yx`.
+        's: e s "x" | n "y" | "z"\ne.2:\nn:\nstart: s',
+        [b"y", b"x", b"z", b"yx"],
+    ),
     "refused by the parser": (
         'start: NAME*\nNAME: /[ab]+/\n%ignore "ab"',  # the lexeme ab is of no use to any rule
         words("ab", 5, 60),

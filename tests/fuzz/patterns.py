@@ -107,7 +107,7 @@ def _quantifier(w: Writer) -> str:
 def _group(w: Writer, depth: int) -> str:
     opening = ["(?:"]
     if w.has("scoped flags"):
-        opening += ["(?i:", "(?s:", "(?-i:", "(?m:", "(?x: "]
+        opening += ["(?i:", "(?s:", "(?-i:", "(?m:", "(?x: ", "(?a:", "(?u:"]
     if w.has("groups"):
         opening += ["(", "("] + ["(?P<g>"] * w.sometimes(3)
     return f"{w.one_of(opening)}{pattern(w, depth - 1)})"
