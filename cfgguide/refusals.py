@@ -218,6 +218,8 @@ class _Texts:
         return f" ({self._between.join(map(str, texts))!r})"
 
     def _is_blank(self, name: str) -> bool:
+        if name not in self._terminals:  # declared without a pattern
+            return False
         pattern = self._terminals[name].pattern.to_regexp()
         try:
             return re.fullmatch(pattern, " ", self._flags) is not None
