@@ -5,19 +5,23 @@ a :class:`Pushdown`, which tells for a control and the parse state on top in whi
 state can be *left*, popped for good. The controls are
 
 * ``Between(claims, node, context)``: between two lexemes (:mod:`cfgguide.lexemes`);
-* ``Lookahead(terminal, between)``: the next lexeme is settled, the parser has it as lookahead;
+* ``Lookahead(choices)``: the next lexeme is one of some, each with the place after it; the parser
+  has it as lookahead;
 * ``Reducing(pops, left_side, lookahead)``: a reduction with states still to be popped;
 * ``Accepted()``: the text has ended and Lark accepts it. It is left unchanged in every state.
 
 The sets of controls are the least solution of these rules (the saturation called pre*), where
 ``[c, s]`` is the set for control ``c`` and top state ``s``::
 
-    [Between, s]              contains  [each control after one more lexeme, or $END, s]
-    [Lookahead shifting g, s] contains  [t, s] for every t in [Between after it, g]
-    [Lookahead reducing, s]   contains  Reducing(length - 1)
-    [Reducing(k > 0), s]      contains  Reducing(k - 1)
-    [Reducing(0), s]          contains  [t, s] for every t in [its Lookahead, goto(s, left side)]
-                              or Accepted, where $END has led to the end state
+    [Between, s]          contains  [each control after one more lexeme, or $END, s]
+    [Lookahead, s]        contains  [t, s] for every t in [Between after it, g], where a choice
+                                    shifts to g, and Reducing(length - 1, those that reduce so)
+    [Reducing(k > 0), s]  contains  Reducing(k - 1)
+    [Reducing(0), s]      contains  [t, s] for every t in [its Lookahead, goto(s, left side)]
+                                    and Accepted, where $END has led to the end state
+
+Choices that reduce alike stay together: of the sixty terminals that may follow a name in a
+programming language most go through the same dozen reductions.
 
 States that act alike as tops are one: in a list of a thousand keywords, those after a keyword.
 
@@ -44,10 +48,9 @@ from cfgguide.spelling import BOUNDARY, Spelling
 
 
 class Lookahead(NamedTuple):
-    """The parser has a terminal as its lookahead; afterwards the lexer is at `between`."""
+    """The parser has one of some terminals as its lookahead; behind each, where the lexer is."""
 
-    terminal: int
-    between: Between
+    choices: frozenset[tuple[int, Between]]
 
 
 class Reducing(NamedTuple):
@@ -136,11 +139,14 @@ class Pushdown:
         return number
 
     def _after(self, ends: Iterable[End]) -> Iterator[Control]:
+        choices = set()
         for label, between in ends:
             if label == self._scanner.ignored:
                 yield between
             elif label < self._scanner.ignored:
-                yield Lookahead(label, between)
+                choices.add((label, between))
+        if choices:
+            yield Lookahead(frozenset(choices))
 
     # -- the saturation ---------------------------------------------------------------------
 
@@ -205,29 +211,35 @@ class Pushdown:
         terminal_set = int(self._table.set_of_state[state])
         yield from self._after(self.lexemes.next_ends(terminal_set, between))
         if between.node == BOUNDARY and self._ahead.may_end(between.claims):
-            yield Lookahead(END, THE_END)
+            yield Lookahead(frozenset({(END, THE_END)}))
 
     def _expand_lookahead(self, control: Lookahead, pair: Pair) -> None:
-        action = int(self._table.action[pair[1], control.terminal])
-        if action == ERROR:
-            return
-        if action > 0:
-            self._go_on(control.between, action - 1, pair)
-            return
-        length = int(self._table.lengths[-action - 1])
-        left_side = int(self._table.left_sides[-action - 1])
-        if length:
-            self._add(pair, self._number(Reducing(length - 1, left_side, control)))
-        else:
-            self._arrive(left_side, control, pair)
+        reducing: defaultdict[tuple[int, int], set[tuple[int, Between]]] = defaultdict(set)
+        for terminal, between in control.choices:
+            action = int(self._table.action[pair[1], terminal])
+            if action > 0:
+                self._go_on(between, action - 1, pair)
+            elif action != ERROR:
+                production = -action - 1
+                how = int(self._table.lengths[production]), int(self._table.left_sides[production])
+                reducing[how].add((terminal, between))
+        for (length, left_side), choices in reducing.items():
+            lookahead = Lookahead(frozenset(choices))
+            if length:
+                self._add(pair, self._number(Reducing(length - 1, left_side, lookahead)))
+            else:
+                self._arrive(left_side, lookahead, pair)
 
     def _arrive(self, left_side: int, lookahead: Lookahead, pair: Pair) -> None:
         """Push the goto of a finished reduction."""
         target = int(self._table.goto[pair[1], left_side])
-        if lookahead.terminal == END and target == self._table.end_state:
-            self._add(pair, ACCEPTED)
-        elif target >= 0:
-            self._go_on(lookahead, target, pair)
+        choices = lookahead.choices
+        if target == self._table.end_state:
+            if any(terminal == END for terminal, _ in choices):
+                self._add(pair, ACCEPTED)
+            choices = frozenset(choice for choice in choices if choice[0] != END)
+        if target >= 0 and choices:
+            self._go_on(Lookahead(choices), target, pair)
 
 
 def _alike(table: ParseTable) -> list[int]:

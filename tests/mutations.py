@@ -88,9 +88,9 @@ MUTATIONS = [
     Mutation(
         "running the reductions, instead of reading the row",
         "pushdown",
-        "        if action > 0:\n            self._go_on(control.between, action - 1, pair)\n",
-        "        if action < 0:\n            self._add(pair, ACCEPTED)\n            return\n"
-        "        if action > 0:\n            self._go_on(control.between, action - 1, pair)\n",
+        "            if action > 0:\n                self._go_on(between, action - 1, pair)\n",
+        "            if action < 0:\n                self._add(pair, ACCEPTED)\n"
+        "            elif action > 0:\n                self._go_on(between, action - 1, pair)\n",
     ),
     Mutation("liveness", "index", "        return answer.is_live\n", "        return True\n"),
     Mutation(
