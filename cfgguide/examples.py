@@ -42,7 +42,7 @@ def shared_text(first: Fsm, second: Fsm, *, max_pairs: int = DEFAULT_MAX_PAIRS) 
     >>> from cfgguide.determinisation import fsm_of_pattern
     >>> shared_text(fsm_of_pattern("[a-z]+", name="A"), fsm_of_pattern("..y", name="B"))
     'aay'
-    >>> shared_text(fsm_of_pattern("[a-z]+", name="A"), fsm_of_pattern(r"\\bif\\b|x+z", name="B"))
+    >>> shared_text(fsm_of_pattern("[a-z]+", name="A"), fsm_of_pattern(r"\bif\b|x+z", name="B"))
     'if'
     """
     steps = _joint_steps(first, second)
