@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import lark
 import pytest
-from tokenizers_for_tests import END_OF_TEXT, standard_library_tokenizer
+from tokenizers_for_tests import standard_library_tokenizer, standard_library_vocabulary
 
 import cfgguide
 from cfgguide.diagnosis import Diagnosis, diagnose
@@ -175,16 +175,8 @@ def test_no_end_of_another_sentence_completes_what_a_folder_calls_no_start(name)
 
 
 @functools.cache
-def vocabulary() -> cfgguide.Vocabulary:
-    tokenizer = standard_library_tokenizer()
-    return cfgguide.Vocabulary.from_tokenizer(
-        tokenizer, eos_token_ids=tokenizer.token_to_id(END_OF_TEXT)
-    )
-
-
-@functools.cache
 def index_of(name: str) -> cfgguide.Index:
-    return cfgguide.compile(folder_of(name).grammar, vocabulary())
+    return cfgguide.compile(folder_of(name).grammar, standard_library_vocabulary())
 
 
 @functools.cache
@@ -232,13 +224,15 @@ def byte_ids(text: str) -> list[int]:
 
 @functools.cache
 def _ids_of_tokens() -> dict[bytes, int]:
-    return {token: index for index, token in enumerate(vocabulary().tokens) if token}
+    return {
+        token: index for index, token in enumerate(standard_library_vocabulary().tokens) if token
+    }
 
 
 @pytest.mark.parametrize("spell", [usual_ids, byte_ids])
 @every_compiled_folder
 def test_a_guide_lets_every_sentence_be_written(name, spell):
-    (eos,) = vocabulary().eos_token_ids
+    (eos,) = standard_library_vocabulary().eos_token_ids
     for text in folder_of(name).sentences.values():
         guide = cfgguide.Guide(index_of(name))
         for token_id in [*spell(text), eos]:
@@ -261,7 +255,7 @@ def test_a_guide_refuses_the_first_byte_that_no_sentence_has(name):
 @pytest.mark.parametrize("spell", [usual_ids, byte_ids])
 @every_compiled_folder
 def test_every_mask_on_the_way_to_a_sentence_allows_the_next_token(name, spell):
-    (eos,) = vocabulary().eos_token_ids
+    (eos,) = standard_library_vocabulary().eos_token_ids
     for text in folder_of(name).sentences.values():
         guide = cfgguide.Guide(index_of(name))
         for token_id in [*spell(text), eos]:

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_walks import Judges, sample
-from tokenizers_for_tests import END_OF_TEXT, standard_library_tokenizer
+from tokenizers_for_tests import standard_library_vocabulary
 
 import cfgguide
 from cfgguide.compiler import compile_recognizer
@@ -61,16 +61,8 @@ names = pytest.mark.parametrize("name", GRAMMARS)
 
 
 @functools.cache
-def vocabulary() -> cfgguide.Vocabulary:
-    tokenizer = standard_library_tokenizer()
-    return cfgguide.Vocabulary.from_tokenizer(
-        tokenizer, eos_token_ids=tokenizer.token_to_id(END_OF_TEXT)
-    )
-
-
-@functools.cache
 def index_of(name: str) -> cfgguide.Index:
-    return cfgguide.compile(GRAMMARS[name], vocabulary())
+    return cfgguide.compile(GRAMMARS[name], standard_library_vocabulary())
 
 
 @functools.cache
@@ -80,7 +72,11 @@ def parser_of(name: str) -> lark.Lark:
 
 @functools.cache
 def tokens_by_text() -> dict[bytes, int]:
-    return {token: token_id for token_id, token in enumerate(vocabulary().tokens) if token}
+    return {
+        token: token_id
+        for token_id, token in enumerate(standard_library_vocabulary().tokens)
+        if token
+    }
 
 
 def tokenised(text: bytes, rng: random.Random) -> list[int]:
@@ -95,7 +91,7 @@ def tokenised(text: bytes, rng: random.Random) -> list[int]:
 
 
 def eos() -> int:
-    return vocabulary().eos_token_ids[0]
+    return standard_library_vocabulary().eos_token_ids[0]
 
 
 # --- Soundness and liveness -----------------------------------------------------------------------
@@ -328,16 +324,16 @@ def state(guide: cfgguide.Guide) -> tuple[object, ...]:
 @given(seed=st.integers(0, 2**32))
 def test_accepts_and_the_masks_agree_on_every_id(name, seed):
     """`accepts` decides each token by itself, before the mask is made."""
-    fresh = cfgguide.Guide(cfgguide.compile(GRAMMARS[name], vocabulary()))
+    fresh = cfgguide.Guide(cfgguide.compile(GRAMMARS[name], standard_library_vocabulary()))
     for token_id in walked(name, seed).token_ids:
         fresh.advance(token_id)
-    one_by_one = [i for i in range(vocabulary().size) if fresh.accepts(i)]
+    one_by_one = [i for i in range(standard_library_vocabulary().size) if fresh.accepts(i)]
     ids = fresh.allowed_token_ids().tolist()
-    out = np.empty(vocabulary().n_words, dtype=np.int32)
+    out = np.empty(standard_library_vocabulary().n_words, dtype=np.int32)
     fresh.fill_bitmask(out)
     bits = np.flatnonzero(np.unpackbits(out.view(np.uint8), bitorder="little")).tolist()
     assert one_by_one == ids == bits
-    assert [i for i in range(vocabulary().size) if fresh.accepts(i)] == ids
+    assert [i for i in range(standard_library_vocabulary().size) if fresh.accepts(i)] == ids
 
 
 @names
@@ -345,7 +341,7 @@ def test_masks_do_not_depend_on_the_order_in_which_the_index_was_filled(name):
     prefixes = [walked(name, seed).token_ids for seed in range(40)]
     masks = []
     for order in (prefixes, prefixes[::-1]):
-        index = cfgguide.compile(GRAMMARS[name], vocabulary())
+        index = cfgguide.compile(GRAMMARS[name], standard_library_vocabulary())
         found = {}
         for token_ids in order:
             guide = cfgguide.Guide(index)
@@ -367,7 +363,7 @@ def test_masks_do_not_depend_on_the_order_in_which_the_index_was_filled(name):
 @given(seed=st.integers(0, 2**32))
 def test_the_walk_is_the_recognizer_token_by_token(name, seed):
     recognizer = compile_recognizer(GRAMMARS[name])
-    walker = Walker(recognizer, VocabularyTrie.of(vocabulary()))
+    walker = Walker(recognizer, VocabularyTrie.of(standard_library_vocabulary()))
     configuration = recognizer.advance(recognizer.initial, walked(name, seed).text)
     found = walker.walk(configuration)
     led = {
@@ -376,6 +372,6 @@ def test_the_walk_is_the_recognizer_token_by_token(name, seed):
             found.token_ids.tolist(), found.token_outcomes.tolist(), strict=True
         )
     }
-    for token_id, token in enumerate(vocabulary().tokens):
+    for token_id, token in enumerate(standard_library_vocabulary().tokens):
         after = recognizer.advance(configuration, token) if token else None
         assert led.get(token_id) == after

@@ -27,6 +27,8 @@ from tokenizers import (
     trainers,
 )
 
+from cfgguide.vocabulary import Vocabulary
+
 N_TOKENS = 32_000
 END_OF_TEXT = "<|endoftext|>"
 
@@ -49,6 +51,13 @@ def standard_library_tokenizer() -> Tokenizer:
     if not path.exists():
         _write_at_once(path, _train(files).to_str())
     return Tokenizer.from_file(str(path))
+
+
+@functools.cache
+def standard_library_vocabulary() -> Vocabulary:
+    """The vocabulary of that tokenizer; `END_OF_TEXT` is its EOS."""
+    tokenizer = standard_library_tokenizer()
+    return Vocabulary.from_tokenizer(tokenizer, eos_token_ids=tokenizer.token_to_id(END_OF_TEXT))
 
 
 def _standard_library_files() -> list[Path]:
