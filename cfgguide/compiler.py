@@ -50,7 +50,7 @@ def decided(compiled: CompiledGrammar, *, budget: Budget) -> Liveness:
     frontend.check_joined(compiled)
     frontend.check_width(compiled)
     everything = Liveness(recognizer, Spelling.of_all_bytes(), budget=budget)
-    if not everything.decide(recognizer.initial).is_live:
+    if not everything.is_live(recognizer.initial):
         start = compiled.definitions.start
         raise GrammarError(
             f"no text at all is a sentence of the grammar (start rule {start!r}): either "
@@ -142,7 +142,7 @@ def spelled_by(
     liveness = Liveness(recognizer, spelling, budget=budget)
     lost = everything.spellable_terminals() - liveness.spellable_terminals()
     unspellable = tuple(recognizer.parse_table.terminals[terminal] for terminal in sorted(lost))
-    if not liveness.decide(recognizer.initial).is_live:
+    if not liveness.is_live(recognizer.initial):
         raise VocabularyError(
             "the vocabulary can spell no sentence of the grammar: "
             + _missing(recognizer, spelling, unspellable)

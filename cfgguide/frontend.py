@@ -23,7 +23,8 @@ from typing import Any
 import lark
 import numpy as np
 from lark.lexer import BasicLexer, ContextualLexer, PatternStr, _create_unless
-from lark.parsers.lalr_analysis import Shift
+from lark.parsers.lalr_analysis import LALR_Analyzer, Shift
+from lark.parsers.lalr_parser import LALR_Parser
 from lark.utils import get_regexp_width
 
 from cfgguide.definitions import Definitions
@@ -134,7 +135,14 @@ def load(grammar: Grammar) -> CompiledGrammar:
             number_of_lexer[id(lexer)] = terminal_sets.setdefault(members, len(terminal_sets))
         set_of_state.append(number_of_lexer[id(lexer)])
     return CompiledGrammar(
-        _parse_table(table, order, grammar.start, rules, set_of_state),
+        _parse_table(
+            table,
+            order,
+            grammar.start,
+            rules,
+            set_of_state,
+            had_conflicts=parser.parser.parser.had_conflicts,
+        ),
         _patterns(parser),
         tuple(terminal_sets),
         _definitions(parser, grammar.start),
@@ -145,8 +153,9 @@ def _lark(grammar: Grammar) -> lark.Lark:
     where = grammar.source_path or "the grammar"
     try:
         options: dict[str, Any] = dict(grammar.lark_options)
+        options["_plugins"] = {"LALR_Parser": _Parser}
         if not grammar.strict:  # there the comparison is what was asked for
-            options["_plugins"] = {"ContextualLexer": _Contextual, "BasicLexer": _Basic}
+            options["_plugins"] |= {"ContextualLexer": _Contextual, "BasicLexer": _Basic}
         return lark.Lark(grammar.text, **options)
     except RecursionError:
         raise LimitError(
@@ -185,6 +194,21 @@ class _Contextual(ContextualLexer):
         unchecked = copy(conf)
         unchecked.skip_validation = True
         super().__init__(unchecked, states, always_accept)
+
+
+class _Parser(LALR_Parser):
+    """Keeps what Lark only logs: whether there were conflicts, which it resolved."""
+
+    def __init__(self, parser_conf: Any, debug: bool = False, strict: bool = False) -> None:
+        analysis = LALR_Analyzer(parser_conf, debug=debug, strict=strict)
+        analysis.compute_lalr()  # type: ignore[no-untyped-call]
+        self._parse_table = analysis.parse_table
+        self.parser_conf = parser_conf
+        self.had_conflicts = any(
+            len(rules) > 1 or lookahead in state.transitions
+            for state in analysis.lr0_itemsets
+            for lookahead, rules in state.lookaheads.items()
+        )
 
 
 def _canonical_order(states: dict[int, dict[str, Any]], start: int) -> list[int]:
@@ -316,7 +340,13 @@ def check_width(grammar: CompiledGrammar) -> None:
 
 
 def _parse_table(
-    table: Any, order: list[int], start: str, rules: set[str], set_of_state: list[int]
+    table: Any,
+    order: list[int],
+    start: str,
+    rules: set[str],
+    set_of_state: list[int],
+    *,
+    had_conflicts: bool,
 ) -> ParseTable:
     rows = [table.states[state] for state in order]
     number = {state: index for index, state in enumerate(order)}
@@ -342,6 +372,7 @@ def _parse_table(
         left_sides=np.array([nonterminals[left] for left, _ in productions], dtype=np.int32),
         set_of_state=np.array(set_of_state, dtype=np.int32),
         end_state=number[table.end_states[start]],
+        had_conflicts=had_conflicts,
     )
 
 

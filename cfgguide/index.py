@@ -19,14 +19,14 @@ not from the pre-image of the goto function.
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from itertools import islice, zip_longest
 
 import numpy as np
-import numpy.typing as npt
 import pygtrie
 
 from cfgguide.configuration import Configuration, Recognizer
+from cfgguide.kernel_types import Int32Array
 from cfgguide.liveness import Liveness
 from cfgguide.stack import Stack
 from cfgguide.subset import Subset
@@ -61,10 +61,11 @@ class Index:
         self.recognizer = recognizer
         self.vocabulary = vocabulary
         self._liveness = liveness
-        self._walker = Walker(recognizer, trie)
+        self._walker = Walker(recognizer, trie, liveness.assurance)
         self._entries: pygtrie.Trie = pygtrie.Trie()
         self._deepest = 1  # how much of a stack some entry depends on
         self._subsets: dict[bytes, Subset] = {}
+        self._eos = _packed(vocabulary.eos_token_ids, vocabulary.n_words)
         self._visits = Visits(recognizer.initial)
         self._lock = threading.Lock()
 
@@ -127,7 +128,7 @@ class Index:
         if after is None:
             return False
         with self._lock:
-            return self._liveness.decide(after).is_live
+            return self._liveness.is_live(after)
 
     def expected(self, configuration: Configuration) -> tuple[str, ...]:
         """Return the names of the terminals that may come next; see :meth:`Guide.expected`."""
@@ -135,17 +136,21 @@ class Index:
             return self._liveness.expected(configuration)
 
     def _fill(self, configuration: Configuration) -> Subset:
-        found = self._walker.walk(configuration)
-        inspected = list(found.inspected)
-        is_live = np.zeros(len(found.outcomes), dtype=np.bool_)
-        for number, outcome in enumerate(found.outcomes):
-            is_live[number] = self._is_live(outcome, configuration, inspected)
-        allowed = found.token_ids[is_live[found.token_outcomes]]
-        bits = np.zeros(32 * self.vocabulary.n_words, dtype=np.bool_)
-        bits[allowed] = True
-        if found.is_sentence:
-            bits[list(self.vocabulary.eos_token_ids)] = True
-        subset = self._shared(bits)
+        bitmask = np.zeros(self.vocabulary.n_words, dtype=np.int32)
+        walk = self._walker.walk(configuration, bitmask)
+        inspected = walk.inspected
+        undecided = walk.open_outcomes
+        for number in undecided:
+            walk.settle(
+                number, is_live=self._is_live(walk.outcome(number), configuration, inspected)
+            )
+        if undecided:
+            self._walker.fill(bitmask)
+        n_tokens = self._walker.n_allowed
+        if walk.is_sentence:
+            bitmask |= self._eos
+            n_tokens += len(self.vocabulary.eos_token_ids)
+        subset = self._shared(bitmask, n_tokens)
         depth = max(inspected)
         self._deepest = max(self._deepest, depth)
         self._entries[_path(configuration, depth)] = subset
@@ -162,10 +167,10 @@ class Index:
                 inspected[home] = max(inspected[home], top - height + 1)
         return answer.is_live
 
-    def _shared(self, bits: npt.NDArray[np.bool_]) -> Subset:
-        key = np.packbits(bits, bitorder="little").tobytes()
+    def _shared(self, bitmask: Int32Array, n_tokens: int) -> Subset:
+        key = bitmask.tobytes()
         if key not in self._subsets:
-            self._subsets[key] = Subset(np.frombuffer(key, dtype=np.int32), int(bits.sum()))
+            self._subsets[key] = Subset(np.frombuffer(key, dtype=np.int32), n_tokens)
         return self._subsets[key]
 
 
@@ -184,3 +189,9 @@ def _path(configuration: Configuration, depth: int) -> Path:
     levels = zip_longest(*(hypothesis.stack for hypothesis in hypotheses))
     lexer = tuple((state, claims) for state, claims, _ in hypotheses)
     return ((lexer, configuration.context), *islice(levels, depth))
+
+
+def _packed(token_ids: Iterable[int], n_words: int) -> Int32Array:
+    bits = np.zeros(32 * n_words, dtype=np.bool_)
+    bits[list(token_ids)] = True
+    return np.packbits(bits, bitorder="little").view(np.int32)

@@ -22,11 +22,14 @@ RUNNING, MATCHING, ASKING, DYING = 0, 1, 2, 3  # kinds of scanner states
 
 NOT_COMPUTED = -9  # in `commits`
 NONE = -1  # no cell, no token, no outcome
-N_CELLS, N_OUTCOMES, N_TOKENS, IS_SENTENCE = 0, 1, 2, 3  # places in `counts`
+DEAD_END, LIVE, OPEN = 0, 1, 2  # what is known of an outcome: in `verdicts`
+# Places in `counts`.
+N_CELLS, N_OUTCOMES, N_SEGMENTS, IS_SENTENCE, N_OPEN, N_ALLOWED = 0, 1, 2, 3, 4, 5
+N_COUNTS = 6
 
 
 class Tables(NamedTuple):
-    """The scanner's and the parser's tables; see Scanner and ParseTable for each.
+    """The grammar's tables; see Scanner, ParseTable, Assurance and Loops for each.
 
     Attributes
     ----------
@@ -53,6 +56,13 @@ class Tables(NamedTuple):
     ignored: int
     end_state: int
     most_reductions: int
+    end_offsets: Int32Array
+    end_labels: Int32Array
+    end_blocks: Int32Array
+    is_sure: npt.NDArray[np.bool_]
+    is_assured: npt.NDArray[np.bool_]
+    loop_of_state: Int32Array
+    takes: npt.NDArray[np.bool_]
 
 
 class Base(NamedTuple):
@@ -83,13 +93,14 @@ class Base(NamedTuple):
 
 
 class TrieArrays(NamedTuple):
-    """The vocabulary trie; see VocabularyTrie for each."""
+    """The vocabulary trie; see VocabularyTrie for each, and Kinds for `kind_of_node`."""
 
     byte: npt.NDArray[np.uint8]
     depth: Int32Array
     skip: Int32Array
     first_token: Int32Array
     token_ids: Int32Array
+    kind_of_node: Int32Array
 
 
 class Workspace(NamedTuple):
@@ -131,12 +142,16 @@ class Workspace(NamedTuple):
         Their claims.
     outcome_hash : int32, shape (a power of two > n_outcomes,)
         Open-addressing table of outcomes, -1 = free.
-    token_id, token_outcome : int32, shape (n_text_tokens,)
-        The tokens that are lexed and parsed without error, and where each leads.
+    verdicts : int8, shape (n_outcomes,)
+        `LIVE` if a sentence can follow each outcome, `DEAD_END` if none can, or `OPEN`.
+    segment_start, segment_end, segment_outcome : int32, shape (n_text_tokens,)
+        The tokens that are lexed and parsed without error: ranges of places in the trie's
+        `token_ids`, ascending, and the outcome that each range leads to.
     inspected : int32, shape (n_hypotheses,)
         Per base hypothesis how many of its topmost states were read.
-    counts : int32, shape (4,)
-        Number of cells, of outcomes and of tokens; and 1 if the base is a sentence, else 0.
+    counts : int32, shape (6,)
+        Number of cells, of outcomes and of segments; 1 if the base is a sentence, else 0; number
+        of outcomes that are `OPEN`, and of tokens in the mask.
     """
 
     cell_state: Int32Array
@@ -164,7 +179,9 @@ class Workspace(NamedTuple):
     outcome_n_claims: Int32Array
     outcome_claims: Int32Array
     outcome_hash: Int32Array
-    token_id: Int32Array
-    token_outcome: Int32Array
+    verdicts: npt.NDArray[np.int8]
+    segment_start: Int32Array
+    segment_end: Int32Array
+    segment_outcome: Int32Array
     inspected: Int32Array
     counts: Int32Array

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 Integer = TypeVar("Integer", np.int32, np.int64)
+Number = TypeVar("Number", bound=np.generic)
 
 
 def refined(columns: npt.NDArray[np.int32], labels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -88,6 +89,17 @@ def distinct_columns(
     inverse = [numbers.setdefault(column.tobytes(), len(numbers)) for column in columns]
     first = np.unique(inverse, return_index=True)[1]
     return np.ascontiguousarray(table[:, first]), np.array(inverse, dtype=np.int32)
+
+
+def distinct_rows(rows: npt.NDArray[Number]) -> tuple[npt.NDArray[Number], npt.NDArray[np.int64]]:
+    """Return the distinct rows of a table, sorted by their bytes, and the number of each row's.
+
+    Much quicker than ``np.unique(axis=0)``, which sorts by one column after the other.
+    """
+    rows = np.ascontiguousarray(rows)
+    as_bytes = rows.view(np.dtype((np.void, rows.strides[0]))).reshape(-1)
+    _, first, numbers = np.unique(as_bytes, return_index=True, return_inverse=True)
+    return rows[first], numbers.reshape(-1)
 
 
 def predecessors(rows: list[list[int]]) -> list[set[int]]:

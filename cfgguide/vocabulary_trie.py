@@ -18,8 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cfgguide import kernels
+from cfgguide import trie_kernels
 from cfgguide.kernel_types import TrieArrays
+from cfgguide.subtrees import Kinds
 from cfgguide.vocabulary import Vocabulary
 
 
@@ -35,6 +36,9 @@ class VocabularyTrie:
         skip : int32, shape (n_nodes,); the next node outside its subtree.
         first_token : int32, shape (n_nodes + 1,); where its tokens start in `token_ids`.
         token_ids : int32, shape (n_text_tokens,); token ids, sorted by bytes and then by id.
+        kind_of_node : int32, shape (n_nodes,); see `kinds`.
+    kinds : Kinds
+        What is below the nodes.
     max_depth : int
         Length of the longest token in bytes.
 
@@ -47,6 +51,7 @@ class VocabularyTrie:
     """
 
     arrays: TrieArrays
+    kinds: Kinds
     max_depth: int
 
     @classmethod
@@ -58,10 +63,12 @@ class VocabularyTrie:
         lengths = np.array([len(token) for token, _ in ordered], dtype=np.int64)
         offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
         data = np.frombuffer(b"".join(token for token, _ in ordered), dtype=np.uint8)
-        byte, depth, skip, first_token = kernels.build_trie(data, offsets)
+        byte, depth, skip, first_token = trie_kernels.build_trie(data, offsets)
         token_ids = np.array([token_id for _, token_id in ordered], dtype=np.int32)
-        arrays = TrieArrays(byte, depth, skip, first_token, token_ids)
-        return cls(arrays, int(lengths.max(initial=0)))
+        max_depth = int(lengths.max(initial=0))
+        kinds = Kinds.of(byte, depth, skip, first_token, max_depth)
+        arrays = TrieArrays(byte, depth, skip, first_token, token_ids, kinds.kind_of_node)
+        return cls(arrays, kinds, max_depth)
 
     @property
     def n_nodes(self) -> int:
