@@ -23,7 +23,7 @@ from typing import Self
 from cfgguide.errors import VocabularyError
 from cfgguide.tokenizer_bytes import token_bytes
 
-#: Length that stands for "no text" where a vocabulary is serialised for its fingerprint.
+#: Length that stands for "no text" where a vocabulary is serialised for its digest.
 _NO_TEXT = 0xFFFFFFFF
 
 
@@ -143,7 +143,7 @@ class Vocabulary:
         return self.size - self.tokens.count(None)
 
     @cached_property
-    def fingerprint(self) -> str:
+    def digest(self) -> str:
         """SHA-256 of the vocabulary in hex: the same for the same tokens, size and EOS.
 
         Hashed are the number of ids, of each id the length of its bytes (4 bytes, little-endian;
