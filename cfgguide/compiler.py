@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from functools import lru_cache
 
 from cfgguide import frontend, scanner
 from cfgguide.configuration import Recognizer
@@ -15,7 +14,6 @@ from cfgguide.limits import Budget, Limits
 from cfgguide.liveness import Liveness
 from cfgguide.spelling import Spelling
 from cfgguide.vocabulary import Vocabulary
-from cfgguide.vocabulary_trie import VocabularyTrie
 
 
 def compile_recognizer(grammar: Grammar, *, limits: Limits | None = None) -> Recognizer:
@@ -97,7 +95,7 @@ def compile(
     budget = Budget(limits)
     everything = decided(frontend.load(grammar), budget=budget)
     vocabulary = vocabulary_of(tokenizer_or_vocabulary)
-    trie, spelling = _of_vocabulary(vocabulary)
+    spelling = vocabulary.spelling
     liveness, unspellable = spelled_by(everything, spelling, budget=budget)
     budget.stop_clock()
     if unspellable:
@@ -107,7 +105,7 @@ def compile(
             VocabularyWarning,
             stacklevel=2,
         )
-    return Index(everything.recognizer, vocabulary, trie, liveness)
+    return Index(everything.recognizer, vocabulary, vocabulary.trie, liveness)
 
 
 def vocabulary_of(tokenizer_or_vocabulary: object) -> Vocabulary:
@@ -148,12 +146,6 @@ def spelled_by(
             + _missing(recognizer, spelling, unspellable)
         )
     return liveness, unspellable
-
-
-@lru_cache(maxsize=4)
-def _of_vocabulary(vocabulary: Vocabulary) -> tuple[VocabularyTrie, Spelling]:
-    """Return what depends on the vocabulary only, kept for the next grammar."""
-    return VocabularyTrie.of(vocabulary), Spelling.of(vocabulary.tokens)
 
 
 def _missing(recognizer: Recognizer, spelling: Spelling, unspellable: tuple[str, ...]) -> str:

@@ -18,10 +18,14 @@ import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from cfgguide.errors import VocabularyError
+from cfgguide.spelling import Spelling
 from cfgguide.tokenizer_bytes import token_bytes
+
+if TYPE_CHECKING:
+    from cfgguide.vocabulary_trie import VocabularyTrie
 
 #: Length that stands for "no text" where a vocabulary is serialised for its digest.
 _NO_TEXT = 0xFFFFFFFF
@@ -125,7 +129,10 @@ class Vocabulary:
                 "eos_token_ids=..., for example tokenizer.token_to_id('</s>'), or all ids of "
                 "model.generation_config.eos_token_id"
             )
-        return cls(tokens, eos_token_ids=eos_token_ids, size=size)
+        vocabulary = cls(tokens, eos_token_ids=eos_token_ids, size=size)
+        # Grammars will be compiled for it, and shall not wait for this.
+        vocabulary.trie, vocabulary.spelling  # noqa: B018
+        return vocabulary
 
     @property
     def size(self) -> int:
@@ -150,6 +157,18 @@ class Vocabulary:
         0xFFFFFFFF for no text) and the bytes, then the EOS ids (4 bytes each).
         """
         return hashlib.sha256(b"".join(self._serialised())).hexdigest()
+
+    @cached_property
+    def trie(self) -> VocabularyTrie:
+        """The tokens by their bytes, made when first asked for."""
+        from cfgguide.vocabulary_trie import VocabularyTrie  # needs numpy
+
+        return VocabularyTrie.of(self)
+
+    @cached_property
+    def spelling(self) -> Spelling:
+        """Which byte strings the tokens spell, made when first asked for."""
+        return Spelling.of(self.tokens)
 
     def spell(self, ids: Iterable[int]) -> bytes:
         r"""Return the bytes of a sequence of ids; EOS adds none.
