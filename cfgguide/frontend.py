@@ -18,10 +18,12 @@ import sys
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import lark
 import numpy as np
+from lark import load_grammar
 from lark.lexer import BasicLexer, ContextualLexer, PatternStr, _create_unless
 from lark.parsers.lalr_analysis import Shift
 from lark.utils import get_regexp_width
@@ -154,6 +156,24 @@ def _lark(grammar: Grammar) -> lark.Lark:
         ) from None
     except Exception as error:  # Lark reports some mistakes with assertions, TypeErrors and others
         raise GrammarError(f"Lark rejects {where}:\n{explain(error, grammar)}") from error
+
+
+def _make_parser_of_grammars() -> None:
+    """Have Lark make the parser with which it reads grammars: once, when this is imported.
+
+    Lark would check the terminals of that parser too, and compare all of them for 0.1 s. They are
+    Lark's own and never change.
+    """
+    module: Any = load_grammar
+    checked = module.LexerConf
+    module.LexerConf = partial(checked, skip_validation=True)
+    try:
+        module._get_parser()
+    finally:
+        module.LexerConf = checked
+
+
+_make_parser_of_grammars()
 
 
 class _Uncompared:
