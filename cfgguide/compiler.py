@@ -10,13 +10,16 @@ from cfgguide.errors import GrammarError, VocabularyError, VocabularyWarning
 from cfgguide.frontend import CompiledGrammar
 from cfgguide.grammar import Grammar
 from cfgguide.index import Index
+from cfgguide.kept_grammars import Kept
 from cfgguide.limits import Budget, Limits
 from cfgguide.liveness import Liveness
 from cfgguide.spelling import Spelling
 from cfgguide.vocabulary import Vocabulary
 
 
-def compile_recognizer(grammar: Grammar, *, limits: Limits | None = None) -> Recognizer:
+def compile_recognizer(
+    grammar: Grammar, *, limits: Limits | None = None, use_cache: bool = True
+) -> Recognizer:
     """Return the recogniser of a grammar: what needs no vocabulary.
 
     Parameters
@@ -25,6 +28,8 @@ def compile_recognizer(grammar: Grammar, *, limits: Limits | None = None) -> Rec
         What may be written.
     limits : Limits, optional
         What compiling may cost.
+    use_cache : bool
+        Whether the user's cache (:mod:`cfgguide.cache`) is asked first, and kept up.
 
     Raises
     ------
@@ -36,9 +41,24 @@ def compile_recognizer(grammar: Grammar, *, limits: Limits | None = None) -> Rec
         If the automata become too large.
     """
     budget = Budget(limits)
-    everything = decided(frontend.load(grammar), budget=budget)
+    everything = _kept_or_decided(grammar, budget=budget, use_cache=use_cache)
     budget.stop_clock()
     return everything.recognizer
+
+
+def _kept_or_decided(grammar: Grammar, *, budget: Budget, use_cache: bool) -> Liveness:
+    """Return what decides for a grammar, from the cache or made anew."""
+    if not use_cache:
+        return decided(frontend.load(grammar), budget=budget)
+    kept = Kept(grammar, budget.limits)
+    tables = kept.load()
+    if tables is not None:  # of a grammar that has a sentence: others are not kept
+        recognizer = Recognizer(*tables, budget=budget)
+        return Liveness(recognizer, Spelling.of_all_bytes(), budget=budget)
+    compiled = frontend.load(grammar)
+    everything = decided(compiled, budget=budget)
+    kept.store(compiled.parse_table, everything.recognizer.scanner, compiled.imported)
+    return everything
 
 
 def decided(compiled: CompiledGrammar, *, budget: Budget) -> Liveness:
@@ -58,7 +78,11 @@ def decided(compiled: CompiledGrammar, *, budget: Budget) -> Liveness:
 
 
 def compile(
-    grammar: Grammar, tokenizer_or_vocabulary: object, *, limits: Limits | None = None
+    grammar: Grammar,
+    tokenizer_or_vocabulary: object,
+    *,
+    limits: Limits | None = None,
+    use_cache: bool = True,
 ) -> Index:
     """Return the index of a grammar for a tokenizer or vocabulary.
 
@@ -70,6 +94,9 @@ def compile(
         What it is written with; a tokenizer goes through :meth:`Vocabulary.from_tokenizer`.
     limits : Limits, optional
         What compiling may cost.
+    use_cache : bool
+        Whether the user's cache (:mod:`cfgguide.cache`) is asked for the grammar first, and kept
+        up.
 
     Raises
     ------
@@ -93,7 +120,7 @@ def compile(
     [0, 1]
     """
     budget = Budget(limits)
-    everything = decided(frontend.load(grammar), budget=budget)
+    everything = _kept_or_decided(grammar, budget=budget, use_cache=use_cache)
     vocabulary = vocabulary_of(tokenizer_or_vocabulary)
     spelling = vocabulary.spelling
     liveness, unspellable = spelled_by(everything, spelling, budget=budget)
