@@ -236,9 +236,11 @@ def _check_reductions(table: ParseTable) -> None:
 def _reductions(table: ParseTable) -> dict[int, list[int]]:
     """Return, for each state that reduces, its productions."""
     states, terminals = np.nonzero(table.action < ERROR)
-    pairs = np.unique(np.stack([states, -table.action[states, terminals] - 1]), axis=1)
+    n_productions = len(table.productions)
+    pairs = states * n_productions - table.action[states, terminals] - 1
     found: dict[int, list[int]] = {}
-    for state, production in pairs.T.tolist():
+    for pair in np.unique(pairs).tolist():
+        state, production = divmod(pair, n_productions)
         found.setdefault(state, []).append(production)
     return found
 
@@ -264,13 +266,9 @@ def _below(table: ParseTable) -> list[int]:
     below = [0] * table.n_states
     shifting, terminals = np.nonzero(table.action > ERROR)
     going, nonterminals = np.nonzero(table.goto != NO_STATE)
-    pairs = np.concatenate(
-        [
-            np.stack([shifting, table.action[shifting, terminals] - 1]),
-            np.stack([going, table.goto[going, nonterminals]]),
-        ],
-        axis=1,
-    )
-    for state, target in np.unique(pairs, axis=1).T.tolist():
+    above = [table.action[shifting, terminals] - 1, table.goto[going, nonterminals]]
+    pairs = np.concatenate(above).astype(np.int64) * table.n_states + np.append(shifting, going)
+    for pair in np.unique(pairs).tolist():
+        target, state = divmod(pair, table.n_states)
         below[target] |= 1 << state
     return below

@@ -21,11 +21,13 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import NamedTuple
 
+import numpy as np
+
 from cfgguide.claims import Claims
 from cfgguide.configuration import Configuration, Recognizer
 from cfgguide.lexemes import Between, End
 from cfgguide.limits import Budget
-from cfgguide.parse_table import END, START_STATE
+from cfgguide.parse_table import END, ERROR, NO_STATE, START_STATE
 from cfgguide.pushdown import ACCEPTED, Controls, Pushdown
 from cfgguide.scanner import NO_MATCH
 from cfgguide.spelling import BOUNDARY, Spelling
@@ -199,15 +201,14 @@ class Liveness:
 
     def _lalr_predecessors(self) -> list[list[int]]:
         """Return the parse states that can lie directly below each parse state."""
-        below: list[set[int]] = [set() for _ in range(self._table.n_states)]
-        for state in range(self._table.n_states):
-            for action in self._table.action[state].tolist():
-                if action > 0:
-                    below[action - 1].add(state)
-            for target in self._table.goto[state].tolist():
-                if target >= 0:
-                    below[target].add(state)
-        return [sorted(states) for states in below]
+        table, n_states = self._table, self._table.n_states
+        shifting, terminals = np.nonzero(table.action > ERROR)
+        going, nonterminals = np.nonzero(table.goto != NO_STATE)
+        above = [table.action[shifting, terminals] - 1, table.goto[going, nonterminals]]
+        pairs = np.concatenate(above).astype(np.int64) * n_states + np.append(shifting, going)
+        targets, states = np.divmod(np.unique(pairs), n_states)
+        bounds = np.searchsorted(targets, np.arange(1, n_states))
+        return [below.tolist() for below in np.split(states, bounds)]
 
 
 def _reaching(children: dict[Node, list[Node]], goals: list[Node]) -> set[Node]:

@@ -17,6 +17,7 @@ from collections import Counter
 from typing import TypeVar
 
 import numpy as np
+import numpy.ma  # np.unique would import it at its first call, for 15 ms at a bad moment
 import numpy.typing as npt
 
 Integer = TypeVar("Integer", np.int32, np.int64)
