@@ -454,3 +454,68 @@ def test_another_process_finds_it_and_asks_lark_nothing(cache):
     cache.clear()
     with pytest.raises(subprocess.CalledProcessError):
         run("poisoned", "3")
+
+
+# --- What a kernel reads -------------------------------------------------------------------------
+
+BOUNDED = """
+import sys
+import numpy as np
+import cfgguide
+from cfgguide import Grammar, configuration, frontend, grammar_file, scanner, walk
+from cfgguide.errors import CfgGuideError
+
+
+class Bounded(np.ndarray):
+    '''An array that takes no index from behind, as compiled loops would read before its start.'''
+
+    def __getitem__(self, place):
+        numbers = place if isinstance(place, tuple) else (place,)
+        if any(not isinstance(number, slice) and number < 0 for number in numbers):
+            raise IndexError(f"{place} is before the start")
+        return super().__getitem__(place)
+
+
+compiled = frontend.load(Grammar(sys.argv[1]))
+arrays, value = grammar_file.packed(compiled.parse_table, scanner.build(compiled))
+value = {name: each if name in ("version", "end_state") else list(each)
+         for name, each in value.items()}
+value["productions"] = [[left, list(right)] for left, right in value["productions"]]
+vocabulary = cfgguide.Vocabulary([b"if", b"a", b" ", b'"', b"1", None], eos_token_ids=5)
+random = np.random.default_rng(7)
+n_run = n_refused = 0
+for attempt in range(int(sys.argv[2])):
+    damaged = {name: array.copy() for name, array in arrays.items()}
+    if attempt:  # the first is right
+        name = sorted(damaged)[random.integers(len(damaged))]
+        for _ in range(random.integers(1, 4)):
+            damaged[name].flat[random.integers(damaged[name].size)] = random.integers(-3, 40)
+    try:
+        table, automaton = grammar_file.unpacked(damaged, value)
+    except CfgGuideError:
+        n_refused += 1
+        continue
+    recognizer = configuration.Recognizer(table, automaton)
+    walker = walk.Walker(recognizer, vocabulary.trie)
+    walker._tables = walker._tables._make(
+        each.view(Bounded) if isinstance(each, np.ndarray) else each for each in walker._tables
+    )
+    for data in (b"", b"a", b"if", b'"a', b"1 a"):
+        now = recognizer.advance(recognizer.initial, data)
+        if now is not None:
+            walker.walk(now)
+            n_run += 1
+print(n_run, n_refused)
+"""
+
+
+@pytest.mark.slow
+def test_no_table_that_passes_makes_a_kernel_read_outside_its_arrays():
+    """The kernels run in Python here, where every index is checked."""
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    command = [sys.executable, "-c", BOUNDED, LOOKING, "1500"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    n_run, n_refused = map(int, done.stdout.split())
+    assert n_run > 100
+    assert n_refused > 100
