@@ -13,15 +13,19 @@ is ours, because Lark's changes with ``PYTHONHASHSEED``.
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 import sys
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NoReturn
 
 import lark
 import numpy as np
+from lark import load_grammar
 from lark.lexer import BasicLexer, ContextualLexer, PatternStr, _create_unless
 from lark.parsers.lalr_analysis import LALR_Analyzer, Shift
 from lark.parsers.lalr_parser import LALR_Parser
@@ -34,6 +38,11 @@ from cfgguide.parse_table import NO_STATE, ParseTable
 from cfgguide.refusals import explain
 
 END_NAME = "$END"
+LARK_VERSION = lark.__version__
+
+#: Where a grammar to be imported was looked for: absolute path, and the SHA-256 in hex of what was
+#: there; None for nothing.
+ImportedFile = tuple[str, str | None]
 
 
 @dataclass(frozen=True)
@@ -94,12 +103,16 @@ class CompiledGrammar:
         What the lexer tries, most preferred first; `parse_table.set_of_state` points here.
     definitions : Definitions
         What the grammar defines, used or not.
+    imported : tuple of (str, str or None)
+        The files that ``%import`` found or looked for, as long as all are in folders. The same
+        grammar means the same while these are the same; Lark's own grammars are not among them.
     """
 
     parse_table: ParseTable
     patterns: tuple[Terminal, ...]
     terminal_sets: tuple[TerminalSet, ...]
     definitions: Definitions
+    imported: tuple[ImportedFile, ...] = ()
 
 
 def load(grammar: Grammar) -> CompiledGrammar:
@@ -122,7 +135,8 @@ def load(grammar: Grammar) -> CompiledGrammar:
             f"expected a Grammar, not {type(grammar).__name__}; use Grammar.bundled(name), "
             "Grammar.open(path) or Grammar(text)"
         )
-    parser = _lark(grammar)
+    imports = _Imports(grammar.import_paths)
+    parser = _lark(grammar, imports)
     table: Any = parser.parser.parser._parse_table
     rules = {rule.origin.name for rule in parser.rules}
     order = _canonical_order(table.states, table.start_states[grammar.start])
@@ -146,14 +160,46 @@ def load(grammar: Grammar) -> CompiledGrammar:
         _patterns(parser),
         tuple(terminal_sets),
         _definitions(parser, grammar.start),
+        tuple(imports.found.items()),
     )
 
 
-def _lark(grammar: Grammar) -> lark.Lark:
+class _Imports:
+    """Stands before a grammar's import paths and notes what is looked for behind it.
+
+    Lark tries the paths, then the folder of the grammar that imports, and then its own grammars.
+    """
+
+    def __init__(self, paths: Iterable[object]) -> None:
+        self._folders = [path for path in paths if isinstance(path, str)]
+        self.found: dict[str, str | None] = {}
+
+    def __call__(self, base_path: object, grammar_path: str) -> NoReturn:
+        base = [base_path] if isinstance(base_path, str) else []
+        for folder in (*self._folders, *base):
+            path = os.path.abspath(os.path.join(folder, grammar_path))
+            if path not in self.found:
+                self.found[path] = digest_of_file(path)
+            if self.found[path] is not None:
+                break
+        raise FileNotFoundError(grammar_path)
+
+
+def digest_of_file(path: str) -> str | None:
+    """Return the SHA-256 in hex of a file, or None if there is none that can be read."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None
+
+
+def _lark(grammar: Grammar, imports: _Imports) -> lark.Lark:
     where = grammar.source_path or "the grammar"
     try:
         options: dict[str, Any] = dict(grammar.lark_options)
         options["_plugins"] = {"LALR_Parser": _Parser}
+        options["import_paths"] = [imports, *grammar.import_paths]
         if not grammar.strict:  # there the comparison is what was asked for
             options["_plugins"] |= {"ContextualLexer": _Contextual, "BasicLexer": _Basic}
         return lark.Lark(grammar.text, **options)
@@ -163,6 +209,24 @@ def _lark(grammar: Grammar) -> lark.Lark:
         ) from None
     except Exception as error:  # Lark reports some mistakes with assertions, TypeErrors and others
         raise GrammarError(f"Lark rejects {where}:\n{explain(error, grammar)}") from error
+
+
+def _make_parser_of_grammars() -> None:
+    """Have Lark make the parser with which it reads grammars: once, when this is imported.
+
+    Lark would check the terminals of that parser too, and compare all of them for 0.1 s. They are
+    Lark's own and never change.
+    """
+    module: Any = load_grammar
+    checked = module.LexerConf
+    module.LexerConf = partial(checked, skip_validation=True)
+    try:
+        module._get_parser()
+    finally:
+        module.LexerConf = checked
+
+
+_make_parser_of_grammars()
 
 
 class _Uncompared:

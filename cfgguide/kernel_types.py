@@ -29,7 +29,7 @@ N_COUNTS = 6
 
 
 class Tables(NamedTuple):
-    """The grammar's tables; see Scanner, ParseTable, Assurance and Loops for each.
+    """The grammar's tables; see Scanner, ParseTable, Assurance, Loops and Kinds for each.
 
     Attributes
     ----------
@@ -63,6 +63,7 @@ class Tables(NamedTuple):
     is_assured: npt.NDArray[np.bool_]
     loop_of_state: Int32Array
     takes: npt.NDArray[np.bool_]
+    kind_of_node: Int32Array
 
 
 class Base(NamedTuple):
@@ -93,14 +94,13 @@ class Base(NamedTuple):
 
 
 class TrieArrays(NamedTuple):
-    """The vocabulary trie; see VocabularyTrie for each, and Kinds for `kind_of_node`."""
+    """The vocabulary trie; see VocabularyTrie for each."""
 
     byte: npt.NDArray[np.uint8]
     depth: Int32Array
     skip: Int32Array
     first_token: Int32Array
     token_ids: Int32Array
-    kind_of_node: Int32Array
 
 
 class Workspace(NamedTuple):

@@ -536,7 +536,7 @@ def walk(tables: Tables, trie: TrieArrays, work: Workspace, base: Base) -> int:
     frame_n_claims, is_plain, kind = work.frame_n_claims, work.frame_is_plain, tables.kind
     byte, depths, skip, first_token = trie.byte, trie.depth, trie.skip, trie.first_token
     has_contexts = len(tables.contexts) > 1
-    kind_of_node, loop_of_state, takes = trie.kind_of_node, tables.loop_of_state, tables.takes
+    loop_of_state, takes, kind_of_node = tables.loop_of_state, tables.takes, tables.kind_of_node
     node, n_nodes = 0, len(byte)
     last_state, last_cell, last_outcome = NONE, NONE, NONE
     is_plain[0] = frame_n[0] == 1 and frame_n_claims[0, 0] == 0

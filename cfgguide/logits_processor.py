@@ -62,7 +62,7 @@ class LogitsProcessor:
         self._masks: OrderedDict[Subset, torch.Tensor] = OrderedDict()
         eos = np.zeros(32 * index.vocabulary.n_words, dtype=np.bool_)
         eos[list(index.vocabulary.eos_token_ids)] = True
-        self._only_eos = Subset(np.packbits(eos, bitorder="little").view(np.int32), 1)
+        self._only_eos = Subset.of(np.packbits(eos, bitorder="little").view(np.int32))
         self.reset()
 
     def reset(self) -> None:

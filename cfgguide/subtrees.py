@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from cfgguide import trie_kernels
 from cfgguide.fsm import DEAD
-from cfgguide.kernel_types import Int32Array
+from cfgguide.kernel_types import Int32Array, TrieArrays
 from cfgguide.partition import distinct_rows
 from cfgguide.scanner import Scanner
 
@@ -53,19 +53,12 @@ class Kinds:
     sums: npt.NDArray[np.uint64]
 
     @classmethod
-    def of(
-        cls,
-        byte: npt.NDArray[np.uint8],
-        depth: Int32Array,
-        skip: Int32Array,
-        first_token: Int32Array,
-        max_depth: int,
-    ) -> Kinds:
-        """Return the kinds of a trie, given by its arrays; see VocabularyTrie for each."""
+    def of(cls, trie: TrieArrays, max_depth: int) -> Kinds:
+        """Return the kinds of a trie."""
         sums, is_whole = trie_kernels.subtree_bytes(
-            byte, depth, first_token, _utf8_steps(), max_depth
+            trie.byte, trie.depth, trie.first_token, _utf8_steps(), max_depth
         )
-        n_below = skip - np.arange(1, len(skip) + 1)
+        n_below = trie.skip - np.arange(1, len(trie.skip) + 1)
         nodes = np.flatnonzero(is_whole & (n_below >= _LEAST_NODES))
         kinds, kind_of_node = distinct_rows(sums[nodes])
         numbers = np.full(len(sums), _NEVER, dtype=np.int32)

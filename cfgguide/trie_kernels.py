@@ -10,56 +10,6 @@ from cfgguide.kernel_types import Int32Array
 
 
 @allocating_kernel
-def build_trie(
-    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.uint8], Int32Array, Int32Array, Int32Array]:
-    """Return byte, depth, skip and first_token of the trie of sorted byte strings.
-
-    Parameters
-    ----------
-    data : uint8
-        The strings, sorted, one after the other.
-    offsets : int64, shape (n_strings + 1,)
-        Where each string starts in `data`.
-    """
-    size = len(data)
-    byte = np.empty(size, dtype=np.uint8)
-    depth = np.empty(size, dtype=np.int32)
-    first_token = np.empty(size + 1, dtype=np.int32)
-    n_nodes = 0
-    for string in range(len(offsets) - 1):
-        start, end = offsets[string], offsets[string + 1]
-        shared = 0
-        if string > 0:
-            before, limit = offsets[string - 1], offsets[string] - offsets[string - 1]
-            while (
-                shared < limit
-                and shared < end - start
-                and data[before + shared] == data[start + shared]
-            ):
-                shared += 1
-        for position in range(shared, end - start):
-            byte[n_nodes] = data[start + position]
-            depth[n_nodes] = position + 1
-            # A node's tokens are the strings that end there: none yet, but for the last byte.
-            first_token[n_nodes] = string
-            n_nodes += 1
-    first_token[n_nodes] = len(offsets) - 1
-    skip = np.empty(n_nodes, dtype=np.int32)
-    open_nodes = np.empty(n_nodes + 1, dtype=np.int32)
-    n_open = 0
-    for node in range(n_nodes):
-        while n_open > 0 and depth[open_nodes[n_open - 1]] >= depth[node]:
-            n_open -= 1
-            skip[open_nodes[n_open]] = node
-        open_nodes[n_open] = node
-        n_open += 1
-    for index in range(n_open):
-        skip[open_nodes[index]] = n_nodes
-    return byte[:n_nodes].copy(), depth[:n_nodes].copy(), skip, first_token[: n_nodes + 1].copy()
-
-
-@allocating_kernel
 def subtree_bytes(
     byte: npt.NDArray[np.uint8],
     depth: Int32Array,

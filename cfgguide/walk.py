@@ -150,6 +150,7 @@ class Walker:
             assurance.is_assured,
             loops.loop_of_state,
             loops.takes,
+            trie.kinds.kind_of_node,
         )
         self._trie = trie
         self._budget = recognizer.budget
