@@ -13,15 +13,13 @@ is ours, because Lark's changes with ``PYTHONHASHSEED``.
 
 from __future__ import annotations
 
-import hashlib
-import os
 import re
 import sys
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 import lark
 import numpy as np
@@ -34,15 +32,12 @@ from lark.utils import get_regexp_width
 from cfgguide.definitions import Definitions
 from cfgguide.errors import GrammarError, LimitError
 from cfgguide.grammar import Grammar
+from cfgguide.imported_files import ImportedFile, ImportedFiles
 from cfgguide.parse_table import NO_STATE, ParseTable
 from cfgguide.refusals import explain
 
 END_NAME = "$END"
 LARK_VERSION = lark.__version__
-
-#: Where a grammar to be imported was looked for: absolute path, and the SHA-256 in hex of what was
-#: there; None for nothing.
-ImportedFile = tuple[str, str | None]
 
 
 @dataclass(frozen=True)
@@ -135,7 +130,7 @@ def load(grammar: Grammar) -> CompiledGrammar:
             f"expected a Grammar, not {type(grammar).__name__}; use Grammar.bundled(name), "
             "Grammar.open(path) or Grammar(text)"
         )
-    imports = _Imports(grammar.import_paths)
+    imports = ImportedFiles(grammar.import_paths)
     parser = _lark(grammar, imports)
     table: Any = parser.parser.parser._parse_table
     rules = {rule.origin.name for rule in parser.rules}
@@ -160,41 +155,11 @@ def load(grammar: Grammar) -> CompiledGrammar:
         _patterns(parser),
         tuple(terminal_sets),
         _definitions(parser, grammar.start),
-        tuple(imports.found.items()),
+        imports.found,
     )
 
 
-class _Imports:
-    """Stands before a grammar's import paths and notes what is looked for behind it.
-
-    Lark tries the paths, then the folder of the grammar that imports, and then its own grammars.
-    """
-
-    def __init__(self, paths: Iterable[object]) -> None:
-        self._folders = [path for path in paths if isinstance(path, str)]
-        self.found: dict[str, str | None] = {}
-
-    def __call__(self, base_path: object, grammar_path: str) -> NoReturn:
-        base = [base_path] if isinstance(base_path, str) else []
-        for folder in (*self._folders, *base):
-            path = os.path.abspath(os.path.join(folder, grammar_path))
-            if path not in self.found:
-                self.found[path] = digest_of_file(path)
-            if self.found[path] is not None:
-                break
-        raise FileNotFoundError(grammar_path)
-
-
-def digest_of_file(path: str) -> str | None:
-    """Return the SHA-256 in hex of a file, or None if there is none that can be read."""
-    try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return None
-
-
-def _lark(grammar: Grammar, imports: _Imports) -> lark.Lark:
+def _lark(grammar: Grammar, imports: ImportedFiles) -> lark.Lark:
     where = grammar.source_path or "the grammar"
     try:
         options: dict[str, Any] = dict(grammar.lark_options)
