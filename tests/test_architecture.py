@@ -107,7 +107,7 @@ KNOWN_BY = {
     "interegular": {"overlaps", "refusals"},
     "numba": {"kernels"},
     "pygtrie": {"index"},
-    "torch": {"logits_processor", "generation", "models", "smollm2"},
+    "torch": {"masking", "logits_processor", "generation", "models", "smollm2"},
     "transformers": {"logits_processor", "generation", "models", "smollm2"},
     "tokenizers": {"tokenizer_bytes", "smollm2"},
     "gguf": {"smollm2"},
@@ -157,6 +157,7 @@ HEAVY = {"torch", "transformers", "numba", "lark", "tokenizers", "numpy"}
         ("from cfgguide.errors import CfgGuideError", HEAVY),
         ("import cfgguide.cli", {"torch", "transformers"}),
         ("import cfgguide; cfgguide.LogitsProcessor, cfgguide.generate", {"torch", "transformers"}),
+        ("import cfgguide; cfgguide.apply_bitmask", {"torch", "transformers"}),
         ("import cfgguide.models", {"torch", "transformers"}),
     ],
 )
