@@ -64,7 +64,9 @@ __all__ = [*sorted(_MODULES)]
 def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module 'cfgguide' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"cfgguide.{_MODULES[name]}"), name)
+    value: object = getattr(importlib.import_module(f"cfgguide.{_MODULES[name]}"), name)
+    globals()[name] = value  # found without this function from now on
+    return value
 
 
 def __dir__() -> list[str]:

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 # Columns unpacked at once on a device: two bytes each for as long as that takes.
 _COLUMNS_AT_ONCE = 1 << 23
 
-#: The bits of minus infinity by the name of a format; the whole numbers of the same width.
-_MINUS_INFINITY: dict[str, Any] = {
-    "float16": np.int16(-0x0400),
-    "bfloat16": np.int16(-0x0080),
-    "float32": np.int32(-0x0080_0000),
-    "float64": np.int64(-0x0010_0000_0000_0000),
+#: By the name of a format: the whole numbers of its width, and minus infinity as one.
+_FORMATS: dict[str, tuple[str, Any]] = {
+    "float16": ("int16", np.int16(-0x0400)),
+    "bfloat16": ("int16", np.int16(-0x0080)),
+    "float32": ("int32", np.int32(-0x0080_0000)),
+    "float64": ("int64", np.int64(-0x0010_0000_0000_0000)),
 }
 _Words = npt.NDArray[np.int32]
 
@@ -69,7 +69,7 @@ def apply_bitmask(logits: Any, bitmask: Any, *, rows: Iterable[int] | None = Non
     """
     words = _checked_words(logits, bitmask)
     chosen = None if rows is None else _checked_rows(rows, logits.shape)
-    if _is_tensor(logits) and logits.device.type != "cpu":
+    if not (isinstance(logits, np.ndarray) or logits.is_cpu):
         mask_on_device(logits.detach(), _as_tensor(words), chosen)
         return
     bits, minus_infinity = _bits_of(logits)
@@ -99,7 +99,7 @@ def open_rows(logits: Any, bitmask: Any) -> npt.NDArray[np.bool_]:
         As :func:`apply_bitmask`.
     """
     words = _checked_words(logits, bitmask)
-    if _is_tensor(logits) and logits.device.type != "cpu":
+    if not (isinstance(logits, np.ndarray) or logits.is_cpu):
         return open_rows_on_device(logits)
     bits, minus_infinity = _bits_of(logits)
     is_open = np.empty(len(bits), dtype=np.bool_)
@@ -199,8 +199,8 @@ def _checked_words(logits: Any, bitmask: Any) -> Any:
 
 
 def _check_logits(logits: Any) -> None:
-    if _format_of(logits) not in _MINUS_INFINITY:
-        expected = ", ".join(_MINUS_INFINITY)
+    if _format_of(logits) not in _FORMATS:
+        expected = ", ".join(_FORMATS)
         raise BitmaskError(f"the logits must be one of {expected}, not {_format_of(logits)}")
     if isinstance(logits, np.ndarray):
         if not logits.flags.writeable:
@@ -217,10 +217,13 @@ def _check_logits(logits: Any) -> None:
 
 
 def _format_of(value: Any) -> str:
-    """Return the name of a dtype, the same for numpy and torch."""
-    if isinstance(value, np.ndarray):
-        return str(value.dtype)  # with the order of its bytes where that is not the machine's
-    return str(value.dtype).removeprefix("torch.")
+    return _format_named(value.dtype)
+
+
+@functools.cache  # for numpy takes long to name a dtype
+def _format_named(dtype: Any) -> str:
+    """Return the name of a dtype, the same for numpy and torch where bytes are in usual order."""
+    return str(dtype).removeprefix("torch.")
 
 
 def _checked_rows(rows: Iterable[int], shape: tuple[int, ...]) -> list[int]:
@@ -234,14 +237,14 @@ def _checked_rows(rows: Iterable[int], shape: tuple[int, ...]) -> list[int]:
 
 def _bits_of(logits: Any) -> tuple[npt.NDArray[Any], Any]:
     """Return logits on the CPU as whole numbers in the same memory, and minus infinity as one."""
-    minus_infinity = _MINUS_INFINITY[_format_of(logits)]
+    same_width, minus_infinity = _FORMATS[_format_of(logits)]
     if isinstance(logits, np.ndarray):
-        bits = logits.view(minus_infinity.dtype)
+        bits = logits.view(same_width)
     else:
         import torch
 
-        same_width = getattr(torch, minus_infinity.dtype.name)
-        bits = logits.detach().view(same_width).numpy()
+        plain = logits.detach() if logits.requires_grad else logits
+        bits = plain.view(getattr(torch, same_width)).numpy()
     return (bits if bits.ndim == 2 else bits[None]), minus_infinity
 
 
