@@ -197,20 +197,18 @@ def test_scores_that_are_already_minus_infinity_stay_so():
     assert allowed(tiny_processor()(torch.tensor([[X]]), scores)) == [{X, OPEN_X}]
 
 
-def test_more_masks_than_are_kept_are_still_right():
-    """A text of 300 tokens that must come in order: 300 different masks, and then again."""
-    n_tokens = 300
-    tokens = [f"<{number}>" for number in range(n_tokens)]
-    grammar = cfgguide.Grammar("start: " + " ".join(f'"{token}"' for token in tokens))
-    index = cfgguide.compile(grammar, short_vocabulary_of(tokens))
-    process = cfgguide.LogitsProcessor(index)
-    ids = [EOS]
+def test_after_more_steps_than_are_remembered_the_masks_are_still_right():
+    """300 brackets are opened and closed, and then the same once more."""
+    depth = 300
+    steps = [(OPEN, {OPEN, X, OPEN_X})] * depth + [(X, {OPEN, X, OPEN_X})]
+    steps += [(CLOSE, {CLOSE})] * depth + [(END, {END})]
+    process = tiny_processor()
     for _ in range(2):
-        for token_id in [*range(1, n_tokens + 1), EOS]:
-            masked = process(torch.tensor([ids]), torch.zeros(1, n_tokens + 1))
-            assert allowed(masked) == [{token_id}]
+        ids = [SPECIAL]
+        for token_id, expected in steps:
+            assert allowed(process(torch.tensor([ids]), scores_of(1))) == [expected]
             ids.append(token_id)
-        ids = [EOS]
+        assert len(ids) > 256
 
 
 # --- One object, several calls -------------------------------------------------------------------
