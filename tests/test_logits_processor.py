@@ -21,7 +21,7 @@ from models_for_tests import (
 )
 
 import cfgguide
-from cfgguide.errors import ModelError
+from cfgguide.errors import GenerationError, ModelError
 
 # --- Exact columns -------------------------------------------------------------------------------
 
@@ -195,6 +195,32 @@ def test_scores_that_are_already_minus_infinity_stay_so():
     scores = scores_of(1)
     scores[0, OPEN] = -torch.inf
     assert allowed(tiny_processor()(torch.tensor([[X]]), scores)) == [{X, OPEN_X}]
+
+
+def test_a_row_whose_allowed_tokens_were_all_ruled_out_before_is_named():
+    """A row that has ended is not: whatever it gets is dropped."""
+    process = tiny_processor(prompt_length=1)
+    ids = torch.tensor([[X, OPEN, OPEN_X], [X, X, END], [X, OPEN, OPEN]])
+    scores = scores_of(3)
+    scores[1, END] = scores[2, OPEN] = scores[2, X] = -torch.inf
+    assert allowed(process(ids, scores)) == [{CLOSE}, set(), {OPEN_X}]
+    scores[2, OPEN_X] = -torch.inf
+    with pytest.raises(GenerationError) as caught:
+        process(ids, scores)
+    assert str(caught.value) == (
+        "[generation] row 2: every token that the grammar allows was ruled out before, by another "
+        "logits processor or setting (suppress_tokens, min_new_tokens, ...); leave that out"
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_scores_of_every_format_whose_rows_lie_apart(dtype):
+    whole = scores_of(4).to(dtype)
+    masked = tiny_processor()(torch.tensor([[X], [X]]), whole[::2, :40])
+    assert allowed(masked) == [{OPEN, X, OPEN_X}] * 2
+    assert masked.dtype == dtype
+    assert masked[1, X] == whole[2, X]
+    assert torch.equal(whole, scores_of(4).to(dtype))
 
 
 def test_after_more_steps_than_are_remembered_the_masks_are_still_right():
