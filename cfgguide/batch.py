@@ -62,5 +62,8 @@ def fill_bitmasks(guides: Sequence[Guide], out: Any) -> None:
                 f"the bitmasks have {rows.shape[1]}"
             )
     for row, guide, needed in zip(rows, guides, n_words, strict=True):
-        guide.fill_bitmask(row[:needed])
-        row[needed:] = 0
+        if needed == len(row):
+            guide.fill_bitmask(row)
+        else:
+            guide.fill_bitmask(row[:needed])
+            row[needed:] = 0

@@ -175,49 +175,54 @@ def _is_tensor(value: object) -> bool:
 
 def _checked_words(logits: Any, bitmask: Any) -> Any:
     """Return the bitmask with two axes, if it and the logits fit each other."""
-    for name, value in (("logits", logits), ("bitmask", bitmask)):
-        if not isinstance(value, np.ndarray) and not _is_tensor(value):
-            raise BitmaskError(
-                f"the {name} must be a numpy array or a torch tensor, not {type(value).__name__}"
-            )
-        if value.ndim not in (1, 2):
-            raise BitmaskError(
-                f"the {name} must have one axis or two, not shape {tuple(value.shape)}"
-            )
-    if _format_of(bitmask) != "int32":
-        raise BitmaskError(f"the bitmask must be int32, not {_format_of(bitmask)}")
-    words = bitmask if bitmask.ndim == 2 else bitmask[None]
-    n_rows = logits.shape[0] if logits.ndim == 2 else 1
-    n_words = -(-logits.shape[-1] // 32)
-    if (bitmask.ndim == 2 and len(words) != n_rows) or words.shape[1] > n_words:
+    is_array = isinstance(logits, np.ndarray)
+    if not is_array and not _is_tensor(logits):
+        raise BitmaskError(_wrong_type("logits", logits))
+    if not isinstance(bitmask, np.ndarray) and not _is_tensor(bitmask):
+        raise BitmaskError(_wrong_type("bitmask", bitmask))
+    strides = logits.strides if is_array else logits.stride()
+    _check_fit(logits.dtype, logits.shape, strides, bitmask.dtype, bitmask.shape)
+    if is_array and not logits.flags.writeable:
+        raise BitmaskError("the logits cannot be written to")
+    return bitmask if bitmask.ndim == 2 else bitmask[None]
+
+
+def _wrong_type(name: str, value: object) -> str:
+    return f"the {name} must be a numpy array or a torch tensor, not {type(value).__name__}"
+
+
+# A model's logits look alike at each step. Looking them over anew took longer than the masking.
+@functools.lru_cache(maxsize=256)
+def _check_fit(
+    dtype: Any,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    words_dtype: Any,
+    words_shape: tuple[int, ...],
+) -> None:
+    """Check dtypes, shapes and layout; strides are in bytes for numpy, in columns for torch."""
+    for name, of_one in (("logits", shape), ("bitmask", words_shape)):
+        if len(of_one) not in (1, 2):
+            raise BitmaskError(f"the {name} must have one axis or two, not shape {tuple(of_one)}")
+    if _format_named(words_dtype) != "int32":
+        raise BitmaskError(f"the bitmask must be int32, not {_format_named(words_dtype)}")
+    n_rows = shape[0] if len(shape) == 2 else 1
+    n_words = -(-shape[-1] // 32)
+    if (len(words_shape) == 2 and words_shape[0] != n_rows) or words_shape[-1] > n_words:
         raise BitmaskError(
-            f"logits of shape {tuple(logits.shape)} take a bitmask of shape ({n_rows}, n) or (n,) "
-            f"with n up to {n_words}, not {tuple(bitmask.shape)}"
+            f"logits of shape {tuple(shape)} take a bitmask of shape ({n_rows}, n) or (n,) "
+            f"with n up to {n_words}, not {tuple(words_shape)}"
         )
-    _check_logits(logits)
-    return words
-
-
-def _check_logits(logits: Any) -> None:
-    if _format_of(logits) not in _FORMATS:
+    if _format_named(dtype) not in _FORMATS:
         expected = ", ".join(_FORMATS)
-        raise BitmaskError(f"the logits must be one of {expected}, not {_format_of(logits)}")
-    if isinstance(logits, np.ndarray):
-        if not logits.flags.writeable:
-            raise BitmaskError("the logits cannot be written to")
-        strides = tuple(stride // logits.itemsize for stride in logits.strides)
-    else:
-        strides = logits.stride()
-    if 0 in logits.shape:
+        raise BitmaskError(f"the logits must be one of {expected}, not {_format_named(dtype)}")
+    if 0 in shape:
         return  # then strides may be anything
-    if logits.shape[-1] > 1 and strides[-1] != 1:
+    column = dtype.itemsize if isinstance(dtype, np.dtype) else 1
+    if shape[-1] > 1 and strides[-1] != column:
         raise BitmaskError("the columns of the logits must lie side by side in memory")
-    if logits.ndim == 2 and len(logits) > 1 and abs(strides[0]) < logits.shape[1]:
+    if n_rows > 1 and abs(strides[0]) < shape[1] * column:
         raise BitmaskError("the rows of the logits overlap in memory")
-
-
-def _format_of(value: Any) -> str:
-    return _format_named(value.dtype)
 
 
 @functools.cache  # for numpy takes long to name a dtype
@@ -237,7 +242,7 @@ def _checked_rows(rows: Iterable[int], shape: tuple[int, ...]) -> list[int]:
 
 def _bits_of(logits: Any) -> tuple[npt.NDArray[Any], Any]:
     """Return logits on the CPU as whole numbers in the same memory, and minus infinity as one."""
-    same_width, minus_infinity = _FORMATS[_format_of(logits)]
+    same_width, minus_infinity = _FORMATS[_format_named(logits.dtype)]
     if isinstance(logits, np.ndarray):
         bits = logits.view(same_width)
     else:
