@@ -4,7 +4,7 @@
 
 The other ways are those that people use: adding a stored row of zeros and minus infinities, torch's
 `masked_fill_` with a stored row of bools, and XGrammar's own function for packed bitmasks, if it is
-installed. The first two get their rows unpacked for nothing: eight and thirty-two times the bytes
+installed. The first two get their rows unpacked for nothing: thirty-two and eight times the bytes
 of a packed mask would have to be kept for each.
 
 All ways take turns on the same logits, which are fresh each time, in another order in each round,
@@ -27,7 +27,6 @@ import numpy.typing as npt
 import torch
 
 import cfgguide
-from cfgguide.masking import mask_on_device
 
 COLUMNS = {"50k": 49_152, "151k": 151_936, "250k": 250_112}
 ROWS = (1, 16, 256)
@@ -56,7 +55,6 @@ def ways(logits: torch.Tensor, allowed: npt.NDArray[np.bool_]) -> dict[str, Way]
     added = torch.zeros_like(logits).masked_fill_(refused, float("-inf"))
     found: dict[str, Way] = {
         "cfgguide": lambda: cfgguide.apply_bitmask(logits, words),
-        "device path": lambda: mask_on_device(logits, tensor, None),
         "add a row": lambda: logits.add_(added),
         "masked_fill_": lambda: logits.masked_fill_(refused, float("-inf")),
     }
