@@ -69,7 +69,7 @@ class Contextual(ContextualLexer):
         super().__init__(unchecked, states, always_accept)
 
 
-class Parser(LALRParser):
+class Parser(LALR_Parser):
     """Keeps what Lark only logs: whether there were conflicts, which it resolved."""
 
     def __init__(self, parser_conf: Any, debug: bool = False, strict: bool = False) -> None:
