@@ -14,6 +14,7 @@ from typing import Any
 from lark import load_grammar
 from lark.lexer import BasicLexer, ContextualLexer
 from lark.parsers.lalr_analysis import LALR_Analyzer
+from lark.parsers.lalr_parser import LALR_Parser
 
 
 def _make_parser_of_grammars() -> None:
