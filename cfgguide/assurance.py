@@ -33,13 +33,13 @@ import numpy.typing as npt
 
 from cfgguide.configuration import Configuration, Recognizer
 from cfgguide.fsm import DEAD, MONITOR, NO, YES
-from cfgguide.kernel_types import Int32Array
 from cfgguide.parse_table import END, ERROR, ParseTable
 from cfgguide.partition import distinct_rows
 from cfgguide.scanner import NO_MATCH, Scanner
 from cfgguide.spelling import BOUNDARY, Spelling
 from cfgguide.stack import Stack
 
+Int32Array = npt.NDArray[np.int32]
 BoolArray = npt.NDArray[np.bool_]
 
 _MOST_CELLS = 1 << 26  # of the table of what can follow; without it nothing is assured

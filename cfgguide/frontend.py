@@ -14,21 +14,17 @@ is ours, because Lark's changes with ``PYTHONHASHSEED``.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterable
-from copy import copy
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import lark
 import numpy as np
-from lark import load_grammar
-from lark.lexer import BasicLexer, ContextualLexer, PatternStr, _create_unless
-from lark.parsers.lalr_analysis import LALR_Analyzer, Shift
-from lark.parsers.lalr_parser import LALR_Parser
+from lark.lexer import PatternStr, _create_unless
+from lark.parsers.lalr_analysis import Shift
 from lark.utils import get_regexp_width
 
+from cfgguide import lark_parts
 from cfgguide.definitions import Definitions
 from cfgguide.errors import GrammarError, LimitError
 from cfgguide.grammar import Grammar
@@ -163,10 +159,13 @@ def _lark(grammar: Grammar, imports: ImportedFiles) -> lark.Lark:
     where = grammar.source_path or "the grammar"
     try:
         options: dict[str, Any] = dict(grammar.lark_options)
-        options["_plugins"] = {"LALR_Parser": _Parser}
+        options["_plugins"] = {"LALR_Parser": lark_parts.Parser}
         options["import_paths"] = [imports, *grammar.import_paths]
         if not grammar.strict:  # there the comparison is what was asked for
-            options["_plugins"] |= {"ContextualLexer": _Contextual, "BasicLexer": _Basic}
+            options["_plugins"] |= {
+                "ContextualLexer": lark_parts.Contextual,
+                "BasicLexer": lark_parts.Basic,
+            }
         return lark.Lark(grammar.text, **options)
     except RecursionError:
         raise LimitError(
@@ -174,70 +173,6 @@ def _lark(grammar: Grammar, imports: ImportedFiles) -> lark.Lark:
         ) from None
     except Exception as error:  # Lark reports some mistakes with assertions, TypeErrors and others
         raise GrammarError(f"Lark rejects {where}:\n{explain(error, grammar)}") from error
-
-
-def _make_parser_of_grammars() -> None:
-    """Have Lark make the parser with which it reads grammars: once, when this is imported.
-
-    Lark would check the terminals of that parser too, and compare all of them for 0.1 s. They are
-    Lark's own and never change.
-    """
-    module: Any = load_grammar
-    checked = module.LexerConf
-    module.LexerConf = partial(checked, skip_validation=True)
-    try:
-        module._get_parser()
-    finally:
-        module.LexerConf = checked
-
-
-_make_parser_of_grammars()
-
-
-class _Uncompared:
-    """Stands for a comparison of terminals that has shown enough collisions already.
-
-    Lark compares all terminals with interegular, in time that is not bounded, and unless it is
-    strict it only logs what it finds. All its other checks stay.
-    """
-
-    def count_marked_pairs(self) -> int:
-        return sys.maxsize
-
-
-class _Basic(BasicLexer):
-    def __init__(self, conf: Any, comparator: Any = None) -> None:
-        super().__init__(conf, _Uncompared())
-
-
-class _Contextual(ContextualLexer):
-    def __init__(self, conf: Any, states: Any, always_accept: Any = ()) -> None:
-        tried = {
-            *always_accept,
-            *conf.ignore,
-            *(name for names in states.values() for name in names),
-        }
-        checked = copy(conf)
-        checked.terminals = [terminal for terminal in conf.terminals if terminal.name in tried]
-        _Basic(checked)
-        unchecked = copy(conf)
-        unchecked.skip_validation = True
-        super().__init__(unchecked, states, always_accept)
-
-
-class _Parser(LALR_Parser):
-    """Keeps what Lark only logs: whether there were conflicts, which it resolved."""
-
-    def __init__(self, parser_conf: Any, debug: bool = False, strict: bool = False) -> None:
-        analysis = LALR_Analyzer(parser_conf, debug=debug, strict=strict)
-        analysis.compute_lalr()  # type: ignore[no-untyped-call]
-        self._parse_table = analysis.parse_table
-        self.parser_conf = parser_conf
-        self.had_conflicts = any(
-            len(rules) > 1 or lookahead in state.transitions
-            for state in analysis.lr0_itemsets
-            for lookahead, rules in state.lookaheads.items()
-        )
 
 
 def _canonical_order(states: dict[int, dict[str, Any]], start: int) -> list[int]:

@@ -24,9 +24,9 @@ from cfgguide.configuration import Configuration, Hypothesis, Recognizer
 from cfgguide.errors import LimitError
 from cfgguide.fsm import DEAD
 from cfgguide.kernel_types import Int32Array
+from cfgguide.loops import Loops
 from cfgguide.scanner import NO_MATCH, Scanner
 from cfgguide.stack import Stack
-from cfgguide.subtrees import Loops
 from cfgguide.vocabulary_trie import VocabularyTrie
 
 MAX_CLAIMS = 1 << 11  # of a hypothesis

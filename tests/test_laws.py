@@ -59,7 +59,9 @@ GRAMMARS = {
     "statements": cfgguide.Grammar(STATEMENTS),
     "tags": cfgguide.Grammar(TAGS),
 }
-names = pytest.mark.parametrize("name", GRAMMARS)
+names = pytest.mark.parametrize(
+    "name", ["json", "statements", pytest.param("tags", marks=pytest.mark.slow)]
+)
 
 
 @functools.cache
