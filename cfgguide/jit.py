@@ -30,3 +30,14 @@ def allocating_kernel(function: Function) -> Function:
     """Compile a function that makes arrays with numba, keeping the result on disk."""
     compiled: Any = numba.njit(cache=True, nogil=True)(function)
     return cast(Function, compiled)
+
+
+def load(function: Callable[..., Any], *examples: object) -> None:
+    """Have a kernel compiled, or read from where it is kept, for arguments like some examples.
+
+    Otherwise that happens at the first call, and takes a fifth of a second there.
+    """
+    compile_for = getattr(function, "compile", None)  # none under NUMBA_DISABLE_JIT
+    if compile_for is not None:
+        typeof: Callable[[object], object] = numba.typeof
+        compile_for(tuple(map(typeof, examples)))

@@ -17,7 +17,6 @@ import os
 import re
 import sys
 import unicodedata
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +89,7 @@ def _checked(arrays: Arrays, value: Any) -> tuple[ParseTable, Scanner]:
 def _digest(grammar: Grammar, limits: Limits) -> str:
     """Return the SHA-256 in hex of all that a compiled grammar depends on, but imported files."""
     told = [
-        _environment(),
+        _ENVIRONMENT,
         grammar.text,
         grammar.start,
         grammar.lexer,
@@ -113,7 +112,6 @@ def _home(grammar: Grammar) -> list[str]:
     return [os.getcwd(), os.path.abspath(script or "")]
 
 
-@cache
 def _environment() -> list[str]:
     """Return what compiles, exactly: cfgguide's own code is told by its content."""
     code = hashlib.sha256()
@@ -127,3 +125,6 @@ def _environment() -> list[str]:
         unicodedata.unidata_version,
         sys.byteorder,
     ]
+
+
+_ENVIRONMENT = _environment()

@@ -618,7 +618,7 @@ def _judge(
         verdict = OPEN
         if tables.is_sure[end] and work.outcome_n_claims[outcome, index] == 0:
             parse_state = _read(work, base_offsets, after)
-            if tables.is_assured[parse_state, tables.end_blocks[end]]:
+            if tables.is_assured[parse_state, tables.end_groups[end]]:
                 return LIVE
     return verdict
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from cfgguide import jit
 from cfgguide.jit import allocating_kernel
 from cfgguide.kernel_types import Int32Array
 
@@ -60,3 +61,14 @@ def subtree_bytes(
                 is_fine[level, state] = False
         is_fine[level + 1, :] = True
     return sums, is_whole
+
+
+_numbers = np.zeros(1, dtype=np.int32)
+jit.load(
+    subtree_bytes,
+    np.zeros(1, dtype=np.uint8),
+    _numbers,
+    _numbers,
+    np.zeros((1, 1), dtype=np.uint8),
+    1,
+)

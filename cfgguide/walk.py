@@ -18,7 +18,7 @@ from itertools import chain, islice
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide import kernel_types, kernels
+from cfgguide import jit, kernel_types, kernels
 from cfgguide.assurance import Assurance
 from cfgguide.configuration import Configuration, Hypothesis, Recognizer
 from cfgguide.errors import LimitError
@@ -31,6 +31,10 @@ from cfgguide.vocabulary_trie import VocabularyTrie
 
 MAX_CLAIMS = 1 << 11  # of a hypothesis
 MAX_SIZE = 1 << 26  # of any array of the workspace, in rows
+
+_EXAMPLES = kernel_types.examples()
+jit.load(kernels.mask, *_EXAMPLES)
+jit.load(kernels.fill, *_EXAMPLES[1:3], _EXAMPLES[4])
 
 
 @dataclass(frozen=True)
@@ -123,35 +127,39 @@ class Walker:
     def __init__(self, recognizer: Recognizer, trie: VocabularyTrie, assurance: Assurance) -> None:
         table, scanner = recognizer.parse_table, recognizer.scanner
         loops = Loops.of(scanner, trie.kinds)
-        self._tables = kernel_types.Tables(
-            scanner.transitions,
-            scanner.byte_classes,
-            scanner.match,
-            scanner.asks,
-            scanner.is_asking,
-            _kinds(scanner),
-            scanner.is_start,
-            scanner.blocks,
-            scanner.representatives,
-            scanner.starts,
-            scanner.contexts,
-            table.set_of_state,
-            table.action,
-            table.goto,
-            table.lengths,
-            table.left_sides,
-            scanner.ignored,
-            table.end_state,
-            table.most_reductions,
-            assurance.end_offsets,
-            assurance.end_labels,
-            assurance.end_groups,
-            assurance.is_sure,
-            assurance.is_assured,
-            loops.loop_of_state,
-            loops.takes,
-            trie.kinds.kind_of_node,
+        self._tables = kernel_types.like(
+            _EXAMPLES[0],
+            kernel_types.Tables(
+                scanner.transitions,
+                scanner.byte_classes,
+                scanner.match,
+                scanner.asks,
+                scanner.is_asking,
+                _kinds(scanner),
+                scanner.is_start,
+                scanner.blocks,
+                scanner.representatives,
+                scanner.starts,
+                scanner.contexts,
+                table.set_of_state,
+                table.action,
+                table.goto,
+                table.lengths,
+                table.left_sides,
+                scanner.ignored,
+                table.end_state,
+                table.most_reductions,
+                assurance.end_offsets,
+                assurance.end_labels,
+                assurance.end_groups,
+                assurance.is_sure,
+                assurance.is_assured,
+                loops.loop_of_state,
+                loops.takes,
+                trie.kinds.kind_of_node,
+            ),
         )
+        self._arrays = kernel_types.like(_EXAMPLES[1], trie.arrays)
         self._trie = trie
         self._budget = recognizer.budget
         self._sizes = {"window": 32, "cells": 1024, "hypotheses": 4, "claims": 8, "outcomes": 1024}
@@ -174,14 +182,14 @@ class Walker:
         """
         while True:
             base = self._base(configuration)
-            result = kernels.mask(self._tables, self._trie.arrays, self._work, base, bitmask)
+            result = kernels.mask(self._tables, self._arrays, self._work, base, bitmask)
             if result == kernel_types.DONE:
-                return Walk(self._trie.arrays, self._work, configuration, base.offsets)
+                return Walk(self._arrays, self._work, configuration, base.offsets)
             self._enlarge(result)
 
     def fill(self, bitmask: Int32Array) -> None:
         """Make the mask of the last walk, all of whose outcomes have been settled."""
-        kernels.fill(self._trie.arrays, self._work, bitmask)
+        kernels.fill(self._arrays, self._work, bitmask)
 
     @property
     def n_allowed(self) -> int:
@@ -220,46 +228,12 @@ class Walker:
             self._work = self._workspace()
 
     def _workspace(self) -> kernel_types.Workspace:
-        def array(*shape: int) -> Int32Array:
-            return np.zeros(shape, dtype=np.int32)
-
-        cells, hypotheses = self._sizes["cells"], self._sizes["hypotheses"]
-        claims, outcomes = self._sizes["claims"], self._sizes["outcomes"]
-        frames = self._trie.max_depth + 2
-        n_labels = self._tables.ignored + 2
-        n_tokens = len(self._trie.arrays.token_ids)
-        return kernel_types.Workspace(
-            cell_state=array(cells),
-            cell_parent=array(cells),
-            first_child=array(cells),
-            next_sibling=array(cells),
-            cell_home=array(cells),
-            commits=array(cells, n_labels),
-            frame_n=array(frames),
-            frame_context=array(frames),
-            frame_is_plain=np.zeros(frames, dtype=np.bool_),
-            frame_state=array(frames, hypotheses),
-            frame_cell=array(frames, hypotheses),
-            frame_n_claims=array(frames, hypotheses),
-            frame_claims=array(frames, hypotheses, claims),
-            open_state=array(claims),
-            open_n_claims=array(claims),
-            open_n_tasks=array(claims),
-            open_claims=array(claims, claims),
-            open_task=array(claims, claims),
-            outcome_n=array(outcomes),
-            outcome_context=array(outcomes),
-            outcome_state=array(outcomes, hypotheses),
-            outcome_cell=array(outcomes, hypotheses),
-            outcome_n_claims=array(outcomes, hypotheses),
-            outcome_claims=array(outcomes, hypotheses, claims),
-            outcome_hash=array(2 * outcomes),
-            verdicts=np.zeros(outcomes, dtype=np.int8),
-            segment_start=array(n_tokens),
-            segment_end=array(n_tokens),
-            segment_outcome=array(n_tokens),
-            inspected=array(hypotheses),
-            counts=array(kernel_types.N_COUNTS),
+        sizes = {name: size for name, size in self._sizes.items() if name != "window"}
+        return kernel_types.workspace(
+            frames=self._trie.max_depth + 2,
+            n_labels=self._tables.ignored + 2,
+            n_tokens=len(self._arrays.token_ids),
+            **sizes,
         )
 
 
