@@ -26,10 +26,11 @@ DEAD_END, LIVE, OPEN = 0, 1, 2  # what is known of an outcome: in `verdicts`
 # Places in `counts`.
 N_CELLS, N_OUTCOMES, N_SEGMENTS, IS_SENTENCE, N_OPEN, N_ALLOWED = 0, 1, 2, 3, 4, 5
 N_COUNTS = 6
+BYTE_AND_KIND, FIRST_TOKEN, END_TOKEN, FIRST_CHILD = 0, 1, 2, 3  # columns of `nodes`
 
 
 class Tables(NamedTuple):
-    """The grammar's tables; see Scanner, ParseTable, Assurance, Loops and Kinds for each.
+    """The grammar's tables; see Scanner, ParseTable, Assurance and Loops for each.
 
     Attributes
     ----------
@@ -63,7 +64,6 @@ class Tables(NamedTuple):
     is_assured: npt.NDArray[np.bool_]
     loop_of_state: Int32Array
     takes: npt.NDArray[np.bool_]
-    kind_of_node: Int32Array
 
 
 class Base(NamedTuple):
@@ -103,6 +103,29 @@ class TrieArrays(NamedTuple):
     token_ids: Int32Array
 
 
+class PackedTrie(NamedTuple):
+    """The vocabulary trie as a walk reads it.
+
+    The nodes stand level by level, so that the children of one lie side by side, and all that is
+    known of a node lies side by side too: most of a walk's time went into waiting for memory.
+
+    Attributes
+    ----------
+    nodes : int32, shape (n_nodes + 1, 4)
+        `BYTE_AND_KIND`: the last byte of its path, and its kind of :class:`Kinds` times 256;
+        `FIRST_TOKEN` and `END_TOKEN`: its tokens and those below it, as places in `token_ids`, its
+        own first; `FIRST_CHILD`: its children end where those of the next node begin.
+    token_ids : int32, shape (n_text_tokens,)
+        Token ids, sorted by bytes and then by id.
+    n_roots : int
+        How many nodes are one byte deep; they are the first.
+    """
+
+    nodes: Int32Array
+    token_ids: Int32Array
+    n_roots: int
+
+
 class Workspace(NamedTuple):
     """Everything that a walk writes.
 
@@ -119,6 +142,8 @@ class Workspace(NamedTuple):
         about to start.
     frame_context : int32, shape (max_depth + 2,)
         Contexts there.
+    next_node, end_node : int32, shape (max_depth + 2,)
+        The nodes of each depth that are still to be visited.
     frame_is_plain : bool, shape (max_depth + 2,)
         Whether there is one hypothesis, without claims. Then only its state and its stack are
         written by the shortest path of the walk.
@@ -162,6 +187,8 @@ class Workspace(NamedTuple):
     commits: Int32Array
     frame_n: Int32Array
     frame_context: Int32Array
+    next_node: Int32Array
+    end_node: Int32Array
     frame_is_plain: npt.NDArray[np.bool_]
     frame_state: Int32Array
     frame_cell: Int32Array
@@ -211,6 +238,8 @@ def workspace(
         commits=array(cells, n_labels),
         frame_n=array(frames),
         frame_context=array(frames),
+        next_node=array(frames),
+        end_node=array(frames),
         frame_is_plain=np.zeros(frames, dtype=np.bool_),
         frame_state=array(frames, hypotheses),
         frame_cell=array(frames, hypotheses),
@@ -237,7 +266,7 @@ def workspace(
     )
 
 
-def examples() -> tuple[Tables, TrieArrays, Workspace, Base, Int32Array]:
+def examples() -> tuple[Tables, PackedTrie, Workspace, Base, Int32Array]:
     """Return arguments of the types that the kernels are compiled for."""
     numbers, table = np.zeros(1, dtype=np.int32), np.zeros((1, 1), dtype=np.int32)
     flags, grid = np.zeros(1, dtype=np.bool_), np.zeros((1, 1), dtype=np.bool_)
@@ -268,9 +297,8 @@ def examples() -> tuple[Tables, TrieArrays, Workspace, Base, Int32Array]:
         is_assured=grid,
         loop_of_state=numbers,
         takes=grid,
-        kind_of_node=numbers,
     )
-    trie = TrieArrays(np.zeros(1, dtype=np.uint8), numbers, numbers, numbers, numbers)
+    trie = PackedTrie(table, numbers, 1)
     base = Base(numbers, numbers, numbers, numbers, numbers, 0)
     return tables, trie, workspace(frames=1, n_labels=1, n_tokens=1), base, numbers
 

@@ -69,7 +69,7 @@ class Walk:
 
     def __init__(
         self,
-        trie: kernel_types.TrieArrays,
+        trie: kernel_types.PackedTrie,
         work: kernel_types.Workspace,
         configuration: Configuration,
         offsets: Int32Array,
@@ -156,10 +156,9 @@ class Walker:
                 assurance.is_assured,
                 loops.loop_of_state,
                 loops.takes,
-                trie.kinds.kind_of_node,
             ),
         )
-        self._arrays = kernel_types.like(_EXAMPLES[1], trie.arrays)
+        self._arrays = kernel_types.like(_EXAMPLES[1], trie.packed)
         self._trie = trie
         self._budget = recognizer.budget
         self._sizes = {"window": 32, "cells": 1024, "hypotheses": 4, "claims": 8, "outcomes": 1024}
