@@ -17,7 +17,7 @@ _NAMES = """
 _ATTRIBUTES = "name value shape append get items join split strip path lower size mean sum index"
 NAMES, ATTRIBUTES = _NAMES.split(), _ATTRIBUTES.split()
 STRINGS = ["hello world", "utf-8", "it's", "a\\n", "%s: %d", "", "naïve café", "{name!r}", ".json"]
-OPERATORS = "+ - * / // % ** @ & | ^ << >>".split()
+OPERATORS = ["+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>"]
 COMPARISONS = ["==", "!=", "<", "<=", ">", ">=", "in", "not in", "is", "is not"]
 SHORTEST, LONGEST = 400, 1500  # characters
 _MAX_DEPTH = 4
@@ -45,9 +45,10 @@ def expressions_of(source: str) -> Iterator[str]:
         return
     for node in ast.walk(tree):
         value = getattr(node, "value", None) or getattr(node, "test", None)
-        if isinstance(node, ast.Return | ast.Assign | ast.Expr | ast.If) and value is not None:
-            if text := ast.get_source_segment(source, value):
-                yield text
+        is_wanted = isinstance(node, ast.Return | ast.Assign | ast.Expr | ast.If)
+        text = ast.get_source_segment(source, value) if is_wanted and value is not None else None
+        if text:
+            yield text
 
 
 def _expression(rng: Random, depth: int) -> str:

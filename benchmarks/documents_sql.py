@@ -14,7 +14,7 @@ _COLUMNS = """
     customer_id order_id is_active description first_name weight rating due_date notes
 """
 TABLES, COLUMNS = _TABLES.split(), _COLUMNS.split()
-WORDS = "open closed pending shipped it''s red large Zürich 2024-01-31 north n/a 10% café".split()
+WORDS = ["open", "pending", "it''s", "red", "large", "Zürich", "2024-01-31", "n/a", "10%", "café"]
 TYPES = ["INTEGER", "BIGINT", "TEXT", "BOOLEAN", "DATE", "VARCHAR(80)", "NUMERIC(10, 2)"]
 UNITS = ["YEAR", "MONTH", "DAY", "HOUR"]
 SHORTEST, LONGEST = 400, 1500  # characters

@@ -73,11 +73,6 @@ class Tokenizer:
         added = self.fast.added_tokens_decoder.items()
         return [index for index, token in added if token.special]
 
-    def special_ids(self) -> list[int]:
-        """Return the ids of tokens that are never text."""
-        added = self.fast.added_tokens_decoder.items()
-        return [index for index, token in added if token.special]
-
     def added_tokens(self) -> dict[int, str]:
         """Return the tokens that are not of the model's own vocabulary, but EOS, by id."""
         added = self.fast.added_tokens_decoder.items()

@@ -1,0 +1,137 @@
+"""Measures how large the index of Lark's own Python grammar becomes over real functions.
+
+In: functions of this Python's standard library. Out: a section of `docs/performance.md`. The
+grammar is used without its indenter, so it has no blocks: a function is written as the line of its
+``def`` and then its statements one by one, those with blocks as ``if x: pass``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import lark
+import tables
+from page import RESULTS, Section
+from targets import Target
+from vocabularies import GEMMA, find, open_tokenizer, write_standard_library_tokenizer
+
+from cfgguide import Grammar, Guide, Vocabulary, compile
+
+N_FUNCTIONS = 1000
+MOST = 50.0  # MB, the figure of Willard & Louf 2023, section 4.2
+SHOWN = (1, 10, 30, 100, 300, 1000)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--tokenizer", help=f"a folder or file, or {GEMMA!r}")
+    parser.add_argument("--functions", type=int, default=N_FUNCTIONS)
+    parser.add_argument("--patience", type=float, default=180.0, help="seconds for all functions")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the figures")
+    options = parser.parse_args()
+    section = Section.begun("index_size", "Size of an index: Lark's python.lark")
+    path = Path(lark.__file__).parent / "grammars" / "python.lark"
+    grammar = Grammar.open(path, start="file_input")
+    judge = lark.Lark(grammar.text, **grammar.lark_options)
+    with tempfile.TemporaryDirectory() as folder:
+        named = options.tokenizer and find(options.tokenizer)
+        tokenizer = open_tokenizer(named or write_standard_library_tokenizer(Path(folder)))
+        vocabulary = Vocabulary.from_tokenizer(
+            tokenizer.fast, eos_token_ids=tokenizer.eos_token_id, size=tokenizer.size
+        )
+        started = time.perf_counter()
+        index = compile(grammar, vocabulary)
+        rows = []
+        n_functions = n_tokens = 0
+        seconds = {"compile": time.perf_counter() - started}
+        started = time.perf_counter()
+        for text in _functions():
+            if not _is_read(judge, text):
+                continue
+            guide = Guide(index)
+            for token in tokenizer.encode(text):
+                guide.allowed_token_ids()
+                guide.advance(token)
+                n_tokens += 1
+            n_functions += 1
+            seconds["functions"] = time.perf_counter() - started
+            is_last = n_functions == options.functions or seconds["functions"] > options.patience
+            if n_functions in SHOWN or is_last:
+                sizes = [n_functions, n_tokens, index.n_entries, index.n_subsets]
+                cells = [f"{index.nbytes / 1e6:.2f}", f"{seconds['functions']:.1f}"]
+                rows.append([*(f"{size:,}" for size in sizes), *cells])
+            if is_last:
+                break
+        setting = f"python.lark after {n_functions:,} functions, {tokenizer.name}"
+        section.targets = [Target("index in memory", setting, index.nbytes / 1e6, MOST, "MB")]
+        if hasattr(index, "save"):
+            saved = Path(folder) / "index"
+            index.save(saved)
+            section.targets.append(
+                Target("index on disk", setting, _bytes_of(saved) / 1e6, MOST, "MB")
+            )
+    head = ["functions", "tokens", "entries", "distinct masks", "MB of masks", "seconds"]
+    section.lines = [
+        f"Functions of Python {sys.version.split()[0]}'s standard library, in a random order, "
+        f"{tokenizer.size:,} ids. Compiling took {seconds['compile']:.1f} s.",
+        "",
+        *tables.table(head, rows),
+        "",
+    ]
+    section.figures = {"rows": rows, "seconds": seconds, "nbytes": index.nbytes}
+    section.write(options.results)
+
+
+def _bytes_of(path: Path) -> int:
+    files = path.rglob("*") if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def _functions() -> Iterator[str]:
+    """Yield functions, written without blocks, from the files of the standard library."""
+    folder = Path(sysconfig.get_path("stdlib"))
+    paths = [path for path in sorted(folder.rglob("*.py")) if "site-packages" not in path.parts]
+    Random(0).shuffle(paths)
+    for path in paths:
+        try:
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+        except (SyntaxError, UnicodeDecodeError):  # the library's tests hold such files
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield "".join(f"{line}\n" for line in _flat(node))
+
+
+def _flat(node: ast.stmt) -> Iterator[str]:
+    """Yield a statement's line, and then those of the statements in it."""
+    inner: list[ast.stmt] = []
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(node, name, [])
+        if block and isinstance(block[0], ast.stmt):
+            inner += block
+            setattr(node, name, [ast.Pass()])
+    text = ast.unparse(node)
+    # A block's only statement goes onto the line of its colon.
+    yield text.replace(":\n    pass", ": pass") if inner else text
+    for statement in inner:
+        yield from _flat(statement)
+
+
+def _is_read(judge: lark.Lark, text: str) -> bool:
+    try:
+        judge.parse(text)
+    except lark.exceptions.LarkError:
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    main()
