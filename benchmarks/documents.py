@@ -23,7 +23,7 @@ _MAKERS: dict[str, Callable[[Random], str]] = {
     "sql": documents_sql.document,
     "python_expressions": documents_python.document,
     "ipv4": lambda rng: ".".join(str(rng.randrange(256)) for _ in range(4)),
-    "float": lambda rng: repr(rng.choice([rng.uniform(-1000, 1000), rng.uniform(-1, 1) * 1e-7])),
+    "float": lambda rng: f"{rng.uniform(-1000, 1000):.{rng.randrange(1, 12)}f}",
 }
 GRAMMARS = tuple(_MAKERS)
 

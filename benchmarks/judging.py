@@ -107,7 +107,7 @@ def _after_value(opened: str) -> tuple[str, str]:
 
 
 class LarkJudge:
-    r"""Reads what a Lark grammar says that ignores whitespace outside of its terminals.
+    r"""Reads what a Lark grammar says that ignores whitespace, or has just one terminal.
 
     Lark's LALR parser shifts a token only if some sentence goes on with it. So a text can be
     continued if, with its last lexeme completed and whitespace behind it, Lark reads all of it
@@ -128,6 +128,7 @@ class LarkJudge:
 
     def __init__(self, grammar: str) -> None:
         self._lark = Lark(grammar, parser="lalr", lexer="contextual")
+        self._behind = " " if self._lark.ignore_tokens else ""
         self._literals = [
             terminal.pattern.value
             for terminal in self._lark.terminals
@@ -141,7 +142,7 @@ class LarkJudge:
                 text = (data + cut.encode("latin-1")).decode()
             except UnicodeDecodeError:
                 continue
-            return any(self._reads(text + ending + " ") for ending in self._endings(text))
+            return any(self._reads(text + ending + self._behind) for ending in self._endings(text))
         return False
 
     def is_sentence(self, data: bytes) -> bool:

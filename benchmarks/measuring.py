@@ -153,13 +153,13 @@ def _measure(job: Job) -> Run:
     seconds = {"import": (imported - started) / 1e9, "prepare": (_clock() - imported) / 1e9}
     if not job.is_first:
         seconds["letter"] = _time_to_first_mask(engine, LETTER)
-    rss = {"prepared": _resident_bytes()}
+    rss = {"prepared": resident_bytes()}
     seconds["compile"] = _time_to_first_mask(engine, job.grammar)
-    rss["compiled"] = _resident_bytes()
+    rss["compiled"] = resident_bytes()
     first = _pass(engine, documents, is_cold=True, patience=job.patience)
     reached = documents[: first.n_documents]
     passes = [first, *(_pass(engine, reached) for _ in range(job.n_warm_passes))]
-    rss["passed"] = _resident_bytes()
+    rss["passed"] = resident_bytes()
     sizes = engine.sizes()
     n_steps = sum(len(tokens) + 1 for tokens in documents)
     n_words = len(engine.mask)
@@ -305,7 +305,8 @@ def _is_accepted(
         return False
 
 
-def _resident_bytes() -> int:
+def resident_bytes() -> int:
+    """Return the resident memory of this process; 0 where the system does not tell."""
     gc.collect()
     try:
         fields = Path("/proc/self/statm").read_text(encoding="ascii").split()

@@ -262,5 +262,5 @@ def _spread(values: tuple[float, float, float]) -> str:
 def number(value: float) -> str:
     """Return a number with about three significant digits, and no fewer than its whole part."""
     size = abs(value)
-    n_decimals = 0 if size >= 100 else 1 if size >= 10 else 2 if size >= 0.1 or not size else 4
-    return f"{value:,.{n_decimals}f}"
+    n_decimals = 0 if size >= 100 or not size else 1 if size >= 10 else 2 if size >= 1 else 3
+    return f"{value:,.{n_decimals if size >= 0.1 or not size else 4}f}"
