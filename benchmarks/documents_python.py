@@ -7,7 +7,7 @@ In: a random generator, or a source text. Out: expressions as people write them,
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from random import Random
 
 _NAMES = """
@@ -118,16 +118,15 @@ def _arguments(rng: Random, depth: int) -> str:
 
 
 def _subscript(rng: Random, depth: int) -> str:
-    return rng.choice(
-        [
-            lambda: _expression(rng, depth),
-            lambda: f"{rng.randrange(5)}:",
-            lambda: f"::{rng.choice(['-1', '2'])}",
-            lambda: f":, {rng.choice(NAMES)}",
-            lambda: f"{rng.choice(NAMES)}:{rng.choice(NAMES)} + 1",
-            lambda: "..., 0",
-        ]
-    )()
+    kinds: list[Callable[[], str]] = [
+        lambda: _expression(rng, depth),
+        lambda: f"{rng.randrange(5)}:",
+        lambda: f"::{rng.choice(['-1', '2'])}",
+        lambda: f":, {rng.choice(NAMES)}",
+        lambda: f"{rng.choice(NAMES)}:{rng.choice(NAMES)} + 1",
+        lambda: "..., 0",
+    ]
+    return rng.choice(kinds)()
 
 
 def _atom(rng: Random) -> str:

@@ -62,7 +62,9 @@ def main() -> None:
         inputs = prompt.repeat(batch, 1)
         _seconds(model, inputs, options.tokens, 0, None)  # torch's own warm-up
         first = _seconds(model, inputs, options.tokens, 0, TimedProcessor(index))
-        unguided, guided, shares = [], [], []
+        unguided: list[float] = []
+        guided: list[float] = []
+        shares: list[float] = []
         for seed in range(1, options.rounds + 1):
             processor = TimedProcessor(index)
             order = [(unguided, None), (guided, processor)]

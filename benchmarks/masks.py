@@ -25,7 +25,7 @@ from tables import Measured
 from vocabularies import GEMMA, Tokenizer, find, open_tokenizer, write_standard_library_tokenizer
 
 ROUNDS, WARM_PASSES = 3, 3
-PATIENCE = 8.0  # seconds
+PATIENCE = 5.0  # seconds
 QUICK_DOCUMENTS = 6
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import figures
 import numpy as np
 from engines import FLOOR, REFERENCE
-from measuring import Run
+from measuring import FloatArray, Run
 from tables import Measured, number
 
 LARGE = 150_000  # tokens: vocabularies for which the worst single mask has a target
@@ -126,7 +126,7 @@ def _against(
 
 def _worst(setting: str, measured: Measured) -> Iterator[Target]:
     """Yield the time of the worst mask of the first pass; a step's time is its median of rounds."""
-    kinds: dict[str, Callable[[Run], figures.FloatArray]] = {
+    kinds: dict[str, Callable[[Run], FloatArray]] = {
         "wall time": figures.cold_masks,
         "processor time": figures.cold_cpu,
     }
