@@ -63,5 +63,5 @@ def _texts(path: Path) -> Iterator[tuple[str, str]]:
         return
     for number, line in enumerate(path.read_text(encoding="utf-8").split("\n")):
         case = json.loads(line) if line else {"expected": "reject"}
-        if case.get("expected", "accept") != "reject":
+        if case.get("expected", "accept") != "reject" and case["text"] is not None:
             yield str(case.get("id", number)), case["text"]

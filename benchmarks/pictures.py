@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 Figures = dict[str, Any]
+LEAST = 0.1  # microseconds, where the axis begins
 _COLOURS = {
     "cfgguide": "#0b6e4f",
     "xgrammar": "#c8553d",
@@ -56,6 +57,12 @@ def _draw_masks(masks: dict[str, Figures], path: Path) -> None:
         for grammar, figures in masks.items()
         for tokenizer in figures["tokenizers"][-1:]  # the largest vocabulary says it best
     ]
+    largest = max(
+        times["largest"]
+        for _, tokenizer in panels
+        for engine in tokenizer["engines"].values()
+        for times in engine["microseconds"].values()
+    )
     figure, axes = pyplot.subplots(
         len(panels), 2, figsize=(9, 1.5 * len(panels) + 0.6), sharex=True, squeeze=False
     )
@@ -65,12 +72,13 @@ def _draw_masks(masks: dict[str, Figures], path: Path) -> None:
             for place, name in enumerate(names):
                 times = tokenizer["engines"][name]["microseconds"][call]
                 colour = _COLOURS.get(name, "#777777")
-                axis.barh(place, times["p50"], color=colour, left=0.1)
+                axis.barh(place, times["p50"] - LEAST, left=LEAST, color=colour)
                 axis.plot([times["p50"], times["p99"]], [place, place], color=colour)
                 axis.plot(times["largest"], place, ".", color=colour)
             axis.set_yticks(range(len(names)), names)
             axis.set_xscale("log")
-            axis.set_xlim(0.1, None)
+            axis.minorticks_off()
+            axis.set_xlim(LEAST, 2 * largest)
             axis.set_title(f"{grammar}, {tokenizer['size']:,} tokens: {call}", fontsize=9)
             axis.grid(axis="x", alpha=0.3)
     for axis in axes[-1]:
@@ -92,11 +100,17 @@ def _draw_scaling(figures: Figures, path: Path) -> None:
     for axis in axes.flat[len(series) :]:
         axis.remove()
     for axis, each in zip(axes.flat, series, strict=False):
-        for call, colour in (("cold", "#c8553d"), ("warm", "#0b6e4f"), ("copy", "#999999")):
-            if call in each:
+        for call, colour in (
+            ("cold", "#c8553d"),
+            ("new", "#588fc4"),
+            ("warm", "#0b6e4f"),
+            ("copy", "#999999"),
+        ):
+            if each[call]:
                 axis.plot(each["sizes"], each[call], ".-", color=colour, label=call)
         axis.set_xscale("log")
         axis.set_yscale("log")
+        axis.minorticks_off()
         axis.set_title(each["name"], fontsize=9)
         axis.grid(alpha=0.3)
     for row in axes:
