@@ -14,7 +14,7 @@ help:
 	@echo "make fmt          format the code"
 	@echo "make lint type    ruff; mypy --strict"
 	@echo "make docs         run every example in the documentation"
-	@echo "make bench [TOKENIZERS=folders]   all benchmarks (benchmarks/README.md says what to install)"
+	@echo "make bench TOKENIZERS=folders   all benchmarks (benchmarks/README.md says what to install)"
 	@echo "make conformance DATA=folder   runs over outside corpora"
 	@echo "make fuzz SECONDS=n [SEED=n]   random grammars, the engine against Lark"
 	@echo "make mutations    does the suite notice if a part of the engine is switched off?"
@@ -57,7 +57,7 @@ CHOSEN = $(if $(TOKENIZERS),--tokenizer $(TOKENIZERS))
 FIRST = $(if $(TOKENIZERS),--tokenizer $(firstword $(TOKENIZERS)))
 LAST = $(if $(TOKENIZERS),--tokenizer $(lastword $(TOKENIZERS)))
 bench: install
-	$(BIN)/python benchmarks/masks.py --grammar json $(CHOSEN)
+	$(BIN)/python benchmarks/masks.py --grammar json --first-ever $(CHOSEN)
 	$(BIN)/python benchmarks/masks.py --grammar sql --repeats 2 --passes 2 $(CHOSEN)
 	$(BIN)/python benchmarks/masks.py --grammar python_expressions --repeats 2 --passes 2 $(CHOSEN)
 	$(BIN)/python benchmarks/masks.py --grammar ipv4 $(FIRST)

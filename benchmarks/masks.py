@@ -66,6 +66,9 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--engines", nargs="+", choices=list(ENGINES), help="default: all")
     parser.add_argument("--syncode-python", help="interpreter of an environment that has syncode")
+    parser.add_argument(
+        "--first-ever", action="store_true", help="also start with no compiled kernels on disk"
+    )
     parser.add_argument("--quick", action="store_true", help="few documents, one round")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the figures")
     options = parser.parse_args()
@@ -98,7 +101,7 @@ def _measure(path: Path, options: argparse.Namespace, work: Path) -> Measured:
     )
     rounds = _Rounds({name: replace(job, engine=name) for name in options.engines}, work)
     rounds.pythons["syncode"] = options.syncode_python or sys.executable
-    rounds.measure(options.repeats)
+    rounds.measure(options.repeats, is_first_ever_wanted=options.first_ever)
     firsts = {name: runs[0] for name, runs in rounds.runs.items() if name != FLOOR}
     # RFC 8259 itself decides about JSON, and about the other languages Lark, which defines them.
     decides = JsonJudge() if options.grammar == "json" else judge
@@ -150,23 +153,25 @@ class _Rounds:
         self._nothing = work / "nothing.json"
         self._nothing.write_text("[]", encoding="utf-8")
 
-    def measure(self, repeats: int) -> None:
+    def measure(self, repeats: int, *, is_first_ever_wanted: bool) -> None:
         for name in self._jobs:
             entry = ENGINES[name]
             if entry.version is None:
                 self.absent[name] = f"not installed: `{entry.pip}`"
             elif entry.kernel_cache:
                 _progress(f"{name}: kernels")
-                self._compile_kernels(name)
+                # Compiled kernels are a part of the installation: see that there are any.
+                self._attempt(self._without_documents(name), "kernels")
+                if is_first_ever_wanted:
+                    self._start_without_kernels(name)
         for number in range(repeats):
             for name in self._jobs:
                 if name not in self.absent:
                     _progress(f"{name}: round {number + 1} of {repeats}")
                     self._run(name, number)
 
-    def _compile_kernels(self, name: str) -> None:
-        """Let the engine fill its empty folder of kernels."""
-        found = self._attempt(self._without_documents(name), "first ever")
+    def _start_without_kernels(self, name: str) -> None:
+        found = self._attempt(self._without_documents(name), "first-ever", has_kernels=False)
         if found:
             self.first_ever[name] = found.seconds["letter"]
 
@@ -193,12 +198,12 @@ class _Rounds:
             self._jobs[name], documents=str(self._nothing), n_warm_passes=0, sampled_steps=[]
         )
 
-    def _attempt(self, job: Job, cache: str) -> Run | None:
+    def _attempt(self, job: Job, cache: str, *, has_kernels: bool = True) -> Run | None:
         """Return the run of a job, with a folder of that name for what the engine keeps."""
         # Two OpenMP threads on a busy machine are slower than one, and less steady.
         environment = {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
         entry = ENGINES[job.engine]
-        if entry.kernel_cache:
+        if entry.kernel_cache and not has_kernels:
             environment[entry.kernel_cache] = str(self._work / "kernels")
         if entry.cache:
             environment[entry.cache] = str(self._work / f"cache-{cache}")
