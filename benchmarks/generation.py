@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 import tables
 import torch
 import transformers
+from measuring import FloatArray
 from page import RESULTS, Section
 from targets import Target
 
@@ -45,6 +47,28 @@ class TimedProcessor:
         return masked
 
 
+@dataclass
+class Rounds:
+    """What was measured with one batch.
+
+    Attributes
+    ----------
+    unguided, guided : list of float
+        Seconds, round by round.
+    shares : list of float
+        What part of the guided time was spent in the logits processor.
+    """
+
+    unguided: list[float] = field(default_factory=list)
+    guided: list[float] = field(default_factory=list)
+    shares: list[float] = field(default_factory=list)
+
+    @property
+    def ratios(self) -> FloatArray:
+        """Guided tokens per second, divided by unguided."""
+        return np.array(self.unguided) / np.array(self.guided)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--model", type=Path, help="a local model; default: SmolLM2")
@@ -56,42 +80,13 @@ def main() -> None:
     model, tokenizer = load_model(options.model)
     index = compile(_endless(options.tokens), tokenizer)
     prompt = tokenizer(PROMPT, return_tensors="pt")["input_ids"]
-    head = ["batch", "unguided, tokens/s", "guided, tokens/s", "ratio by round", "masks' share"]
     rows = []
     for batch in BATCHES:
-        inputs = prompt.repeat(batch, 1)
-        _seconds(model, inputs, options.tokens, 0, None)  # torch's own warm-up
-        first = _seconds(model, inputs, options.tokens, 0, TimedProcessor(index))
-        unguided: list[float] = []
-        guided: list[float] = []
-        shares: list[float] = []
-        for seed in range(1, options.rounds + 1):
-            processor = TimedProcessor(index)
-            order = [(unguided, None), (guided, processor)]
-            for times, used in order if seed % 2 else order[::-1]:
-                times.append(_seconds(model, inputs, options.tokens, seed, used))
-            shares.append(processor.seconds / guided[-1])
-        ratios = np.array(unguided) / np.array(guided)
-        n_tokens = batch * options.tokens
-        section.figures[f"batch {batch}"] = {
-            "unguided seconds": unguided,
-            "guided seconds": guided,
-            "shares of the masks": shares,
-            "first guided seconds": first,
-        }
-        low, high = np.percentile(ratios, [25, 75])
-        quartiles = f"quartiles {tables.number(low)}-{tables.number(high)}"
-        median = float(np.median(ratios))
-        title, setting = "guided tokens per second, of unguided", f"SmolLM2, batch {batch}"
-        section.targets.append(
-            Target(title, setting, median, LEAST, "times", quartiles, is_least=True)
-        )
-        without = 1 - float(np.median(shares))
-        title = "guided tokens per second, of the same run without the time of the masks"
-        section.targets.append(Target(title, setting, without, LEAST, "times", is_least=True))
-        speeds = [tables.number(n_tokens / float(np.median(each))) for each in (unguided, guided)]
-        share = f"{100 * float(np.median(shares)):.2f} %"
-        rows.append([str(batch), *speeds, f"{tables.number(median)} ({quartiles})", share])
+        rounds = _rounds(model, prompt.repeat(batch, 1), index, options)
+        section.figures[f"batch {batch}"] = asdict(rounds)
+        section.targets += _targets(rounds, f"SmolLM2, batch {batch}")
+        rows.append(_row(rounds, batch, batch * options.tokens))
+    head = ["batch", "unguided, tokens/s", "guided, tokens/s", "ratio by round", "masks' share"]
     section.lines = [
         f"SmolLM2-135M on this processor, {torch.get_num_threads()} thread(s), sampled at "
         f"temperature 0.7: {options.tokens} new tokens a row, {options.rounds} rounds, guided and "
@@ -101,6 +96,44 @@ def main() -> None:
         "",
     ]
     section.write(options.results)
+
+
+def _rounds(model: Any, inputs: torch.Tensor, index: Index, options: argparse.Namespace) -> Rounds:
+    rounds = Rounds()
+    for used in (None, TimedProcessor(index)):  # what torch and numba do once
+        _seconds(model, inputs, options.tokens, 0, used)
+    for seed in range(1, options.rounds + 1):
+        processor = TimedProcessor(index)
+        order = [(rounds.unguided, None), (rounds.guided, processor)]
+        for times, used in order if seed % 2 else order[::-1]:
+            times.append(_seconds(model, inputs, options.tokens, seed, used))
+        rounds.shares.append(processor.seconds / rounds.guided[-1])
+    return rounds
+
+
+def _targets(rounds: Rounds, setting: str) -> list[Target]:
+    titles = {
+        "guided tokens per second, of unguided": rounds.ratios,
+        "guided tokens per second, of the same run without its masks": 1 - np.array(rounds.shares),
+    }
+    return [
+        Target(title, setting, float(np.median(values)), LEAST, "times", _quartiles(values), True)
+        for title, values in titles.items()
+    ]
+
+
+def _row(rounds: Rounds, batch: int, n_tokens: int) -> list[str]:
+    speeds = [
+        tables.number(n_tokens / float(np.median(times)))
+        for times in (rounds.unguided, rounds.guided)
+    ]
+    ratio = f"{tables.number(float(np.median(rounds.ratios)))} ({_quartiles(rounds.ratios)})"
+    return [str(batch), *speeds, ratio, f"{100 * float(np.median(rounds.shares)):.2f} %"]
+
+
+def _quartiles(values: FloatArray) -> str:
+    low, high = np.percentile(values, [25, 75])
+    return f"quartiles {tables.number(low)}-{tables.number(high)}"
 
 
 def _endless(n_values: int) -> Grammar:

@@ -14,6 +14,7 @@ import sysconfig
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
 
@@ -22,13 +23,35 @@ import tables
 from measuring import resident_bytes
 from page import RESULTS, Section
 from targets import Target
-from vocabularies import GEMMA, find, open_tokenizer, write_standard_library_tokenizer
+from vocabularies import GEMMA, Tokenizer, find, open_tokenizer, write_standard_library_tokenizer
 
-from cfgguide import Grammar, Guide, Vocabulary, compile
+from cfgguide import Grammar, Guide, Index, Vocabulary, compile
 
 N_FUNCTIONS = 1000
 MOST = 50.0  # MB, the figure of Willard & Louf 2023, section 4.2
 SHOWN = (1, 10, 30, 100, 300, 1000)
+
+
+@dataclass(frozen=True)
+class Row:
+    """The index after some functions; sizes in MB."""
+
+    functions: int
+    tokens: int
+    entries: int
+    distinct_masks: int
+    masks_mb: float
+    resident_mb: float
+    seconds: float
+
+    def cells(self) -> list[str]:
+        """Return a row of the table."""
+        counts = [self.functions, self.tokens, self.entries, self.distinct_masks]
+        sizes = [f"{self.masks_mb:.2f}", f"{self.resident_mb:.0f}", f"{self.seconds:.1f}"]
+        return [*(f"{count:,}" for count in counts), *sizes]
+
+
+HEAD = ["functions", "tokens", "entries", "distinct masks", "MB of masks", "MB of all", "seconds"]
 
 
 def main() -> None:
@@ -41,7 +64,6 @@ def main() -> None:
     section = Section.begun("index_size", "Size of an index: Lark's python.lark")
     path = Path(lark.__file__).parent / "grammars" / "python.lark"
     grammar = Grammar.open(path, start="file_input")
-    judge = lark.Lark(grammar.text, **grammar.lark_options)
     with tempfile.TemporaryDirectory() as folder:
         named = options.tokenizer and find(options.tokenizer)
         tokenizer = open_tokenizer(named or write_standard_library_tokenizer(Path(folder)))
@@ -50,63 +72,54 @@ def main() -> None:
         )
         started = time.perf_counter()
         index = compile(grammar, vocabulary)
-        before = resident_bytes()
-        rows = []
-        n_functions = n_tokens = 0
-        seconds = {"compile": time.perf_counter() - started}
-        started = time.perf_counter()
-        for text in _functions():
-            if not _is_read(judge, text):
-                continue
-            guide = Guide(index)
-            for token in tokenizer.encode(text):
-                guide.allowed_token_ids()
-                guide.advance(token)
-                n_tokens += 1
-            n_functions += 1
-            seconds["functions"] = time.perf_counter() - started
-            is_last = n_functions == options.functions or seconds["functions"] > options.patience
-            if n_functions in SHOWN or is_last:
-                sizes = [n_functions, n_tokens, index.n_entries, index.n_subsets]
-                growth = (resident_bytes() - before) / 1e6
-                cells = [
-                    f"{index.nbytes / 1e6:.2f}",
-                    f"{growth:.0f}",
-                    f"{seconds['functions']:.1f}",
-                ]
-                rows.append([*(f"{size:,}" for size in sizes), *cells])
-            if is_last:
-                break
-        setting = f"python.lark after {n_functions:,} functions, {tokenizer.name}"
-        section.targets = [
-            Target("index in memory, its masks", setting, index.nbytes / 1e6, MOST, "MB"),
-            Target("index in memory, growth of the process", setting, growth, MOST, "MB"),
-        ]
+        compiled = time.perf_counter() - started
+        judge = lark.Lark(grammar.text, **grammar.lark_options)
+        growth = _fill(index, judge, tokenizer, options)
+        last = growth[-1]
+        setting = f"python.lark after {last.functions:,} functions, {tokenizer.name}"
+        sizes = {"in memory, its masks": last.masks_mb, "in memory, all": last.resident_mb}
         if hasattr(index, "save"):
             saved = Path(folder) / "index"
             index.save(saved)
-            section.targets.append(
-                Target("index on disk", setting, _bytes_of(saved) / 1e6, MOST, "MB")
-            )
-    head = [
-        "functions",
-        "tokens",
-        "entries",
-        "distinct masks",
-        "MB of masks",
-        "MB resident",
-        "seconds",
+            sizes["on disk"] = _bytes_of(saved) / 1e6
+    section.targets = [
+        Target(f"index {where}", setting, size, MOST, "MB") for where, size in sizes.items()
     ]
     section.lines = [
         f"Functions of Python {sys.version.split()[0]}'s standard library, in a random order, "
-        f"{tokenizer.size:,} ids. Compiling took {seconds['compile']:.1f} s. *MB resident*: growth "
-        "of the process since, with the configurations that guides have visited.",
+        f"{tokenizer.size:,} ids. Compiling took {compiled:.1f} s. *All*: growth of the process "
+        "since, with the configurations that guides have visited.",
         "",
-        *tables.table(head, rows),
+        *tables.table(HEAD, [row.cells() for row in growth]),
         "",
     ]
-    section.figures = {"rows": rows, "seconds": seconds, "nbytes": index.nbytes}
+    section.figures = {"growth": [asdict(row) for row in growth], "compile seconds": compiled}
     section.write(options.results)
+
+
+def _fill(
+    index: Index, judge: lark.Lark, tokenizer: Tokenizer, options: argparse.Namespace
+) -> list[Row]:
+    """Lead a guide through each function, and return how the index grew."""
+    rows = []
+    n_tokens = 0
+    before = resident_bytes()
+    started = time.perf_counter()
+    texts = (text for text in _functions() if _is_read(judge, text))
+    for number, text in enumerate(texts, start=1):
+        guide = Guide(index)
+        for token in tokenizer.encode(text):
+            guide.allowed_token_ids()
+            guide.advance(token)
+            n_tokens += 1
+        seconds = time.perf_counter() - started
+        is_last = number == options.functions or seconds > options.patience
+        if number in SHOWN or is_last:
+            sizes = (index.nbytes / 1e6, (resident_bytes() - before) / 1e6)
+            rows.append(Row(number, n_tokens, index.n_entries, index.n_subsets, *sizes, seconds))
+        if is_last:
+            break
+    return rows
 
 
 def _bytes_of(path: Path) -> int:

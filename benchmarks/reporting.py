@@ -27,8 +27,6 @@ def report(section: Section, grammar: str, documents: str, every: list[Measured]
     section.lines = [f"Documents: {documents}. Versions: {_versions(every)}.", ""]
     for measured in every:
         section.targets += targets.of_masks(grammar, measured)
-        section.lines += [*tables.standing(measured), ""]
-    for measured in every:
         section.lines += tables.section(measured)
     section.figures = {"tokenizers": [_as_json(measured) for measured in every]}
 

@@ -1,19 +1,17 @@
-"""The tables and the sentences of a report, as lines of Markdown.
+"""The tables of a report, as lines of Markdown.
 
-In: what was measured with one tokenizer. Out: where cfgguide stands, and all figures.
+In: what was measured with one tokenizer. Out: all figures.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import figures
 from comparing import Comparison, Verdicts
 from engines import FLOOR, REFERENCE
 from measuring import Run
-
-EVEN = 1.1  # ratios below this, either way, are called even
 
 
 @dataclass(frozen=True)
@@ -55,60 +53,17 @@ class Measured:
     absent: dict[str, str]
 
 
-def standing(measured: Measured) -> list[str]:
-    """Return a paragraph that says where cfgguide is ahead and where it is behind."""
+def _ratio_rows(measured: Measured) -> list[list[str]]:
+    """Return how the peers compare with the reference, round by round."""
     peers = [name for name in measured.runs if name not in (REFERENCE, FLOOR)]
     if REFERENCE not in measured.runs or not peers:
-        return [f"**{measured.tokenizer}**: nothing to compare."]
+        return []
     ours = measured.runs[REFERENCE]
     against = {name: figures.ratios(measured.runs[name], ours) for name in peers}
-    ahead, behind, mixed = [], [], []
-    for figure in figures.RATIOS:
-        medians = {name: against[name][figure][0] for name in peers}
-        if min(medians.values()) > EVEN:
-            ahead.append(f"{figure} ({_range(medians.values())})")
-        elif max(medians.values()) < 1 / EVEN:
-            behind.append(f"{figure} ({_range(1 / ratio for ratio in medians.values())})")
-        else:
-            each = ", ".join(f"{_side(ratio)} {name}" for name, ratio in medians.items())
-            mixed.append(f"{figure}: {each}")
-    found = {
-        "quicker than every peer in": ahead,
-        "slower than every peer in": behind,
-        "in between in": mixed,
-    }
-    parts = [f"{words} {'; '.join(part)}" for words, part in found.items() if part]
+    head = [f"time divided by {REFERENCE}'s", *peers]
     return [
-        f"**{measured.tokenizer}** ({measured.size:,} ids). cfgguide is {'. It is '.join(parts)}.",
-        "",
-        *_ratio_table(against),
-    ]
-
-
-def _range(ratios: Iterable[float]) -> str:
-    ordered = sorted(ratios)
-    if ordered[0] == ordered[-1]:
-        return f"{number(ordered[0])} times"
-    return f"{number(ordered[0])} to {number(ordered[-1])} times"
-
-
-def _side(ratio: float) -> str:
-    if ratio > EVEN:
-        return f"{number(ratio)} times quicker than"
-    if ratio < 1 / EVEN:
-        return f"{number(1 / ratio)} times slower than"
-    return "even with"
-
-
-def _ratio_table(against: dict[str, dict[str, tuple[float, float, float]]]) -> list[str]:
-    rows = [
-        [figure, *(_spread(against[name][figure]) for name in against)] for figure in figures.RATIOS
-    ]
-    return [
-        "Time of the engine divided by cfgguide's, round by round: median (smallest-largest). "
-        "Above 1 cfgguide is quicker.",
-        "",
-        *table(["", *against], rows),
+        head,
+        *([name, *(_spread(against[peer][name]) for peer in peers)] for name in figures.RATIOS),
     ]
 
 
@@ -125,6 +80,7 @@ def section(measured: Measured) -> list[str]:
         *([*absent, ""] if absent else []),
         *([*skipped, ""] if skipped else []),
         *_titled("Masks, microseconds", _mask_rows(measured)),
+        *_titled("Ratios of one round: median (smallest-largest)", _ratio_rows(measured)),
         *_titled("Advance, microseconds", _advance_rows(measured)),
         *_titled("Set-up, milliseconds", _setup_rows(measured)),
         *_titled("Memory, MiB of resident growth", _memory_rows(measured)),
@@ -134,7 +90,7 @@ def section(measured: Measured) -> list[str]:
 
 
 def _titled(title: str, rows: list[list[str]]) -> list[str]:
-    return [f"#### {title}", "", *table(rows[0], rows[1:]), ""]
+    return [f"#### {title}", "", *table(rows[0], rows[1:]), ""] if rows else []
 
 
 def _mask_rows(measured: Measured) -> list[list[str]]:
