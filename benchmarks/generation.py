@@ -66,7 +66,8 @@ class Rounds:
     @property
     def ratios(self) -> FloatArray:
         """Guided tokens per second, divided by unguided."""
-        return np.array(self.unguided) / np.array(self.guided)
+        ratios: FloatArray = np.array(self.unguided) / np.array(self.guided)
+        return ratios
 
 
 def main() -> None:
