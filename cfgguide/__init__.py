@@ -20,6 +20,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from cfgguide.batch import fill_bitmasks as fill_bitmasks
     from cfgguide.compiler import compile as compile
     from cfgguide.compiler import compile_recognizer as compile_recognizer
     from cfgguide.errors import CfgGuideError as CfgGuideError
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from cfgguide.inspection import inspect as inspect
     from cfgguide.limits import Limits as Limits
     from cfgguide.logits_processor import LogitsProcessor as LogitsProcessor
+    from cfgguide.masking import apply_bitmask as apply_bitmask
     from cfgguide.report import Report as Report
     from cfgguide.vocabulary import Vocabulary as Vocabulary
 
@@ -48,8 +50,10 @@ _MODULES = {
     "Report": "report",
     "TokenRejectedError": "errors",
     "Vocabulary": "vocabulary",
+    "apply_bitmask": "masking",
     "compile": "compiler",
     "compile_recognizer": "compiler",
+    "fill_bitmasks": "batch",
     "generate": "generation",
     "inspect": "inspection",
 }
@@ -60,7 +64,9 @@ __all__ = [*sorted(_MODULES)]
 def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module 'cfgguide' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"cfgguide.{_MODULES[name]}"), name)
+    value: object = getattr(importlib.import_module(f"cfgguide.{_MODULES[name]}"), name)
+    globals()[name] = value  # found without this function from now on
+    return value
 
 
 def __dir__() -> list[str]:

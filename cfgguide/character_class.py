@@ -17,10 +17,13 @@ from __future__ import annotations
 import _sre  # type: ignore[import-not-found]
 import re
 import sys
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+import numpy as np
 
 MAX_CODE_POINT = 0x10FFFF
 SURROGATES = (0xD800, 0xDFFF)  # not encodable in UTF-8, so no character of a text
@@ -77,7 +80,8 @@ class CharacterClass:
         return CharacterClass.of(gaps)
 
     def __contains__(self, code_point: int) -> bool:
-        return any(low <= code_point <= high for low, high in self.ranges)
+        place = bisect_right(self.ranges, (code_point, MAX_CODE_POINT)) - 1
+        return place >= 0 and code_point <= self.ranges[place][1]
 
 
 def _without_surrogates(ranges: Iterable[Iterable[int]]) -> Iterable[tuple[int, int]]:
@@ -96,6 +100,12 @@ ANY_CHARACTER = CharacterClass.of([(0, MAX_CODE_POINT)])
 NEWLINE = CharacterClass.of([(10, 10)])
 
 
+def _all_characters() -> str:
+    """Return the text of all code points in order, surrogates too."""
+    points = np.arange(sys.maxunicode + 1, dtype="<u4")
+    return points.tobytes().decode("utf-32-le", "surrogatepass")
+
+
 @cache
 def category(pattern: str, ascii_only: bool) -> CharacterClass:
     r"""Return the class of ``\d``, ``\s`` or ``\w``, asked of Python's own ``re``.
@@ -103,10 +113,7 @@ def category(pattern: str, ascii_only: bool) -> CharacterClass:
     >>> category(r"\d", True).ranges
     ((48, 57),)
     """
-    if ascii_only:
-        text = "".join(map(chr, range(128)))
-    else:
-        text = "".join(map(chr, range(sys.maxunicode + 1)))
+    text = _all_characters()[: 128 if ascii_only else None]
     flags = re.ASCII if ascii_only else re.UNICODE
     runs = re.compile(f"{pattern}+", flags).finditer(text)
     return CharacterClass.of((run.start(), run.end() - 1) for run in runs)
@@ -114,10 +121,20 @@ def category(pattern: str, ascii_only: bool) -> CharacterClass:
 
 @cache
 def _cased_characters() -> tuple[tuple[int, int], ...]:
-    """Return (code point, its lower case as ``re`` sees it) wherever ``re`` sees a case."""
+    """Return (code point, its lower case as ``re`` sees it) wherever ``re`` sees a case.
+
+    A stretch of characters that stays as it is in either case has none with a case.
+    """
     lower: Any = _sre.unicode_tolower
+    text = _all_characters()
+    size = 256
+    stretches = [text[start : start + size] for start in range(0, len(text), size)]
+    cased = [some for some in stretches if not some == some.lower() == some.upper()]
     return tuple(
-        (point, lower(point)) for point in range(MAX_CODE_POINT + 1) if _sre.unicode_iscased(point)
+        (point, lower(point))
+        for some in cased
+        for point in map(ord, some)
+        if _sre.unicode_iscased(point)
     )
 
 

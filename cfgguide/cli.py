@@ -1,4 +1,4 @@
-"""The command line: ``cfgguide grammars | check | generate | trace | model``.
+"""The command line: ``cfgguide grammars | check | generate | trace | model | cache``.
 
 ``check`` without files reports on a grammar; what it warns of leaves the grammar usable.
 Exit status: 0 yes, 1 no (a text is no sentence, a generation is incomplete), 2 wrong usage, or a
@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from cfgguide.cache import user_cache
 from cfgguide.compiler import compile as compile_index
 from cfgguide.compiler import compile_recognizer
 from cfgguide.diagnosis import diagnose, lexemes
@@ -114,6 +115,10 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("model", help="prepare the default model")
     command.add_argument("name", choices=["smollm2"])
     command.set_defaults(run=_model)
+
+    command = commands.add_parser("cache", help="what is kept between runs, and where")
+    command.add_argument("--clear", action="store_true", help="remove it")
+    command.set_defaults(run=_cache)
     return parser
 
 
@@ -288,6 +293,20 @@ def _model(options: argparse.Namespace) -> int:
     from cfgguide.models import prepare_smollm2
 
     print(prepare_smollm2())
+    return YES
+
+
+def _cache(options: argparse.Namespace) -> int:
+    cache = user_cache()
+    if cache is None:
+        print("off (the environment variable CFGGUIDE_CACHE)")
+        return YES
+    if options.clear:
+        n_removed = cache.clear()
+        print(f"{n_removed} removed")
+    entries = cache.entries()
+    n_bytes = sum(entry.n_bytes for entry in entries)
+    print(f"{cache.folder}: {len(entries)} entries, {n_bytes:,} of {cache.max_bytes:,} bytes")
     return YES
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from functools import lru_cache
 
 from cfgguide import frontend, scanner
 from cfgguide.configuration import Recognizer
@@ -11,14 +10,16 @@ from cfgguide.errors import GrammarError, VocabularyError, VocabularyWarning
 from cfgguide.frontend import CompiledGrammar
 from cfgguide.grammar import Grammar
 from cfgguide.index import Index
+from cfgguide.kept_grammars import Kept
 from cfgguide.limits import Budget, Limits
 from cfgguide.liveness import Liveness
 from cfgguide.spelling import Spelling
 from cfgguide.vocabulary import Vocabulary
-from cfgguide.vocabulary_trie import VocabularyTrie
 
 
-def compile_recognizer(grammar: Grammar, *, limits: Limits | None = None) -> Recognizer:
+def compile_recognizer(
+    grammar: Grammar, *, limits: Limits | None = None, use_cache: bool = True
+) -> Recognizer:
     """Return the recogniser of a grammar: what needs no vocabulary.
 
     Parameters
@@ -27,6 +28,8 @@ def compile_recognizer(grammar: Grammar, *, limits: Limits | None = None) -> Rec
         What may be written.
     limits : Limits, optional
         What compiling may cost.
+    use_cache : bool
+        Whether the user's cache (:mod:`cfgguide.cache`) is asked first, and kept up.
 
     Raises
     ------
@@ -38,9 +41,24 @@ def compile_recognizer(grammar: Grammar, *, limits: Limits | None = None) -> Rec
         If the automata become too large.
     """
     budget = Budget(limits)
-    everything = decided(frontend.load(grammar), budget=budget)
+    everything = _kept_or_decided(grammar, budget=budget, use_cache=use_cache)
     budget.stop_clock()
     return everything.recognizer
+
+
+def _kept_or_decided(grammar: Grammar, *, budget: Budget, use_cache: bool) -> Liveness:
+    """Return what decides for a grammar, from the cache or made anew."""
+    if not use_cache:
+        return decided(frontend.load(grammar), budget=budget)
+    kept = Kept(grammar, budget.limits)
+    tables = kept.load()
+    if tables is not None:  # of a grammar that has a sentence: others are not kept
+        recognizer = Recognizer(*tables, budget=budget)
+        return Liveness(recognizer, Spelling.of_all_bytes(), budget=budget)
+    compiled = frontend.load(grammar)
+    everything = decided(compiled, budget=budget)
+    kept.store(compiled.parse_table, everything.recognizer.scanner, compiled.imported)
+    return everything
 
 
 def decided(compiled: CompiledGrammar, *, budget: Budget) -> Liveness:
@@ -50,7 +68,7 @@ def decided(compiled: CompiledGrammar, *, budget: Budget) -> Liveness:
     frontend.check_joined(compiled)
     frontend.check_width(compiled)
     everything = Liveness(recognizer, Spelling.of_all_bytes(), budget=budget)
-    if not everything.decide(recognizer.initial).is_live:
+    if not everything.is_live(recognizer.initial):
         start = compiled.definitions.start
         raise GrammarError(
             f"no text at all is a sentence of the grammar (start rule {start!r}): either "
@@ -60,7 +78,12 @@ def decided(compiled: CompiledGrammar, *, budget: Budget) -> Liveness:
 
 
 def compile(
-    grammar: Grammar, tokenizer_or_vocabulary: object, *, limits: Limits | None = None
+    grammar: Grammar,
+    tokenizer_or_vocabulary: object,
+    *,
+    limits: Limits | None = None,
+    max_bytes: int | None = None,
+    use_cache: bool = True,
 ) -> Index:
     """Return the index of a grammar for a tokenizer or vocabulary.
 
@@ -72,6 +95,11 @@ def compile(
         What it is written with; a tokenizer goes through :meth:`Vocabulary.from_tokenizer`.
     limits : Limits, optional
         What compiling may cost.
+    max_bytes : int, optional
+        Most bytes of the index's masks; those used longest ago go first. By default all are kept.
+    use_cache : bool
+        Whether the user's cache (:mod:`cfgguide.cache`) is asked for the grammar first, and kept
+        up.
 
     Raises
     ------
@@ -95,9 +123,9 @@ def compile(
     [0, 1]
     """
     budget = Budget(limits)
-    everything = decided(frontend.load(grammar), budget=budget)
-    vocabulary = vocabulary_of(tokenizer_or_vocabulary)
-    trie, spelling = _of_vocabulary(vocabulary)
+    everything = _kept_or_decided(grammar, budget=budget, use_cache=use_cache)
+    vocabulary = Vocabulary.of(tokenizer_or_vocabulary)
+    spelling = vocabulary.spelling
     liveness, unspellable = spelled_by(everything, spelling, budget=budget)
     budget.stop_clock()
     if unspellable:
@@ -107,14 +135,7 @@ def compile(
             VocabularyWarning,
             stacklevel=2,
         )
-    return Index(everything.recognizer, vocabulary, trie, liveness)
-
-
-def vocabulary_of(tokenizer_or_vocabulary: object) -> Vocabulary:
-    """Return a vocabulary as it is, or that of a tokenizer."""
-    if isinstance(tokenizer_or_vocabulary, Vocabulary):
-        return tokenizer_or_vocabulary
-    return Vocabulary.from_tokenizer(tokenizer_or_vocabulary)
+    return Index(everything.recognizer, vocabulary, liveness, max_bytes=max_bytes)
 
 
 def spelled_by(
@@ -142,18 +163,12 @@ def spelled_by(
     liveness = Liveness(recognizer, spelling, budget=budget)
     lost = everything.spellable_terminals() - liveness.spellable_terminals()
     unspellable = tuple(recognizer.parse_table.terminals[terminal] for terminal in sorted(lost))
-    if not liveness.decide(recognizer.initial).is_live:
+    if not liveness.is_live(recognizer.initial):
         raise VocabularyError(
             "the vocabulary can spell no sentence of the grammar: "
             + _missing(recognizer, spelling, unspellable)
         )
     return liveness, unspellable
-
-
-@lru_cache(maxsize=4)
-def _of_vocabulary(vocabulary: Vocabulary) -> tuple[VocabularyTrie, Spelling]:
-    """Return what depends on the vocabulary only, kept for the next grammar."""
-    return VocabularyTrie.of(vocabulary), Spelling.of(vocabulary.tokens)
 
 
 def _missing(recognizer: Recognizer, spelling: Spelling, unspellable: tuple[str, ...]) -> str:

@@ -21,9 +21,13 @@ This is the slow and obvious form of the machine; :mod:`cfgguide.walk` is its co
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import NamedTuple
 
+import numpy as np
+
+from cfgguide import archive
 from cfgguide.claims import NO_CLAIMS, Ahead, Claims
 from cfgguide.fsm import DEAD
 from cfgguide.limits import Budget
@@ -101,6 +105,22 @@ class Recognizer:
         self.initial = Configuration(
             tuple(Hypothesis(state, claims, stack) for state, claims in found)
         )
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 in hex of the parser's and the scanner's tables and the symbols' names.
+
+        It is the same in every process, and for grammars that are written differently but come to
+        the same tables.
+        """
+        tables = (self.parse_table, self.scanner)
+        every = {
+            f"{type(table).__name__}.{field.name}": getattr(table, field.name)
+            for table in tables
+            for field in fields(table)
+        }
+        arrays = {name: value for name, value in every.items() if isinstance(value, np.ndarray)}
+        return archive.digest(arrays, {name: every[name] for name in every.keys() - arrays.keys()})
 
     def start(self, stack: Stack, context: int) -> int:
         """Return the scanner state in which a lexeme starts; it may ask."""

@@ -77,6 +77,12 @@ class BitmaskError(CfgGuideError):
     code = "bitmask"
 
 
+class IndexFormatError(CfgGuideError):
+    """A file of cfgguide's is damaged, of another kind or version, or made from something else."""
+
+    code = "index-format"
+
+
 class ModelError(CfgGuideError):
     """A model cannot be found, converted, or does not fit the vocabulary."""
 

@@ -13,19 +13,20 @@ is ours, because Lark's changes with ``PYTHONHASHSEED``.
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
-import sys
 from collections.abc import Iterable
-from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import lark
 import numpy as np
-from lark.lexer import BasicLexer, ContextualLexer, PatternStr, _create_unless
+from lark.lexer import PatternStr, _create_unless
 from lark.parsers.lalr_analysis import Shift
 from lark.utils import get_regexp_width
 
+from cfgguide import lark_parts
 from cfgguide.definitions import Definitions
 from cfgguide.errors import GrammarError, LimitError
 from cfgguide.grammar import Grammar
@@ -33,6 +34,11 @@ from cfgguide.parse_table import NO_STATE, ParseTable
 from cfgguide.refusals import explain
 
 END_NAME = "$END"
+LARK_VERSION = lark.__version__
+
+#: Where a grammar to be imported was looked for: absolute path, and the SHA-256 in hex of what was
+#: there; None for nothing.
+ImportedFile = tuple[str, str | None]
 
 
 @dataclass(frozen=True)
@@ -93,12 +99,16 @@ class CompiledGrammar:
         What the lexer tries, most preferred first; `parse_table.set_of_state` points here.
     definitions : Definitions
         What the grammar defines, used or not.
+    imported : tuple of (str, str or None)
+        The files that ``%import`` found or looked for, as long as all are in folders. The same
+        grammar means the same while these are the same; Lark's own grammars are not among them.
     """
 
     parse_table: ParseTable
     patterns: tuple[Terminal, ...]
     terminal_sets: tuple[TerminalSet, ...]
     definitions: Definitions
+    imported: tuple[ImportedFile, ...] = ()
 
 
 def load(grammar: Grammar) -> CompiledGrammar:
@@ -121,7 +131,8 @@ def load(grammar: Grammar) -> CompiledGrammar:
             f"expected a Grammar, not {type(grammar).__name__}; use Grammar.bundled(name), "
             "Grammar.open(path) or Grammar(text)"
         )
-    parser = _lark(grammar)
+    imports = _Imports(grammar.import_paths)
+    parser = _lark(grammar, imports)
     table: Any = parser.parser.parser._parse_table
     rules = {rule.origin.name for rule in parser.rules}
     order = _canonical_order(table.states, table.start_states[grammar.start])
@@ -134,19 +145,62 @@ def load(grammar: Grammar) -> CompiledGrammar:
             number_of_lexer[id(lexer)] = terminal_sets.setdefault(members, len(terminal_sets))
         set_of_state.append(number_of_lexer[id(lexer)])
     return CompiledGrammar(
-        _parse_table(table, order, grammar.start, rules, set_of_state),
+        _parse_table(
+            table,
+            order,
+            grammar.start,
+            rules,
+            set_of_state,
+            had_conflicts=parser.parser.parser.had_conflicts,
+        ),
         _patterns(parser),
         tuple(terminal_sets),
         _definitions(parser, grammar.start),
+        tuple(imports.found.items()),
     )
 
 
-def _lark(grammar: Grammar) -> lark.Lark:
+class _Imports:
+    """Stands before a grammar's import paths and notes what is looked for behind it.
+
+    Lark tries the paths, then the folder of the grammar that imports, and then its own grammars.
+    """
+
+    def __init__(self, paths: Iterable[object]) -> None:
+        self._folders = [path for path in paths if isinstance(path, str)]
+        self.found: dict[str, str | None] = {}
+
+    def __call__(self, base_path: object, grammar_path: str) -> NoReturn:
+        base = [base_path] if isinstance(base_path, str) else []
+        for folder in (*self._folders, *base):
+            path = os.path.abspath(os.path.join(folder, grammar_path))
+            if path not in self.found:
+                self.found[path] = digest_of_file(path)
+            if self.found[path] is not None:
+                break
+        raise FileNotFoundError(grammar_path)
+
+
+def digest_of_file(path: str) -> str | None:
+    """Return the SHA-256 in hex of a file, or None if there is none that can be read."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None
+
+
+def _lark(grammar: Grammar, imports: _Imports) -> lark.Lark:
     where = grammar.source_path or "the grammar"
     try:
         options: dict[str, Any] = dict(grammar.lark_options)
+        options["_plugins"] = {"LALR_Parser": lark_parts.Parser}
+        options["import_paths"] = [imports, *grammar.import_paths]
         if not grammar.strict:  # there the comparison is what was asked for
-            options["_plugins"] = {"ContextualLexer": _Contextual, "BasicLexer": _Basic}
+            options["_plugins"] |= {
+                "ContextualLexer": lark_parts.Contextual,
+                "BasicLexer": lark_parts.Basic,
+            }
         return lark.Lark(grammar.text, **options)
     except RecursionError:
         raise LimitError(
@@ -154,37 +208,6 @@ def _lark(grammar: Grammar) -> lark.Lark:
         ) from None
     except Exception as error:  # Lark reports some mistakes with assertions, TypeErrors and others
         raise GrammarError(f"Lark rejects {where}:\n{explain(error, grammar)}") from error
-
-
-class _Uncompared:
-    """Stands for a comparison of terminals that has shown enough collisions already.
-
-    Lark compares all terminals with interegular, in time that is not bounded, and unless it is
-    strict it only logs what it finds. All its other checks stay.
-    """
-
-    def count_marked_pairs(self) -> int:
-        return sys.maxsize
-
-
-class _Basic(BasicLexer):
-    def __init__(self, conf: Any, comparator: Any = None) -> None:
-        super().__init__(conf, _Uncompared())
-
-
-class _Contextual(ContextualLexer):
-    def __init__(self, conf: Any, states: Any, always_accept: Any = ()) -> None:
-        tried = {
-            *always_accept,
-            *conf.ignore,
-            *(name for names in states.values() for name in names),
-        }
-        checked = copy(conf)
-        checked.terminals = [terminal for terminal in conf.terminals if terminal.name in tried]
-        _Basic(checked)
-        unchecked = copy(conf)
-        unchecked.skip_validation = True
-        super().__init__(unchecked, states, always_accept)
 
 
 def _canonical_order(states: dict[int, dict[str, Any]], start: int) -> list[int]:
@@ -316,7 +339,13 @@ def check_width(grammar: CompiledGrammar) -> None:
 
 
 def _parse_table(
-    table: Any, order: list[int], start: str, rules: set[str], set_of_state: list[int]
+    table: Any,
+    order: list[int],
+    start: str,
+    rules: set[str],
+    set_of_state: list[int],
+    *,
+    had_conflicts: bool,
 ) -> ParseTable:
     rows = [table.states[state] for state in order]
     number = {state: index for index, state in enumerate(order)}
@@ -342,6 +371,7 @@ def _parse_table(
         left_sides=np.array([nonterminals[left] for left, _ in productions], dtype=np.int32),
         set_of_state=np.array(set_of_state, dtype=np.int32),
         end_state=number[table.end_states[start]],
+        had_conflicts=had_conflicts,
     )
 
 

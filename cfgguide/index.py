@@ -1,47 +1,53 @@
 """The index: from configurations to the subsets of the vocabulary that may follow.
 
 In: a compiled grammar's recogniser and a vocabulary. Out: an :class:`Index`, which gives the
-:class:`Subset` of a configuration: computed on the first visit, looked up ever after.
+:class:`Subset` of a configuration: computed on the first visit, looked up ever after
+(:mod:`cfgguide.entries`), kept in a file if wanted (:mod:`cfgguide.index_file`).
 
-What a mask depends on is what the configuration knows of the lexer and as much of its stack, from
-the top, as was read when the mask was made. The index is a trie (``pygtrie.Trie``) under just that
-path, so one entry serves all stacks that agree as far as it goes, and the longest prefix of a
-configuration's path that is in the trie is its entry. No two entries lie on one path: which state
-is read next depends only on those read before. Equal masks are stored once. ::
-
-    configuration   ((inside STRING), stack 17 4 0)     path (12, 17, 4, 0)
-    read            17 and 4 only                        entry under (12, 17, 4)
-
-Source: Willard & Louf 2023, section 4, "a trie-indexed map"; it is filled from what is visited,
-not from the pre-image of the goto function.
+Source: Willard & Louf 2023, section 4.
 """
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Hashable
-from itertools import islice, zip_longest
+from collections.abc import Iterable
 
 import numpy as np
-import numpy.typing as npt
-import pygtrie
 
+from cfgguide import archive, grammar_file, index_file
+from cfgguide.archive import Arrays
 from cfgguide.configuration import Configuration, Recognizer
+from cfgguide.entries import Entries, StoredEntries
+from cfgguide.errors import IndexFormatError
+from cfgguide.kernel_types import Int32Array
+from cfgguide.limits import Budget
 from cfgguide.liveness import Liveness
-from cfgguide.stack import Stack
-from cfgguide.subset import Subset
+from cfgguide.subset import Copies, Subset
 from cfgguide.visits import Visit, Visits
 from cfgguide.vocabulary import Vocabulary
-from cfgguide.vocabulary_trie import VocabularyTrie
 from cfgguide.walk import Outcome, Walker
 
-Path = tuple[Hashable, ...]
+KIND = "index"
+VERSION = 1  # of what the masks mean
 
 
 class Index:
     """Masks of one grammar for one vocabulary.
 
-    Make one with :func:`cfgguide.compile`. Many guides may use one index, from many threads.
+    Make one with :func:`cfgguide.compile`, or read one with :meth:`load`. Many guides may use one
+    index, from many threads.
+
+    Parameters
+    ----------
+    recognizer : Recognizer
+        Reads bytes as the grammar's Lark parser would.
+    vocabulary : Vocabulary
+        Whose tokens the masks are about.
+    liveness : Liveness
+        Decides whether a sentence can follow.
+    max_bytes : int, optional
+        Most bytes of its masks; those used longest ago go first. By default all are kept.
 
     Attributes
     ----------
@@ -55,16 +61,17 @@ class Index:
         self,
         recognizer: Recognizer,
         vocabulary: Vocabulary,
-        trie: VocabularyTrie,
         liveness: Liveness,
+        *,
+        max_bytes: int | None = None,
     ) -> None:
         self.recognizer = recognizer
         self.vocabulary = vocabulary
         self._liveness = liveness
-        self._walker = Walker(recognizer, trie)
-        self._entries: pygtrie.Trie = pygtrie.Trie()
-        self._deepest = 1  # how much of a stack some entry depends on
-        self._subsets: dict[bytes, Subset] = {}
+        self._walker = Walker(recognizer, vocabulary.trie, liveness.assurance)
+        self._copies = Copies(vocabulary.n_words)
+        self._entries = Entries(self._copies, max_bytes=max_bytes)
+        self._eos = _packed(vocabulary.eos_token_ids, vocabulary.n_words)
         self._visits = Visits(recognizer.initial)
         self._lock = threading.Lock()
 
@@ -79,21 +86,121 @@ class Index:
         return len(self._entries)
 
     @property
+    def n_made(self) -> int:
+        """Number of masks that were made here and not found in a file."""
+        return self._entries.n_made
+
+    @property
     def n_subsets(self) -> int:
         """Number of distinct masks."""
-        return len(self._subsets)
+        return len(self._entries.subsets)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all stored masks."""
-        return sum(subset.bitmask.nbytes for subset in self._subsets.values())
+        """Bytes of all masks, what they are found by, and the copies in use, about."""
+        return self._entries.nbytes
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 in hex of what the masks depend on: the grammar's tables and the vocabulary."""
+        told = [VERSION, self.recognizer.digest, self.vocabulary.digest]
+        return archive.digest({}, told)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the grammar's tables and all masks to a file.
+
+        The file is written under another name and renamed when it is complete.
+
+        Parameters
+        ----------
+        path : path
+            The file; one that is there is replaced.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written.
+        """
+        arrays, value = self.packed()
+        archive.write(path, arrays, value, kind=KIND, digest=self.digest)
+
+    def packed(self) -> tuple[Arrays, object]:
+        """Return the grammar's tables and all masks as arrays and a JSON value."""
+        with self._lock:
+            masks, found = index_file.packed(
+                self._entries.everything().items(), self.vocabulary.n_words
+            )
+        tables = self.recognizer.parse_table, self.recognizer.scanner
+        arrays, grammar = grammar_file.packed(*tables)
+        arrays = {f"grammar.{name}": array for name, array in arrays.items()}
+        arrays |= {f"masks.{name}": array for name, array in masks.items()}
+        return arrays, {"grammar": grammar, "masks": found}
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        tokenizer_or_vocabulary: object,
+        *,
+        max_bytes: int | None = None,
+    ) -> Index:
+        """Open an index that was saved.
+
+        The file is mapped: masks are read as they are asked for, and processes that open the same
+        file share its memory. New masks are made as always.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        tokenizer_or_vocabulary : Vocabulary, or a tokenizer
+            What the index was made for.
+        max_bytes : int, optional
+            As for :class:`Index`.
+
+        Raises
+        ------
+        IndexFormatError
+            If the file is not whole, not an index, or one for another vocabulary or version.
+        """
+        vocabulary = Vocabulary.of(tokenizer_or_vocabulary)
+        arrays, value = archive.read(path, kind=KIND)
+        if not isinstance(value, dict) or "grammar" not in value:
+            raise IndexFormatError(f"{os.fspath(path)!r} holds no grammar; make it anew")
+        tables = grammar_file.unpacked(_part(arrays, "grammar."), value["grammar"])
+        budget = Budget()
+        recognizer = Recognizer(*tables, budget=budget)
+        liveness = Liveness(recognizer, vocabulary.spelling, budget=budget)
+        budget.stop_clock()
+        index = cls(recognizer, vocabulary, liveness, max_bytes=max_bytes)
+        index.add_file(path)
+        return index
+
+    def add_file(self, path: str | os.PathLike[str]) -> None:
+        """Use the masks of a saved index of the same grammar and vocabulary.
+
+        Raises
+        ------
+        IndexFormatError
+            If the file is not whole, or not such an index.
+        """
+        arrays, value = archive.read(path, kind=KIND, digest=self.digest)
+        self.add_packed(arrays, value)
+
+    def add_packed(self, arrays: Arrays, value: object) -> None:
+        """Use masks as :meth:`packed` returns them; raises as :meth:`add_file`."""
+        masks = value.get("masks") if isinstance(value, dict) else None
+        stored: StoredEntries = index_file.Stored(
+            _part(arrays, "masks."), masks, n_tokens=self.vocabulary.size, copies=self._copies
+        )
+        with self._lock:
+            self._entries.put_behind(stored)
 
     def subset(self, configuration: Configuration) -> Subset:
         """Return the tokens that may follow, EOS among them where the text is a sentence."""
         with self._lock:
-            step = self._entries.longest_prefix(_path(configuration, self._deepest))
-            found: Subset = step.value if step else self._fill(configuration)
-        return found
+            found = self._entries.find(configuration)
+            return self._fill(configuration) if found is None else found
 
     def allowed(self, visit: Visit) -> Subset:
         """Return the tokens that may follow a visited configuration."""
@@ -113,7 +220,11 @@ class Index:
         if following is None:
             token = self.vocabulary.tokens[token_id] or b""
             configuration = self.recognizer.advance(visit.configuration, token)
-            assert configuration is not None, "an accepted token leads on"
+            if configuration is None:
+                raise IndexFormatError(
+                    f"the index allows token {token_id}, which the grammar refuses: it was read "
+                    "from a file that somebody made up; remove it"
+                )
             following = self._visits.step(visit, token_id, configuration)
         return following
 
@@ -127,7 +238,7 @@ class Index:
         if after is None:
             return False
         with self._lock:
-            return self._liveness.decide(after).is_live
+            return self._liveness.is_live(after)
 
     def expected(self, configuration: Configuration) -> tuple[str, ...]:
         """Return the names of the terminals that may come next; see :meth:`Guide.expected`."""
@@ -135,20 +246,24 @@ class Index:
             return self._liveness.expected(configuration)
 
     def _fill(self, configuration: Configuration) -> Subset:
-        found = self._walker.walk(configuration)
-        inspected = list(found.inspected)
-        is_live = np.zeros(len(found.outcomes), dtype=np.bool_)
-        for number, outcome in enumerate(found.outcomes):
-            is_live[number] = self._is_live(outcome, configuration, inspected)
-        allowed = found.token_ids[is_live[found.token_outcomes]]
-        bits = np.zeros(32 * self.vocabulary.n_words, dtype=np.bool_)
-        bits[allowed] = True
-        if found.is_sentence:
-            bits[list(self.vocabulary.eos_token_ids)] = True
-        subset = self._shared(bits)
-        depth = max(inspected)
-        self._deepest = max(self._deepest, depth)
-        self._entries[_path(configuration, depth)] = subset
+        bitmask = np.zeros(self.vocabulary.n_words, dtype=np.int32)
+        walk = self._walker.walk(configuration, bitmask)
+        inspected = walk.inspected
+        undecided = walk.open_outcomes
+        for number in undecided:
+            walk.settle(
+                number, is_live=self._is_live(walk.outcome(number), configuration, inspected)
+            )
+        if undecided:
+            self._walker.fill(bitmask)
+        n_tokens = self._walker.n_allowed
+        if walk.is_sentence:
+            bitmask |= self._eos
+            n_tokens += len(self.vocabulary.eos_token_ids)
+        n_dropped = self._entries.n_dropped
+        subset = self._entries.add(configuration, max(inspected), bitmask, n_tokens)
+        if self._entries.n_dropped > n_dropped:
+            self._visits.forget()  # they hold what was dropped
         return subset
 
     def _is_live(
@@ -162,25 +277,16 @@ class Index:
                 inspected[home] = max(inspected[home], top - height + 1)
         return answer.is_live
 
-    def _shared(self, bits: npt.NDArray[np.bool_]) -> Subset:
-        key = np.packbits(bits, bitorder="little").tobytes()
-        if key not in self._subsets:
-            self._subsets[key] = Subset(np.frombuffer(key, dtype=np.int32), int(bits.sum()))
-        return self._subsets[key]
+
+def _part(arrays: Arrays, prefix: str) -> Arrays:
+    return {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }
 
 
-def _path(configuration: Configuration, depth: int) -> Path:
-    """Return the lexer's part, and then the stacks' topmost `depth` states, level by level."""
-    hypotheses = configuration.hypotheses
-    if len(hypotheses) == 1 and not hypotheses[0].claims and not configuration.context:
-        ((state, _, stack),) = hypotheses
-        path = [state]
-        cell: Stack | None = stack
-        while cell is not None and depth:
-            path.append(cell.state)
-            cell = cell.below
-            depth -= 1
-        return tuple(path)
-    levels = zip_longest(*(hypothesis.stack for hypothesis in hypotheses))
-    lexer = tuple((state, claims) for state, claims, _ in hypotheses)
-    return ((lexer, configuration.context), *islice(levels, depth))
+def _packed(token_ids: Iterable[int], n_words: int) -> Int32Array:
+    bits = np.zeros(32 * n_words, dtype=np.bool_)
+    bits[list(token_ids)] = True
+    return np.packbits(bits, bitorder="little").view(np.int32)

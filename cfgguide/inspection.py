@@ -13,7 +13,7 @@ from dataclasses import fields
 import numpy as np
 
 from cfgguide import frontend, overlaps
-from cfgguide.compiler import decided, spelled_by, vocabulary_of
+from cfgguide.compiler import decided, spelled_by
 from cfgguide.configuration import Recognizer
 from cfgguide.definitions import Definitions
 from cfgguide.determinisation import fsm_of_pattern
@@ -25,7 +25,7 @@ from cfgguide.liveness import Liveness
 from cfgguide.overlaps import TerminalTexts
 from cfgguide.parse_table import END
 from cfgguide.report import NeverMatched, Report, Sizes, Unbounded, Unspellable
-from cfgguide.spelling import Spelling
+from cfgguide.vocabulary import Vocabulary
 
 
 def inspect(
@@ -142,7 +142,7 @@ def _unbounded(
 def _unspellable(
     everything: Liveness, tokenizer_or_vocabulary: object, budget: Budget
 ) -> Unspellable:
-    spelling = Spelling.of(vocabulary_of(tokenizer_or_vocabulary).tokens)
+    spelling = Vocabulary.of(tokenizer_or_vocabulary).spelling
     _, terminals = spelled_by(everything, spelling, budget=budget)
     missing = everything.recognizer.scanner.used_bytes() - spelling.reachable_bytes
     return Unspellable(terminals, tuple(sorted(missing)))

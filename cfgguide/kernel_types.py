@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +22,14 @@ RUNNING, MATCHING, ASKING, DYING = 0, 1, 2, 3  # kinds of scanner states
 
 NOT_COMPUTED = -9  # in `commits`
 NONE = -1  # no cell, no token, no outcome
-N_CELLS, N_OUTCOMES, N_TOKENS, IS_SENTENCE = 0, 1, 2, 3  # places in `counts`
+DEAD_END, LIVE, OPEN = 0, 1, 2  # what is known of an outcome: in `verdicts`
+# Places in `counts`.
+N_CELLS, N_OUTCOMES, N_SEGMENTS, IS_SENTENCE, N_OPEN, N_ALLOWED = 0, 1, 2, 3, 4, 5
+N_COUNTS = 6
 
 
 class Tables(NamedTuple):
-    """The scanner's and the parser's tables; see Scanner and ParseTable for each.
+    """The grammar's tables; see Scanner, ParseTable, Assurance, Loops and Kinds for each.
 
     Attributes
     ----------
@@ -53,6 +56,14 @@ class Tables(NamedTuple):
     ignored: int
     end_state: int
     most_reductions: int
+    end_offsets: Int32Array
+    end_labels: Int32Array
+    end_groups: Int32Array
+    is_sure: npt.NDArray[np.bool_]
+    is_assured: npt.NDArray[np.bool_]
+    loop_of_state: Int32Array
+    takes: npt.NDArray[np.bool_]
+    kind_of_node: Int32Array
 
 
 class Base(NamedTuple):
@@ -131,12 +142,16 @@ class Workspace(NamedTuple):
         Their claims.
     outcome_hash : int32, shape (a power of two > n_outcomes,)
         Open-addressing table of outcomes, -1 = free.
-    token_id, token_outcome : int32, shape (n_text_tokens,)
-        The tokens that are lexed and parsed without error, and where each leads.
+    verdicts : int8, shape (n_outcomes,)
+        `LIVE` if a sentence can follow each outcome, `DEAD_END` if none can, or `OPEN`.
+    segment_start, segment_end, segment_outcome : int32, shape (n_text_tokens,)
+        The tokens that are lexed and parsed without error: ranges of places in the trie's
+        `token_ids`, ascending, and the outcome that each range leads to.
     inspected : int32, shape (n_hypotheses,)
         Per base hypothesis how many of its topmost states were read.
-    counts : int32, shape (4,)
-        Number of cells, of outcomes and of tokens; and 1 if the base is a sentence, else 0.
+    counts : int32, shape (6,)
+        Number of cells, of outcomes and of segments; 1 if the base is a sentence, else 0; number
+        of outcomes that are `OPEN`, and of tokens in the mask.
     """
 
     cell_state: Int32Array
@@ -164,7 +179,113 @@ class Workspace(NamedTuple):
     outcome_n_claims: Int32Array
     outcome_claims: Int32Array
     outcome_hash: Int32Array
-    token_id: Int32Array
-    token_outcome: Int32Array
+    verdicts: npt.NDArray[np.int8]
+    segment_start: Int32Array
+    segment_end: Int32Array
+    segment_outcome: Int32Array
     inspected: Int32Array
     counts: Int32Array
+
+
+def workspace(
+    *,
+    frames: int,
+    n_labels: int,
+    n_tokens: int,
+    cells: int = 1,
+    hypotheses: int = 1,
+    claims: int = 1,
+    outcomes: int = 1,
+) -> Workspace:
+    """Return a workspace of given sizes."""
+
+    def array(*shape: int) -> Int32Array:
+        return np.zeros(shape, dtype=np.int32)
+
+    return Workspace(
+        cell_state=array(cells),
+        cell_parent=array(cells),
+        first_child=array(cells),
+        next_sibling=array(cells),
+        cell_home=array(cells),
+        commits=array(cells, n_labels),
+        frame_n=array(frames),
+        frame_context=array(frames),
+        frame_is_plain=np.zeros(frames, dtype=np.bool_),
+        frame_state=array(frames, hypotheses),
+        frame_cell=array(frames, hypotheses),
+        frame_n_claims=array(frames, hypotheses),
+        frame_claims=array(frames, hypotheses, claims),
+        open_state=array(claims),
+        open_n_claims=array(claims),
+        open_n_tasks=array(claims),
+        open_claims=array(claims, claims),
+        open_task=array(claims, claims),
+        outcome_n=array(outcomes),
+        outcome_context=array(outcomes),
+        outcome_state=array(outcomes, hypotheses),
+        outcome_cell=array(outcomes, hypotheses),
+        outcome_n_claims=array(outcomes, hypotheses),
+        outcome_claims=array(outcomes, hypotheses, claims),
+        outcome_hash=array(2 * outcomes),
+        verdicts=np.zeros(outcomes, dtype=np.int8),
+        segment_start=array(n_tokens),
+        segment_end=array(n_tokens),
+        segment_outcome=array(n_tokens),
+        inspected=array(hypotheses),
+        counts=array(N_COUNTS),
+    )
+
+
+def examples() -> tuple[Tables, TrieArrays, Workspace, Base, Int32Array]:
+    """Return arguments of the types that the kernels are compiled for."""
+    numbers, table = np.zeros(1, dtype=np.int32), np.zeros((1, 1), dtype=np.int32)
+    flags, grid = np.zeros(1, dtype=np.bool_), np.zeros((1, 1), dtype=np.bool_)
+    tables = Tables(
+        transitions=table,
+        byte_classes=numbers,
+        match=numbers,
+        asks=table,
+        is_asking=flags,
+        kind=np.zeros(1, dtype=np.int8),
+        is_start=flags,
+        blocks=numbers,
+        representatives=numbers,
+        starts=table,
+        contexts=table,
+        set_of_state=numbers,
+        action=table,
+        goto=table,
+        lengths=numbers,
+        left_sides=numbers,
+        ignored=0,
+        end_state=0,
+        most_reductions=0,
+        end_offsets=numbers,
+        end_labels=numbers,
+        end_groups=numbers,
+        is_sure=flags,
+        is_assured=grid,
+        loop_of_state=numbers,
+        takes=grid,
+        kind_of_node=numbers,
+    )
+    trie = TrieArrays(np.zeros(1, dtype=np.uint8), numbers, numbers, numbers, numbers)
+    base = Base(numbers, numbers, numbers, numbers, numbers, 0)
+    return tables, trie, workspace(frames=1, n_labels=1, n_tokens=1), base, numbers
+
+
+Arguments = TypeVar("Arguments", bound=tuple[Any, ...])
+
+
+def like(example: Arguments, given: Arguments) -> Arguments:
+    """Return named arrays with the memory layout of an example's, copied where they differ.
+
+    A kernel is compiled for a layout: another, such as that of an array that is read-only, would
+    have it compiled again, for many seconds.
+    """
+    parts = [
+        np.require(part, wanted.dtype, ["C", "W"]) if isinstance(wanted, np.ndarray) else part
+        for wanted, part in zip(example, given, strict=True)
+    ]
+    return type(given)(*parts)

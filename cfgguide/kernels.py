@@ -1,34 +1,38 @@
-"""The compiled hot loops, and the one module that knows numba.
-
-Each kernel takes and returns arrays (:mod:`cfgguide.kernel_types`) and also runs, slowly, under
-``NUMBA_DISABLE_JIT=1``. They are the compiled form of :mod:`cfgguide.configuration`'s machine.
+"""The compiled hot loops of a mask: the machine of :mod:`cfgguide.configuration`, over a trie.
 
 The walk visits the vocabulary trie in preorder. Frame ``d`` holds the configuration after the
 first ``d`` bytes of the path, so a node costs one step from its parent's frame, and a dead prefix
 skips its subtree. Parser stacks live in an arena of cells: first those of the configuration that
 the walk starts from, the *base*, then those that shifts push. A cell is found again if the same
 state is pushed on the same cell, so equal stacks are equal numbers.
+
+What a token leads to is an *outcome*; many tokens lead to few. Tokens side by side in the trie that
+lead to the same are one *segment*, and whole subtrees are taken unseen where a loop of the scanner
+reads all of them (:mod:`cfgguide.subtrees`). Whether a sentence can follow is judged for each
+outcome by what is sure for every stack (:mod:`cfgguide.assurance`); what that leaves open is
+decided elsewhere, and the mask filled afterwards.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
-
-import numba
 import numpy as np
-import numpy.typing as npt
 
+from cfgguide.jit import kernel
 from cfgguide.kernel_types import (
     ASKING,
+    DEAD_END,
     DONE,
     IS_SENTENCE,
+    LIVE,
     MATCHING,
+    N_ALLOWED,
     N_CELLS,
+    N_OPEN,
     N_OUTCOMES,
-    N_TOKENS,
+    N_SEGMENTS,
     NONE,
     NOT_COMPUTED,
+    OPEN,
     REFUSED,
     TOO_MANY_CELLS,
     TOO_MANY_CLAIMS,
@@ -41,75 +45,6 @@ from cfgguide.kernel_types import (
     TrieArrays,
     Workspace,
 )
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def kernel(function: Function) -> Function:
-    """Compile a function that makes no arrays with numba, keeping the result on disk.
-
-    Without numba's runtime no references are counted. Counting those of all arrays of a workspace
-    at every call made the walk five times slower where it takes many calls.
-    """
-    options: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
-    compiled: Any = numba.njit(**options)(function)
-    return cast(Function, compiled)
-
-
-def allocating_kernel(function: Function) -> Function:
-    """Compile a function that makes arrays with numba, keeping the result on disk."""
-    compiled: Any = numba.njit(cache=True, nogil=True)(function)
-    return cast(Function, compiled)
-
-
-@allocating_kernel
-def build_trie(
-    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.uint8], Int32Array, Int32Array, Int32Array]:
-    """Return byte, depth, skip and first_token of the trie of sorted byte strings.
-
-    Parameters
-    ----------
-    data : uint8
-        The strings, sorted, one after the other.
-    offsets : int64, shape (n_strings + 1,)
-        Where each string starts in `data`.
-    """
-    size = len(data)
-    byte = np.empty(size, dtype=np.uint8)
-    depth = np.empty(size, dtype=np.int32)
-    first_token = np.empty(size + 1, dtype=np.int32)
-    n_nodes = 0
-    for string in range(len(offsets) - 1):
-        start, end = offsets[string], offsets[string + 1]
-        shared = 0
-        if string > 0:
-            before, limit = offsets[string - 1], offsets[string] - offsets[string - 1]
-            while (
-                shared < limit
-                and shared < end - start
-                and data[before + shared] == data[start + shared]
-            ):
-                shared += 1
-        for position in range(shared, end - start):
-            byte[n_nodes] = data[start + position]
-            depth[n_nodes] = position + 1
-            # A node's tokens are the strings that end there: none yet, but for the last byte.
-            first_token[n_nodes] = string
-            n_nodes += 1
-    first_token[n_nodes] = len(offsets) - 1
-    skip = np.empty(n_nodes, dtype=np.int32)
-    open_nodes = np.empty(n_nodes + 1, dtype=np.int32)
-    n_open = 0
-    for node in range(n_nodes):
-        while n_open > 0 and depth[open_nodes[n_open - 1]] >= depth[node]:
-            n_open -= 1
-            skip[open_nodes[n_open]] = node
-        open_nodes[n_open] = node
-        n_open += 1
-    for index in range(n_open):
-        skip[open_nodes[index]] = n_nodes
-    return byte[:n_nodes].copy(), depth[:n_nodes].copy(), skip, first_token[: n_nodes + 1].copy()
 
 
 @kernel
@@ -544,7 +479,7 @@ def _base(tables: Tables, work: Workspace, base: Base) -> int:
     work.frame_context[:] = base.context
     work.counts[N_CELLS] = len(base.parse_states)
     work.counts[N_OUTCOMES] = 0
-    work.counts[N_TOKENS] = 0
+    work.counts[N_SEGMENTS] = 0
     work.outcome_hash[:] = NONE
     return _base_ends(tables, work, base)
 
@@ -572,6 +507,19 @@ def _base_ends(tables: Tables, work: Workspace, base: Base) -> int:
 
 
 @kernel
+def _add_segment(work: Workspace, start: int, end: int, outcome: int) -> None:
+    """Add a range of tokens, to the last segment where it continues that."""
+    last = work.counts[N_SEGMENTS] - 1
+    if last >= 0 and work.segment_end[last] == start and work.segment_outcome[last] == outcome:
+        work.segment_end[last] = end
+        return
+    work.segment_start[last + 1] = start
+    work.segment_end[last + 1] = end
+    work.segment_outcome[last + 1] = outcome
+    work.counts[N_SEGMENTS] = last + 2
+
+
+@kernel
 def walk(tables: Tables, trie: TrieArrays, work: Workspace, base: Base) -> int:
     """Find all tokens that are lexed and parsed without error from a base configuration.
 
@@ -588,7 +536,8 @@ def walk(tables: Tables, trie: TrieArrays, work: Workspace, base: Base) -> int:
     frame_n_claims, is_plain, kind = work.frame_n_claims, work.frame_is_plain, tables.kind
     byte, depths, skip, first_token = trie.byte, trie.depth, trie.skip, trie.first_token
     has_contexts = len(tables.contexts) > 1
-    node, n_nodes, n_tokens = 0, len(byte), 0
+    loop_of_state, takes, kind_of_node = tables.loop_of_state, tables.takes, tables.kind_of_node
+    node, n_nodes = 0, len(byte)
     last_state, last_cell, last_outcome = NONE, NONE, NONE
     is_plain[0] = frame_n[0] == 1 and frame_n_claims[0, 0] == 0
     while node < n_nodes:
@@ -631,9 +580,14 @@ def walk(tables: Tables, trie: TrieArrays, work: Workspace, base: Base) -> int:
                 node = skip[node]
                 continue
             is_plain[depth] = frame_n[depth] == 1 and frame_n_claims[depth, 0] == 0
-        if first_token[node] < first_token[node + 1]:
-            is_simple = is_plain[depth] and not has_contexts
-            state, cell = frame_state[depth, 0], frame_cell[depth, 0]
+        is_simple = is_plain[depth] and not has_contexts
+        state, cell = frame_state[depth, 0], frame_cell[depth, 0]
+        following = node + 1
+        if is_simple:
+            loop = loop_of_state[state]
+            if loop != NONE and takes[loop, kind_of_node[node]]:
+                following = skip[node]
+        if first_token[node] < first_token[following]:
             if not (is_simple and state == last_state and cell == last_cell):
                 if is_plain[depth]:
                     frame_n[depth] = 1
@@ -643,10 +597,81 @@ def walk(tables: Tables, trie: TrieArrays, work: Workspace, base: Base) -> int:
                     return last_outcome
                 last_state = state if is_simple else NONE
                 last_cell = cell
-            for index in range(first_token[node], first_token[node + 1]):
-                work.token_id[n_tokens] = trie.token_ids[index]
-                work.token_outcome[n_tokens] = last_outcome
-                n_tokens += 1
-        node += 1
-    work.counts[N_TOKENS] = n_tokens
+            _add_segment(work, first_token[node], first_token[following], last_outcome)
+        node = following
     return DONE
+
+
+@kernel
+def _judge(
+    tables: Tables, work: Workspace, base_offsets: Int32Array, outcome: int, index: int
+) -> int:
+    """Return what is known of one hypothesis of an outcome, or a failure."""
+    state, cell = work.outcome_state[outcome, index], work.outcome_cell[outcome, index]
+    verdict = DEAD_END
+    for end in range(tables.end_offsets[state], tables.end_offsets[state + 1]):
+        after = _commit(tables, work, base_offsets, cell, tables.end_labels[end])
+        if after == REFUSED:
+            continue
+        if after < 0:
+            return after
+        verdict = OPEN
+        if tables.is_sure[end] and work.outcome_n_claims[outcome, index] == 0:
+            parse_state = _read(work, base_offsets, after)
+            if tables.is_assured[parse_state, tables.end_groups[end]]:
+                return LIVE
+    return verdict
+
+
+@kernel
+def _judge_all(tables: Tables, work: Workspace, base_offsets: Int32Array) -> int:
+    """Judge all outcomes; return `DONE` or a failure."""
+    work.counts[N_OPEN] = 0
+    for outcome in range(work.counts[N_OUTCOMES]):
+        best = DEAD_END
+        for index in range(work.outcome_n[outcome]):
+            verdict = _judge(tables, work, base_offsets, outcome, index)
+            if verdict < 0:
+                return verdict
+            if verdict == LIVE:
+                best = LIVE
+                break
+            if verdict == OPEN:
+                best = OPEN
+        work.verdicts[outcome] = best
+        if best == OPEN:
+            work.counts[N_OPEN] += 1
+    return DONE
+
+
+@kernel
+def fill(trie: TrieArrays, work: Workspace, bitmask: Int32Array) -> None:
+    """Make the mask of all tokens whose outcomes are `LIVE`, and count them."""
+    bitmask[:] = 0
+    token_ids = trie.token_ids
+    n_allowed = 0
+    for segment in range(work.counts[N_SEGMENTS]):
+        if work.verdicts[work.segment_outcome[segment]] == LIVE:
+            start, end = work.segment_start[segment], work.segment_end[segment]
+            n_allowed += end - start
+            for place in range(start, end):
+                token_id = token_ids[place]
+                bitmask[token_id >> 5] |= np.int32(1) << np.int32(token_id & 31)
+    work.counts[N_ALLOWED] = n_allowed
+
+
+@kernel
+def mask(tables: Tables, trie: TrieArrays, work: Workspace, base: Base, bitmask: Int32Array) -> int:
+    """Walk, judge and, if nothing is left open, fill the mask.
+
+    Returns
+    -------
+    int
+        `DONE`, with the results in `work`; or a failure that names what must be larger.
+    """
+    result = walk(tables, trie, work, base)
+    if result == DONE:
+        result = _judge_all(tables, work, base.offsets)
+    if result == DONE and work.counts[N_OPEN] == 0:
+        fill(trie, work, bitmask)
+    return result

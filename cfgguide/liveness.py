@@ -19,13 +19,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from enum import Enum
+from functools import cached_property
 from typing import NamedTuple
 
+import numpy as np
+
+from cfgguide.assurance import Assurance
 from cfgguide.claims import Claims
 from cfgguide.configuration import Configuration, Recognizer
-from cfgguide.lexemes import Between, End
+from cfgguide.lexemes import Between, End, Lexemes
 from cfgguide.limits import Budget
-from cfgguide.parse_table import END, START_STATE
+from cfgguide.parse_table import END, ERROR, NO_STATE, START_STATE
 from cfgguide.pushdown import ACCEPTED, Controls, Pushdown
 from cfgguide.scanner import NO_MATCH
 from cfgguide.spelling import BOUNDARY, Spelling
@@ -79,15 +83,36 @@ class Liveness:
         self.recognizer = recognizer
         self._table = recognizer.parse_table
         self._scanner = recognizer.scanner
-        self._pushdown = Pushdown(recognizer, spelling, budget=budget)
-        self._lexemes = self._pushdown.lexemes
+        self._spelling = spelling
+        self._budget = budget
         self._max_nodes = max_nodes
         self._controls: dict[tuple[int, Claims, int], Controls] = {}
         self._verdicts: dict[Node, Verdict] = {}
-        self._predecessors = self._lalr_predecessors()
+
+    # What most grammars need little of is made when it is first needed.
+
+    @cached_property
+    def assurance(self) -> Assurance:
+        """What is sure without looking at the stack."""
+        return Assurance.of(self.recognizer, self._spelling)
+
+    @cached_property
+    def _pushdown(self) -> Pushdown:
+        return Pushdown(self.recognizer, self._spelling, budget=self._budget)
+
+    @property
+    def _lexemes(self) -> Lexemes:
+        return self._pushdown.lexemes
+
+    def is_live(self, configuration: Configuration) -> bool:
+        """Return whether some sequence of tokens completes a configuration to a sentence."""
+        return (
+            self.assurance.is_sure_of(self.recognizer, configuration)
+            or self.decide(configuration).is_live
+        )
 
     def decide(self, configuration: Configuration) -> Answer:
-        """Return whether some sequence of tokens completes a configuration to a sentence."""
+        """Return whether a configuration is live, and what was read of its stacks to know it."""
         heights = []
         is_live = False
         for state, claims, stack in configuration.hypotheses:
@@ -141,7 +166,9 @@ class Liveness:
 
     def spellable_terminals(self) -> set[int]:
         """Return the terminals of which the vocabulary can spell some lexeme."""
-        return {label for label in self._lexemes.labels() if label < self._scanner.ignored}
+        is_free = len(self._spelling.steps) == 1  # else what can be spelled depends on the place
+        labels = self.assurance.possible_labels if is_free else self._lexemes.labels()
+        return {label for label in labels if label < self._scanner.ignored}
 
     def _shiftable(self, ends: Iterable[End], stack: Stack) -> set[int]:
         """Return the terminals that lead on to a sentence when a lexeme of them ends."""
@@ -161,9 +188,13 @@ class Liveness:
             children = self._explored(root)
             if children is None:
                 return Verdict.DEPENDS  # too many to look at: read on
-            may_fail = _reaching(children, [node for node in children if self._fails(node)])
-            may_succeed = _reaching(children, [node for node in children if ACCEPTED in node[0]])
+            may_fail = _reaching(children, [node for node in children if self._may_fail(node)])
+            may_succeed = _reaching(
+                children, [node for node in children if self._may_succeed(node)]
+            )
             for node in children:
+                if node in self._verdicts:
+                    continue
                 if node not in may_fail:
                     self._verdicts[node] = Verdict.ALWAYS
                 elif node not in may_succeed:
@@ -182,7 +213,7 @@ class Liveness:
                 continue
             controls, state = node
             children[node] = []
-            if controls and ACCEPTED not in controls:
+            if controls and ACCEPTED not in controls and node not in self._verdicts:
                 children[node] = [
                     (self._pushdown.leave(controls, below), below)
                     for below in self._predecessors[state]
@@ -192,21 +223,45 @@ class Liveness:
             pending.extend(children[node])
         return children
 
-    @staticmethod
-    def _fails(node: Node) -> bool:
+    def _may_fail(self, node: Node) -> bool:
+        """Return whether a node is known to fail, or to fail on some stacks."""
         controls, state = node
+        known = self._verdicts.get(node)
+        if known is not None:
+            return known is not Verdict.ALWAYS
         return not controls or (state == START_STATE and ACCEPTED not in controls)
 
-    def _lalr_predecessors(self) -> list[list[int]]:
-        """Return the parse states that can lie directly below each parse state."""
-        below: list[set[int]] = [set() for _ in range(self._table.n_states)]
-        for state in range(self._table.n_states):
-            for action in self._table.action[state].tolist():
-                if action > 0:
-                    below[action - 1].add(state)
-            for target in self._table.goto[state].tolist():
-                if target >= 0:
-                    below[target].add(state)
+    def _may_succeed(self, node: Node) -> bool:
+        """Return whether a node is known to succeed, or to succeed on some stacks."""
+        known = self._verdicts.get(node)
+        if known is not None:
+            return known is not Verdict.NEVER
+        return ACCEPTED in node[0]
+
+    @cached_property
+    def _predecessors(self) -> list[list[int]]:
+        """Return the parse states that can lie directly below each parse state.
+
+        A stack is a path through the LALR automaton over symbols of which texts can be written.
+        """
+        labels = self.assurance.possible_labels
+        is_written = [terminal in labels for terminal in range(self._table.n_terminals)]
+        derives = self._table.deriving(is_written)
+        shifts = np.where(is_written, self._table.action, ERROR)
+        gotos = np.where(derives, self._table.goto, NO_STATE)
+        following = [
+            {action - 1 for action in row if action > 0}
+            | {target for target in tail if target >= 0}
+            for row, tail in zip(shifts.tolist(), gotos.tolist(), strict=True)
+        ]
+        below: list[list[int]] = [[] for _ in range(self._table.n_states)]
+        reached, pending = {START_STATE}, [START_STATE]
+        while pending:
+            state = pending.pop()
+            for target in following[state]:
+                below[target].append(state)
+            pending.extend(following[state] - reached)
+            reached |= following[state]
         return [sorted(states) for states in below]
 
 

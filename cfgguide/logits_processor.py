@@ -10,20 +10,17 @@ generated ids to visits of the index, from which only the last token is new in t
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cfgguide.errors import GenerationError, ModelError
 from cfgguide.index import Index
-from cfgguide.subset import Subset
+from cfgguide.masking import apply_bitmask, open_rows
 from cfgguide.visits import Visit
 
 if TYPE_CHECKING:
     import torch
-
-_KEPT_MASKS = 256  # unpacked masks kept for reuse: at most 64 MB with 250,000 columns
 
 _KEPT_STEPS = 256  # steps of each row that are remembered
 
@@ -59,10 +56,9 @@ class LogitsProcessor:
     def __init__(self, index: Index, *, prompt_length: int | None = None) -> None:
         self._index = index
         self._given_prompt_length = prompt_length
-        self._masks: OrderedDict[Subset, torch.Tensor] = OrderedDict()
         eos = np.zeros(32 * index.vocabulary.n_words, dtype=np.bool_)
         eos[list(index.vocabulary.eos_token_ids)] = True
-        self._only_eos = Subset(np.packbits(eos, bitorder="little").view(np.int32), 1)
+        self._only_eos = np.packbits(eos, bitorder="little").view(np.int32)
         self.reset()
 
     def reset(self) -> None:
@@ -94,6 +90,8 @@ class LogitsProcessor:
         GenerationError
             If something else has already ruled out all that the grammar allows in a row.
         """
+        import torch
+
         n_columns = scores.shape[-1]
         if n_columns < self._index.vocabulary.size:
             raise ModelError(
@@ -107,17 +105,24 @@ class LogitsProcessor:
                 len(rows[0]) if self._given_prompt_length is None else self._given_prompt_length
             )
             self._prompts = {row[: self._prompt_length] for row in rows}
-        masked = scores.clone()
+        bitmask = np.empty((len(rows), self._index.vocabulary.n_words), dtype=np.int32)
+        has_ended = np.zeros(len(rows), dtype=np.bool_)
         for number, row in enumerate(rows):
             generated = row[self._prompt_length :]
             visit = self._states[generated] = self._visit(generated)
-            masked[number].masked_fill_(self._refused(visit, n_columns, scores), float("-inf"))
-            if visit is not None and masked[number].max() == float("-inf"):
-                raise GenerationError(
-                    f"row {number}: every token that the grammar allows was ruled out before, by "
-                    "another logits processor or setting (suppress_tokens, min_new_tokens, ...); "
-                    "leave that out"
-                )
+            has_ended[number] = visit is None
+            bitmask[number] = (
+                self._only_eos if visit is None else self._index.allowed(visit).bitmask
+            )
+        masked = scores.clone(memory_format=torch.contiguous_format)
+        apply_bitmask(masked, bitmask)
+        is_ruled_out = ~(open_rows(masked, bitmask) | has_ended)
+        if is_ruled_out.any():
+            raise GenerationError(
+                f"row {is_ruled_out.argmax()}: every token that the grammar allows was ruled out "
+                "before, by another logits processor or setting (suppress_tokens, "
+                "min_new_tokens, ...); leave that out"
+            )
         self._forget(len(rows))
         return masked
 
@@ -152,25 +157,3 @@ class LogitsProcessor:
         """Forget the oldest rows, but none that a rejected draft may go back to."""
         while len(self._states) > _KEPT_STEPS * n_rows:
             del self._states[next(iter(self._states))]
-
-    def _refused(self, visit: Visit | None, n_columns: int, scores: torch.Tensor) -> torch.Tensor:
-        """Return which columns are refused; bool, shape (n_columns,), on the scores' device."""
-        subset = self._only_eos if visit is None else self._index.allowed(visit)
-        mask = self._masks.get(subset)
-        if mask is None or len(mask) != n_columns or mask.device != scores.device:
-            mask = self._unpacked(subset, n_columns).to(scores.device)
-            self._masks[subset] = mask
-            if len(self._masks) > _KEPT_MASKS:
-                self._masks.popitem(last=False)
-        self._masks.move_to_end(subset)
-        return mask
-
-    @staticmethod
-    def _unpacked(subset: Subset, n_columns: int) -> torch.Tensor:
-        import torch
-
-        allowed = np.unpackbits(subset.bitmask.view(np.uint8), bitorder="little")
-        refused = np.ones(n_columns, dtype=np.bool_)
-        shared = min(n_columns, len(allowed))
-        refused[:shared] = allowed[:shared] == 0
-        return torch.from_numpy(refused)

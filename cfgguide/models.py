@@ -6,10 +6,10 @@ SmolLM2-135M-Instruct works with nothing but the package index. It is converted 
     <cache>/models/smollm2-135m-instruct-0.1.2/       the model and its manifest
     <cache>/models/.converting-*/                     a conversion under way, then gone
 
-``<cache>`` is `cache_dir` if given, else the environment variable ``CFGGUIDE_CACHE``, else
-platformdirs' cache folder. A conversion is renamed into place when it is whole, so a folder under
-its final name is always complete: an interruption leaves nothing, and of two processes that
-convert at once the later discards its copy.
+``<cache>`` is `cache_dir` if given, else the folder of :mod:`cfgguide.cache`; where the cache is
+off, still the default one, since a model is not made anew for every process. A conversion is
+renamed into place when it is whole, so a folder under its final name is always complete: an
+interruption leaves nothing, and of two processes that convert at once the later discards its copy.
 
 The manifest, ``cfgguide-manifest.json``, says where the model came from and what each file should
 be. Every call compares the sizes of all files and the digests of all but the weights (3 ms).
@@ -25,7 +25,6 @@ import importlib
 import importlib.metadata
 import importlib.util
 import json
-import os
 import shutil
 import sys
 import tempfile
@@ -33,9 +32,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import platformdirs
-
-from cfgguide import smollm2
+from cfgguide import cache, smollm2
 from cfgguide.errors import ModelError
 
 if TYPE_CHECKING:
@@ -200,7 +197,8 @@ def prepare_smollm2(*, cache_dir: Path | None = None, progress: bool | None = No
     """
     if progress is None:
         progress = sys.stderr is not None and sys.stderr.isatty()
-    folder = _cache_root(cache_dir) / "models" / f"smollm2-135m-instruct-{smollm2.PACKAGE_VERSION}"
+    root = cache.folder() if cache_dir is None else Path(cache_dir)
+    folder = root / "models" / f"smollm2-135m-instruct-{smollm2.PACKAGE_VERSION}"
     _remove_stale_work(folder.parent)
     if _is_complete(folder):
         return folder
@@ -218,15 +216,6 @@ def prepare_smollm2(*, cache_dir: Path | None = None, progress: bool | None = No
             "set the environment variable CFGGUIDE_CACHE to a folder with that much room."
         ) from error
     return folder
-
-
-def _cache_root(cache_dir: Path | None) -> Path:
-    if cache_dir is not None:
-        return Path(cache_dir)
-    from_environment = os.environ.get("CFGGUIDE_CACHE")
-    if from_environment:
-        return Path(from_environment).expanduser()
-    return Path(platformdirs.user_cache_dir("cfgguide"))
 
 
 def _remove_stale_work(models: Path) -> None:

@@ -12,6 +12,7 @@ Source: Aho, Lam, Sethi, Ullman, "Compilers", section 4.6; Lark's ``ParserState.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -53,6 +54,8 @@ class ParseTable:
         The terminal set that the lexer uses when this state is on top.
     end_state : int
         The state in which ``$END`` accepts.
+    had_conflicts : bool
+        Whether Lark resolved a conflict, so that the table does less than the productions say.
     """
 
     terminals: tuple[str, ...]
@@ -64,6 +67,7 @@ class ParseTable:
     left_sides: npt.NDArray[np.int32]
     set_of_state: npt.NDArray[np.int32]
     end_state: int
+    had_conflicts: bool
 
     @property
     def n_states(self) -> int:
@@ -113,6 +117,25 @@ class ParseTable:
         resolves. There, who does not look for repetition may stop after so many.
         """
         return 1 << 16 if _may_repeat(self.productions) else 1 << 62
+
+    def deriving(self, is_usable: Sequence[bool]) -> npt.NDArray[np.bool_]:
+        """Return which nonterminals derive some string of usable terminals.
+
+        Parameters
+        ----------
+        is_usable : sequence of bool, one for each terminal
+            Which terminals may occur.
+
+        Returns
+        -------
+        bool, shape (n_nonterminals,)
+        """
+        derived = {name for name, usable in zip(self.terminals, is_usable, strict=True) if usable}
+        size = -1
+        while size != len(derived):
+            size = len(derived)
+            derived |= {left for left, right in self.productions if derived.issuperset(right)}
+        return np.array([name in derived for name in self.nonterminals])
 
     def _reduced(self, stack: Stack, production: int) -> Stack:
         below = stack.pop(int(self.lengths[production]))

@@ -17,9 +17,11 @@ from collections import Counter
 from typing import TypeVar
 
 import numpy as np
+import numpy.ma  # np.unique would import it at its first call, for 15 ms at a bad moment
 import numpy.typing as npt
 
 Integer = TypeVar("Integer", np.int32, np.int64)
+Number = TypeVar("Number", bound=np.generic)
 
 
 def refined(columns: npt.NDArray[np.int32], labels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -83,17 +85,32 @@ def distinct_columns(
     >>> distinct_columns(np.array([[1, 2, 1], [3, 4, 3]], dtype=np.int32))[1].tolist()
     [0, 1, 0]
     """
-    numbers: dict[bytes, int] = {}
+    n_rows, n_columns = table.shape
+    if n_rows == 0:
+        return table[:, : min(n_columns, 1)], np.zeros(n_columns, dtype=np.int32)
     columns = np.ascontiguousarray(table.T)
-    inverse = [numbers.setdefault(column.tobytes(), len(numbers)) for column in columns]
-    first = np.unique(inverse, return_index=True)[1]
-    return np.ascontiguousarray(table[:, first]), np.array(inverse, dtype=np.int32)
+    keys: list[bytes] = columns.view(f"V{n_rows * table.itemsize}").reshape(-1).tolist()
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    distinct = np.frombuffer(b"".join(numbers), dtype=table.dtype).reshape(-1, n_rows).T
+    inverse = np.fromiter(map(numbers.__getitem__, keys), dtype=np.int32, count=n_columns)
+    return np.ascontiguousarray(distinct), inverse
+
+
+def distinct_rows(rows: npt.NDArray[Number]) -> tuple[npt.NDArray[Number], npt.NDArray[np.int64]]:
+    """Return the distinct rows of a table, sorted by their bytes, and the number of each row's.
+
+    Much quicker than ``np.unique(axis=0)``, which sorts by one column after the other.
+    """
+    rows = np.ascontiguousarray(rows)
+    as_bytes = rows.view(np.dtype((np.void, rows.strides[0]))).reshape(-1)
+    _, first, numbers = np.unique(as_bytes, return_index=True, return_inverse=True)
+    return rows[first], numbers.reshape(-1)
 
 
 def predecessors(rows: list[list[int]]) -> list[set[int]]:
     """Return, for each state, the states that have it in their row."""
     before: list[set[int]] = [set() for _ in rows]
     for state, row in enumerate(rows):
-        for target in row:
+        for target in set(row):
             before[target].add(state)
     return before

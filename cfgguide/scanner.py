@@ -202,7 +202,7 @@ class _Union:
             rows, is_start = self.states[len(self.rows)]
             question = self._components.question(rows)
             if question is None:
-                moves = [self.number(after) for after in self._components.successors(rows)]
+                moves = self._moves(rows)
                 asks = [DEAD] * 3
             else:
                 monitor, yes, no = question
@@ -215,6 +215,16 @@ class _Union:
                 ]
             self.rows.append(np.array(moves, dtype=np.int32))
             self.asks.append(asks)
+
+    def _moves(self, rows: Rows) -> list[int]:
+        """Return the number of the union state after each byte class."""
+        numbers: dict[Rows, int] = {}
+        moves = []
+        for moved in self._components.moved(rows):
+            if moved not in numbers:
+                numbers[moved] = self.number(self._components.cut(rows, moved))
+            moves.append(numbers[moved])
+        return moves
 
 
 def _future_blocks(
@@ -357,7 +367,7 @@ class _Components:
                 state = states.get(pattern, int(self._fsms[pattern].starts[0]))
                 offset = self._offsets[pattern, host, member.is_ignored]
                 rows.append(offset + state if state != DEAD else DEAD)
-        return self._cut(rows, rows)
+        return self.cut(rows, rows)
 
     def question(self, rows: Rows) -> tuple[Rows, Rows, Rows] | None:
         """Return what a union state asks, as monitor and states to go on with; None if nothing."""
@@ -371,20 +381,17 @@ class _Components:
                 self._asks[row][answer] if self._asks[row][MONITOR] == monitor else row
                 for row in rows
             ]
-            return self._cut(rows, known)
+            return self.cut(rows, known)
 
         return (monitor,), answered(YES), answered(NO)
 
-    def successors(self, rows: Rows) -> list[Rows]:
-        """Return the union state after each byte class."""
+    def moved(self, rows: Rows) -> list[Rows]:
+        """Return, for each byte class, the rows that these move to, dead ones too."""
         if not rows:
             return [()] * self.n_byte_classes
-        moved = self._table[list(rows)]
-        columns, inverse = distinct_columns(moved)
-        cut = [self._cut(rows, column) for column in columns.T.tolist()]
-        return [cut[index] for index in inverse.tolist()]
+        return list(zip(*self._table[list(rows)].tolist(), strict=True))
 
-    def _cut(self, rows: Sequence[int], moved: Sequence[int]) -> Rows:
+    def cut(self, rows: Sequence[int], moved: Sequence[int]) -> Rows:
         """Drop dead rows, riders of dead names, and whatever stands behind the first match."""
         kept: list[int] = []
         is_host_alive = False

@@ -48,11 +48,13 @@ class Spelling:
         LimitError
             If the tokens with bytes that have no token of their own need too many nodes.
         """
-        words = {token for token in tokens if token}
-        single = {word[0] for word in words if len(word) == 1}
+        words = [token for token in tokens if token]
+        single = bytes({word[0] for word in words if len(word) == 1})
         steps: list[set[tuple[int, int]]] = [{(byte, BOUNDARY) for byte in single}]
         nodes: dict[bytes, int] = {b"": BOUNDARY}
-        for word in sorted(word for word in words if not single.issuperset(word)):
+        if not b"".join(words).translate(None, single):
+            words = []  # quickly told, and mostly so
+        for word in sorted({word for word in words if word.translate(None, single)}):
             node = BOUNDARY
             for end, byte in enumerate(word[:-1], start=1):
                 if word[:end] not in nodes:

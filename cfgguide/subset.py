@@ -1,33 +1,232 @@
-"""Subsets of the vocabulary: the values of the index."""
+"""Subsets of the vocabulary: the values of the index.
+
+In: bitmasks, as they are made. Out: a :class:`Subset` for each, equal ones being one. Masks of one
+grammar are much alike: those made in one scanner state share all that no stack can change, many
+hold only a few tokens, many all but a few. So a mask is kept as the words in which it differs from
+another, its *base*, where that is less: the empty mask, or the first that was made in the same
+scanner state. ::
+
+    inside a string     ff fb ff ff ff bf ...     a base of its own
+    on another stack    ff fb ff ff ff bf .3      words 6: .3
+    after `tru`         00 00 10 00 00 00 ...     words 2: 10
+
+The whole bitmask is made when it is asked for, and remembered. These copies may be forgotten at any
+time, and are, all at once, when they have grown to a bound.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Hashable, Iterator
 
 import numpy as np
 import numpy.typing as npt
 
+DEFAULT_MAX_COPIES = 16_000_000  # bytes of bitmasks that are remembered beside what is kept
 
-@dataclass(frozen=True, eq=False)
+_OVERHEAD = 400  # bytes of the objects of a subset, about
+
+Int32Array = npt.NDArray[np.int32]
+Places = npt.NDArray[np.uint32]
+
+
 class Subset:
     """A subset of the vocabulary.
 
     Attributes
     ----------
-    bitmask : int32, shape (ceil(vocabulary size / 32),), read-only
-        Bit ``i % 32`` of word ``i // 32`` is set if token ``i`` is in the subset.
     n_tokens : int
         How many tokens are in it.
+    base : Subset or None
+        What it is like; None if it is kept whole, or like the empty one.
+    places : uint32, shape (n_changes,)
+        The words that differ from the base, ascending; where there is none, from zeros.
+    words : int32, shape (n_changes,) or (ceil(vocabulary size / 32),)
+        Those words; or all, if it is kept whole.
+    is_whole : bool
+        Whether it is.
     """
 
-    bitmask: npt.NDArray[np.int32]
-    n_tokens: int
+    __slots__ = (
+        "_bitmask",
+        "_copies",
+        "base",
+        "is_whole",
+        "n_tokens",
+        "n_users",
+        "places",
+        "words",
+    )
+
+    def __init__(
+        self,
+        n_tokens: int,
+        words: Int32Array,
+        places: Places | None = None,
+        base: Subset | None = None,
+        copies: Copies | None = None,
+    ) -> None:
+        self.n_tokens = n_tokens
+        self.words = words
+        self.is_whole = places is None
+        self.places = np.empty(0, dtype=np.uint32) if places is None else places
+        self.base = base
+        self.n_users = 0  # entries of an index, and subsets that are like it
+        self._copies = copies
+        self._bitmask: Int32Array | None = words if self.is_whole else None
+
+    @classmethod
+    def of(cls, bitmask: Int32Array) -> Subset:
+        """Return the subset of a bitmask, kept whole."""
+        return cls(int(np.bitwise_count(bitmask.view(np.uint32)).sum()), _frozen(bitmask.copy()))
+
+    @property
+    def bitmask(self) -> Int32Array:
+        """The tokens as bits; int32, shape (ceil(vocabulary size / 32),), read-only.
+
+        Bit ``i % 32`` of word ``i // 32`` is set if token ``i`` is in the subset.
+        """
+        bitmask = self._bitmask
+        return self._remade() if bitmask is None else bitmask
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that it takes, about, but for a remembered copy."""
+        return self.words.nbytes + self.places.nbytes + _OVERHEAD
+
+    def forget(self) -> None:
+        """Forget the copy of the bitmask."""
+        if not self.is_whole:
+            self._bitmask = None
 
     def __contains__(self, token_id: int) -> bool:
-        if not 0 <= token_id < 32 * len(self.bitmask):
+        bitmask = self.bitmask
+        if not 0 <= token_id < 32 * len(bitmask):
             return False
-        return bool(self.bitmask[token_id >> 5] >> (token_id & 31) & 1)
+        return bool(bitmask[token_id >> 5] >> (token_id & 31) & 1)
 
     def token_ids(self) -> npt.NDArray[np.int64]:
         """Return the ids in the subset, ascending; int64, shape (n_tokens,)."""
         return np.flatnonzero(np.unpackbits(self.bitmask.view(np.uint8), bitorder="little"))
+
+    def _remade(self) -> Int32Array:
+        assert self._copies is not None, "a subset that is kept whole is never made again"
+        if self.base is None:
+            bitmask = np.zeros(self._copies.n_words, dtype=np.int32)
+        else:
+            bitmask = self.base.bitmask.copy()
+        bitmask[self.places] = self.words
+        self._bitmask = _frozen(bitmask)
+        self._copies.note(self)
+        return bitmask
+
+
+class Copies:
+    """The bitmasks that are remembered beside what is kept.
+
+    Parameters
+    ----------
+    n_words : int
+        Length of each.
+    max_bytes : int
+        Most bytes of all; they are forgotten when they come to more.
+    """
+
+    def __init__(self, n_words: int, max_bytes: int = DEFAULT_MAX_COPIES) -> None:
+        self.n_words = n_words
+        self._most = max(1, max_bytes // (4 * n_words + 1))
+        self._owners: list[Subset] = []
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all."""
+        return 4 * self.n_words * len(self._owners)
+
+    def note(self, subset: Subset) -> None:
+        """Note that a subset has a copy now."""
+        if len(self._owners) >= self._most:
+            owners, self._owners = self._owners, []
+            for owner in owners:
+                owner.forget()
+        self._owners.append(subset)
+
+
+class Subsets:
+    """All subsets of an index, each once."""
+
+    def __init__(self, copies: Copies) -> None:
+        self._copies = copies
+        self._known: dict[bytes, Subset] = {}
+        self._bases: dict[Hashable, Subset] = {}
+        self.nbytes = 0
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __iter__(self) -> Iterator[Subset]:
+        return iter(self._known.values())
+
+    def add(self, bitmask: Int32Array, n_tokens: int, like: Hashable) -> Subset:
+        """Return the subset of a bitmask, with one more user.
+
+        Parameters
+        ----------
+        bitmask : int32, shape (n_words,)
+            The tokens as bits.
+        n_tokens : int
+            How many they are.
+        like : hashable
+            Bitmasks that come with equal values are expected to be alike.
+        """
+        key = hashlib.blake2b(bitmask.data, digest_size=16).digest()
+        subset = self._known.get(key)
+        if subset is None:
+            subset = self._known[key] = self._made(bitmask, n_tokens, like)
+            self.nbytes += subset.nbytes
+        subset.n_users += 1
+        return subset
+
+    def adopt(self, subset: Subset) -> Subset:
+        """Take in a subset of a file, or its equal, with one more user."""
+        key = hashlib.blake2b(subset.bitmask.data, digest_size=16).digest()
+        known = self._known.setdefault(key, subset)
+        if known is subset and not subset.n_users:
+            self.nbytes += subset.nbytes
+            if subset.base is not None:
+                subset.base.n_users += 1
+        known.n_users += 1
+        return known
+
+    def release(self, subset: Subset) -> None:
+        """Take a user from a subset, which is forgotten with its last."""
+        subset.n_users -= 1
+        if subset.n_users:
+            return
+        key = hashlib.blake2b(subset.bitmask.data, digest_size=16).digest()
+        if self._known.get(key) is subset:  # a base from a file may never have been taken in
+            del self._known[key]
+            self.nbytes -= subset.nbytes
+        self._bases = {like: base for like, base in self._bases.items() if base is not subset}
+        if subset.base is not None:
+            self.release(subset.base)
+
+    def _made(self, bitmask: Int32Array, n_tokens: int, like: Hashable) -> Subset:
+        base = None
+        places = np.flatnonzero(bitmask)
+        known = self._bases.get(like)
+        if known is not None:
+            changes = np.flatnonzero(bitmask != known.bitmask)
+            if len(changes) < len(places):
+                places, base = changes, known
+        if 3 * len(places) > len(bitmask):
+            whole = Subset(n_tokens, _frozen(bitmask.copy()))
+            self._bases.setdefault(like, whole)
+            return whole
+        if base is not None:
+            base.n_users += 1
+        return Subset(n_tokens, bitmask[places], places.astype(np.uint32), base, self._copies)
+
+
+def _frozen(bitmask: Int32Array) -> Int32Array:
+    bitmask.flags.writeable = False
+    return bitmask

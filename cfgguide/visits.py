@@ -51,7 +51,7 @@ class Visits:
         self._initial = initial
         self._max_visits = max_visits
         self._max_steps = max_steps
-        self._forget()
+        self.forget()
 
     def __len__(self) -> int:
         return len(self._known)
@@ -59,13 +59,14 @@ class Visits:
     def step(self, visit: Visit, token_id: int, configuration: Configuration) -> Visit:
         """Remember that a token led from a visit to a configuration, and return its visit."""
         if len(self._known) >= self._max_visits or self._n_steps >= self._max_steps:
-            self._forget()
+            self.forget()
         self._n_steps += 1
         following = self._known.setdefault(configuration, Visit(configuration))
         visit.following[token_id] = following
         return following
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Forget all visits but those that guides hold."""
         self.start = Visit(self._initial)
         self._known = {self._initial: self.start}
         self._n_steps = 0

@@ -18,12 +18,16 @@ import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from cfgguide.errors import VocabularyError
+from cfgguide.spelling import Spelling
 from cfgguide.tokenizer_bytes import token_bytes
 
-#: Length that stands for "no text" where a vocabulary is serialised for its fingerprint.
+if TYPE_CHECKING:
+    from cfgguide.vocabulary_trie import VocabularyTrie
+
+#: Length that stands for "no text" where a vocabulary is serialised for its digest.
 _NO_TEXT = 0xFFFFFFFF
 
 
@@ -80,6 +84,13 @@ class Vocabulary:
         object.__setattr__(self, "eos_token_ids", end_ids)
 
     @classmethod
+    def of(cls, tokenizer_or_vocabulary: object) -> Vocabulary:
+        """Return a vocabulary as it is, or that of a tokenizer; raises as `from_tokenizer`."""
+        if isinstance(tokenizer_or_vocabulary, Vocabulary):
+            return tokenizer_or_vocabulary
+        return cls.from_tokenizer(tokenizer_or_vocabulary)
+
+    @classmethod
     def from_tokenizer(
         cls,
         tokenizer: object,
@@ -125,7 +136,10 @@ class Vocabulary:
                 "eos_token_ids=..., for example tokenizer.token_to_id('</s>'), or all ids of "
                 "model.generation_config.eos_token_id"
             )
-        return cls(tokens, eos_token_ids=eos_token_ids, size=size)
+        vocabulary = cls(tokens, eos_token_ids=eos_token_ids, size=size)
+        # Grammars will be compiled for it, and shall not wait for this.
+        vocabulary.trie.kinds, vocabulary.spelling  # noqa: B018
+        return vocabulary
 
     @property
     def size(self) -> int:
@@ -143,13 +157,25 @@ class Vocabulary:
         return self.size - self.tokens.count(None)
 
     @cached_property
-    def fingerprint(self) -> str:
+    def digest(self) -> str:
         """SHA-256 of the vocabulary in hex: the same for the same tokens, size and EOS.
 
         Hashed are the number of ids, of each id the length of its bytes (4 bytes, little-endian;
         0xFFFFFFFF for no text) and the bytes, then the EOS ids (4 bytes each).
         """
         return hashlib.sha256(b"".join(self._serialised())).hexdigest()
+
+    @cached_property
+    def trie(self) -> VocabularyTrie:
+        """The tokens by their bytes, made when first asked for."""
+        from cfgguide.vocabulary_trie import VocabularyTrie  # needs numpy
+
+        return VocabularyTrie.of(self)
+
+    @cached_property
+    def spelling(self) -> Spelling:
+        """Which byte strings the tokens spell, made when first asked for."""
+        return Spelling.of(self.tokens)
 
     def spell(self, ids: Iterable[int]) -> bytes:
         r"""Return the bytes of a sequence of ids; EOS adds none.

@@ -15,12 +15,17 @@ tokens 0: ``a``, 1: ``ab``, 2: ``b`` and 3: ``ab``::
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
-from cfgguide import kernels
-from cfgguide.kernel_types import TrieArrays
-from cfgguide.vocabulary import Vocabulary
+from cfgguide.kernel_types import Int32Array, TrieArrays
+
+if TYPE_CHECKING:
+    from cfgguide.subtrees import Kinds
+    from cfgguide.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,7 @@ class VocabularyTrie:
 
     Examples
     --------
+    >>> from cfgguide.vocabulary import Vocabulary
     >>> vocabulary = Vocabulary([b"a", b"ab", b"b", b"ab", None], eos_token_ids=4)
     >>> trie = VocabularyTrie.of(vocabulary)
     >>> trie.arrays.skip.tolist(), trie.arrays.token_ids.tolist()
@@ -52,18 +58,74 @@ class VocabularyTrie:
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> VocabularyTrie:
         """Return the trie of all tokens that have bytes."""
-        ordered = sorted(
-            (token, token_id) for token_id, token in enumerate(vocabulary.tokens) if token
+        tokens = [token or b"" for token in vocabulary.tokens]
+        ids = [token_id for token_id, token in enumerate(tokens) if token]
+        ids.sort(key=tokens.__getitem__)  # stable: equal tokens stay sorted by id
+        texts = [tokens[token_id] for token_id in ids]
+        lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+        data = np.frombuffer(b"".join(texts), dtype=np.uint8)
+        shared = _shared(data, lengths)
+        # A token adds a node for each byte behind what it shares with the one before it.
+        added = lengths - shared
+        starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(added)])
+        owners = np.repeat(np.arange(len(texts)), added)  # the first token below each node
+        depth = np.arange(starts[-1]) - starts[owners] + shared[owners] + 1
+        byte = data[(np.cumsum(lengths) - lengths)[owners] + depth - 1]
+        # A token ends at the last node that it or, if it is equal, the one before it added.
+        n_ending = np.bincount(starts[1:] - 1, minlength=len(owners))
+        arrays = TrieArrays(
+            byte=byte,
+            depth=depth.astype(np.int32),
+            skip=_skips(lengths, shared, starts),
+            first_token=np.concatenate([[0], np.cumsum(n_ending)]).astype(np.int32),
+            token_ids=np.array(ids, dtype=np.int32),
         )
-        lengths = np.array([len(token) for token, _ in ordered], dtype=np.int64)
-        offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
-        data = np.frombuffer(b"".join(token for token, _ in ordered), dtype=np.uint8)
-        byte, depth, skip, first_token = kernels.build_trie(data, offsets)
-        token_ids = np.array([token_id for _, token_id in ordered], dtype=np.int32)
-        arrays = TrieArrays(byte, depth, skip, first_token, token_ids)
         return cls(arrays, int(lengths.max(initial=0)))
+
+    @cached_property
+    def kinds(self) -> Kinds:
+        """What is below the nodes; see :mod:`cfgguide.subtrees`."""
+        from cfgguide.subtrees import Kinds  # which needs numba; a vocabulary alone does not
+
+        return Kinds.of(self.arrays, self.max_depth)
 
     @property
     def n_nodes(self) -> int:
         """Number of nodes: distinct non-empty prefixes of tokens."""
         return len(self.arrays.byte)
+
+
+def _shared(data: npt.NDArray[np.uint8], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return how many bytes each of the sorted tokens shares with the one before it."""
+    shared = np.zeros(len(lengths), dtype=np.int64)
+    offsets = np.cumsum(lengths) - lengths
+    shortest = np.minimum(lengths[1:], lengths[:-1])
+    alike = np.arange(1, len(lengths))  # tokens that share `depth` bytes
+    depth = 0
+    while len(alike):
+        alike = alike[shortest[alike - 1] > depth]
+        alike = alike[data[offsets[alike] + depth] == data[offsets[alike - 1] + depth]]
+        depth += 1
+        shared[alike] = depth
+    return shared
+
+
+def _skips(
+    lengths: npt.NDArray[np.int64],
+    shared: npt.NDArray[np.int64],
+    starts: npt.NDArray[np.int64],
+) -> Int32Array:
+    """Return the next node outside each node's subtree.
+
+    The subtree of a node that is `depth` deep ends with the last token that shares so many bytes
+    with the one before it, without a gap from the token that added the node.
+    """
+    skip = np.zeros(starts[-1], dtype=np.int32)
+    deep = np.arange(len(lengths))  # tokens of at least `depth` bytes
+    for depth in range(1, int(lengths.max(initial=0)) + 1):
+        deep = deep[lengths[deep] >= depth]
+        firsts = np.flatnonzero(shared[deep] < depth)
+        lasts = np.append(firsts[1:], len(deep)) - 1
+        adding = deep[firsts]
+        skip[starts[adding] + depth - 1 - shared[adding]] = starts[deep[lasts] + 1]
+    return skip

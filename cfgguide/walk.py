@@ -1,9 +1,9 @@
-"""Walks the vocabulary trie from a configuration: which tokens lex and parse, and where they lead.
+"""Walks the vocabulary trie from a configuration: which tokens lead to a sentence.
 
-In: a :class:`~cfgguide.configuration.Recognizer`, a vocabulary trie and a configuration. Out: an
-:class:`Outcomes`: the tokens grouped by the configuration that each leads to, and how much of the
-stack was read. Many tokens lead to few configurations, so what costs more than a step (liveness)
-is asked once per group.
+In: a :class:`~cfgguide.configuration.Recognizer`, a vocabulary trie and a configuration. Out: a
+:class:`Walk`: the tokens that are lexed and parsed without error, grouped by the configuration
+that each leads to, what is known of those, and how much of the stack was read. Most that many
+tokens lead to is judged by the kernel; what it leaves open is decided once per group.
 
 The kernel gets only a window of the stack's top, since most walks read no further; if one does,
 the walk is repeated with a larger window, and likewise for every other size that proves too small.
@@ -18,17 +18,23 @@ from itertools import chain, islice
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide import kernel_types, kernels
+from cfgguide import jit, kernel_types, kernels
+from cfgguide.assurance import Assurance
 from cfgguide.configuration import Configuration, Hypothesis, Recognizer
 from cfgguide.errors import LimitError
 from cfgguide.fsm import DEAD
 from cfgguide.kernel_types import Int32Array
+from cfgguide.loops import Loops
 from cfgguide.scanner import NO_MATCH, Scanner
 from cfgguide.stack import Stack
 from cfgguide.vocabulary_trie import VocabularyTrie
 
 MAX_CLAIMS = 1 << 11  # of a hypothesis
 MAX_SIZE = 1 << 26  # of any array of the workspace, in rows
+
+_EXAMPLES = kernel_types.examples()
+jit.load(kernels.mask, *_EXAMPLES)
+jit.load(kernels.fill, *_EXAMPLES[1:3], _EXAMPLES[4])
 
 
 @dataclass(frozen=True)
@@ -48,64 +54,126 @@ class Outcome:
     origins: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True)
-class Outcomes:
-    """What a walk found.
+class Walk:
+    """What a walk found; it holds until the next walk of the same walker.
 
     Attributes
     ----------
-    token_ids : int32, shape (n_tokens,)
-        The tokens that are lexed and parsed without error.
-    token_outcomes : int32, shape (n_tokens,)
-        For each the number of its outcome.
-    outcomes : tuple of Outcome
-        Distinct configurations.
     is_sentence : bool
         Whether the text may end before any token.
-    inspected : tuple of int
+    inspected : list of int
         Per hypothesis of the base how many of its topmost states were read.
+    n_outcomes : int
+        Number of distinct configurations that tokens lead to.
     """
 
-    token_ids: Int32Array
-    token_outcomes: Int32Array
-    outcomes: tuple[Outcome, ...]
-    is_sentence: bool
-    inspected: tuple[int, ...]
+    def __init__(
+        self,
+        trie: kernel_types.TrieArrays,
+        work: kernel_types.Workspace,
+        configuration: Configuration,
+        offsets: Int32Array,
+    ) -> None:
+        self._trie = trie
+        self._work = work
+        self._cells = _Cells(work, configuration, offsets)
+        self.is_sentence = bool(work.counts[kernel_types.IS_SENTENCE])
+        self.inspected: list[int] = work.inspected[: len(configuration.hypotheses)].tolist()
+        self.n_outcomes = int(work.counts[kernel_types.N_OUTCOMES])
+
+    @property
+    def open_outcomes(self) -> list[int]:
+        """The numbers of the outcomes that the kernel could not judge."""
+        verdicts = self._work.verdicts[: self.n_outcomes]
+        return np.flatnonzero(verdicts == kernel_types.OPEN).tolist()
+
+    def outcome(self, number: int) -> Outcome:
+        """Return an outcome by its number."""
+        work = self._work
+        hypotheses, origins = [], []
+        for index in range(int(work.outcome_n[number])):
+            stack, origin = self._cells.stack(int(work.outcome_cell[number, index]))
+            n_claims = int(work.outcome_n_claims[number, index])
+            claims = tuple(work.outcome_claims[number, index, :n_claims].tolist())
+            hypotheses.append(Hypothesis(int(work.outcome_state[number, index]), claims, stack))
+            origins.append(origin)
+        context = int(work.outcome_context[number])
+        return Outcome(Configuration(tuple(hypotheses), context), tuple(origins))
+
+    def outcome_of_tokens(self) -> dict[int, int]:
+        """Return the outcome of each token that is lexed and parsed without error."""
+        work = self._work
+        return {
+            token_id: int(work.segment_outcome[segment])
+            for segment in range(int(work.counts[kernel_types.N_SEGMENTS]))
+            for token_id in self._trie.token_ids[
+                work.segment_start[segment] : work.segment_end[segment]
+            ].tolist()
+        }
+
+    def settle(self, number: int, *, is_live: bool) -> None:
+        """Say of an outcome whether a sentence can follow."""
+        verdict = kernel_types.LIVE if is_live else kernel_types.DEAD_END
+        self._work.verdicts[number] = verdict
+
+    def verdict(self, number: int) -> int:
+        """Return what is known of an outcome: `LIVE`, `DEAD_END` or `OPEN`."""
+        return int(self._work.verdicts[number])
 
 
 class Walker:
     """Runs the kernel; owns its workspace, and so serves one thread at a time."""
 
-    def __init__(self, recognizer: Recognizer, trie: VocabularyTrie) -> None:
+    def __init__(self, recognizer: Recognizer, trie: VocabularyTrie, assurance: Assurance) -> None:
         table, scanner = recognizer.parse_table, recognizer.scanner
-        self._tables = kernel_types.Tables(
-            scanner.transitions,
-            scanner.byte_classes,
-            scanner.match,
-            scanner.asks,
-            scanner.is_asking,
-            _kinds(scanner),
-            scanner.is_start,
-            scanner.blocks,
-            scanner.representatives,
-            scanner.starts,
-            scanner.contexts,
-            table.set_of_state,
-            table.action,
-            table.goto,
-            table.lengths,
-            table.left_sides,
-            scanner.ignored,
-            table.end_state,
-            table.most_reductions,
+        loops = Loops.of(scanner, trie.kinds)
+        self._tables = kernel_types.like(
+            _EXAMPLES[0],
+            kernel_types.Tables(
+                scanner.transitions,
+                scanner.byte_classes,
+                scanner.match,
+                scanner.asks,
+                scanner.is_asking,
+                _kinds(scanner),
+                scanner.is_start,
+                scanner.blocks,
+                scanner.representatives,
+                scanner.starts,
+                scanner.contexts,
+                table.set_of_state,
+                table.action,
+                table.goto,
+                table.lengths,
+                table.left_sides,
+                scanner.ignored,
+                table.end_state,
+                table.most_reductions,
+                assurance.end_offsets,
+                assurance.end_labels,
+                assurance.end_groups,
+                assurance.is_sure,
+                assurance.is_assured,
+                loops.loop_of_state,
+                loops.takes,
+                trie.kinds.kind_of_node,
+            ),
         )
+        self._arrays = kernel_types.like(_EXAMPLES[1], trie.arrays)
         self._trie = trie
         self._budget = recognizer.budget
         self._sizes = {"window": 32, "cells": 1024, "hypotheses": 4, "claims": 8, "outcomes": 1024}
         self._work = self._workspace()
 
-    def walk(self, configuration: Configuration) -> Outcomes:
-        """Return the tokens that Lark does not refuse at once, grouped by where they lead.
+    def walk(self, configuration: Configuration, bitmask: Int32Array) -> Walk:
+        """Return what the tokens lead to, and make the mask if nothing is left open.
+
+        Parameters
+        ----------
+        configuration : Configuration
+            Where to start.
+        bitmask : int32, shape (n_words,)
+            Where the mask goes; without EOS.
 
         Raises
         ------
@@ -114,10 +182,19 @@ class Walker:
         """
         while True:
             base = self._base(configuration)
-            result = kernels.walk(self._tables, self._trie.arrays, self._work, base)
+            result = kernels.mask(self._tables, self._arrays, self._work, base, bitmask)
             if result == kernel_types.DONE:
-                return self._outcomes(configuration, base.offsets)
+                return Walk(self._arrays, self._work, configuration, base.offsets)
             self._enlarge(result)
+
+    def fill(self, bitmask: Int32Array) -> None:
+        """Make the mask of the last walk, all of whose outcomes have been settled."""
+        kernels.fill(self._arrays, self._work, bitmask)
+
+    @property
+    def n_allowed(self) -> int:
+        """Number of tokens in the mask that was made last."""
+        return int(self._work.counts[kernel_types.N_ALLOWED])
 
     def _base(self, configuration: Configuration) -> kernel_types.Base:
         size = self._sizes["window"]
@@ -151,59 +228,12 @@ class Walker:
             self._work = self._workspace()
 
     def _workspace(self) -> kernel_types.Workspace:
-        def array(*shape: int) -> Int32Array:
-            return np.zeros(shape, dtype=np.int32)
-
-        cells, hypotheses = self._sizes["cells"], self._sizes["hypotheses"]
-        claims, outcomes = self._sizes["claims"], self._sizes["outcomes"]
-        frames = self._trie.max_depth + 2
-        n_labels = self._tables.ignored + 2
-        n_tokens = len(self._trie.arrays.token_ids)
-        return kernel_types.Workspace(
-            cell_state=array(cells),
-            cell_parent=array(cells),
-            first_child=array(cells),
-            next_sibling=array(cells),
-            cell_home=array(cells),
-            commits=array(cells, n_labels),
-            frame_n=array(frames),
-            frame_context=array(frames),
-            frame_is_plain=np.zeros(frames, dtype=np.bool_),
-            frame_state=array(frames, hypotheses),
-            frame_cell=array(frames, hypotheses),
-            frame_n_claims=array(frames, hypotheses),
-            frame_claims=array(frames, hypotheses, claims),
-            open_state=array(claims),
-            open_n_claims=array(claims),
-            open_n_tasks=array(claims),
-            open_claims=array(claims, claims),
-            open_task=array(claims, claims),
-            outcome_n=array(outcomes),
-            outcome_context=array(outcomes),
-            outcome_state=array(outcomes, hypotheses),
-            outcome_cell=array(outcomes, hypotheses),
-            outcome_n_claims=array(outcomes, hypotheses),
-            outcome_claims=array(outcomes, hypotheses, claims),
-            outcome_hash=array(2 * outcomes),
-            token_id=array(n_tokens),
-            token_outcome=array(n_tokens),
-            inspected=array(hypotheses),
-            counts=array(4),
-        )
-
-    def _outcomes(self, configuration: Configuration, offsets: Int32Array) -> Outcomes:
-        work = self._work
-        n_tokens = int(work.counts[kernel_types.N_TOKENS])
-        cells = _Cells(work, configuration, offsets)
-        return Outcomes(
-            token_ids=work.token_id[:n_tokens].copy(),
-            token_outcomes=work.token_outcome[:n_tokens].copy(),
-            outcomes=tuple(
-                _outcome(work, cells, index)
-                for index in range(int(work.counts[kernel_types.N_OUTCOMES]))
-            ),
-            is_sentence=bool(work.counts[kernel_types.IS_SENTENCE]),
-            inspected=tuple(work.inspected[: len(configuration.hypotheses)].tolist()),
+        sizes = {name: size for name, size in self._sizes.items() if name != "window"}
+        return kernel_types.workspace(
+            frames=self._trie.max_depth + 2,
+            n_labels=self._tables.ignored + 2,
+            n_tokens=len(self._arrays.token_ids),
+            **sizes,
         )
 
 
@@ -212,18 +242,6 @@ def _kinds(scanner: Scanner) -> npt.NDArray[np.int8]:
     kinds[scanner.is_asking] = kernel_types.ASKING
     kinds[DEAD] = kernel_types.DYING
     return kinds.astype(np.int8)
-
-
-def _outcome(work: kernel_types.Workspace, cells: _Cells, index: int) -> Outcome:
-    hypotheses, origins = [], []
-    for number in range(int(work.outcome_n[index])):
-        stack, origin = cells.stack(int(work.outcome_cell[index, number]))
-        n_claims = int(work.outcome_n_claims[index, number])
-        claims = tuple(work.outcome_claims[index, number, :n_claims].tolist())
-        hypotheses.append(Hypothesis(int(work.outcome_state[index, number]), claims, stack))
-        origins.append(origin)
-    context = int(work.outcome_context[index])
-    return Outcome(Configuration(tuple(hypotheses), context), tuple(origins))
 
 
 class _Cells:

@@ -25,7 +25,7 @@ from typing import NamedTuple
 from tqdm import tqdm
 
 ROOT = Path(__file__).resolve().parent.parent
-COPIED = ("cfgguide", "grammars", "tests", "pyproject.toml", "ARCHITECTURE.md")
+COPIED = ("cfgguide", "grammars", "tests", "conftest.py", "pyproject.toml", "ARCHITECTURE.md")
 CRASHES = "tests/fuzz/crashes"
 SUITES = {
     "tests": [
@@ -95,8 +95,8 @@ MUTATIONS = [
     Mutation("liveness", "index", "        return answer.is_live\n", "        return True\n"),
     Mutation(
         "liveness by what the vocabulary can spell",
-        "compiler",
-        "Spelling.of(vocabulary.tokens)",
+        "vocabulary",
+        "Spelling.of(self.tokens)",
         "Spelling.of_all_bytes()",
     ),
     Mutation(

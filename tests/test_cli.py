@@ -20,6 +20,7 @@ import pytest
 from models_for_tests import N_SMALL, random_model, small_tokenizer
 
 import cfgguide
+from cfgguide.cache import user_cache
 from cfgguide.cli import main
 
 Run = Callable[..., SimpleNamespace]
@@ -823,3 +824,27 @@ def test_characters_that_standard_output_cannot_show_are_an_error_not_a_tracebac
     assert ran.returncode == 2
     assert b"PYTHONIOENCODING=utf-8" in err
     assert b"Traceback" not in err
+
+
+# --- cache ---------------------------------------------------------------------------------------
+
+
+def test_cache_tells_where_it_is_and_how_full(run, monkeypatch, tmp_path):
+    monkeypatch.setenv("CFGGUIDE_CACHE", str(tmp_path / "mine"))
+    told = run("cache")
+    assert told.status == 0
+    assert told.out == f"{tmp_path / 'mine' / 'compiled'}: 0 entries, 0 of 1,000,000,000 bytes\n"
+    user_cache().store("k", "d", {})
+    assert "1 entries, 4,096 of" in run("cache").out
+
+
+def test_cache_clear_removes_what_is_kept(run, monkeypatch, tmp_path):
+    monkeypatch.setenv("CFGGUIDE_CACHE", str(tmp_path / "mine"))
+    user_cache().store("k", "d", {})
+    assert "1 removed" in run("cache", "--clear").out
+    assert "0 entries" in run("cache").out
+
+
+def test_cache_says_that_it_is_off(run, monkeypatch):
+    monkeypatch.setenv("CFGGUIDE_CACHE", "off")
+    assert run("cache").out.startswith("off")

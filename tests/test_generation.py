@@ -183,7 +183,10 @@ def test_without_a_seed_the_global_random_state_is_drawn_from():
     assert len(set(texts[0])) > 1
 
 
-@pytest.mark.parametrize("temperature", [0.3, 1.0, 2.5])
+@pytest.mark.parametrize(
+    "temperature",
+    [pytest.param(0.3, marks=pytest.mark.slow), 1.0, pytest.param(2.5, marks=pytest.mark.slow)],
+)
 def test_sampling_follows_the_models_distribution_over_what_is_allowed(temperature):
     """One token of 26; among 400 draws each count is within 5 standard deviations."""
     vocabulary = index_of(LETTERS).vocabulary

@@ -301,12 +301,16 @@ def byte_index() -> cfgguide.Index:
 
 @pytest.fixture(scope="module")
 def deep(byte_index) -> cfgguide.Guide:
-    return guide_after(byte_index, *[ord("[")] * DEEP)
-
-
-def test_a_hundred_thousand_brackets_take_seconds(byte_index):
+    """Copy it before it is changed."""
     started = time.monotonic()
     guide = guide_after(byte_index, *[ord("[")] * DEEP)
+    assert time.monotonic() - started < 30
+    return guide
+
+
+def test_a_hundred_thousand_brackets_take_seconds(deep):
+    started = time.monotonic()
+    guide = deep.copy()
     assert {ord("["), ord("]"), 256, 257, 258} < set(guide.allowed_token_ids().tolist())
     guide.advance(ord("1"))
     for _ in range(DEEP // 2):
@@ -314,7 +318,7 @@ def test_a_hundred_thousand_brackets_take_seconds(byte_index):
     assert guide.allowed_token_ids().tolist() == [*b"\t\n\r ", 259]
     guide.advance(259)
     assert guide.text == b"[" * DEEP + b"1" + b"]" * DEEP
-    assert time.monotonic() - started < 60
+    assert time.monotonic() - started < 30
 
 
 def test_a_token_takes_little_memory(byte_index):
@@ -358,6 +362,7 @@ def test_a_deep_refusal_is_explained(deep):
     assert time.monotonic() - started < 5
 
 
+@pytest.mark.slow
 def test_deep_guides_are_dropped_without_recursion(byte_index):
     """Cells are freed one below the other: a recursive release would overflow the C stack."""
     recognizer = byte_index.recognizer

@@ -21,7 +21,7 @@ from models_for_tests import (
 )
 
 import cfgguide
-from cfgguide.errors import ModelError
+from cfgguide.errors import GenerationError, ModelError
 
 # --- Exact columns -------------------------------------------------------------------------------
 
@@ -197,20 +197,44 @@ def test_scores_that_are_already_minus_infinity_stay_so():
     assert allowed(tiny_processor()(torch.tensor([[X]]), scores)) == [{X, OPEN_X}]
 
 
-def test_more_masks_than_are_kept_are_still_right():
-    """A text of 300 tokens that must come in order: 300 different masks, and then again."""
-    n_tokens = 300
-    tokens = [f"<{number}>" for number in range(n_tokens)]
-    grammar = cfgguide.Grammar("start: " + " ".join(f'"{token}"' for token in tokens))
-    index = cfgguide.compile(grammar, short_vocabulary_of(tokens))
-    process = cfgguide.LogitsProcessor(index)
-    ids = [EOS]
+def test_a_row_whose_allowed_tokens_were_all_ruled_out_before_is_named():
+    """A row that has ended is not: whatever it gets is dropped."""
+    process = tiny_processor(prompt_length=1)
+    ids = torch.tensor([[X, OPEN, OPEN_X], [X, X, END], [X, OPEN, OPEN]])
+    scores = scores_of(3)
+    scores[1, END] = scores[2, OPEN] = scores[2, X] = -torch.inf
+    assert allowed(process(ids, scores)) == [{CLOSE}, set(), {OPEN_X}]
+    scores[2, OPEN_X] = -torch.inf
+    with pytest.raises(GenerationError) as caught:
+        process(ids, scores)
+    assert str(caught.value) == (
+        "[generation] row 2: every token that the grammar allows was ruled out before, by another "
+        "logits processor or setting (suppress_tokens, min_new_tokens, ...); leave that out"
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_scores_of_every_format_whose_rows_lie_apart(dtype):
+    whole = scores_of(4).to(dtype)
+    masked = tiny_processor()(torch.tensor([[X], [X]]), whole[::2, :40])
+    assert allowed(masked) == [{OPEN, X, OPEN_X}] * 2
+    assert masked.dtype == dtype
+    assert masked[1, X] == whole[2, X]
+    assert torch.equal(whole, scores_of(4).to(dtype))
+
+
+def test_after_more_steps_than_are_remembered_the_masks_are_still_right():
+    """300 brackets are opened and closed, and then the same once more."""
+    depth = 300
+    steps = [(OPEN, {OPEN, X, OPEN_X})] * depth + [(X, {OPEN, X, OPEN_X})]
+    steps += [(CLOSE, {CLOSE})] * depth + [(END, {END})]
+    process = tiny_processor()
     for _ in range(2):
-        for token_id in [*range(1, n_tokens + 1), EOS]:
-            masked = process(torch.tensor([ids]), torch.zeros(1, n_tokens + 1))
-            assert allowed(masked) == [{token_id}]
+        ids = [SPECIAL]
+        for token_id, expected in steps:
+            assert allowed(process(torch.tensor([ids]), scores_of(1))) == [expected]
             ids.append(token_id)
-        ids = [EOS]
+        assert len(ids) > 256
 
 
 # --- One object, several calls -------------------------------------------------------------------

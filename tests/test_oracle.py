@@ -442,13 +442,25 @@ def grammars(draw: st.DrawFn) -> str:
 vocabularies = st.lists(words.map(str.encode), min_size=1, max_size=6)
 
 
-@settings(
-    max_examples=250,
-    deadline=None,
-    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
+RANDOM = settings(
+    deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
 )
+
+
+@settings(RANDOM, max_examples=60)
 @given(grammars(), vocabularies)
 def test_random_grammars_agree_with_the_oracle(grammar, tokens):
+    assert_agrees(grammar, tokens)
+
+
+@pytest.mark.slow
+@settings(RANDOM, max_examples=400)
+@given(grammars(), vocabularies)
+def test_more_random_grammars_agree_with_the_oracle(grammar, tokens):
+    assert_agrees(grammar, tokens)
+
+
+def assert_agrees(grammar: str, tokens: list[bytes]) -> None:
     try:
         oracle = Oracle(grammar, [*tokens, None], eos_token_ids=[len(tokens)], counts_bytes=True)
     except LarkError:

@@ -74,23 +74,23 @@ def test_a_vocabulary_is_frozen_and_survives_pickling():
     again = pickle.loads(pickle.dumps(SMALL))
     assert again == SMALL
     assert hash(again) == hash(SMALL)
-    assert again.fingerprint == SMALL.fingerprint
+    assert again.digest == SMALL.digest
 
 
 def test_repr_does_not_list_the_tokens():
     assert repr(SMALL) == "Vocabulary(size=6, n_text_tokens=3, eos_token_ids=(5,))"
 
 
-def test_the_fingerprint_is_the_documented_hash():
+def test_the_digest_is_the_documented_hash():
     serialised = (
         b"\x03\x00\x00\x00"  # three ids
         b"\x02\x00\x00\x00ab" + b"\xff\xff\xff\xff" * 2 + b"\x02\x00\x00\x00"  # EOS 2
     )
     vocabulary = Vocabulary([b"ab", None, b"</s>"], eos_token_ids=2)
-    assert vocabulary.fingerprint == hashlib.sha256(serialised).hexdigest()
+    assert vocabulary.digest == hashlib.sha256(serialised).hexdigest()
 
 
-def test_vocabularies_that_differ_have_different_fingerprints():
+def test_vocabularies_that_differ_have_different_digests():
     distinct = [
         Vocabulary([b"ab", b"c", None], eos_token_ids=2),
         Vocabulary([b"a", b"bc", None], eos_token_ids=2),
@@ -99,7 +99,7 @@ def test_vocabularies_that_differ_have_different_fingerprints():
         Vocabulary([b"ab", b"c", None, None], eos_token_ids=[2, 3]),
         Vocabulary([b"c", b"ab", None], eos_token_ids=2),
     ]
-    assert len({vocabulary.fingerprint for vocabulary in distinct}) == len(distinct)
+    assert len({vocabulary.digest for vocabulary in distinct}) == len(distinct)
 
 
 @pytest.mark.parametrize(

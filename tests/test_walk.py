@@ -10,15 +10,20 @@ import sys
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from cfgguide.assurance import Assurance
 from cfgguide.compiler import compile_recognizer
 from cfgguide.configuration import Configuration, Hypothesis, Recognizer
 from cfgguide.grammar import Grammar
+from cfgguide.kernel_types import LIVE, OPEN
+from cfgguide.liveness import Liveness
+from cfgguide.spelling import Spelling
 from cfgguide.stack import Stack
 from cfgguide.vocabulary import Vocabulary
 from cfgguide.vocabulary_trie import VocabularyTrie
-from cfgguide.walk import Walker
+from cfgguide.walk import Walk, Walker
 
 
 def words(alphabet: str, longest: int, n: int, seed: int = 0) -> list[bytes]:
@@ -93,7 +98,12 @@ def machine(grammar: str, tokens: list[bytes]) -> tuple[Recognizer, Vocabulary, 
     with warnings.catch_warnings(action="ignore"):
         recognizer = compile_recognizer(Grammar(grammar))
     vocabulary = Vocabulary([*tokens, None], eos_token_ids=len(tokens))
-    return recognizer, vocabulary, Walker(recognizer, VocabularyTrie.of(vocabulary))
+    assurance = Assurance.of(recognizer, Spelling.of(tokens))
+    return recognizer, vocabulary, Walker(recognizer, VocabularyTrie.of(vocabulary), assurance)
+
+
+def walk(walker: Walker, configuration: Configuration) -> Walk:
+    return walker.walk(configuration, np.zeros(10_000, dtype=np.int32))
 
 
 def by_recognizer(
@@ -109,12 +119,10 @@ def by_recognizer(
 
 
 def by_walk(walker: Walker, configuration: Configuration) -> dict[int, Configuration]:
-    found = walker.walk(configuration)
+    found = walk(walker, configuration)
     return {
-        token_id: found.outcomes[outcome].configuration
-        for token_id, outcome in zip(
-            found.token_ids.tolist(), found.token_outcomes.tolist(), strict=True
-        )
+        token_id: found.outcome(outcome).configuration
+        for token_id, outcome in found.outcome_of_tokens().items()
     }
 
 
@@ -139,9 +147,10 @@ def test_the_walk_is_the_recognizer_token_by_token(grammar, tokens):
     for configuration in some_configurations(recognizer, vocabulary, 60):
         expected = by_recognizer(recognizer, vocabulary, configuration)
         assert by_walk(walker, configuration) == expected
-        found = walker.walk(configuration)
+        found = walk(walker, configuration)
         assert found.is_sentence == recognizer.is_sentence(configuration)
-        assert len(set(found.outcomes)) == len(found.outcomes), "an outcome twice"
+        outcomes = [found.outcome(number) for number in range(found.n_outcomes)]
+        assert len(set(outcomes)) == len(outcomes), "an outcome twice"
 
 
 @pytest.mark.parametrize(("grammar", "tokens"), GRAMMARS.values(), ids=GRAMMARS.keys())
@@ -149,7 +158,8 @@ def test_what_was_not_inspected_does_not_matter(grammar, tokens):
     """Below what the walk says that it read, the stack is replaced by nonsense."""
     recognizer, vocabulary, walker = machine(grammar, tokens)
     for configuration in some_configurations(recognizer, vocabulary, 40):
-        found = walker.walk(configuration)
+        found = walk(walker, configuration)
+        tokens_before, verdicts = found.outcome_of_tokens(), _verdicts(found)
         hypotheses = []
         for (state, claims, stack), n_read in zip(
             configuration.hypotheses, found.inspected, strict=True
@@ -159,9 +169,9 @@ def test_what_was_not_inspected_does_not_matter(grammar, tokens):
             random.Random(3).shuffle(nonsense)
             below = Stack.of([*nonsense, *reversed(read)] or [0])
             hypotheses.append(Hypothesis(state, claims, below))
-        again = walker.walk(Configuration(tuple(hypotheses), configuration.context))
-        assert again.token_ids.tolist() == found.token_ids.tolist()
-        assert again.token_outcomes.tolist() == found.token_outcomes.tolist()
+        again = walk(walker, Configuration(tuple(hypotheses), configuration.context))
+        assert again.outcome_of_tokens() == tokens_before
+        assert _verdicts(again) == verdicts
         assert again.is_sentence == found.is_sentence
         assert again.inspected == found.inspected
 
@@ -170,7 +180,8 @@ def test_what_was_not_inspected_does_not_matter(grammar, tokens):
 def test_an_outcome_says_where_its_stacks_leave_the_base(grammar, tokens):
     recognizer, vocabulary, walker = machine(grammar, tokens)
     for configuration in some_configurations(recognizer, vocabulary, 30):
-        for outcome in walker.walk(configuration).outcomes:
+        found = walk(walker, configuration)
+        for outcome in map(found.outcome, range(found.n_outcomes)):
             for (_, _, stack), (home, height) in zip(
                 outcome.configuration.hypotheses, outcome.origins, strict=True
             ):
@@ -179,16 +190,32 @@ def test_an_outcome_says_where_its_stacks_leave_the_base(grammar, tokens):
                 assert stack.pop(stack.height - height) is shared
 
 
+def _verdicts(found: Walk) -> list[int]:
+    return [found.verdict(number) for number in range(found.n_outcomes)]
+
+
+@pytest.mark.parametrize(("grammar", "tokens"), GRAMMARS.values(), ids=GRAMMARS.keys())
+def test_what_the_kernel_judges_is_what_liveness_decides(grammar, tokens):
+    recognizer, vocabulary, walker = machine(grammar, tokens)
+    liveness = Liveness(recognizer, Spelling.of(tokens))
+    for configuration in some_configurations(recognizer, vocabulary, 60):
+        found = walk(walker, configuration)
+        for number, verdict in enumerate(_verdicts(found)):
+            if verdict != OPEN:
+                after = found.outcome(number).configuration
+                assert (verdict == LIVE) == liveness.decide(after).is_live
+
+
 # --- Sizes that prove too small -------------------------------------------------------------------
 
 
 def test_a_reduction_deeper_than_any_window():
     recognizer, _, walker = machine('start: "a" start | "b"', [b"a", b"b", b"aab"])
     configuration = recognizer.advance(recognizer.initial, b"a" * 5000 + b"b")
-    found = walker.walk(configuration)
+    found = walk(walker, configuration)
     assert found.is_sentence
-    assert found.inspected == (5001,)  # `b` is still to be shifted
-    assert not len(found.token_ids)
+    assert found.inspected == [5001]  # `b` is still to be shifted
+    assert not found.n_outcomes
 
 
 def test_a_token_that_pushes_more_cells_than_there_are():
@@ -231,8 +258,8 @@ def test_more_outcomes_than_there_is_room_for():
     ]
     grammar = 'start: "(" start ")" | "[" start "]" | "{" start "}" | "<" start ">" | "x"'
     recognizer, vocabulary, walker = machine(grammar, [text.encode() for text in openers])
-    found = walker.walk(recognizer.initial)
-    assert len(found.outcomes) == len(openers) == 4 + 16 + 64 + 256 + 1024
+    found = walk(walker, recognizer.initial)
+    assert found.n_outcomes == len(openers) == 4 + 16 + 64 + 256 + 1024
     assert by_walk(walker, recognizer.initial) == by_recognizer(
         recognizer, vocabulary, recognizer.initial
     )
@@ -241,11 +268,20 @@ def test_more_outcomes_than_there_is_room_for():
 # --- Without numba's compiler ---------------------------------------------------------------------
 
 
-def test_the_kernels_run_uncompiled_with_the_same_results():
-    """All tests of this file but this one again, on plain Python and numpy, without a warning."""
+@pytest.mark.parametrize(
+    "selected",
+    [
+        # All but the grammars with which plain Python takes long; of two of them the cheapest test.
+        "not never and not (look and not outcome) and not (empty and not outcome)",
+        pytest.param("never or look or empty", marks=pytest.mark.slow),
+    ],
+)
+def test_the_kernels_run_uncompiled_with_the_same_results(selected):
+    """The tests of this file but this one again, on plain Python and numpy, without a warning."""
     options = ["-W", "error::RuntimeWarning", "-q", "-x", "-p", "no:cacheprovider"]
+    selected = f"not uncompiled and ({selected})"
     result = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, "-k", "not uncompiled", Path(__file__).name],
+        [sys.executable, "-m", "pytest", *options, "-k", selected, Path(__file__).name],
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
         cwd=Path(__file__).parent,
         capture_output=True,

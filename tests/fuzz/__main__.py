@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import random
 import sys
 import time
@@ -37,6 +38,7 @@ def _arguments() -> argparse.Namespace:
 
 def main() -> int:
     arguments = _arguments()
+    os.environ["CFGGUIDE_CACHE"] = "off"
     if arguments.features:
         sys.stdout.writelines(f"{name:26} {what}\n" for name, what in FEATURES.items())
         return 0

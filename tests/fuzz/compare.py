@@ -9,6 +9,7 @@ was reached; where no end is found within a bound the token counts as unsettled.
 
 from __future__ import annotations
 
+import functools
 import heapq
 import itertools
 import random
@@ -153,6 +154,7 @@ def compare(case: Case, counts: Counter[str], *, written_by: str | None = None) 
 @contextmanager
 def comparing(counts: Counter[str]) -> Iterator[None]:
     """Count what takes too long, and make other people's errors a Crash."""
+    _compile_kernels()
     try:
         with at_most(SECONDS), warnings.catch_warnings(action="ignore"):
             yield
@@ -162,6 +164,15 @@ def comparing(counts: Counter[str]) -> Iterator[None]:
         raise
     except Exception as error:
         raise Crash(f"{type(error).__name__}: {error}") from error
+
+
+@functools.cache
+def _compile_kernels() -> None:
+    """Have numba compile all that a guide calls: no case is to blame for the time that takes."""
+    vocabulary = cfgguide.Vocabulary([b"a", None], eos_token_ids=1)
+    guide = cfgguide.Guide(cfgguide.compile(cfgguide.Grammar('start: "a"'), vocabulary))
+    guide.allowed_token_ids()
+    guide.advance(0)
 
 
 class _Comparison:

@@ -1,0 +1,365 @@
+"""Files of named arrays and one JSON value, that anyone may have damaged.
+
+In: arrays by name and a JSON value; out: one file in the safetensors format, and back. ::
+
+    bytes 0-7     length of the header, little-endian; then the header: JSON, padded with spaces
+                  {"__metadata__": {"checksum": "0123abcd", "digest": ..., "format": "cfgguide 1",
+                   "json": ..., "kind": ...},
+                   "name": {"dtype": "I32", "shape": [3, 4], "data_offsets": [0, 48]}, ...}
+    then          the arrays, without gaps: those of the largest items first, then by name
+
+The data starts at a multiple of 64 bytes, and the order keeps every array aligned to its items.
+The value of ``json`` is the JSON value as text, since safetensors has only texts there. The
+checksum is the CRC-32 of the whole file with ``00000000`` in its place. It stands first, so that a
+damaged file is refused before anything in it is understood.
+
+A checksum tells damage, not malice: whoever writes files can make one that is right. Reading takes
+time and memory in proportion to the file, whatever it says, and never runs or unpacks anything.
+What the numbers in the arrays mean is for the reader to check.
+
+Source of the format: https://huggingface.co/docs/safetensors, "Format".
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import mmap
+import os
+import re
+import secrets
+import stat
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.errors import IndexFormatError, LimitError
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+FORMAT = "cfgguide 1"  # raised when the layout of the file changes; each kind has its own version
+MAX_HEADER = 1 << 24  # bytes; parsing takes up to some twenty times that
+PARTIAL = ".partial"  # ends the name of a file that is being written
+
+_ALIGNMENT = 64
+_MAX_DIMENSIONS = 8
+_MAX_ITEMS = 1 << 48
+_DTYPES = {
+    "BOOL": np.dtype(np.bool_),
+    "F16": np.dtype("<f2"),
+    "F32": np.dtype("<f4"),
+    "F64": np.dtype("<f8"),
+    "I8": np.dtype("i1"),
+    "I16": np.dtype("<i2"),
+    "I32": np.dtype("<i4"),
+    "I64": np.dtype("<i8"),
+    "U8": np.dtype("u1"),
+    "U16": np.dtype("<u2"),
+    "U32": np.dtype("<u4"),
+    "U64": np.dtype("<u8"),
+}
+_NAMES = {dtype: name for name, dtype in _DTYPES.items()}
+_METADATA = "__metadata__"
+_NO_CHECKSUM = b"00000000"
+_BEGINNING = b'{"__metadata__":{"checksum":"'  # of every header
+_CHECKSUM = re.compile(re.escape(_BEGINNING) + rb'([0-9a-f]{8})"')
+_CHECKSUM_PLACE = slice(len(_BEGINNING), len(_BEGINNING) + 8)
+
+
+def digest(arrays: Mapping[str, npt.NDArray[Any]], value: object) -> str:
+    """Return the SHA-256 in hex of named arrays and a JSON value, the same in every process.
+
+    Examples
+    --------
+    >>> digest({"x": np.zeros(2)}, [1]) == digest({"x": np.zeros(2)}, (1,))
+    True
+    """
+    found = hashlib.sha256()
+    for name, array in sorted(arrays.items()):
+        told = json.dumps([name, array.dtype.str, array.shape, None])
+        found.update(told.encode())
+        found.update(np.ascontiguousarray(array).data)
+    found.update(_json(value).encode())
+    return found.hexdigest()
+
+
+def write(
+    path: str | os.PathLike[str],
+    arrays: Mapping[str, npt.NDArray[Any]],
+    value: object = None,
+    *,
+    kind: str,
+    digest: str,
+    is_durable: bool = True,
+) -> None:
+    """Write a file, or leave everything as it was.
+
+    The file is written under another name in the same folder and then renamed: whoever reads at
+    the same time gets the old file or the new one. A killed process leaves at most a file whose
+    name starts with a dot and ends with ``.partial``.
+
+    Parameters
+    ----------
+    path : path
+        The file; one that is there is replaced.
+    arrays : mapping of str to array
+        Of bool, integers, or floating-point numbers.
+    value : JSON value
+        Tuples come back as lists.
+    kind : str
+        What the file is for; another kind is not read.
+    digest : str
+        What it was made from.
+    is_durable : bool
+        Whether the data is on the disk when this returns, whatever happens to the machine then.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    LimitError
+        If the JSON value and the names need more than 16 MB.
+    """
+    ordered = sorted(arrays.items(), key=lambda item: (-item[1].dtype.itemsize, item[0]))
+    parts = [np.asarray(array, array.dtype.newbyteorder("<"), order="C") for _, array in ordered]
+    names = [name for name, _ in ordered]
+    header = _header(names, parts, _json(value), kind=kind, digest=digest)
+    length = len(header).to_bytes(8, "little")
+    checksum = zlib.crc32(header, zlib.crc32(length))
+    for part in parts:
+        checksum = zlib.crc32(_bytes_of(part), checksum)
+    header[_CHECKSUM_PLACE] = f"{checksum:08x}".encode()
+    path = Path(path)
+    partial = path.with_name(f".{secrets.token_hex(8)}{PARTIAL}")
+    try:
+        with partial.open("xb") as file:
+            file.write(length)
+            file.write(header)
+            for part in parts:
+                file.write(_bytes_of(part))
+            file.flush()
+            if is_durable:
+                os.fsync(file.fileno())
+        os.replace(partial, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+        raise
+
+
+def read(
+    path: str | os.PathLike[str], *, kind: str, digest: str | None = None
+) -> tuple[Arrays, Any]:
+    """Return the arrays and the JSON value of a file.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    kind : str
+        What it must be for.
+    digest : str, optional
+        What it must have been made from.
+
+    Returns
+    -------
+    tuple of (dict of str to array, JSON value)
+        The arrays are read-only views of the mapped file: processes that read one file share its
+        memory.
+
+    Raises
+    ------
+    IndexFormatError
+        If the file cannot be read, is damaged, or is not one of that kind and digest.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(f"{folder}/a", {"x": np.arange(3)}, {"y": 1}, kind="example", digest="0")
+    ...     arrays, value = read(f"{folder}/a", kind="example")
+    >>> arrays["x"].tolist(), value
+    ([0, 1, 2], {'y': 1})
+    """
+    return _Reader(path, kind).read(digest)
+
+
+def _bytes_of(array: npt.NDArray[Any]) -> memoryview:
+    return array.reshape(-1).view(np.uint8).data
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _header(
+    names: list[str], parts: list[npt.NDArray[Any]], text: str, *, kind: str, digest: str
+) -> bytearray:
+    """Return the padded header, with an empty checksum."""
+    metadata = {
+        "checksum": _NO_CHECKSUM.decode(),
+        "digest": digest,
+        "format": FORMAT,
+        "json": text,
+        "kind": kind,
+    }
+    described: dict[str, object] = {_METADATA: metadata}
+    end = 0
+    for name, part in zip(names, parts, strict=True):
+        start, end = end, end + part.nbytes
+        described[name] = {
+            "dtype": _NAMES[part.dtype],
+            "shape": list(part.shape),
+            "data_offsets": [start, end],
+        }
+    header = json.dumps(described, separators=(",", ":"), allow_nan=False).encode()
+    header += b" " * (-(8 + len(header)) % _ALIGNMENT)
+    if len(header) > MAX_HEADER:
+        raise LimitError(f"the names and texts of a file need more than {MAX_HEADER} bytes")
+    return bytearray(header)
+
+
+class _Reader:
+    """Reads one file; whatever is wrong with it is an IndexFormatError that names it."""
+
+    def __init__(self, path: str | os.PathLike[str], kind: str) -> None:
+        self._path = os.fspath(path)
+        self._kind = kind
+
+    def read(self, digest: str | None) -> tuple[Arrays, Any]:
+        mapped = self._mapped()
+        header = self._checked_header(mapped)
+        described = self._parsed(header)
+        metadata = described.pop(_METADATA, None)
+        if not isinstance(metadata, dict) or not all(
+            isinstance(text, str) for text in metadata.values()
+        ):
+            self._refuse("its metadata is no object of texts")
+        self._check(metadata, digest)
+        if "json" not in metadata:
+            self._refuse("it has no JSON value")
+        arrays = self._arrays(described, memoryview(mapped)[8 + len(header) :])
+        return arrays, self._parsed(metadata["json"], is_object=False)
+
+    def _refuse(self, what: str, cause: BaseException | None = None) -> NoReturn:
+        raise IndexFormatError(
+            f"{self._path!r} is no usable file of kind {self._kind!r}: {what}; make it anew, "
+            "or remove it"
+        ) from cause
+
+    def _mapped(self) -> mmap.mmap:
+        """Return the mapped file, if it is one, and at least as long as the shortest header."""
+        try:
+            # A pipe must not block; what is opened is looked at, not what has that name later.
+            flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+            descriptor = os.open(self._path, flags)
+        except (OSError, ValueError) as error:
+            self._refuse(f"it cannot be opened ({error})", error)
+        try:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                self._refuse("it is not a regular file")
+            if found.st_size < 10:
+                self._refuse(f"it is cut short: {found.st_size} bytes cannot hold a header")
+            return mmap.mmap(descriptor, found.st_size, access=mmap.ACCESS_READ)
+        except (OSError, ValueError) as error:
+            self._refuse(f"it cannot be mapped ({error})", error)
+        finally:
+            os.close(descriptor)
+
+    def _checked_header(self, mapped: mmap.mmap) -> bytes:
+        """Return the header of a file that is as it was written."""
+        if mapped[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
+            self._refuse("it is a zip archive, such as an .npz, which is never unpacked")
+        length = int.from_bytes(mapped[:8], "little")
+        if length > MAX_HEADER:
+            self._refuse(f"its header claims {length} bytes, of which at most {MAX_HEADER} may be")
+        if length > len(mapped) - 8:
+            self._refuse(f"it is cut short: of {length} bytes of header it has {len(mapped) - 8}")
+        header = mapped[8 : 8 + length]
+        found = _CHECKSUM.match(header)
+        if found is None:
+            self._refuse("its header does not start as cfgguide writes it")
+        blank = bytearray(header)
+        blank[_CHECKSUM_PLACE] = _NO_CHECKSUM
+        checksum = zlib.crc32(blank, zlib.crc32(mapped[:8]))
+        with memoryview(mapped) as whole:
+            checksum = zlib.crc32(whole[8 + length :], checksum)
+        if int(found[1], 16) != checksum:
+            self._refuse("it is damaged: its checksum is wrong")
+        return header
+
+    def _parsed(self, text: bytes | str, *, is_object: bool = True) -> Any:
+        try:
+            found = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+        except (ValueError, RecursionError) as error:
+            self._refuse(f"its JSON cannot be read ({error})", error)
+        if is_object and not isinstance(found, dict):
+            self._refuse("its header is no JSON object")
+        return found
+
+    def _check(self, metadata: dict[str, str], digest: str | None) -> None:
+        if metadata.get("format") != FORMAT:
+            self._refuse(f"it has the format {metadata.get('format')!r}, not {FORMAT!r}")
+        if metadata.get("kind") != self._kind:
+            self._refuse(f"it is of kind {metadata.get('kind')!r}")
+        if digest is not None and metadata.get("digest") != digest:
+            self._refuse(
+                "it was made from something else (another grammar, vocabulary or version): its "
+                f"digest is {metadata.get('digest')!r}, not {digest!r}"
+            )
+
+    def _arrays(self, described: dict[str, Any], data: memoryview) -> Arrays:
+        """Return the arrays, which lie side by side and fill all of the data."""
+        places = [self._place(name, what) for name, what in described.items()]
+        arrays: Arrays = {}
+        end = 0
+        for start, stop, name, dtype, shape in sorted(places, key=lambda place: place[:3]):
+            if start != end or start % dtype.itemsize or stop > len(data):
+                self._refuse(f"the array {name!r} overlaps another, or lies outside the file")
+            end = stop
+            arrays[name] = np.frombuffer(data[start:stop], dtype).reshape(shape)
+        if end != len(data):
+            self._refuse(f"there are {len(data) - end} bytes behind its arrays")
+        return arrays
+
+    def _place(self, name: str, what: Any) -> tuple[int, int, str, np.dtype[Any], list[int]]:
+        """Return the start, end, name, dtype and shape of a described array."""
+        if not isinstance(what, dict) or set(what) != {"dtype", "shape", "data_offsets"}:
+            self._refuse(f"the array {name!r} is not described by dtype, shape and data_offsets")
+        dtype = _DTYPES.get(what["dtype"]) if isinstance(what["dtype"], str) else None
+        if dtype is None:
+            self._refuse(f"the array {name!r} has the dtype {what['dtype']!r}")
+        shape, offsets = what["shape"], what["data_offsets"]
+        if not _is_numbers(shape) or len(shape) > _MAX_DIMENSIONS:
+            self._refuse(f"the array {name!r} has no shape that an array can have")
+        if math.prod(max(length, 1) for length in shape) > _MAX_ITEMS:
+            self._refuse(f"the array {name!r} claims more than {_MAX_ITEMS} items")
+        size = math.prod(shape) * dtype.itemsize
+        if not _is_numbers(offsets) or len(offsets) != 2 or offsets[1] - offsets[0] != size:
+            self._refuse(f"the array {name!r} has data_offsets that do not fit its shape")
+        return offsets[0], offsets[1], name, dtype, shape
+
+
+def _is_numbers(value: object) -> bool:
+    """Return whether a JSON value is a list of numbers from 0 to the most items."""
+    return isinstance(value, list) and all(
+        type(number) is int and 0 <= number <= 8 * _MAX_ITEMS for number in value
+    )
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name stands twice in one object")
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")

@@ -1,0 +1,280 @@
+"""Where a sentence can follow whatever lies on the stack: a table that decides most questions.
+
+In: a recogniser, and the spelling of a vocabulary. Out: an :class:`Assurance`: how a lexeme can end
+from each scanner state, and in which parse states, after such an end, a sentence is *assured*.
+
+An LALR(1) parser never shifts a terminal that no sentence goes on with: after a shift there are
+terminals that lead to acceptance, whatever the stack (the viable-prefix property). What can still
+stand in the way is the lexer, where two lexemes cannot stand side by side, and the vocabulary,
+where a lexeme cannot be spelled. If from a parse state every terminal of its row can be lexed and
+spelled, perhaps behind ignored text, and the same holds again wherever that leads, then the
+parser's word is enough. That is the largest set of states with this property; it is computed once,
+and takes no stack into account. ::
+
+    after "12" in a JSON array      `,` or `]` or white space: each can follow      assured
+    after a WORD, next WORD only    the scanner would read both as one              not assured
+
+What is claimed of the text after a lexeme that has ended ("no digit follows") counts only by the
+bytes that settle it at once: those of which none leads on (a *group* of scanner blocks).
+
+Nothing is assured where the viable-prefix property may fail: where Lark resolved conflicts, or a
+rule has no finite sentence. There, and where the table says no, :mod:`cfgguide.liveness` decides.
+
+Source: Aho, Lam, Sethi, Ullman, "Compilers", section 4.7, on when LR parsers detect an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.configuration import Configuration, Recognizer
+from cfgguide.fsm import DEAD, MONITOR, NO, YES
+from cfgguide.parse_table import END, ERROR, ParseTable
+from cfgguide.partition import distinct_rows
+from cfgguide.scanner import NO_MATCH, Scanner
+from cfgguide.spelling import BOUNDARY, Spelling
+from cfgguide.stack import Stack
+
+Int32Array = npt.NDArray[np.int32]
+BoolArray = npt.NDArray[np.bool_]
+
+_MOST_CELLS = 1 << 26  # of the table of what can follow; without it nothing is assured
+
+
+@dataclass(frozen=True)
+class Assurance:
+    """What is sure on every stack.
+
+    Attributes
+    ----------
+    end_offsets : int32, shape (n_scanner_states + 1,)
+        Where the ends of each scanner state start in what follows.
+    end_labels : int32, shape (n_ends,)
+        Labels of the lexemes that the one which the scanner is in may become.
+    end_groups : int32, shape (n_ends,)
+        What is claimed after it: a column of `is_assured`.
+    is_sure : bool, shape (n_ends,)
+        Whether it can be spelled, one token a byte, with no look-ahead. Else it is only possible.
+    is_assured : bool, shape (n_parse_states, n_groups)
+        Whether a sentence can follow in a parse state after a shift, on every stack, if nothing
+        else is claimed. In the last group nothing is claimed at all.
+    possible_labels : frozenset of int
+        Labels of the lexemes that can be spelled at all.
+    """
+
+    end_offsets: Int32Array
+    end_labels: Int32Array
+    end_groups: Int32Array
+    is_sure: BoolArray
+    is_assured: BoolArray
+    possible_labels: frozenset[int]
+
+    @classmethod
+    def of(cls, recognizer: Recognizer, spelling: Spelling) -> Assurance:
+        """Return what is sure of a grammar that is written with a vocabulary."""
+        scanner, table = recognizer.scanner, recognizer.parse_table
+        single = {byte for byte, node in spelling.steps[BOUNDARY] if node == BOUNDARY}
+        kinds = _Kinds.of(scanner)
+        sure = kinds.reached(scanner, single, is_sure=True)
+        possible = kinds.reached(scanner, spelling.reachable_bytes, is_sure=False)
+        states, ends = np.nonzero(possible)
+        order = np.lexsort((~sure[states, ends], states))  # the sure ones first
+        states, ends = states[order], ends[order]
+        offsets = np.searchsorted(states, np.arange(scanner.n_states + 1))
+        if table.had_conflicts or not _all_productive(table):
+            is_assured = np.zeros((table.n_states, kinds.n_groups), dtype=np.bool_)
+        else:
+            is_assured = _assured(table, scanner, kinds, sure, _classes(scanner, single))
+        return cls(
+            end_offsets=offsets.astype(np.int32),
+            end_labels=kinds.labels[ends],
+            end_groups=kinds.groups[ends],
+            is_sure=sure[states, ends],
+            is_assured=is_assured,
+            possible_labels=frozenset(
+                kinds.labels[possible[scanner.starts.reshape(-1)].any(axis=0)].tolist()
+            ),
+        )
+
+    def is_sure_of(self, recognizer: Recognizer, configuration: Configuration) -> bool:
+        """Return whether it is sure that a sentence can follow; if not, it may still."""
+        return any(
+            not claims and self._is_sure_of(recognizer, state, stack)
+            for state, claims, stack in configuration.hypotheses
+        )
+
+    def _is_sure_of(self, recognizer: Recognizer, state: int, stack: Stack) -> bool:
+        if recognizer.scanner.is_start[state]:
+            return bool(self.is_assured[stack.state, -1])
+        for end in range(self.end_offsets[state], self.end_offsets[state + 1]):
+            if self.is_sure[end]:
+                after = recognizer.commit(stack, int(self.end_labels[end]))
+                if after is not None and self.is_assured[after.state, self.end_groups[end]]:
+                    return True
+        return False
+
+
+@dataclass(frozen=True)
+class _Kinds:
+    """The kinds of ends: by label, and by the group of what is claimed then.
+
+    Attributes
+    ----------
+    labels, groups : int32, shape (n_kinds,)
+        Of each kind, sorted.
+    kind_of_state : int32, shape (n_scanner_states,)
+        The kind of end in each scanner state that matches; -1 = none.
+    settles : bool, shape (n_groups, n_byte_classes)
+        Whether a byte settles, as true, what a group claims.
+    """
+
+    labels: Int32Array
+    groups: Int32Array
+    kind_of_state: Int32Array
+    settles: BoolArray
+
+    @property
+    def n_groups(self) -> int:
+        return len(self.settles)
+
+    @classmethod
+    def of(cls, scanner: Scanner) -> _Kinds:
+        settles = scanner.transitions[scanner.representatives] == DEAD
+        settles[0] = True  # of states that never match again nothing is claimed
+        # Where a lexeme may end: at a match, or at a question if the answer is no and that matches.
+        matching = np.flatnonzero((scanner.match != NO_MATCH) & ~scanner.is_asking)
+        asking, refusing = _unless(scanner)
+        asking, refusing = (
+            part[scanner.match[refusing] != NO_MATCH] for part in (asking, refusing)
+        )
+        ending = np.concatenate([matching, refusing])
+        rows = settles[scanner.blocks[ending]]
+        rows[len(matching) :] &= settles[scanner.blocks[scanner.asks[asking, MONITOR]]]
+        nothing = np.ones((1, scanner.transitions.shape[1]), dtype=np.bool_)
+        groups, group_of_row = distinct_rows(np.concatenate([rows, nothing]))
+        # Sorted: the last group is that where nothing is claimed.
+        numbers = scanner.match[ending].astype(np.int64) * len(groups) + group_of_row[:-1]
+        kinds, kind_of_end = np.unique(numbers, return_inverse=True)
+        kind_of_state = np.full(scanner.n_states, -1, dtype=np.int32)
+        kind_of_state[np.concatenate([matching, asking])] = kind_of_end.reshape(-1)
+        labels, group_of_kind = np.divmod(kinds.astype(np.int32), len(groups))
+        return cls(labels, group_of_kind, kind_of_state, groups)
+
+    def reached(self, scanner: Scanner, letters: Iterable[int], *, is_sure: bool) -> BoolArray:
+        """Return the kinds of ends that each scanner state can come to.
+
+        Parameters
+        ----------
+        scanner : Scanner
+            The union FSMs.
+        letters : iterable of int
+            The bytes to use.
+        is_sure : bool
+            Whether to answer questions about the text ahead by "no" only, and go on only with
+            bytes that make that true at once; else all answers are taken.
+
+        Returns
+        -------
+        bool, shape (n_scanner_states, n_kinds)
+        """
+        classes = _classes(scanner, letters)
+        moves = scanner.transitions[:, classes]
+        if is_sure:
+            asking, refusing = _unless(scanner)
+            monitors = scanner.asks[asking, MONITOR]
+            moves[scanner.is_asking] = DEAD
+            moves[asking] = np.where(moves[monitors] == DEAD, moves[refusing], DEAD)
+        else:
+            moves = np.concatenate([moves, scanner.asks[:, [YES, NO]]], axis=1)
+        found = np.zeros((scanner.n_states, len(self.labels)), dtype=np.bool_)
+        matching = np.flatnonzero(self.kind_of_state >= 0)
+        found[matching, self.kind_of_state[matching]] = True
+        # Sets of kinds as bits, passed back along the moves until nothing is new.
+        sets = np.packbits(found, axis=1)
+        columns = list({column.tobytes(): column for column in moves.T if column.any()}.values())
+        while True:
+            before = sets.copy()
+            for column in columns:
+                sets |= sets[column]
+            if np.array_equal(before, sets):
+                return np.unpackbits(sets, axis=1, count=len(self.labels)).astype(np.bool_)
+
+
+def _unless(scanner: Scanner) -> tuple[Int32Array, Int32Array]:
+    """Return the states that ask one question, and what they are if its answer is no."""
+    asking = np.flatnonzero(scanner.is_asking)
+    monitor, refusing = scanner.asks[asking, MONITOR], scanner.asks[asking, NO]
+    is_simple = (scanner.match[monitor] == NO_MATCH) & ~scanner.is_asking[monitor]
+    is_simple &= ~scanner.is_asking[refusing]
+    return asking[is_simple], refusing[is_simple]
+
+
+def _classes(scanner: Scanner, letters: Iterable[int]) -> Int32Array:
+    """Return the classes of bytes, each once."""
+    return np.unique(scanner.byte_classes[sorted(letters)])
+
+
+def _all_productive(table: ParseTable) -> bool:
+    """Return whether every nonterminal that is reduced derives some terminals."""
+    derives = table.deriving([True] * table.n_terminals)
+    return bool(derives[table.left_sides].all())
+
+
+def _assured(
+    table: ParseTable, scanner: Scanner, kinds: _Kinds, sure: BoolArray, letters: Int32Array
+) -> BoolArray:
+    """Return `is_assured`: the largest table that agrees with itself."""
+    shape = (table.n_states, kinds.n_groups)
+    n_cells = len(scanner.starts) * kinds.n_groups * len(kinds.labels)
+    if max(n_cells, table.n_states * kinds.n_groups * table.n_terminals) > _MOST_CELLS:
+        return np.zeros(shape, dtype=np.bool_)
+    following = _following(scanner, kinds, sure, letters)
+    targets = [np.unique(column[column > 0] - 1) for column in table.action.T]
+    kinds_of = [np.flatnonzero(kinds.labels == label) for label in range(table.n_terminals)]
+    unneeded = table.action == ERROR
+    unneeded[:, END] = True  # the text may end whatever is claimed not to match
+    is_dropped = kinds.labels == scanner.ignored
+    is_assured = np.ones(shape, dtype=np.bool_)
+    while True:
+        leads_on = np.zeros(len(kinds.labels), dtype=np.bool_)
+        lexed = np.zeros((*following.shape[:2], table.n_terminals), dtype=np.bool_)
+        for terminal, (states, ends) in enumerate(zip(targets, kinds_of, strict=True)):
+            if len(ends):
+                leads_on[ends] = is_assured[states].all(axis=0)[kinds.groups[ends]]
+                lexed[..., terminal] = (following[..., ends] & leads_on[ends]).any(axis=-1)
+        _go_behind_ignored(lexed, following[..., is_dropped], kinds.groups[is_dropped])
+        found = (lexed[table.set_of_state] | unneeded[:, None, :]).all(axis=-1)
+        if np.array_equal(found, is_assured):
+            return is_assured
+        is_assured = found
+
+
+def _following(scanner: Scanner, kinds: _Kinds, sure: BoolArray, letters: Int32Array) -> BoolArray:
+    """Return what the next lexeme can be, whatever the context.
+
+    Returns
+    -------
+    bool, shape (n_terminal_sets, n_groups, n_kinds)
+        Whether the lexeme can end so, beginning with a byte that settles what the group claims.
+    """
+    settles = kinds.settles[:, letters].astype(np.float32)
+    following = np.ones((len(scanner.starts), kinds.n_groups, len(kinds.labels)), dtype=np.bool_)
+    for members, starts in enumerate(scanner.starts):
+        for start in np.unique(starts):
+            first = np.where(scanner.is_asking[start], DEAD, scanner.transitions[start, letters])
+            following[members] &= settles @ sure[first].astype(np.float32) > 0
+    return following
+
+
+def _go_behind_ignored(lexed: BoolArray, dropped: BoolArray, groups: Int32Array) -> None:
+    """Add to `lexed` the terminals that come behind ignored text, however much of it."""
+    while True:
+        before = lexed.copy()
+        for place, group in enumerate(groups):
+            lexed |= dropped[..., place, None] & before[:, group, None]
+        if np.array_equal(before, lexed):
+            return

@@ -1,0 +1,165 @@
+"""The configuration trie: under what configurations which subset of the vocabulary is kept.
+
+What a mask depends on is what the configuration knows of the lexer, and as much of its stack, from
+the top, as was read when the mask was made. The entries are a trie (``pygtrie.Trie``) under just
+that path, so one entry serves all stacks that agree as far as it goes, and the longest prefix of a
+configuration's path that is in the trie is its entry. No two entries lie on one path: which state
+is read next depends only on those read before. ::
+
+    configuration   ((inside STRING), stack 17 4 0)     path (12, 17, 4, 0)
+    read            17 and 4 only                        entry under (12, 17, 4)
+
+Entries are bounded in bytes; those looked up longest ago go first. Behind the trie there may be a
+file with more of them (:mod:`cfgguide.index_file`): what is found there becomes an entry.
+
+Source: Willard & Louf 2023, section 4, "a trie-indexed map".
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable, Iterable, Iterator
+from itertools import islice, zip_longest
+from typing import Protocol
+
+import pygtrie
+
+from cfgguide.configuration import Configuration
+from cfgguide.stack import Stack
+from cfgguide.subset import Copies, Int32Array, Subset, Subsets
+
+Path = tuple[Hashable, ...]
+
+_KEPT = 0.75  # of the bound, when entries are dropped
+_ENTRY, _LEVEL = 300, 100  # bytes of the objects of an entry, and of each level of its path, about
+
+
+class StoredEntries(Protocol):
+    """Entries that are not in memory."""
+
+    deepest: int
+
+    def find(self, path: Path) -> tuple[Path, Subset] | None:
+        """Return the entry under the one prefix of a path that has one, and that prefix."""
+
+    def entries(self) -> Iterable[tuple[Path, Subset]]:
+        """Return all of them."""
+
+
+class Entries:
+    """Subsets by configuration.
+
+    Parameters
+    ----------
+    copies : Copies
+        Where remade bitmasks are remembered.
+    max_bytes : int, optional
+        Most bytes of the entries and their subsets; those used longest ago go first.
+    """
+
+    def __init__(self, copies: Copies, *, max_bytes: int | None = None) -> None:
+        self._copies = copies
+        self._max_bytes = max_bytes
+        self._trie: pygtrie.Trie = pygtrie.Trie()
+        self._order: OrderedDict[Path, Subset] = OrderedDict()  # the one used last is last
+        self._levels = 0
+        self._deepest = 1  # how much of a stack some entry depends on
+        self._stored: StoredEntries | None = None
+        self.subsets = Subsets(copies)
+        self.n_made = 0  # entries that no file has
+        self.n_dropped = 0
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def __iter__(self) -> Iterator[tuple[Path, Subset]]:
+        return iter(self._order.items())
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the entries, their subsets and the copies that are remembered, about."""
+        return self._kept + self._copies.nbytes
+
+    @property
+    def _kept(self) -> int:
+        return self.subsets.nbytes + _ENTRY * len(self._order) + _LEVEL * self._levels
+
+    def everything(self) -> dict[Path, Subset]:
+        """Return all entries, also those that were never asked for."""
+        return {**dict(self._stored.entries() if self._stored else ()), **self._order}
+
+    def put_behind(self, stored: StoredEntries) -> None:
+        """Look for what is not here among stored entries."""
+        self._stored = stored
+        self._deepest = max(self._deepest, stored.deepest)
+
+    def find(self, configuration: Configuration) -> Subset | None:
+        """Return the subset of a configuration, if there is one."""
+        path = path_of(configuration, self._deepest)
+        step = self._trie.longest_prefix(path)
+        if step:
+            self._order.move_to_end(step.key)
+            found: Subset = step.value
+            return found
+        stored = self._stored.find(path) if self._stored else None
+        if stored is None:
+            return None
+        path, subset = stored
+        subset = self.subsets.adopt(subset)
+        self._put(path, subset)
+        return subset
+
+    def add(
+        self, configuration: Configuration, depth: int, bitmask: Int32Array, n_tokens: int
+    ) -> Subset:
+        """Keep the mask of a configuration.
+
+        Parameters
+        ----------
+        configuration : Configuration
+            Whose mask it is.
+        depth : int
+            How many of the topmost states of its stacks the mask depends on.
+        bitmask : int32, shape (n_words,)
+            The mask.
+        n_tokens : int
+            How many tokens it allows.
+        """
+        path = path_of(configuration, depth)
+        subset = self.subsets.add(bitmask, n_tokens, like=path[0])
+        self.n_made += 1
+        self._deepest = max(self._deepest, depth)
+        self._put(path, subset)
+        return subset
+
+    def _put(self, path: Path, subset: Subset) -> None:
+        self._trie[path] = subset
+        self._order[path] = subset
+        self._levels += len(path)
+        if self._max_bytes is not None and self._kept > self._max_bytes:
+            while len(self._order) > 1 and self._kept > _KEPT * self._max_bytes:
+                self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        path, subset = self._order.popitem(last=False)
+        del self._trie[path]
+        self._levels -= len(path)
+        self.n_dropped += 1
+        self.subsets.release(subset)
+
+
+def path_of(configuration: Configuration, depth: int) -> Path:
+    """Return the lexer's part, and then the stacks' topmost `depth` states, level by level."""
+    hypotheses = configuration.hypotheses
+    if len(hypotheses) == 1 and not hypotheses[0].claims and not configuration.context:
+        ((state, _, stack),) = hypotheses
+        path = [state]
+        cell: Stack | None = stack
+        while cell is not None and depth:
+            path.append(cell.state)
+            cell = cell.below
+            depth -= 1
+        return tuple(path)
+    levels = zip_longest(*(hypothesis.stack for hypothesis in hypotheses))
+    lexer = tuple((state, claims) for state, claims, _ in hypotheses)
+    return ((lexer, configuration.context), *islice(levels, depth))

@@ -1,0 +1,303 @@
+"""The entries of an index in a file, and how they are found there.
+
+In: paths and subsets. Out: named arrays and a JSON value for :mod:`cfgguide.archive`, and back: a
+:class:`Stored`, which reads from the mapped file what is asked for and nothing else, so that an
+index of any size is open at once. ::
+
+    paths           int32 (n,)            all paths, one after the other
+    path_offsets    int64 (n_entries+1,)  where each starts in `paths`
+    hashes          uint64 (n_entries,)   of each path, ascending: entries are found by bisection
+    subset_of_entry int32 (n_entries,)
+    rows            int32 (n_rows, n_words)       bitmasks that are kept whole
+    base_of_subset  int32 (n_subsets,)    the row that a subset is like, -1 = the empty one
+    n_tokens        int32 (n_subsets,)
+    change_offsets  int64 (n_subsets+1,)  where the changes of each start in what follows
+    change_places   uint32, change_words  int32       the words that differ, and where
+    value           {"lexers": [[[[state, [claim, ...]], ...], context], ...], "depths": [...]}
+
+A path is the scanner state and then parse states, the top first. Where there is more than one
+hypothesis, or a claim, or a context, it is ``-1 - i`` for the lexer's part number ``i`` and then,
+level by level, a parse state of each hypothesis, -1 for none. `depths` are the lengths of paths
+that occur.
+
+What a file says is checked: every number is one that its array can be asked for, and no bit stands
+for a token that there is not. What the masks allow is taken at its word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.archive import Arrays
+from cfgguide.entries import Path
+from cfgguide.errors import IndexFormatError
+from cfgguide.subset import Copies, Subset
+
+_EMPTY = -1  # in `base_of_subset`
+_NO_STATE = -1  # in `paths`
+_PRIME, _SEED, _MASK = 0x100000001B3, 0xCBF29CE484222325, (1 << 64) - 1
+
+_DTYPES = {
+    "paths": np.int32,
+    "path_offsets": np.int64,
+    "hashes": np.uint64,
+    "subset_of_entry": np.int32,
+    "rows": np.int32,
+    "base_of_subset": np.int32,
+    "n_tokens": np.int32,
+    "change_offsets": np.int64,
+    "change_places": np.uint32,
+    "change_words": np.int32,
+}
+
+
+def packed(entries: Iterable[tuple[Path, Subset]], n_words: int) -> tuple[Arrays, dict[str, Any]]:
+    """Return entries as arrays and a JSON value; one path comes once."""
+    lexers: dict[Any, int] = {}
+    found = []
+    for path, subset in entries:
+        numbers = _numbers(path, lexers)
+        found.append((_hash(numbers), numbers, subset))
+    found.sort(key=lambda entry: entry[:2])
+    subsets: dict[Subset, int] = {}
+    rows: dict[Subset, int] = {}
+    for _, _, subset in found:
+        subsets.setdefault(subset, len(subsets))
+        whole = subset if subset.is_whole else subset.base
+        if whole is not None:
+            rows.setdefault(whole, len(rows))
+    kept = [subset for subset in subsets if not subset.is_whole]
+    n_changes = [0 if subset.is_whole else len(subset.places) for subset in subsets]
+    arrays: Arrays = {
+        "paths": _joined([numbers for _, numbers, _ in found], np.int32),
+        "path_offsets": _offsets(len(numbers) for _, numbers, _ in found),
+        "hashes": np.array([key for key, _, _ in found], dtype=np.uint64),
+        "subset_of_entry": np.array([subsets[subset] for _, _, subset in found], dtype=np.int32),
+        "rows": np.array([row.bitmask for row in rows], dtype=np.int32).reshape(-1, n_words),
+        "base_of_subset": np.array(
+            [
+                rows[subset] if subset.is_whole else rows.get(subset.base, _EMPTY)  # type: ignore[arg-type]
+                for subset in subsets
+            ],
+            dtype=np.int32,
+        ),
+        "n_tokens": np.array([subset.n_tokens for subset in subsets], dtype=np.int32),
+        "change_offsets": _offsets(n_changes),
+        "change_places": _joined([subset.places for subset in kept], np.uint32),
+        "change_words": _joined([subset.words for subset in kept], np.int32),
+    }
+    depths = sorted({len(numbers) for _, numbers, _ in found})
+    return arrays, {"lexers": list(lexers), "depths": depths}
+
+
+class Stored:
+    """Entries in arrays, most often those of a mapped file.
+
+    Parameters
+    ----------
+    arrays : dict of str to array
+        As :func:`packed` makes them.
+    value : JSON value
+        Likewise.
+    n_tokens : int
+        Size of the vocabulary.
+    copies : Copies
+        Where remade bitmasks are remembered.
+
+    Raises
+    ------
+    IndexFormatError
+        If a number is out of place.
+    """
+
+    def __init__(self, arrays: Arrays, value: Any, *, n_tokens: int, copies: Copies) -> None:
+        _check(arrays, value, n_tokens)
+        self._arrays = arrays
+        self._copies = copies
+        self._hashes = arrays["hashes"]
+        self._depths: list[int] = value["depths"]
+        self._lexers = [_lexer(parts) for parts in value["lexers"]]
+        self._number_of_lexer = {lexer: number for number, lexer in enumerate(self._lexers)}
+        self._subsets: dict[int, Subset] = {}
+        self._rows: dict[int, Subset] = {}
+        self.deepest = max(self._depths, default=1)
+
+    def __len__(self) -> int:
+        return len(self._hashes)
+
+    def find(self, path: Path) -> tuple[Path, Subset] | None:
+        """Return the entry under the one prefix of a path that has one, and that prefix."""
+        numbers = _numbers(path, self._number_of_lexer, is_known=True)
+        if numbers is None:
+            return None
+        width = 1 if numbers[0] >= 0 else len(self._lexers[-1 - numbers[0]][0])
+        for depth in self._depths:
+            if depth <= len(numbers):
+                entry = self._entry(numbers[:depth])
+                if entry is not None:
+                    return path[: 1 + (depth - 1) // width], self._subset_of(entry)
+        return None
+
+    def entries(self) -> Iterable[tuple[Path, Subset]]:
+        """Return all entries."""
+        offsets = self._arrays["path_offsets"].tolist()
+        for entry in range(len(self)):
+            numbers = self._arrays["paths"][offsets[entry] : offsets[entry + 1]].tolist()
+            yield self._path(numbers), self._subset_of(entry)
+
+    def _path(self, numbers: list[int]) -> Path:
+        first, *states = numbers
+        if first >= 0:
+            return tuple(numbers)
+        lexer = self._lexers[-1 - first]
+        width = len(lexer[0])
+        known = [None if state == _NO_STATE else state for state in states]
+        return (lexer, *(tuple(known[at : at + width]) for at in range(0, len(known), width)))
+
+    def _entry(self, numbers: list[int]) -> int | None:
+        key = _hash(numbers)
+        place = int(np.searchsorted(self._hashes, np.uint64(key)))
+        while place < len(self._hashes) and self._hashes[place] == key:
+            start, end = self._arrays["path_offsets"][place : place + 2]
+            if self._arrays["paths"][start:end].tolist() == numbers:
+                return place
+            place += 1
+        return None
+
+    def _subset_of(self, entry: int) -> Subset:
+        number = int(self._arrays["subset_of_entry"][entry])
+        known = self._subsets.get(number)
+        if known is None:
+            known = self._subsets[number] = self._subset(number)
+        return known
+
+    def _subset(self, number: int) -> Subset:
+        arrays = self._arrays
+        row = int(arrays["base_of_subset"][number])
+        start, end = arrays["change_offsets"][number : number + 2].tolist()
+        n_tokens = int(arrays["n_tokens"][number])
+        if row != _EMPTY and row not in self._rows:
+            self._rows[row] = Subset(n_tokens, arrays["rows"][row])
+        base = self._rows.get(row)
+        if base is not None and start == end:
+            return Subset(n_tokens, base.words)
+        places, words = arrays["change_places"][start:end], arrays["change_words"][start:end]
+        return Subset(n_tokens, words, places, base, self._copies)
+
+
+def _numbers(path: Path, lexers: dict[Any, int], *, is_known: bool = False) -> Any:
+    """Return a path as numbers; None if its lexer's part is not among those known."""
+    first, *levels = path
+    if isinstance(first, int):
+        return list(path)
+    if is_known and first not in lexers:
+        return None
+    number = lexers.setdefault(first, len(lexers))
+    states = [state for level in levels for state in level]  # type: ignore[attr-defined]
+    return [-1 - number, *(_NO_STATE if state is None else state for state in states)]
+
+
+def _lexer(parts: Any) -> tuple[tuple[tuple[int, tuple[int, ...]], ...], int]:
+    hypotheses, context = parts
+    return tuple((state, tuple(claims)) for state, claims in hypotheses), context
+
+
+def _hash(numbers: list[int]) -> int:
+    """Return the FNV-1a hash of 64 bits over numbers in place of bytes."""
+    key = _SEED
+    for number in numbers:
+        key = ((key ^ (number & 0xFFFFFFFF)) * _PRIME) & _MASK
+    return key
+
+
+def _offsets(lengths: Iterable[int]) -> npt.NDArray[np.int64]:
+    return np.cumsum([0, *lengths], dtype=np.int64)
+
+
+def _joined(parts: list[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    nothing = np.empty(0, dtype=dtype)
+    return np.concatenate([nothing, *(np.asarray(part, dtype=dtype) for part in parts)])
+
+
+def _check(arrays: Arrays, value: Any, n_tokens: int) -> None:
+    """Refuse what could not have been written for a vocabulary of that size."""
+    n_words = -(-n_tokens // 32)
+    _check_shapes(arrays, n_words)
+    n_paths, n_changes = len(arrays["paths"]), len(arrays["change_places"])
+    n_entries, n_subsets = len(arrays["hashes"]), len(arrays["base_of_subset"])
+    _check_offsets(arrays["path_offsets"], n_entries, n_paths, least=1)
+    _check_offsets(arrays["change_offsets"], n_subsets, n_changes, least=0)
+    for name, n_all, n_asked in (
+        ("subset_of_entry", n_entries, n_subsets),
+        ("base_of_subset", n_subsets, len(arrays["rows"])),
+        ("n_tokens", n_subsets, n_tokens + 1),
+        ("change_words", n_changes, None),
+        ("change_places", n_changes, n_words),
+    ):
+        array = arrays[name]
+        least = _EMPTY if name == "base_of_subset" else 0
+        if len(array) != n_all:
+            _refuse(f"{name!r} has {len(array)} numbers, not {n_all}")
+        if n_asked is not None and n_all and not (least <= array.min() and array.max() < n_asked):
+            _refuse(f"{name!r} points outside its array")
+    if not (arrays["hashes"][:-1] <= arrays["hashes"][1:]).all():
+        _refuse("the hashes are not sorted")
+    if n_tokens % 32:
+        last = arrays["change_words"][arrays["change_places"] == n_words - 1]
+        used = np.bitwise_or.reduce(np.append(arrays["rows"][:, -1], last), initial=0)
+        if int(used) & 0xFFFFFFFF & (-1 << n_tokens % 32):
+            _refuse("a mask allows tokens that there are not")
+    firsts = arrays["paths"][arrays["path_offsets"][:-1]]
+    if not isinstance(value, dict) or not _are_depths(value.get("depths")):
+        _refuse("the lengths of its paths are not told")
+    if not _are_lexers(value.get("lexers")) or (firsts < -len(value["lexers"])).any():
+        _refuse("the lexers' parts of its paths are not told")
+
+
+def _check_shapes(arrays: Arrays, n_words: int) -> None:
+    for name, dtype in _DTYPES.items():
+        array = arrays.get(name)
+        if array is None or array.dtype != dtype or array.ndim != (2 if name == "rows" else 1):
+            _refuse(f"there is no array {name!r} as it should be")
+    if arrays["rows"].shape[1] != n_words:
+        _refuse("its masks are not as long as the vocabulary")
+
+
+def _check_offsets(offsets: npt.NDArray[Any], n_parts: int, n_all: int, *, least: int) -> None:
+    steps = np.diff(offsets)
+    if len(offsets) != n_parts + 1 or offsets[0] or offsets[-1] != n_all or (steps < least).any():
+        _refuse("its offsets do not fit")
+
+
+def _are_depths(depths: Any) -> bool:
+    return (
+        isinstance(depths, list)
+        and all(type(depth) is int and depth > 0 for depth in depths)
+        and all(before < after for before, after in pairwise(depths))
+    )
+
+
+def _are_lexers(lexers: Any) -> bool:
+    return isinstance(lexers, list) and all(
+        isinstance(lexer, list)
+        and len(lexer) == 2
+        and isinstance(lexer[0], list)
+        and lexer[0]
+        and all(isinstance(part, list) and len(part) == 2 for part in lexer[0])
+        and all(isinstance(claims, list) for _, claims in lexer[0])
+        and all(
+            type(number) is int
+            for state, claims in lexer[0]
+            for number in (state, *claims, lexer[1])
+        )
+        for lexer in lexers
+    )
+
+
+def _refuse(what: str) -> NoReturn:
+    raise IndexFormatError(f"the index cannot be used: {what}; make it anew")

@@ -1,0 +1,85 @@
+"""Parts that Lark lets others replace, as cfgguide wants them.
+
+Lark asks its options (``_plugins``) for the classes of its lexers and its parser. Ours leave out a
+comparison of terminals whose time is not bounded, and keep what Lark only logs.
+"""
+
+from __future__ import annotations
+
+import sys
+from copy import copy
+from functools import partial
+from typing import Any
+
+from lark import load_grammar
+from lark.lexer import BasicLexer, ContextualLexer
+from lark.parsers.lalr_analysis import LALR_Analyzer
+from lark.parsers.lalr_parser import LALR_Parser
+
+
+def _make_parser_of_grammars() -> None:
+    """Have Lark make the parser with which it reads grammars: once, when this is imported.
+
+    Lark would check the terminals of that parser too, and compare all of them for 0.1 s. They are
+    Lark's own and never change.
+    """
+    module: Any = load_grammar
+    checked = module.LexerConf
+    module.LexerConf = partial(checked, skip_validation=True)
+    try:
+        module._get_parser()
+    finally:
+        module.LexerConf = checked
+
+
+_make_parser_of_grammars()
+
+
+class _Uncompared:
+    """Stands for a comparison of terminals that has shown enough collisions already.
+
+    Lark compares all terminals with interegular, in time that is not bounded, and unless it is
+    strict it only logs what it finds. All its other checks stay.
+    """
+
+    def count_marked_pairs(self) -> int:
+        return sys.maxsize
+
+
+class Basic(BasicLexer):
+    """A lexer whose terminals are not compared."""
+
+    def __init__(self, conf: Any, comparator: Any = None) -> None:
+        super().__init__(conf, _Uncompared())
+
+
+class Contextual(ContextualLexer):
+    """A contextual lexer that checks the terminals that some state tries, and compares none."""
+
+    def __init__(self, conf: Any, states: Any, always_accept: Any = ()) -> None:
+        tried = {
+            *always_accept,
+            *conf.ignore,
+            *(name for names in states.values() for name in names),
+        }
+        checked = copy(conf)
+        checked.terminals = [terminal for terminal in conf.terminals if terminal.name in tried]
+        Basic(checked)
+        unchecked = copy(conf)
+        unchecked.skip_validation = True
+        super().__init__(unchecked, states, always_accept)
+
+
+class Parser(LALR_Parser):
+    """Keeps what Lark only logs: whether there were conflicts, which it resolved."""
+
+    def __init__(self, parser_conf: Any, debug: bool = False, strict: bool = False) -> None:
+        analysis = LALR_Analyzer(parser_conf, debug=debug, strict=strict)
+        analysis.compute_lalr()  # type: ignore[no-untyped-call]
+        self._parse_table = analysis.parse_table
+        self.parser_conf = parser_conf
+        self.had_conflicts = any(
+            len(rules) > 1 or lookahead in state.transitions
+            for state in analysis.lr0_itemsets
+            for lookahead, rules in state.lookaheads.items()
+        )
