@@ -27,7 +27,7 @@ from page import RESULTS, Section
 from targets import Target
 from vocabularies import GEMMA, find, open_tokenizer, write_standard_library_tokenizer
 
-from cfgguide import Grammar, Guide, Index, Vocabulary, compile
+from cfgguide import Grammar, Guide, Index, Vocabulary, compile, fill_bitmasks
 
 N_COLD = 5  # indexes that a cold mask is made on
 N_STEPS = 100  # at the end of a text, over which warm times are taken
@@ -137,14 +137,9 @@ def _batch(vocabulary: Vocabulary) -> Series:
         rows = np.zeros((n_guides, vocabulary.n_words), dtype=np.int32)
 
         series.sizes.append(n_guides)
-        series.warm.append(_microseconds(partial(_fill_rows, guides, rows)) / n_guides)
+        series.warm.append(_microseconds(partial(fill_bitmasks, guides, rows)) / n_guides)
         series.copy.append(_copy(rows) / n_guides)
     return series
-
-
-def _fill_rows(guides: list[Guide], rows: npt.NDArray[np.int32]) -> None:
-    for guide, row in zip(guides, rows, strict=True):
-        guide.fill_bitmask(row)
 
 
 def _measure(
