@@ -26,6 +26,7 @@ from vocabularies import GEMMA, Tokenizer, find, open_tokenizer, write_standard_
 
 ROUNDS, WARM_PASSES = 3, 3
 PATIENCE = 5.0  # seconds
+FIRST_PASSES = 4  # times as patient with the reference
 QUICK_DOCUMENTS = 6
 
 
@@ -99,7 +100,10 @@ def _measure(path: Path, options: argparse.Namespace, work: Path) -> Measured:
         patience=options.patience,
         sampled_steps=texts.sampled_steps(),
     )
-    rounds = _Rounds({name: replace(job, engine=name) for name in options.engines}, work)
+    jobs = {name: replace(job, engine=name) for name in options.engines}
+    if REFERENCE in jobs:  # its passes are quick but for the first
+        jobs[REFERENCE] = replace(jobs[REFERENCE], patience=FIRST_PASSES * options.patience)
+    rounds = _Rounds(jobs, work)
     rounds.pythons["syncode"] = options.syncode_python or sys.executable
     rounds.measure(options.repeats, is_first_ever_wanted=options.first_ever)
     firsts = {name: runs[0] for name, runs in rounds.runs.items() if name != FLOOR}
@@ -177,7 +181,10 @@ class _Rounds:
 
     def _run(self, name: str, number: int) -> None:
         """Measure with nothing cached, and other starts of an engine that keeps grammars."""
-        found = self._attempt(self._jobs[name], str(number))
+        job = self._jobs[name]
+        if number:  # the masks of the first round are compared
+            job = replace(job, sampled_steps=[])
+        found = self._attempt(job, str(number))
         if found:
             self.runs.setdefault(name, []).append(found)
         else:

@@ -51,7 +51,7 @@ class Job:
     patience : float
         Seconds after which a pass begins no further document; later passes are as long.
     sampled_steps : list of int
-        Steps whose masks are kept.
+        Steps whose masks are kept; if there are none, nothing is asked about other steps either.
     """
 
     engine: str
@@ -168,7 +168,8 @@ def _measure(job: Job) -> Run:
     n_words = len(engine.mask)
     next_allowed = np.zeros(n_steps, dtype=np.bool_)
     masks = np.zeros((len(job.sampled_steps), n_words), dtype=np.int32)
-    _keep_masks(engine, reached, tokenizer.eos_token_id, job.sampled_steps, next_allowed, masks)
+    if job.sampled_steps:
+        _keep_masks(engine, reached, tokenizer.eos_token_id, job.sampled_steps, next_allowed, masks)
     return Run(
         seconds=seconds,
         rss=rss,
