@@ -59,6 +59,8 @@ class Assurance:
         What is claimed after it: a column of `is_assured`.
     is_sure : bool, shape (n_ends,)
         Whether it can be spelled, one token a byte, with no look-ahead. Else it is only possible.
+    is_letter : bool, shape (n_byte_classes,)
+        Whether some byte of the class is a token.
     is_assured : bool, shape (n_parse_states, n_groups)
         Whether a sentence can follow in a parse state after a shift, on every stack, if nothing
         else is claimed. In the last group nothing is claimed at all.
@@ -70,6 +72,7 @@ class Assurance:
     end_labels: Int32Array
     end_groups: Int32Array
     is_sure: BoolArray
+    is_letter: BoolArray
     is_assured: BoolArray
     possible_labels: frozenset[int]
 
@@ -78,6 +81,8 @@ class Assurance:
         """Return what is sure of a grammar that is written with a vocabulary."""
         scanner, table = recognizer.scanner, recognizer.parse_table
         single = {byte for byte, node in spelling.steps[BOUNDARY] if node == BOUNDARY}
+        is_letter = np.zeros(scanner.transitions.shape[1], dtype=np.bool_)
+        is_letter[_classes(scanner, single)] = True
         kinds = _Kinds.of(scanner)
         sure = kinds.reached(scanner, single, is_sure=True)
         possible = kinds.reached(scanner, spelling.reachable_bytes, is_sure=False)
@@ -94,6 +99,7 @@ class Assurance:
             end_labels=kinds.labels[ends],
             end_groups=kinds.groups[ends],
             is_sure=sure[states, ends],
+            is_letter=is_letter,
             is_assured=is_assured,
             possible_labels=frozenset(
                 kinds.labels[possible[scanner.starts.reshape(-1)].any(axis=0)].tolist()

@@ -246,17 +246,14 @@ class Index:
             return self._liveness.expected(configuration)
 
     def _fill(self, configuration: Configuration) -> Subset:
-        bitmask = np.zeros(self.vocabulary.n_words, dtype=np.int32)
-        walk = self._walker.walk(configuration, bitmask)
+        walk = self._walker.walk(configuration)
         inspected = walk.inspected
-        undecided = walk.open_outcomes
-        for number in undecided:
+        for number in walk.open_outcomes:
             walk.settle(
                 number, is_live=self._is_live(walk.outcome(number), configuration, inspected)
             )
-        if undecided:
-            self._walker.fill(bitmask)
-        n_tokens = self._walker.n_allowed
+        bitmask = np.zeros(self.vocabulary.n_words, dtype=np.int32)
+        n_tokens = self._walker.fill(bitmask)
         if walk.is_sentence:
             bitmask |= self._eos
             n_tokens += len(self.vocabulary.eos_token_ids)

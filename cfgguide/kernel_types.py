@@ -61,6 +61,7 @@ class Tables(NamedTuple):
     end_labels: Int32Array
     end_groups: Int32Array
     is_sure: npt.NDArray[np.bool_]
+    is_letter: npt.NDArray[np.bool_]
     is_assured: npt.NDArray[np.bool_]
     loop_of_state: Int32Array
     takes: npt.NDArray[np.bool_]
@@ -294,6 +295,7 @@ def examples() -> tuple[Tables, PackedTrie, Workspace, Base, Int32Array]:
         end_labels=numbers,
         end_groups=numbers,
         is_sure=flags,
+        is_letter=flags,
         is_assured=grid,
         loop_of_state=numbers,
         takes=grid,

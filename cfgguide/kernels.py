@@ -15,8 +15,6 @@ decided elsewhere, and the mask filled afterwards.
 
 from __future__ import annotations
 
-import numpy as np
-
 from cfgguide.jit import kernel, wide
 from cfgguide.kernel_types import (
     ASKING,
@@ -29,7 +27,6 @@ from cfgguide.kernel_types import (
     IS_SENTENCE,
     LIVE,
     MATCHING,
-    N_ALLOWED,
     N_CELLS,
     N_OPEN,
     N_OUTCOMES,
@@ -619,24 +616,48 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
 
 
 @kernel
-def _judge(
-    tables: Tables, work: Workspace, base_offsets: Int32Array, outcome: int, index: int
+def _judge_state(
+    tables: Tables, work: Workspace, base_offsets: Int32Array, state: int, cell: int
 ) -> int:
-    """Return what is known of one hypothesis of an outcome, or a failure."""
-    state, cell = work.outcome_state[outcome, index], work.outcome_cell[outcome, index]
-    verdict = DEAD_END
+    """Return what is known of a lexeme that the scanner is in, if nothing is claimed."""
+    verdict = wide(DEAD_END)
     for end in range(tables.end_offsets[state], tables.end_offsets[state + 1]):
-        after = _commit(tables, work, base_offsets, wide(cell), tables.end_labels[end])
+        after = _commit(tables, work, base_offsets, cell, tables.end_labels[end])
         if after == REFUSED:
             continue
         if after < 0:
             return after
-        verdict = OPEN
-        if tables.is_sure[end] and work.outcome_n_claims[outcome, index] == 0:
+        verdict = wide(OPEN)
+        if tables.is_sure[end]:
             parse_state = _read(work, base_offsets, wide(after))
             if tables.is_assured[parse_state, tables.end_groups[end]]:
                 return LIVE
     return verdict
+
+
+@kernel
+def _judge(
+    tables: Tables, work: Workspace, base_offsets: Int32Array, outcome: int, index: int
+) -> int:
+    """Return what is known of one hypothesis of an outcome, or a failure."""
+    state, cell = work.outcome_state[outcome, index], wide(work.outcome_cell[outcome, index])
+    verdict = _judge_state(tables, work, base_offsets, wide(state), cell)
+    n_claims = work.outcome_n_claims[outcome, index]
+    if n_claims == 0 or verdict != LIVE:
+        return verdict
+    # What is claimed not to match is settled if one more byte of the lexeme leads nowhere there.
+    for byte_class in range(tables.transitions.shape[1]):
+        target = tables.transitions[state, byte_class]
+        if target == 0 or tables.is_asking[target] or not tables.is_letter[byte_class]:
+            continue
+        is_settled = True
+        for place in range(n_claims):
+            claim = work.outcome_claims[outcome, index, place]
+            if claim < 0 or tables.transitions[tables.representatives[claim], byte_class] != 0:
+                is_settled = False
+        if is_settled and _judge_state(tables, work, base_offsets, wide(target), cell) == LIVE:
+            return LIVE
+    return OPEN
 
 
 @kernel
@@ -661,24 +682,8 @@ def _judge_all(tables: Tables, work: Workspace, base_offsets: Int32Array) -> int
 
 
 @kernel
-def fill(trie: PackedTrie, work: Workspace, bitmask: Int32Array) -> None:
-    """Make the mask of all tokens whose outcomes are `LIVE`, and count them."""
-    bitmask[:] = 0
-    token_ids = trie.token_ids
-    n_allowed = 0
-    for segment in range(work.counts[N_SEGMENTS]):
-        if work.verdicts[work.segment_outcome[segment]] == LIVE:
-            start, end = work.segment_start[segment], work.segment_end[segment]
-            n_allowed += end - start
-            for place in range(start, end):
-                token_id = token_ids[place]
-                bitmask[token_id >> 5] |= np.int32(1) << np.int32(token_id & 31)
-    work.counts[N_ALLOWED] = n_allowed
-
-
-@kernel
-def mask(tables: Tables, trie: PackedTrie, work: Workspace, base: Base, bitmask: Int32Array) -> int:
-    """Walk, judge and, if nothing is left open, fill the mask.
+def outcomes(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
+    """Walk, and judge what was found.
 
     Returns
     -------
@@ -686,8 +691,4 @@ def mask(tables: Tables, trie: PackedTrie, work: Workspace, base: Base, bitmask:
         `DONE`, with the results in `work`; or a failure that names what must be larger.
     """
     result = walk(tables, trie, work, base)
-    if result == DONE:
-        result = _judge_all(tables, work, base.offsets)
-    if result == DONE and work.counts[N_OPEN] == 0:
-        fill(trie, work, bitmask)
-    return result
+    return _judge_all(tables, work, base.offsets) if result == DONE else result

@@ -18,7 +18,7 @@ from itertools import chain, islice
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide import jit, kernel_types, kernels
+from cfgguide import jit, kernel_types, kernels, trie_kernels
 from cfgguide.assurance import Assurance
 from cfgguide.configuration import Configuration, Hypothesis, Recognizer
 from cfgguide.errors import LimitError
@@ -33,8 +33,8 @@ MAX_CLAIMS = 1 << 11  # of a hypothesis
 MAX_SIZE = 1 << 26  # of any array of the workspace, in rows
 
 _EXAMPLES = kernel_types.examples()
-jit.load(kernels.mask, *_EXAMPLES)
-jit.load(kernels.fill, *_EXAMPLES[1:3], _EXAMPLES[4])
+jit.load(kernels.outcomes, *_EXAMPLES[:4])
+jit.load(trie_kernels.fill, *_EXAMPLES[1:3], _EXAMPLES[4])
 
 
 @dataclass(frozen=True)
@@ -153,6 +153,7 @@ class Walker:
                 assurance.end_labels,
                 assurance.end_groups,
                 assurance.is_sure,
+                assurance.is_letter,
                 assurance.is_assured,
                 loops.loop_of_state,
                 loops.takes,
@@ -164,15 +165,13 @@ class Walker:
         self._sizes = {"window": 32, "cells": 1024, "hypotheses": 4, "claims": 8, "outcomes": 1024}
         self._work = self._workspace()
 
-    def walk(self, configuration: Configuration, bitmask: Int32Array) -> Walk:
-        """Return what the tokens lead to, and make the mask if nothing is left open.
+    def walk(self, configuration: Configuration) -> Walk:
+        """Return what the tokens lead to.
 
         Parameters
         ----------
         configuration : Configuration
             Where to start.
-        bitmask : int32, shape (n_words,)
-            Where the mask goes; without EOS.
 
         Raises
         ------
@@ -181,18 +180,20 @@ class Walker:
         """
         while True:
             base = self._base(configuration)
-            result = kernels.mask(self._tables, self._arrays, self._work, base, bitmask)
+            result = kernels.outcomes(self._tables, self._arrays, self._work, base)
             if result == kernel_types.DONE:
                 return Walk(self._arrays, self._work, configuration, base.offsets)
             self._enlarge(result)
 
-    def fill(self, bitmask: Int32Array) -> None:
-        """Make the mask of the last walk, all of whose outcomes have been settled."""
-        kernels.fill(self._arrays, self._work, bitmask)
+    def fill(self, bitmask: Int32Array) -> int:
+        """Make the mask of the last walk, of the outcomes that are live, and count its tokens.
 
-    @property
-    def n_allowed(self) -> int:
-        """Number of tokens in the mask that was made last."""
+        Parameters
+        ----------
+        bitmask : int32, shape (n_words,)
+            Where the mask goes; without EOS.
+        """
+        trie_kernels.fill(self._arrays, self._work, bitmask)
         return int(self._work.counts[kernel_types.N_ALLOWED])
 
     def _base(self, configuration: Configuration) -> kernel_types.Base:

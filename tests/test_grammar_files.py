@@ -236,7 +236,7 @@ def test_what_is_not_refused_can_be_run(made):
         for data in (b"", b"a", b"if", b'"a', b"1 a"):
             configuration = recognizer.advance(recognizer.initial, data)
             if configuration is not None:
-                walker.walk(configuration, np.zeros(vocabulary.n_words, dtype=np.int32))
+                walker.walk(configuration)
                 n_run += 1
     assert n_run
 
@@ -508,7 +508,7 @@ for attempt in range(int(sys.argv[2])):
     for data in (b"", b"a", b"if", b'"a', b"1 a"):
         now = recognizer.advance(recognizer.initial, data)
         if now is not None:
-            walker.walk(now, np.zeros(vocabulary.n_words, dtype=np.int32))
+            walker.walk(now)
             n_run += 1
 print(n_run, n_refused)
 """
