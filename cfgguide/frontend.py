@@ -146,7 +146,7 @@ def load(grammar: Grammar) -> CompiledGrammar:
             grammar.start,
             rules,
             set_of_state,
-            had_conflicts=parser.parser.parser.had_conflicts,
+            conflicts=tuple(sorted(parser.parser.parser.conflicts)),
         ),
         _patterns(parser),
         tuple(terminal_sets),
@@ -310,7 +310,7 @@ def _parse_table(
     rules: set[str],
     set_of_state: list[int],
     *,
-    had_conflicts: bool,
+    conflicts: tuple[str, ...],
 ) -> ParseTable:
     rows = [table.states[state] for state in order]
     number = {state: index for index, state in enumerate(order)}
@@ -336,7 +336,7 @@ def _parse_table(
         left_sides=np.array([nonterminals[left] for left, _ in productions], dtype=np.int32),
         set_of_state=np.array(set_of_state, dtype=np.int32),
         end_state=number[table.end_states[start]],
-        had_conflicts=had_conflicts,
+        conflicts=conflicts,
     )
 
 

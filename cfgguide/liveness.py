@@ -29,7 +29,7 @@ from cfgguide.claims import Claims
 from cfgguide.configuration import Configuration, Recognizer
 from cfgguide.lexemes import Between, End, Lexemes
 from cfgguide.limits import Budget
-from cfgguide.parse_table import END, ERROR, NO_STATE, START_STATE
+from cfgguide.parse_table import END, START_STATE
 from cfgguide.pushdown import ACCEPTED, Controls, Pushdown
 from cfgguide.scanner import NO_MATCH
 from cfgguide.spelling import BOUNDARY, Spelling
@@ -246,22 +246,11 @@ class Liveness:
         """
         labels = self.assurance.possible_labels
         is_written = [terminal in labels for terminal in range(self._table.n_terminals)]
-        derives = self._table.deriving(is_written)
-        shifts = np.where(is_written, self._table.action, ERROR)
-        gotos = np.where(derives, self._table.goto, NO_STATE)
-        following = [
-            {action - 1 for action in row if action > 0}
-            | {target for target in tail if target >= 0}
-            for row, tail in zip(shifts.tolist(), gotos.tolist(), strict=True)
-        ]
+        followers, is_reached = self._table.followers(is_written), self._table.reached(is_written)
         below: list[list[int]] = [[] for _ in range(self._table.n_states)]
-        reached, pending = {START_STATE}, [START_STATE]
-        while pending:
-            state = pending.pop()
-            for target in following[state]:
-                below[target].append(state)
-            pending.extend(following[state] - reached)
-            reached |= following[state]
+        for state in np.flatnonzero(is_reached).tolist():
+            for above in followers[state]:
+                below[above].append(state)
         return [sorted(states) for states in below]
 
 

@@ -134,7 +134,7 @@ DAMAGES = {
     **{f"no {name}": drop(name) for name in (
         "action", "goto", "set_of_state", "transitions", "byte_classes", "match", "asks", "starts",
         "contexts", "is_start", "blocks", "terminals", "nonterminals", "productions", "end_state",
-        "version", "had_conflicts",
+        "version", "conflicts",
     )},
     **{f"{name} too high": set_one(name, HUGE) for name in (
         "action", "goto", "set_of_state", "transitions", "byte_classes", "match", "asks", "starts",
@@ -168,7 +168,7 @@ DAMAGES = {
     "production of nobody": replace("productions", lambda found: [["?", []], *found[1:]]),
     "production of one": replace("productions", lambda found: [["start"], *found[1:]]),
     "production of no texts": replace("productions", lambda found: [["start", [1]], *found[1:]]),
-    "conflicts by number": replace("had_conflicts", lambda _: 1),
+    "conflicts by number": replace("conflicts", lambda _: ["NOBODY"]),
     "end nowhere": replace("end_state", lambda _: 10_000),
     "end negative": replace("end_state", lambda _: -1),
     "end of truth": replace("end_state", lambda _: True),

@@ -70,6 +70,21 @@ GRAMMARS = {
         's: e s "x" | n "y" | "z"\ne.2:\nn:\nstart: s',
         [b"y", b"x", b"z", b"yx"],
     ),
+    "a dangling else": (
+        """
+        start: stmt+
+        stmt: "if" e "then" stmt ["else" stmt] | "do" stmt* "od" | e ";"
+        e: e "+" e | NAME | "(" e ")" | "-"
+        NAME: /[a-z]+/
+        %ignore " "
+        """,
+        [*words("ifthenlsdo x+;()- ", 4, 200), b"if x then", b" else", b"then", b" od", b"+x;"],
+    ),
+    "a rule that cannot be written": (
+        'start: "[" start "]" | "(" bad ")" | "x" | MISSING start\nbad: "(" bad ")"\n'
+        "%declare MISSING",
+        words("[]()x", 4, 60),
+    ),
     "refused by the parser": (
         'start: NAME*\nNAME: /[ab]+/\n%ignore "ab"',  # the lexeme ab is of no use to any rule
         words("ab", 5, 60),
