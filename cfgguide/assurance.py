@@ -283,7 +283,7 @@ def _largest(
                 leads_on[ends] = is_assured[states].all(axis=0)[kinds.groups[ends]]
                 lexed[..., terminal] = (following[..., ends] & leads_on[ends]).any(axis=-1)
         _go_behind_ignored(lexed, following[..., is_dropped], kinds.groups[is_dropped])
-        found: BoolArray = (lexed[table.set_of_state] | unneeded[:, None, :]).all(axis=-1)
+        found = np.array((lexed[table.set_of_state] | unneeded[:, None, :]).all(axis=-1))
         if np.array_equal(found, is_assured):
             return is_assured
         is_assured = found
