@@ -102,8 +102,8 @@ MUTATIONS = [
     Mutation(
         "masks kept under as much of the stack as was read",
         "index",
-        "        depth = max(inspected)\n",
-        "        depth = 1\n",
+        "self._entries.add(configuration, max(inspected), bitmask, n_tokens)",
+        "self._entries.add(configuration, 1, bitmask, n_tokens)",
     ),
     Mutation(
         "ignored lexemes",
@@ -200,6 +200,36 @@ MUTATIONS = [
         "compiler",
         "    frontend.check_joined(compiled)\n",
         "",
+    ),
+    Mutation(
+        "what is claimed when a lexeme ends, in what is sure",
+        "assurance",
+        "        rows = settles[scanner.blocks[ending]]\n",
+        "        rows = settles[scanner.blocks[ending]] | True\n",
+    ),
+    Mutation(
+        "conflicts in what is sure",
+        "lark_parts",
+        "            if len(rules) > 1 or lookahead in state.transitions\n",
+        "            if len(rules) > 9\n",
+    ),
+    Mutation(
+        "rules without a text in what is sure",
+        "assurance",
+        "        if derives[table.left_sides].all():\n",
+        "        if derives[table.left_sides].any():\n",
+    ),
+    Mutation(
+        "characters in whole subtrees",
+        "loops",
+        "allowed = np.array([low, high, int(takes_characters)], dtype=np.uint64)",
+        "allowed = np.array([low, high, 1], dtype=np.uint64)",
+    ),
+    Mutation(
+        "whole characters below a node",
+        "subtrees",
+        "np.flatnonzero(is_whole & (n_below >= _LEAST_NODES))",
+        "np.flatnonzero(n_below >= _LEAST_NODES)",
     ),
 ]
 

@@ -80,6 +80,11 @@ GRAMMARS = {
         """,
         [*words("ifthenlsdo x+;()- ", 4, 200), b"if x then", b" else", b"then", b" od", b"+x;"],
     ),
+    "a conflict whose shift leads nowhere": (
+        # Every b behind a c is shifted, so that no x ever ends.
+        'start: "a" x "b" | "d" start | "e"\nx: "c" | "c" "b" x "b"',
+        words("abcde", 5, 60),
+    ),
     "a rule that cannot be written": (
         'start: "[" start "]" | "(" bad ")" | "x" | MISSING start\nbad: "(" bad ")"\n'
         "%declare MISSING",
