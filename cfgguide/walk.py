@@ -157,7 +157,7 @@ class Walker:
         self._sizes = {"window": 32, "cells": 1024, "hypotheses": 4, "claims": 8, "outcomes": 1024}
         self._work = self._workspace()
 
-    def walk(self, configuration: Configuration, bitmask: Int32Array) -> Walk:
+    def walk(self, configuration: Configuration, bitmask: Int32Array) -> Walk | None:
         """Return what the tokens lead to, and make the mask if nothing is left open.
 
         Parameters
@@ -166,6 +166,11 @@ class Walker:
             Where to start.
         bitmask : int32, shape (n_words,)
             Where the mask goes; without EOS.
+
+        Returns
+        -------
+        Walk or None
+            None if the stacks end above a state that is needed, as parts of stacks may.
 
         Raises
         ------
@@ -177,7 +182,13 @@ class Walker:
             result = kernels.mask(self._tables, self._trie.arrays, self._work, base, bitmask)
             if result == kernel_types.DONE:
                 return Walk(self._trie.arrays, self._work, configuration, base.offsets)
+            if result == kernel_types.TOO_SHALLOW and self._sees_all(configuration):
+                return None
             self._enlarge(result)
+
+    def _sees_all(self, configuration: Configuration) -> bool:
+        heights = [hypothesis.stack.height for hypothesis in configuration.hypotheses]
+        return max(heights) <= self._sizes["window"]
 
     def fill(self, bitmask: Int32Array) -> None:
         """Make the mask of the last walk, all of whose outcomes have been settled."""
