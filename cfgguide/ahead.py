@@ -13,6 +13,7 @@ Source: Willard & Louf 2023, section 4.1.
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -81,8 +82,9 @@ class Built:
         left += [f"{self.n_given_up:,} given up"] if self.n_given_up else []
         lost = self.n_lost_workers
         left += [f"{lost} worker{'s'[: lost > 1]} lost"] if lost else []
+        share = math.floor(1000 * self.share) / 10  # all but a few is not all
         return (
-            f"{self.share:.1%} covered: {self.n_decided:,} pairs of scanner state and stack suffix "
+            f"{share:.1f}% covered: {self.n_decided:,} pairs of scanner state and stack suffix "
             f"decided, {', '.join(left) or 'none left'}; {self.n_entries:,} entries, "
             f"{self.n_subsets:,} distinct masks, {self.n_bytes:,} bytes; {self.seconds:.1f} s"
         )

@@ -5,8 +5,9 @@ whose masks are still to be made, those likely to be met soon first.
 
 A mask depends on the scanner state and on as much of the stack, from the top, as is read while it
 is made. So there is a tree for each scanner state and each parse state that can be on top when a
-lexeme starts. Where the known part of a stack does not decide, every parse state that can lie below
-it is tried: what the goto function, or a shift, leads from. ::
+lexeme starts. Where the known part of a stack does not decide, every parse state that can lie
+below it is tried: what the goto function, or a shift, leads from. Where there is no choice, more
+is taken at once: an entry says itself how much of a stack it depends on. ::
 
     JSON, after `1`     top `[`               decided: `,` or `]` or more digits
                         top `:`               depends on what is below `{`, by the token `}]`:
@@ -41,7 +42,7 @@ from cfgguide.stack import Stack
 Int64Array = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
-DEFAULT_MAX_DEPTH = 32  # of a known part of a stack
+DEFAULT_MAX_DEPTH = 64  # of a known part of a stack
 
 
 class Part(NamedTuple):
@@ -123,7 +124,7 @@ class Frontier:
         self._too_shallow = {path[:end] for path in self._known for end in range(2, len(path))}
         roots = _roots(liveness)
         self._n_untried = len(roots)  # of the roots
-        self._roots = _parts(roots)
+        self._roots = self._parts(roots)
         self._children: deque[Part] = deque()
         self._undecided: deque[Part] = deque()
         self.n_decided = 0
@@ -158,10 +159,10 @@ class Frontier:
         self._children.extendleft(parts)
 
     def decided(self, part: Part, path: Path | None = None) -> None:
-        """Note that a part decides; `path` is what its mask depends on if that is less."""
+        """Note that a part decides; `path` is what its mask depends on."""
         self.n_decided += 1
         self.share += part.weight
-        if path is not None and len(path) <= len(part.states):
+        if path is not None and len(path) == 1:  # it serves other roots too
             self._known.add(path)
 
     def undecided(self, part: Part) -> None:
@@ -190,15 +191,25 @@ class Frontier:
         below = self._predecessors(part.states[-1])
         if not below:  # no stack is like that
             self.share += part.weight
+        weight = part.weight / max(len(below), 1)
         for state in below:
-            states, weight = (*part.states, state), part.weight / len(below)
+            states = self._lengthened((*part.states, state))
             self._children.append(part._replace(states=states, weight=weight))
 
+    def _lengthened(self, states: tuple[int, ...]) -> tuple[int, ...]:
+        """Return a part of a stack with what lies below without a choice."""
+        while len(states) < self._max_depth:
+            below = self._predecessors(states[-1])
+            if len(below) != 1:
+                break
+            states = (*states, *below)
+        return states
 
-def _parts(roots: Int64Array) -> Iterator[Part]:
-    """Yield the roots; they are not all kept as objects."""
-    for state, context, top in roots:
-        yield Part(int(state), int(context), (int(top),), 1 / len(roots))
+    def _parts(self, roots: Int64Array) -> Iterator[Part]:
+        """Yield the roots; they are not all kept as objects."""
+        for state, context, top in roots:
+            states = self._lengthened((int(top),))
+            yield Part(int(state), int(context), states, 1 / len(roots))
 
 
 def _roots(liveness: Liveness) -> Int64Array:
