@@ -136,7 +136,7 @@ def build(
     if n_processes is not None and n_processes < 1:
         raise LimitError(f"n_processes is a number above 0, not {n_processes!r}")
     building = _Building(work, max_bytes=max_bytes, max_seconds=max_seconds, max_depth=max_depth)
-    with _shown(progress) as show:
+    with shown(progress) as show:
         if n_processes is None:
             building.alone(_ALONE_SECONDS, show)
             n_processes = _n_cores()
@@ -165,10 +165,12 @@ class _Building:
         self._work = work
         self._max_seconds = max_seconds
         self._max_bytes = max_bytes
-        if work.entries.max_bytes is not None:  # from there on others would be dropped
-            most = work.entries.max_bytes
-            self._max_bytes = most if max_bytes is None else min(most, max_bytes)
         with work.lock:
+            if work.entries.max_bytes is None:
+                work.entries.take_in()
+            else:  # from there on others would be dropped
+                most = work.entries.max_bytes
+                self._max_bytes = most if max_bytes is None else min(most, max_bytes)
             known = list(work.entries.paths())
         self._frontier = Frontier(work.liveness, known, max_depth=max_depth)
         self._n_lost_workers = 0
@@ -191,8 +193,10 @@ class _Building:
     @property
     def is_over(self) -> bool:
         """Whether nothing is left, or a bound is reached."""
-        if not self._frontier.n_left:
-            return True
+        return not self._frontier.n_left or self._is_bounded
+
+    @property
+    def _is_bounded(self) -> bool:
         if self._max_seconds is not None and self._seconds > self._max_seconds:
             return True
         if self._max_bytes is None:
@@ -219,12 +223,12 @@ class _Building:
         with Workers(n_processes, self._work.save_tables, self._work.vocabulary) as workers:
             try:
                 while True:
-                    while workers.n_idle and not self.is_over:
+                    while workers.n_idle and not self._is_bounded:
                         parts = self._frontier.take(_CHUNK)
                         if not parts:
                             break
                         workers.deal(parts)
-                    if not workers.n_busy or self.is_over:
+                    if not workers.n_busy or self._is_bounded:
                         break
                     for parts, answers in workers.collect(_SHOW_SECONDS):
                         self._put_all(parts, answers)
@@ -258,8 +262,8 @@ class _Building:
 
 
 @contextmanager
-def _shown(progress: Progress) -> Iterator[Callable[[Built], None]]:
-    """Give what shows how far the building has come."""
+def shown(progress: Progress) -> Iterator[Callable[[Built], None]]:
+    """Give what shows how far the building has come; `progress` is as for `Index.build`."""
     if callable(progress):
         yield progress
     elif progress is False:

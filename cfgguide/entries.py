@@ -120,6 +120,18 @@ class Entries:
         self._stored = stored
         self._deepest = max(self._deepest, stored.deepest)
 
+    def take_in(self) -> None:
+        """Take in all stored entries, so that they count."""
+        adopted: dict[Subset, Subset] = {}
+        for path, subset in self._stored.entries() if self._stored else ():
+            if path in self._order:
+                continue
+            if subset in adopted:
+                adopted[subset].n_users += 1
+            else:
+                adopted[subset] = self.subsets.adopt(subset)
+            self._put(path, adopted[subset])
+
     def find(self, configuration: Configuration) -> Subset | None:
         """Return the subset of a configuration, if there is one."""
         path = path_of(configuration, self._deepest)

@@ -245,7 +245,7 @@ def _roots(liveness: Liveness) -> Int64Array:
         wanted[: table.n_terminals] = table.action[top] != ERROR
         wanted[scanner.ignored] = True
         states, contexts = np.divmod(codes, len(scanner.contexts))
-        is_kept = possible[:, wanted].any(axis=1)[states]
+        is_kept = np.any(possible[:, wanted], axis=1)[states]
         is_kept &= ~scanner.is_asking[states] & ~scanner.is_start[states]
         tops = np.full(len(codes), top)
         rows.append(np.stack([distances, states, contexts, tops], axis=1)[is_kept])
