@@ -28,7 +28,7 @@ from cfgguide.liveness import Liveness
 from cfgguide.preimage import DEFAULT_MAX_DEPTH, Answer, Frontier, Part, Unmade, answer
 from cfgguide.vocabulary import Vocabulary
 
-DEFAULT_MAX_BYTES = 1_000_000_000
+DEFAULT_MAX_BYTES = 500_000_000
 
 _ALONE_SECONDS = 2.0  # before other processes are started
 _PART_BYTES = 300  # of a part that is kept in memory, about

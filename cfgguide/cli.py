@@ -134,7 +134,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="where to; a build that was interrupted goes on from what is there",
     )
-    command.add_argument("--max-bytes", type=int, metavar="N", help="most memory (default: 1 GB)")
+    command.add_argument("--max-bytes", type=int, metavar="N", help="most memory (default: 500 MB)")
     command.add_argument("--max-seconds", type=float, metavar="S", help="most time")
     command.add_argument("--processes", type=int, metavar="N", help="default: one for each core")
     command.set_defaults(run=_index)
