@@ -45,7 +45,7 @@ GRAMMARS = {
     ),
     "json": (
         cfgguide.Grammar.bundled("json").text,
-        [*(bytes([byte]) for byte in range(256)), *b'": ", "} }} true [{ "a"'.split()],
+        [*(bytes([byte]) for byte in range(256)), *b'": ", "} true [{ "a"'.split()],
     ),
     "keywords": (
         """
@@ -148,7 +148,7 @@ COMPLETE = ["brackets", "json", "two names cannot stand side by side, which only
 @pytest.mark.parametrize("name", GRAMMARS)
 def test_guides_find_the_masks_that_they_would_have_made(name):
     index, lazy = compiled(name), compiled(name)
-    built = index.build(max_bytes=5_000_000)
+    built = index.build(max_bytes=3_500_000)
     assert built.is_complete == (built.share == 1.0)
     assert built.is_complete or name not in COMPLETE
     rng, n_found = random.Random(1), 0
@@ -223,13 +223,13 @@ def test_there_is_at_least_one_process(n_processes):
 @pytest.mark.parametrize("name", ["json", "look-around, with contexts"])
 def test_a_saved_index_is_built_further_without_doing_anything_twice(name, tmp_path):
     whole = compiled(name)
-    whole.build(max_bytes=5_000_000)
+    whole.build(max_bytes=3_500_000)
     some = compiled(name)
     n_some = some.build(max_bytes=150_000).n_entries
     assert 0 < n_some < whole.n_entries
     some.save(tmp_path / "index")
     rest = cfgguide.Index.load(tmp_path / "index", some.vocabulary)
-    rest.build(max_bytes=5_000_000)
+    rest.build(max_bytes=3_500_000)
     if name in COMPLETE:
         assert rest.n_made == whole.n_entries - n_some
         assert entries(rest) == entries(whole)
