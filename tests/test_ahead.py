@@ -64,7 +64,7 @@ GRAMMARS = {
         b: "(" b | WORD | "!"
         WORD: /[a-z]+/
         """,
-        [b"<", b"{", b"(", b"((", b"w", b"(w", b"!", b"!w", b">", b"}", b"w}"],
+        [b"<", b"{", b"(", b"w", b"!", b">", b"}"],  # no token itself reads on to what decides
     ),
     "fall-backs, with more than one reading": (
         """
