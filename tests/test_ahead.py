@@ -15,7 +15,7 @@ from pathlib import Path
 import lark
 import numpy as np
 import pytest
-from models_for_tests import small_tokenizer
+from models_for_tests import N_SMALL, random_model, small_tokenizer
 from tokenizers_for_tests import standard_library_tokenizer, standard_library_vocabulary
 
 import cfgguide
@@ -457,6 +457,21 @@ def test_the_end_of_a_text_can_be_named(folder, capsys):
     assert cfgguide.Index.load("index", vocabulary).n_entries == 0  # until it is asked
     with pytest.raises(IndexFormatError):
         cfgguide.Index.load("index", tokenizer)
+
+
+def test_generate_uses_the_file(folder, capsys, monkeypatch):
+    loaded = random_model(N_SMALL + 5), small_tokenizer()
+    monkeypatch.setattr("cfgguide.models.load_model", lambda path: loaded)
+    prompt = ["generate", "my.lark", "--prompt", "x", "--seed", "1", "--temperature", "1"]
+    lazily = run(capsys, *prompt)
+    eos = cfgguide.cli._vocabulary(loaded[1], loaded[0]).eos_token_ids
+    names = loaded[1].convert_ids_to_tokens(list(eos))
+    assert run(capsys, *command("my.lark", *(f"--eos={name}" for name in names)))[0] == 0
+    assert run(capsys, *prompt, "--index", "index") == lazily
+    assert run(capsys, *command("json", "--output", "other", "--max-bytes", "0"))[0] == 0
+    status, out, err = run(capsys, *prompt, "--index", "other")
+    assert (status, out) == (2, "")
+    assert "it was made from something else" in err
 
 
 def started(*arguments: str) -> subprocess.Popen:
