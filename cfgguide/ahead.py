@@ -197,8 +197,11 @@ class _Building:
 
     @property
     def _is_bounded(self) -> bool:
-        if self._max_seconds is not None and self._seconds > self._max_seconds:
-            return True
+        is_late = self._max_seconds is not None and self._seconds > self._max_seconds
+        return is_late or self._is_full
+
+    @property
+    def _is_full(self) -> bool:
         if self._max_bytes is None:
             return False
         n_words = self._work.vocabulary.n_words
@@ -247,7 +250,10 @@ class _Building:
             self._frontier.put_back(parts)
             return
         for part, found in zip(parts, answers, strict=True):
-            self._put(part, found)
+            if self._is_full:
+                self._frontier.put_back([part])
+            else:
+                self._put(part, found)
 
     def _put(self, part: Part, found: Answer) -> None:
         if found is Unmade.TOO_SHALLOW:

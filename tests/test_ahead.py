@@ -320,6 +320,16 @@ def test_other_processes_make_the_same_masks(name):
     )
 
 
+@pytest.mark.slow
+def test_bounds_hold_with_other_processes():
+    index = compiled("json", max_bytes=300_000)
+    built = index.build(n_processes=2)
+    assert built.n_bytes <= 300_000
+    assert built.n_left
+    assert index._entries.n_dropped == 0
+    assert compiled("json").build(n_processes=2, max_seconds=0).n_entries == 0
+
+
 @needs_proc
 @pytest.mark.slow
 def test_a_killed_worker_is_no_loss():
