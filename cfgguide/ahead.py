@@ -32,6 +32,7 @@ DEFAULT_MAX_BYTES = 500_000_000
 
 _ALONE_SECONDS = 2.0  # before other processes are started
 _PART_BYTES = 300  # of a part that is kept in memory, about
+_ENTRY_BYTES = 8_000  # of a deep entry without its mask, at most
 _CHUNK = 128  # parts dealt out at once
 _SHOW_SECONDS = 0.2  # between two reports of progress
 _BAR = "{l_bar}{bar}| [{elapsed}{postfix}]"
@@ -204,8 +205,7 @@ class _Building:
     def _is_full(self) -> bool:
         if self._max_bytes is None:
             return False
-        n_words = self._work.vocabulary.n_words
-        next_ones = 4 * n_words + _PART_BYTES  # a mask may come to be kept whole
+        next_ones = 4 * self._work.vocabulary.n_words + _ENTRY_BYTES  # it may come to be kept whole
         kept = self._work.entries.nbytes_kept + _PART_BYTES * self._frontier.n_kept
         return kept + next_ones > self._max_bytes
 

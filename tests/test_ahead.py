@@ -432,7 +432,7 @@ def test_index_writes_a_file_and_says_what_is_in_it(folder, capsys):
 
 
 def test_index_goes_on_from_its_own_file_and_no_other(folder, capsys):
-    bounded = run(capsys, *command("my.lark", "--max-bytes", "6000"))
+    bounded = run(capsys, *command("my.lark", "--max-bytes", "12000"))
     assert bounded[0] == 0
     assert " left; " in bounded[1]
     status, out, _ = run(capsys, *command("my.lark", "--processes", "1"))
