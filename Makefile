@@ -14,7 +14,7 @@ help:
 	@echo "make fmt          format the code"
 	@echo "make lint type    ruff; mypy --strict"
 	@echo "make docs         run every example in the documentation"
-	@echo "make bench        masks beside other engines (benchmarks/README.md)"
+	@echo "make bench TOKENIZERS=folders   all benchmarks (benchmarks/README.md says what to install)"
 	@echo "make conformance DATA=folder   runs over outside corpora"
 	@echo "make fuzz SECONDS=n [SEED=n]   random grammars, the engine against Lark"
 	@echo "make mutations    does the suite notice if a part of the engine is switched off?"
@@ -52,8 +52,20 @@ type: install
 docs: install
 	$(BIN)/python -m pytest --doctest-modules cfgguide tests/test_docs.py
 
+TOKENIZERS ?=
+CHOSEN = $(if $(TOKENIZERS),--tokenizer $(TOKENIZERS))
+FIRST = $(if $(TOKENIZERS),--tokenizer $(firstword $(TOKENIZERS)))
+LAST = $(if $(TOKENIZERS),--tokenizer $(lastword $(TOKENIZERS)))
 bench: install
-	$(BIN)/python benchmarks/masks.py
+	$(BIN)/python benchmarks/masks.py --grammar json --first-ever $(CHOSEN)
+	$(BIN)/python benchmarks/masks.py --grammar sql --repeats 2 --passes 2 $(CHOSEN)
+	$(BIN)/python benchmarks/masks.py --grammar python_expressions --repeats 2 --passes 2 $(CHOSEN)
+	$(BIN)/python benchmarks/masks.py --grammar ipv4 $(FIRST)
+	$(BIN)/python benchmarks/masks.py --grammar float $(FIRST)
+	$(BIN)/python benchmarks/scaling.py $(LAST)
+	$(BIN)/python benchmarks/generation.py
+	$(BIN)/python benchmarks/index_size.py $(FIRST)
+	$(BIN)/python benchmarks/page.py docs/performance.md
 
 conformance: install
 	CFGGUIDE_CONFORMANCE_DATA=$(abspath $(DATA)) $(BIN)/python -m pytest tests/conformance

@@ -1,108 +1,67 @@
 """Documents that the engines are led through.
 
-In: nothing, or a folder or file. Out: texts, the same on every machine. The default set is made
-here: ``json.dumps`` of seeded random records, some compact and some indented, some with their
-non-ASCII characters escaped and some with them as they are.
+In: the name of a grammar; nothing, or a folder or file. Out: texts, the same on every machine. The
+default set is made from seeds, by a module for each grammar.
 """
 
 from __future__ import annotations
 
 import json
-import random
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
+
+import documents_json
+import documents_python
+import documents_sql
 
 DEFAULT = "default"
 N_DOCUMENTS = 40
-SHORTEST, LONGEST = 300, 3000  # characters
-
-_WORDS = """
-    the quick brown fox jumps over a lazy dog and then some more text follows in this field
-    order customer invoice measurement temperature location error request response message
-    please see page of our report for details before you send it to another department again
-"""
-_UNUSUAL = "naïve Zürich señor crème façade Ελλάδα Москва 東京 日本語 한국어 🙂 — … € ½"
-_KEYS = "id name type tags items created value unit note position meta größe label"
-WORDS, UNUSUAL, KEYS = _WORDS.split(), _UNUSUAL.split(), _KEYS.split()
-ESCAPED = ('say "yes"', "two\nlines", "a\ttab", "back\\slash", "C:\\temp", "bell\u0007", "a/b")
-Value = dict[str, "Value"] | list["Value"] | str | int | float | bool | None
+N_LEXEMES = 200  # where a document is a single lexeme
+_MAKERS: dict[str, Callable[[Random], str]] = {
+    "json": documents_json.document,
+    "sql": documents_sql.document,
+    "python_expressions": documents_python.document,
+    "ipv4": lambda rng: ".".join(str(rng.randrange(256)) for _ in range(4)),
+    "float": lambda rng: f"{rng.uniform(-1000, 1000):.{rng.randrange(1, 12)}f}",
+}
+GRAMMARS = tuple(_MAKERS)
 
 
-def read(source: str) -> dict[str, str]:
+def read(grammar: str, source: str) -> dict[str, str]:
     """Return documents by name.
 
     Parameters
     ----------
+    grammar : str
+        One of `GRAMMARS`.
     source : str
-        `DEFAULT`; a folder of ``.json`` files; or a file of JSON lines with a ``text`` each, of
-        which those whose ``expected`` is something else than ``accept`` are left out.
+        `DEFAULT`; a folder of files; or a file (or a folder of files) of JSON lines with a ``text``
+        each, of which those whose ``expected`` is ``reject`` are left out. Of a Python source,
+        `python_expressions` takes the expressions in it.
     """
     if source == DEFAULT:
-        return default_documents()
-    path = Path(source)
-    if path.is_dir():
-        return {file.name: file.read_text(encoding="utf-8") for file in sorted(path.glob("*.json"))}
-    cases = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+        n_documents = N_LEXEMES if grammar in ("ipv4", "float") else N_DOCUMENTS
+        make = _MAKERS[grammar]
+        return {f"document-{seed:02}": make(Random(seed)) for seed in range(n_documents)}
+    texts = dict(_texts(Path(source)))
+    if grammar != "python_expressions":
+        return texts
     return {
-        str(case.get("id", number)): case["text"]
-        for number, case in enumerate(cases)
-        if case.get("expected", "accept") == "accept"
+        f"{name}#{number}": expression
+        for name, text in texts.items()
+        for number, expression in enumerate(documents_python.expressions_of(text))
     }
 
 
-def default_documents() -> dict[str, str]:
-    """Return the documents that are made here, by name."""
-    return {f"document-{seed:02}": _document(random.Random(seed)) for seed in range(N_DOCUMENTS)}
-
-
-def _document(rng: random.Random) -> str:
-    style: dict[str, object] = rng.choice(
-        [{"separators": (",", ":")}, {}, {"indent": 2}, {"indent": 4}, {"indent": 2}]
-    )
-    is_ascii = rng.random() < 0.3
-    length = SHORTEST * (LONGEST / SHORTEST) ** (rng.random() ** 4)
-    records: list[Value] = []
-    while True:
-        records.append(_record(rng, 0))
-        text = json.dumps(records, ensure_ascii=is_ascii, **style)  # type: ignore[arg-type]
-        if len(text) >= length:
-            return text
-
-
-def _record(rng: random.Random, depth: int) -> Value:
-    n_fields = rng.randrange(2, 6)
-    return {rng.choice(KEYS): _value(rng, depth + 1) for _ in range(n_fields)}
-
-
-def _value(rng: random.Random, depth: int) -> Value:
-    kind = rng.random()
-    if depth < 4 and kind < 0.15:
-        return _record(rng, depth)
-    if depth < 4 and kind < 0.3:
-        return [_value(rng, depth + 1) for _ in range(rng.randrange(5))]
-    if kind < 0.65:
-        return _text(rng)
-    return _scalar(rng)
-
-
-def _text(rng: random.Random) -> str:
-    words = [rng.choice(WORDS) for _ in range(rng.randrange(1, 12))]
-    if rng.random() < 0.25:
-        words.append(rng.choice(UNUSUAL))
-    if rng.random() < 0.15:
-        words.append(rng.choice(ESCAPED))
-    return " ".join(words)
-
-
-def _scalar(rng: random.Random) -> Value:
-    return rng.choice(
-        [
-            rng.randrange(10),
-            rng.randrange(-100_000, 10_000_000),
-            round(rng.random() * 1000, 3),
-            -rng.randrange(1, 1000) * 1e-9,
-            rng.randrange(1, 10) * 1e25,
-            True,
-            False,
-            None,
-        ]
-    )
+def _texts(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield names and texts of a file of JSON lines, or of the files of a folder."""
+    if path.is_dir():
+        lines = sorted(path.glob("*.jsonl"))
+        for file in lines or sorted(path.iterdir()):
+            yield from _texts(file) if lines else [(file.name, file.read_text(encoding="utf-8"))]
+        return
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n")):
+        case = json.loads(line) if line else {"expected": "reject"}
+        if case.get("expected", "accept") != "reject" and case["text"] is not None:
+            yield str(case.get("id", number)), case["text"]

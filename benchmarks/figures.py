@@ -8,9 +8,10 @@ The percentiles are then over the steps. The spread is that of the same figure b
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 from measuring import FloatArray, Run
 
 
@@ -72,6 +73,11 @@ def warm_masks(run: Run) -> FloatArray:
     return run.fill[1:]
 
 
+def cold_cpu(run: Run) -> FloatArray:
+    """Return the processor times of masks in the first pass."""
+    return run.fill_cpu.reshape(1, -1)
+
+
 def cold_advances(run: Run) -> FloatArray:
     """Return the times of ``advance`` in the first pass."""
     return run.advance[:1]
@@ -90,9 +96,8 @@ def median_of(runs: list[Run], figure: Callable[[Run], float]) -> tuple[float, f
 
 #: What two engines are compared by, round by round: name to figure of one run.
 RATIOS: dict[str, Callable[[Run], float]] = {
-    "vocabulary": lambda run: run.seconds["prepare"],
+    "vocabulary": lambda run: run.seconds["prepare"] + run.seconds["letter"],
     "grammar to first mask": lambda run: run.seconds["compile"],
-    "grammar to first mask, again": lambda run: run.seconds["compile again"],
     "cold mask, p50": lambda run: float(np.percentile(step_times(cold_masks(run)), 50)),
     "cold mask, mean": lambda run: float(step_times(cold_masks(run)).mean()),
     "cold mask, p99": lambda run: float(np.percentile(step_times(cold_masks(run)), 99)),
@@ -100,18 +105,30 @@ RATIOS: dict[str, Callable[[Run], float]] = {
     "warm mask, mean": lambda run: float(step_times(warm_masks(run)).mean()),
     "warm mask, p99": lambda run: float(np.percentile(step_times(warm_masks(run)), 99)),
     "advance, p50": lambda run: float(np.percentile(step_times(warm_advances(run)), 50)),
+    "advance, p99": lambda run: float(np.percentile(step_times(warm_advances(run)), 99)),
 }
 
 
 def ratios(peer: list[Run], reference: list[Run]) -> dict[str, tuple[float, float, float]]:
     """Return how much longer the peer takes than the reference: median, smallest, largest.
 
-    Each round is compared with itself, so that a busy machine weighs on both sides.
+    Each round is compared with itself, so that a busy machine weighs on both sides, and over the
+    steps that both got to.
     """
-    found = {}
-    for name, figure in RATIOS.items():
-        values = [
-            figure(theirs) / figure(ours) for theirs, ours in zip(peer, reference, strict=True)
-        ]
-        found[name] = (float(np.median(values)), min(values), max(values))
-    return found
+    return {name: ratio(peer, reference, figure) for name, figure in RATIOS.items()}
+
+
+def ratio(
+    ones: list[Run], others: list[Run], figure: Callable[[Run], float]
+) -> tuple[float, float, float]:
+    """Return a figure of one engine divided by that of another: median, smallest, largest."""
+    values = []
+    for one, other in zip(ones, others, strict=True):
+        is_shared = ~(np.isnan(one.fill[0]) | np.isnan(other.fill[0]))
+        values.append(figure(_restricted(one, is_shared)) / figure(_restricted(other, is_shared)))
+    return float(np.median(values)), min(values), max(values)
+
+
+def _restricted(run: Run, is_kept: npt.NDArray[np.bool_]) -> Run:
+    """Return a run with some of its steps."""
+    return replace(run, fill=run.fill[:, is_kept], advance=run.advance[:, is_kept])

@@ -1,7 +1,8 @@
 """Who is right where engines disagree: a slow and separate reading of the language itself.
 
-In: the bytes of a text. Out: whether a sentence can follow them. Written from the definition
-(RFC 8259), not from any engine's grammar, and used only on tokens that the engines disagree about.
+In: the bytes of a text. Out: whether a sentence can follow them. JSON is read from its definition
+(RFC 8259), not from any engine's grammar; the other languages are what Lark says. Used only on
+tokens that the engines disagree about.
 """
 
 from __future__ import annotations
@@ -9,6 +10,10 @@ from __future__ import annotations
 import codecs
 import re
 from typing import Protocol
+
+from lark import Lark
+from lark.exceptions import UnexpectedInput
+from lark.lexer import PatternStr
 
 _CHARACTER = r'(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))'
 _NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
@@ -101,4 +106,66 @@ def _after_value(opened: str) -> tuple[str, str]:
     return (", or close" if opened else "end"), opened
 
 
-JUDGES: dict[str, Judge] = {"json": JsonJudge()}
+class LarkJudge:
+    r"""Reads what a Lark grammar says that ignores whitespace, or has just one terminal.
+
+    Lark's LALR parser shifts a token only if some sentence goes on with it. So a text can be
+    continued if, with its last lexeme completed and whitespace behind it, Lark reads all of it
+    without an error. How lexemes may be completed is tried: with what is left of a literal, and
+    with a few endings for names, numbers and strings.
+
+    Examples
+    --------
+    >>> judge = LarkJudge("start: \"do\" /'[^']*'/ \n %ignore \" \"")
+    >>> [judge.is_prefix(data) for data in (b"d", b"do 'x", b"do do", b"do '\xc3")]
+    [True, True, False, True]
+    >>> judge.is_sentence(b"do 'x' "), judge.is_sentence(b"do")
+    (True, False)
+    """
+
+    _ENDINGS = ("", "x", "0", "1.1.1", ".1.1", ".1", "'", '"', "n'", 'n"', "x'", 'x"')
+    _CUT = ("", "\x80", "\x80\x80", "\xa0\x80", "\x90\x80\x80")  # what completes a character
+
+    def __init__(self, grammar: str) -> None:
+        self._lark = Lark(grammar, parser="lalr", lexer="contextual")
+        self._behind = " " if self._lark.ignore_tokens else ""
+        self._literals = [
+            terminal.pattern.value
+            for terminal in self._lark.terminals
+            if isinstance(terminal.pattern, PatternStr)
+        ]
+
+    def is_prefix(self, data: bytes) -> bool:
+        """Return whether some sentence starts with these bytes."""
+        for cut in self._CUT:
+            try:
+                text = (data + cut.encode("latin-1")).decode()
+            except UnicodeDecodeError:
+                continue
+            return any(self._reads(text + ending + self._behind) for ending in self._endings(text))
+        return False
+
+    def is_sentence(self, data: bytes) -> bool:
+        """Return whether the bytes are a sentence."""
+        try:
+            self._lark.parse(data.decode())
+        except (UnexpectedInput, UnicodeDecodeError):
+            return False
+        return True
+
+    def _endings(self, text: str) -> list[str]:
+        begun = {
+            literal[length:]
+            for literal in self._literals
+            for length in range(1, len(literal))
+            if text.endswith(literal[:length])
+        }
+        return [*self._ENDINGS, *sorted(begun)]
+
+    def _reads(self, text: str) -> bool:
+        """Return whether Lark reads the text without an error, complete or not."""
+        try:
+            self._lark.parse_interactive(text).exhaust_lexer()
+        except UnexpectedInput:
+            return False
+        return True

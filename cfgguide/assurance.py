@@ -9,7 +9,9 @@ stand in the way is the lexer, where two lexemes cannot stand side by side, and 
 where a lexeme cannot be spelled. If from a parse state every terminal of its row can be lexed and
 spelled, perhaps behind ignored text, and the same holds again wherever that leads, then the
 parser's word is enough. That is the largest set of states with this property; it is computed once,
-and takes no stack into account. ::
+and takes no stack into account. Where it is too small, because Lark resolved conflicts, or some
+terminal of a row cannot follow, only those are looked at with which the shortest completions begin
+that avoid such terminals (:mod:`cfgguide.completions`). ::
 
     after "12" in a JSON array      `,` or `]` or white space: each can follow      assured
     after a WORD, next WORD only    the scanner would read both as one              not assured
@@ -17,8 +19,7 @@ and takes no stack into account. ::
 What is claimed of the text after a lexeme that has ended ("no digit follows") counts only by the
 bytes that settle it at once: those of which none leads on (a *group* of scanner blocks).
 
-Nothing is assured where the viable-prefix property may fail: where Lark resolved conflicts, or a
-rule has no finite sentence. There, and where the table says no, :mod:`cfgguide.liveness` decides.
+Where the table says no, :mod:`cfgguide.liveness` decides.
 
 Source: Aho, Lam, Sethi, Ullman, "Compilers", section 4.7, on when LR parsers detect an error.
 """
@@ -27,10 +28,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
+from cfgguide.completions import Completions
 from cfgguide.configuration import Configuration, Recognizer
 from cfgguide.fsm import DEAD, MONITOR, NO, YES
 from cfgguide.parse_table import END, ERROR, ParseTable
@@ -59,6 +62,8 @@ class Assurance:
         What is claimed after it: a column of `is_assured`.
     is_sure : bool, shape (n_ends,)
         Whether it can be spelled, one token a byte, with no look-ahead. Else it is only possible.
+    is_letter : bool, shape (n_byte_classes,)
+        Whether some byte of the class is a token.
     is_assured : bool, shape (n_parse_states, n_groups)
         Whether a sentence can follow in a parse state after a shift, on every stack, if nothing
         else is claimed. In the last group nothing is claimed at all.
@@ -70,6 +75,7 @@ class Assurance:
     end_labels: Int32Array
     end_groups: Int32Array
     is_sure: BoolArray
+    is_letter: BoolArray
     is_assured: BoolArray
     possible_labels: frozenset[int]
 
@@ -78,6 +84,8 @@ class Assurance:
         """Return what is sure of a grammar that is written with a vocabulary."""
         scanner, table = recognizer.scanner, recognizer.parse_table
         single = {byte for byte, node in spelling.steps[BOUNDARY] if node == BOUNDARY}
+        is_letter = np.zeros(scanner.transitions.shape[1], dtype=np.bool_)
+        is_letter[_classes(scanner, single)] = True
         kinds = _Kinds.of(scanner)
         sure = kinds.reached(scanner, single, is_sure=True)
         possible = kinds.reached(scanner, spelling.reachable_bytes, is_sure=False)
@@ -85,19 +93,18 @@ class Assurance:
         order = np.lexsort((~sure[states, ends], states))  # the sure ones first
         states, ends = states[order], ends[order]
         offsets = np.searchsorted(states, np.arange(scanner.n_states + 1))
-        if table.had_conflicts or not _all_productive(table):
-            is_assured = np.zeros((table.n_states, kinds.n_groups), dtype=np.bool_)
-        else:
-            is_assured = _assured(table, scanner, kinds, sure, _classes(scanner, single))
+        is_started = possible[scanner.starts.reshape(-1)].any(axis=0)
+        possible_labels = frozenset(kinds.labels[is_started].tolist())
+        letters = _classes(scanner, single)
+        is_assured = _assured(table, scanner, kinds, sure, letters, possible_labels)
         return cls(
             end_offsets=offsets.astype(np.int32),
             end_labels=kinds.labels[ends],
             end_groups=kinds.groups[ends],
             is_sure=sure[states, ends],
+            is_letter=is_letter,
             is_assured=is_assured,
-            possible_labels=frozenset(
-                kinds.labels[possible[scanner.starts.reshape(-1)].any(axis=0)].tolist()
-            ),
+            possible_labels=possible_labels,
         )
 
     def is_sure_of(self, recognizer: Recognizer, configuration: Configuration) -> bool:
@@ -218,27 +225,56 @@ def _classes(scanner: Scanner, letters: Iterable[int]) -> Int32Array:
     return np.unique(scanner.byte_classes[sorted(letters)])
 
 
-def _all_productive(table: ParseTable) -> bool:
-    """Return whether every nonterminal that is reduced derives some terminals."""
-    derives = table.deriving([True] * table.n_terminals)
-    return bool(derives[table.left_sides].all())
-
-
 def _assured(
-    table: ParseTable, scanner: Scanner, kinds: _Kinds, sure: BoolArray, letters: Int32Array
+    table: ParseTable,
+    scanner: Scanner,
+    kinds: _Kinds,
+    sure: BoolArray,
+    letters: Int32Array,
+    possible_labels: frozenset[int],
 ) -> BoolArray:
-    """Return `is_assured`: the largest table that agrees with itself."""
+    """Return `is_assured`, from all terminals of each row or from those of shortest completions."""
     shape = (table.n_states, kinds.n_groups)
+    found = np.zeros(shape, dtype=np.bool_)
     n_cells = len(scanner.starts) * kinds.n_groups * len(kinds.labels)
     if max(n_cells, table.n_states * kinds.n_groups * table.n_terminals) > _MOST_CELLS:
-        return np.zeros(shape, dtype=np.bool_)
+        return found
     following = _following(scanner, kinds, sure, letters)
+    largest = partial(_largest, table, kinds, following, scanner.ignored)
+    if not table.conflicts:
+        derives = table.deriving([True] * table.n_terminals)
+        if derives[table.left_sides].all():
+            found = largest(table.action != ERROR)
+    shifted_to = np.unique(table.action[table.action > 0] - 1)
+    if table.terminals[END] in table.conflicts or found[shifted_to, -1].all():
+        return found
+    is_lexed = np.zeros(table.n_terminals + 2, dtype=np.bool_)
+    is_lexed[kinds.labels[following.any(axis=(0, 1))]] = True
+    is_usable = [
+        bool(is_lexed[number]) and name not in table.conflicts
+        for number, name in enumerate(table.terminals)
+    ]
+    is_written = [number in possible_labels for number in range(table.n_terminals)]
+    completions = Completions.of(table, is_usable, is_written)
+    return found | (largest(completions.first) & completions.is_completable[:, None])
+
+
+def _largest(
+    table: ParseTable, kinds: _Kinds, following: BoolArray, ignored: int, needed: BoolArray
+) -> BoolArray:
+    """Return the largest table in which each pair leads to others with all that it needs.
+
+    Parameters
+    ----------
+    needed : bool, shape (n_parse_states, n_terminals)
+        Which terminals must be able to follow in a state; the end of the text always is.
+    """
     targets = [np.unique(column[column > 0] - 1) for column in table.action.T]
     kinds_of = [np.flatnonzero(kinds.labels == label) for label in range(table.n_terminals)]
-    unneeded = table.action == ERROR
-    unneeded[:, END] = True  # the text may end whatever is claimed not to match
-    is_dropped = kinds.labels == scanner.ignored
-    is_assured = np.ones(shape, dtype=np.bool_)
+    is_dropped = kinds.labels == ignored
+    unneeded = ~needed
+    unneeded[:, END] = True  # whatever is claimed not to match
+    is_assured: BoolArray = np.ones((table.n_states, kinds.n_groups), dtype=np.bool_)
     while True:
         leads_on = np.zeros(len(kinds.labels), dtype=np.bool_)
         lexed = np.zeros((*following.shape[:2], table.n_terminals), dtype=np.bool_)
@@ -247,7 +283,7 @@ def _assured(
                 leads_on[ends] = is_assured[states].all(axis=0)[kinds.groups[ends]]
                 lexed[..., terminal] = (following[..., ends] & leads_on[ends]).any(axis=-1)
         _go_behind_ignored(lexed, following[..., is_dropped], kinds.groups[is_dropped])
-        found = (lexed[table.set_of_state] | unneeded[:, None, :]).all(axis=-1)
+        found = np.array((lexed[table.set_of_state] | unneeded[:, None, :]).all(axis=-1))
         if np.array_equal(found, is_assured):
             return is_assured
         is_assured = found
@@ -266,7 +302,8 @@ def _following(scanner: Scanner, kinds: _Kinds, sure: BoolArray, letters: Int32A
     for members, starts in enumerate(scanner.starts):
         for start in np.unique(starts):
             first = np.where(scanner.is_asking[start], DEAD, scanner.transitions[start, letters])
-            following[members] &= settles @ sure[first].astype(np.float32) > 0
+            can_follow: BoolArray = settles @ sure[first].astype(np.float32) > 0
+            following[members] &= can_follow
     return following
 
 

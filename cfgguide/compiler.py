@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from cfgguide import frontend, scanner
 from cfgguide.configuration import Recognizer
@@ -48,6 +51,27 @@ def compile_recognizer(
 
 def _kept_or_decided(grammar: Grammar, *, budget: Budget, use_cache: bool) -> Liveness:
     """Return what decides for a grammar, from the cache or made anew."""
+    with _no_collection():
+        return _decided_for(grammar, budget=budget, use_cache=use_cache)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep the garbage collector from running, where it is on.
+
+    Compiling makes many objects and hardly any garbage in cycles; a collection in the midst looks
+    at all that the process has loaded, and takes longer than a small grammar.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _decided_for(grammar: Grammar, *, budget: Budget, use_cache: bool) -> Liveness:
     if not use_cache:
         return decided(frontend.load(grammar), budget=budget)
     kept = Kept(grammar, budget.limits)

@@ -13,12 +13,10 @@ is ours, because Lark's changes with ``PYTHONHASHSEED``.
 
 from __future__ import annotations
 
-import hashlib
-import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import lark
 import numpy as np
@@ -30,15 +28,12 @@ from cfgguide import lark_parts
 from cfgguide.definitions import Definitions
 from cfgguide.errors import GrammarError, LimitError
 from cfgguide.grammar import Grammar
+from cfgguide.imported_files import ImportedFile, ImportedFiles
 from cfgguide.parse_table import NO_STATE, ParseTable
 from cfgguide.refusals import explain
 
 END_NAME = "$END"
 LARK_VERSION = lark.__version__
-
-#: Where a grammar to be imported was looked for: absolute path, and the SHA-256 in hex of what was
-#: there; None for nothing.
-ImportedFile = tuple[str, str | None]
 
 
 @dataclass(frozen=True)
@@ -131,7 +126,7 @@ def load(grammar: Grammar) -> CompiledGrammar:
             f"expected a Grammar, not {type(grammar).__name__}; use Grammar.bundled(name), "
             "Grammar.open(path) or Grammar(text)"
         )
-    imports = _Imports(grammar.import_paths)
+    imports = ImportedFiles(grammar.import_paths)
     parser = _lark(grammar, imports)
     table: Any = parser.parser.parser._parse_table
     rules = {rule.origin.name for rule in parser.rules}
@@ -151,46 +146,16 @@ def load(grammar: Grammar) -> CompiledGrammar:
             grammar.start,
             rules,
             set_of_state,
-            had_conflicts=parser.parser.parser.had_conflicts,
+            conflicts=tuple(sorted(parser.parser.parser.conflicts)),
         ),
         _patterns(parser),
         tuple(terminal_sets),
         _definitions(parser, grammar.start),
-        tuple(imports.found.items()),
+        imports.found,
     )
 
 
-class _Imports:
-    """Stands before a grammar's import paths and notes what is looked for behind it.
-
-    Lark tries the paths, then the folder of the grammar that imports, and then its own grammars.
-    """
-
-    def __init__(self, paths: Iterable[object]) -> None:
-        self._folders = [path for path in paths if isinstance(path, str)]
-        self.found: dict[str, str | None] = {}
-
-    def __call__(self, base_path: object, grammar_path: str) -> NoReturn:
-        base = [base_path] if isinstance(base_path, str) else []
-        for folder in (*self._folders, *base):
-            path = os.path.abspath(os.path.join(folder, grammar_path))
-            if path not in self.found:
-                self.found[path] = digest_of_file(path)
-            if self.found[path] is not None:
-                break
-        raise FileNotFoundError(grammar_path)
-
-
-def digest_of_file(path: str) -> str | None:
-    """Return the SHA-256 in hex of a file, or None if there is none that can be read."""
-    try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return None
-
-
-def _lark(grammar: Grammar, imports: _Imports) -> lark.Lark:
+def _lark(grammar: Grammar, imports: ImportedFiles) -> lark.Lark:
     where = grammar.source_path or "the grammar"
     try:
         options: dict[str, Any] = dict(grammar.lark_options)
@@ -345,7 +310,7 @@ def _parse_table(
     rules: set[str],
     set_of_state: list[int],
     *,
-    had_conflicts: bool,
+    conflicts: tuple[str, ...],
 ) -> ParseTable:
     rows = [table.states[state] for state in order]
     number = {state: index for index, state in enumerate(order)}
@@ -371,7 +336,7 @@ def _parse_table(
         left_sides=np.array([nonterminals[left] for left, _ in productions], dtype=np.int32),
         set_of_state=np.array(set_of_state, dtype=np.int32),
         end_state=number[table.end_states[start]],
-        had_conflicts=had_conflicts,
+        conflicts=conflicts,
     )
 
 

@@ -64,7 +64,7 @@ def packed(table: ParseTable, scanner: Scanner) -> tuple[Arrays, dict[str, Any]]
         "nonterminals": table.nonterminals,
         "productions": table.productions,
         "end_state": table.end_state,
-        "had_conflicts": table.had_conflicts,
+        "conflicts": table.conflicts,
     }
     return arrays, value
 
@@ -109,7 +109,7 @@ def _check(is_right: bool, what: str) -> None:
 
 def _checked_value(value: Any) -> dict[str, Any]:
     """Return the JSON value with its names as tuples."""
-    names = ("version", "terminals", "nonterminals", "productions", "end_state", "had_conflicts")
+    names = ("version", "terminals", "nonterminals", "productions", "end_state", "conflicts")
     _check(isinstance(value, dict) and set(names) <= set(value), "its description")
     _check(value["version"] == VERSION, f"version {value['version']!r}, not {VERSION},")
     for name in ("terminals", "nonterminals"):
@@ -122,13 +122,16 @@ def _checked_value(value: Any) -> dict[str, Any]:
         left, right = production
         _check(isinstance(left, str) and left in known and _are_texts(right), "a production")
     _check(type(value["end_state"]) is int, "end_state")
-    _check(type(value["had_conflicts"]) is bool, "had_conflicts")
+    _check(
+        _are_texts(value["conflicts"]) and set(value["conflicts"]) <= set(value["terminals"]),
+        "conflicts",
+    )
     return {
         "terminals": tuple(value["terminals"]),
         "nonterminals": tuple(value["nonterminals"]),
         "productions": tuple((left, tuple(right)) for left, right in value["productions"]),
         "end_state": value["end_state"],
-        "had_conflicts": value["had_conflicts"],
+        "conflicts": tuple(value["conflicts"]),
     }
 
 

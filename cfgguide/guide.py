@@ -17,6 +17,7 @@ from cfgguide.errors import BitmaskError, RollbackError, TokenRejectedError
 from cfgguide.index import Index
 
 _SHOWN_BYTES = 40  # of the text so far, in messages
+_NOTHING = object()
 
 
 class Guide:
@@ -42,6 +43,8 @@ class Guide:
         self._token_ids: list[int] = []
         self._visits = [index.start]
         self._is_finished = False
+        self._known_out: Any = _NOTHING  # what was given to be filled last, and that as an array
+        self._array = np.empty(0, dtype=np.int32)
 
     @property
     def index(self) -> Index:
@@ -87,18 +90,26 @@ class Guide:
         BitmaskError
             If `out` has another dtype or shape, or cannot be written to.
         """
+        if self._is_finished:
+            self._checked(out)[:] = 0
+            return
+        visit = self._visits[-1]
+        subset = visit.subset or self._index.allowed(visit)
+        # Who decodes gives the same array at every step: it was looked at before.
+        array = self._array if out is self._known_out else self._checked(out)
+        array[:] = subset.bitmask
+
+    def _checked(self, out: Any) -> npt.NDArray[np.int32]:
+        """Return `out` as an array that a bitmask fits into, and remember it."""
         array = out if type(out) is np.ndarray else np.asarray(out)
-        bitmask = self._index.allowed(self._visits[-1]).bitmask
-        if (
-            array.dtype != bitmask.dtype
-            or array.shape != bitmask.shape
-            or not array.flags.writeable
-        ):
+        shape = (self._index.vocabulary.n_words,)
+        if array.dtype != np.int32 or array.shape != shape or not array.flags.writeable:
             raise BitmaskError(
-                f"the bitmask is a writeable int32 array of shape {bitmask.shape}, "
+                f"the bitmask is a writeable int32 array of shape {shape}, "
                 f"not {array.dtype} of shape {array.shape}"
             )
-        array[:] = 0 if self._is_finished else bitmask
+        self._known_out, self._array = out, array
+        return array
 
     def allowed_token_ids(self) -> npt.NDArray[np.int64]:
         """Return the ids of the tokens that may come next, ascending; none after EOS."""
@@ -118,9 +129,14 @@ class Guide:
         TokenRejectedError
             If the token may not come next; the guide is left as it was.
         """
+        visit = self._visits[-1]
+        known = visit.following.get(token_id)
+        if known is not None and not self._is_finished:
+            self._token_ids.append(int(token_id))
+            self._visits.append(known)
+            return
         if not self.accepts(token_id):
             raise TokenRejectedError(self._refusal(token_id))
-        visit = self._visits[-1]
         if token_id in self._index.vocabulary.eos_token_ids:
             self._is_finished = True
         else:

@@ -338,20 +338,17 @@ class Index:
         return subset
 
     def _mask(self, configuration: Configuration) -> Mask | None:
-        bitmask = np.zeros(self.vocabulary.n_words, dtype=np.int32)
-        walk = self._walker.walk(configuration, bitmask)
+        walk = self._walker.walk(configuration)
         if walk is None:
             return None
         inspected = walk.inspected
-        undecided = walk.open_outcomes
-        for number in undecided:
+        for number in walk.open_outcomes:
             is_live = self._is_live(walk.outcome(number), configuration, inspected)
             if is_live is None:
                 return None
             walk.settle(number, is_live=is_live)
-        if undecided:
-            self._walker.fill(bitmask)
-        n_tokens = self._walker.n_allowed
+        bitmask = np.zeros(self.vocabulary.n_words, dtype=np.int32)
+        n_tokens = self._walker.fill(bitmask)
         if walk.is_sentence:
             bitmask |= self._eos
             n_tokens += len(self.vocabulary.eos_token_ids)

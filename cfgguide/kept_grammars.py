@@ -3,7 +3,7 @@
 In: a :class:`~cfgguide.grammar.Grammar` and limits. Out: its tables, if some process has compiled
 the same before and the cache is on. The same means: the text, start rule and options; the limits,
 but for time; the code of cfgguide, and the versions of Lark and Python, whose ``re`` decides; and
-what ``%import`` finds, which is looked up again (:data:`~cfgguide.frontend.ImportedFile`).
+what ``%import`` finds, which is looked up again (:mod:`cfgguide.imported_files`).
 
 Not kept are grammars with loaders, which may load anything, and those with `strict`, where Lark's
 comparison of the terminals is what was asked for.
@@ -17,7 +17,6 @@ import os
 import re
 import sys
 import unicodedata
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +24,8 @@ from cfgguide import frontend, grammar_file
 from cfgguide.archive import Arrays
 from cfgguide.cache import Cache, user_cache
 from cfgguide.errors import IndexFormatError
-from cfgguide.frontend import ImportedFile
 from cfgguide.grammar import Grammar
+from cfgguide.imported_files import ImportedFile, are_as_before
 from cfgguide.limits import Limits
 from cfgguide.parse_table import ParseTable
 from cfgguide.scanner import Scanner
@@ -69,7 +68,7 @@ class Kept:
         self, table: ParseTable, scanner: Scanner, imported: tuple[ImportedFile, ...]
     ) -> None:
         """Keep tables, unless a file that they were made from has changed meanwhile."""
-        if self._cache is not None and _are_as_before(imported):
+        if self._cache is not None and are_as_before(imported):
             arrays, value = grammar_file.packed(table, scanner)
             value["imported"] = imported
             self._cache.store(grammar_file.KIND, self._digest, arrays, value)
@@ -82,19 +81,15 @@ def _checked(arrays: Arrays, value: Any) -> tuple[ParseTable, Scanner]:
         isinstance(file, list) and len(file) == 2 and isinstance(file[0], str) for file in imported
     ):
         raise IndexFormatError("the imported files are not told")
-    if not _are_as_before(imported):
+    if not are_as_before(imported):
         raise IndexFormatError("an imported file has changed")
     return tables
-
-
-def _are_as_before(imported: Any) -> bool:
-    return all(frontend.digest_of_file(path) == digest for path, digest in imported)
 
 
 def _digest(grammar: Grammar, limits: Limits) -> str:
     """Return the SHA-256 in hex of all that a compiled grammar depends on, but imported files."""
     told = [
-        _environment(),
+        _ENVIRONMENT,
         grammar.text,
         grammar.start,
         grammar.lexer,
@@ -117,7 +112,6 @@ def _home(grammar: Grammar) -> list[str]:
     return [os.getcwd(), os.path.abspath(script or "")]
 
 
-@cache
 def _environment() -> list[str]:
     """Return what compiles, exactly: cfgguide's own code is told by its content."""
     code = hashlib.sha256()
@@ -131,3 +125,6 @@ def _environment() -> list[str]:
         unicodedata.unidata_version,
         sys.byteorder,
     ]
+
+
+_ENVIRONMENT = _environment()

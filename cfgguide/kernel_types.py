@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +26,11 @@ DEAD_END, LIVE, OPEN = 0, 1, 2  # what is known of an outcome: in `verdicts`
 # Places in `counts`.
 N_CELLS, N_OUTCOMES, N_SEGMENTS, IS_SENTENCE, N_OPEN, N_ALLOWED = 0, 1, 2, 3, 4, 5
 N_COUNTS = 6
+BYTE_AND_KIND, FIRST_TOKEN, END_TOKEN, FIRST_CHILD = 0, 1, 2, 3  # columns of `nodes`
 
 
 class Tables(NamedTuple):
-    """The grammar's tables; see Scanner, ParseTable, Assurance, Loops and Kinds for each.
+    """The grammar's tables; see Scanner, ParseTable, Assurance and Loops for each.
 
     Attributes
     ----------
@@ -58,12 +59,12 @@ class Tables(NamedTuple):
     most_reductions: int
     end_offsets: Int32Array
     end_labels: Int32Array
-    end_blocks: Int32Array
+    end_groups: Int32Array
     is_sure: npt.NDArray[np.bool_]
+    is_letter: npt.NDArray[np.bool_]
     is_assured: npt.NDArray[np.bool_]
     loop_of_state: Int32Array
     takes: npt.NDArray[np.bool_]
-    kind_of_node: Int32Array
 
 
 class Base(NamedTuple):
@@ -103,6 +104,29 @@ class TrieArrays(NamedTuple):
     token_ids: Int32Array
 
 
+class PackedTrie(NamedTuple):
+    """The vocabulary trie as a walk reads it.
+
+    The nodes stand level by level, so that the children of one lie side by side, and all that is
+    known of a node lies side by side too: most of a walk's time went into waiting for memory.
+
+    Attributes
+    ----------
+    nodes : int32, shape (n_nodes + 1, 4)
+        `BYTE_AND_KIND`: the last byte of its path, and its kind of :class:`Kinds` times 256;
+        `FIRST_TOKEN` and `END_TOKEN`: its tokens and those below it, as places in `token_ids`, its
+        own first; `FIRST_CHILD`: its children end where those of the next node begin.
+    token_ids : int32, shape (n_text_tokens,)
+        Token ids, sorted by bytes and then by id.
+    n_roots : int
+        How many nodes are one byte deep; they are the first.
+    """
+
+    nodes: Int32Array
+    token_ids: Int32Array
+    n_roots: int
+
+
 class Workspace(NamedTuple):
     """Everything that a walk writes.
 
@@ -119,6 +143,8 @@ class Workspace(NamedTuple):
         about to start.
     frame_context : int32, shape (max_depth + 2,)
         Contexts there.
+    next_node, end_node : int32, shape (max_depth + 2,)
+        The nodes of each depth that are still to be visited.
     frame_is_plain : bool, shape (max_depth + 2,)
         Whether there is one hypothesis, without claims. Then only its state and its stack are
         written by the shortest path of the walk.
@@ -162,6 +188,8 @@ class Workspace(NamedTuple):
     commits: Int32Array
     frame_n: Int32Array
     frame_context: Int32Array
+    next_node: Int32Array
+    end_node: Int32Array
     frame_is_plain: npt.NDArray[np.bool_]
     frame_state: Int32Array
     frame_cell: Int32Array
@@ -185,3 +213,109 @@ class Workspace(NamedTuple):
     segment_outcome: Int32Array
     inspected: Int32Array
     counts: Int32Array
+
+
+def workspace(
+    *,
+    frames: int,
+    n_labels: int,
+    n_tokens: int,
+    cells: int = 1,
+    hypotheses: int = 1,
+    claims: int = 1,
+    outcomes: int = 1,
+) -> Workspace:
+    """Return a workspace of given sizes."""
+
+    def array(*shape: int) -> Int32Array:
+        return np.zeros(shape, dtype=np.int32)
+
+    return Workspace(
+        cell_state=array(cells),
+        cell_parent=array(cells),
+        first_child=array(cells),
+        next_sibling=array(cells),
+        cell_home=array(cells),
+        commits=array(cells, n_labels),
+        frame_n=array(frames),
+        frame_context=array(frames),
+        next_node=array(frames),
+        end_node=array(frames),
+        frame_is_plain=np.zeros(frames, dtype=np.bool_),
+        frame_state=array(frames, hypotheses),
+        frame_cell=array(frames, hypotheses),
+        frame_n_claims=array(frames, hypotheses),
+        frame_claims=array(frames, hypotheses, claims),
+        open_state=array(claims),
+        open_n_claims=array(claims),
+        open_n_tasks=array(claims),
+        open_claims=array(claims, claims),
+        open_task=array(claims, claims),
+        outcome_n=array(outcomes),
+        outcome_context=array(outcomes),
+        outcome_state=array(outcomes, hypotheses),
+        outcome_cell=array(outcomes, hypotheses),
+        outcome_n_claims=array(outcomes, hypotheses),
+        outcome_claims=array(outcomes, hypotheses, claims),
+        outcome_hash=array(2 * outcomes),
+        verdicts=np.zeros(outcomes, dtype=np.int8),
+        segment_start=array(n_tokens),
+        segment_end=array(n_tokens),
+        segment_outcome=array(n_tokens),
+        inspected=array(hypotheses),
+        counts=array(N_COUNTS),
+    )
+
+
+def examples() -> tuple[Tables, PackedTrie, Workspace, Base, Int32Array]:
+    """Return arguments of the types that the kernels are compiled for."""
+    numbers, table = np.zeros(1, dtype=np.int32), np.zeros((1, 1), dtype=np.int32)
+    flags, grid = np.zeros(1, dtype=np.bool_), np.zeros((1, 1), dtype=np.bool_)
+    tables = Tables(
+        transitions=table,
+        byte_classes=numbers,
+        match=numbers,
+        asks=table,
+        is_asking=flags,
+        kind=np.zeros(1, dtype=np.int8),
+        is_start=flags,
+        blocks=numbers,
+        representatives=numbers,
+        starts=table,
+        contexts=table,
+        set_of_state=numbers,
+        action=table,
+        goto=table,
+        lengths=numbers,
+        left_sides=numbers,
+        ignored=0,
+        end_state=0,
+        most_reductions=0,
+        end_offsets=numbers,
+        end_labels=numbers,
+        end_groups=numbers,
+        is_sure=flags,
+        is_letter=flags,
+        is_assured=grid,
+        loop_of_state=numbers,
+        takes=grid,
+    )
+    trie = PackedTrie(table, numbers, 1)
+    base = Base(numbers, numbers, numbers, numbers, numbers, 0)
+    return tables, trie, workspace(frames=1, n_labels=1, n_tokens=1), base, numbers
+
+
+Arguments = TypeVar("Arguments", bound=tuple[Any, ...])
+
+
+def like(example: Arguments, given: Arguments) -> Arguments:
+    """Return named arrays with the memory layout of an example's, copied where they differ.
+
+    A kernel is compiled for a layout: another, such as that of an array that is read-only, would
+    have it compiled again, for many seconds.
+    """
+    parts = [
+        np.require(part, wanted.dtype, ["C", "W"]) if isinstance(wanted, np.ndarray) else part
+        for wanted, part in zip(example, given, strict=True)
+    ]
+    return type(given)(*parts)

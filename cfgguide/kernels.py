@@ -1,10 +1,10 @@
 """The compiled hot loops of a mask: the machine of :mod:`cfgguide.configuration`, over a trie.
 
-The walk visits the vocabulary trie in preorder. Frame ``d`` holds the configuration after the
-first ``d`` bytes of the path, so a node costs one step from its parent's frame, and a dead prefix
-skips its subtree. Parser stacks live in an arena of cells: first those of the configuration that
-the walk starts from, the *base*, then those that shifts push. A cell is found again if the same
-state is pushed on the same cell, so equal stacks are equal numbers.
+The walk visits the vocabulary trie depth first. Frame ``d`` holds the configuration after the
+first ``d`` bytes of the path, so a node costs one step from its parent's frame, and below a dead
+prefix nothing is visited. Parser stacks live in an arena of cells: first those of the
+configuration that the walk starts from, the *base*, then those that shifts push. A cell is found
+again if the same state is pushed on the same cell, so equal stacks are equal numbers.
 
 What a token leads to is an *outcome*; many tokens lead to few. Tokens side by side in the trie that
 lead to the same are one *segment*, and whole subtrees are taken unseen where a loop of the scanner
@@ -15,17 +15,18 @@ decided elsewhere, and the mask filled afterwards.
 
 from __future__ import annotations
 
-import numpy as np
-
-from cfgguide.jit import kernel
+from cfgguide.jit import kernel, wide
 from cfgguide.kernel_types import (
     ASKING,
+    BYTE_AND_KIND,
     DEAD_END,
     DONE,
+    END_TOKEN,
+    FIRST_CHILD,
+    FIRST_TOKEN,
     IS_SENTENCE,
     LIVE,
     MATCHING,
-    N_ALLOWED,
     N_CELLS,
     N_OPEN,
     N_OUTCOMES,
@@ -41,8 +42,8 @@ from cfgguide.kernel_types import (
     TOO_SHALLOW,
     Base,
     Int32Array,
+    PackedTrie,
     Tables,
-    TrieArrays,
     Workspace,
 )
 
@@ -86,11 +87,12 @@ def _reduced(
 ) -> int:
     """Return the cell after one reduction."""
     for _ in range(tables.lengths[production]):
-        cell = work.cell_parent[cell]
+        cell = wide(work.cell_parent[cell])
         if cell == NONE:
             return TOO_SHALLOW
     below = _read(work, base_offsets, cell)
-    return _new_cell(work, tables.goto[below, tables.left_sides[production]], cell)
+    goto = tables.goto[below, tables.left_sides[production]]
+    return _new_cell(work, wide(goto), wide(cell))
 
 
 @kernel
@@ -105,16 +107,16 @@ def _commit(
     known = work.commits[cell, label]
     if known != NOT_COMPUTED:
         return int(known)
-    top = cell
-    result = REFUSED
+    top = wide(cell)
+    result = wide(REFUSED)
     for _ in range(tables.most_reductions):
         action = tables.action[_read(work, base_offsets, top), label]
         if action == 0:
             break
         if action > 0:
-            result = _new_cell(work, action - 1, top)
+            result = _new_cell(work, wide(action - 1), top)
             break
-        top = _reduced(tables, work, base_offsets, top, -action - 1)
+        top = _reduced(tables, work, base_offsets, top, wide(-action - 1))
         if top < 0:
             return top
     if result >= 0 or result == REFUSED:
@@ -129,7 +131,7 @@ def _ends(tables: Tables, work: Workspace, base_offsets: Int32Array, cell: int) 
         action = tables.action[_read(work, base_offsets, cell), 0]
         if action >= 0:
             return 0
-        cell = _reduced(tables, work, base_offsets, cell, -action - 1)
+        cell = _reduced(tables, work, base_offsets, wide(cell), wide(-action - 1))
         if cell < 0:
             return cell
         if work.cell_state[cell] == tables.end_state:
@@ -197,7 +199,7 @@ def _work_out(tables: Tables, work: Workspace, number: int) -> int:
     while work.open_n_tasks[number] > 0:
         work.open_n_tasks[number] -= 1
         task = work.open_task[number, work.open_n_tasks[number]]
-        state = abs(task)
+        state = wide(abs(task))
         if state == 0:
             continue
         if tables.match[state] >= 0:
@@ -205,15 +207,15 @@ def _work_out(tables: Tables, work: Workspace, number: int) -> int:
                 return REFUSED
             continue
         if tables.is_asking[state]:
-            result = _fork(tables, work, number, state, -1 if task < 0 else 1)
+            result = _fork(tables, work, number, state, wide(-1 if task < 0 else 1))
             return 1 if result == DONE else result
         block = tables.blocks[state]
-        result = _put(work, number, -block if task < 0 else block)
+        result = _put(work, number, wide(-block if task < 0 else block))
         if result != DONE:
             return result
     state = work.open_state[number]
     if state != 0 and tables.is_asking[state]:
-        result = _fork(tables, work, number, state, 0)
+        result = _fork(tables, work, number, wide(state), wide(0))
         return 1 if result == DONE else result
     return DONE
 
@@ -274,7 +276,7 @@ def _emit(tables: Tables, work: Workspace, frame: int, number: int, cell: int) -
 @kernel
 def _settle(tables: Tables, work: Workspace, frame: int, cell: int) -> int:
     """Work out open possibility 0 and all that it is split into; append them to a frame."""
-    number = 0
+    number = wide(0)
     while number >= 0:
         result = _work_out(tables, work, number)
         if result == 1:
@@ -298,7 +300,7 @@ def _extend(
         return DONE
     n_claims = work.frame_n_claims[source, index]
     if n_claims == 0 and not tables.is_asking[target]:
-        return _append(work, depth, target, work.frame_cell[source, index])
+        return _append(work, depth, target, wide(work.frame_cell[source, index]))
     if n_claims > work.open_task.shape[1]:
         return TOO_MANY_CLAIMS
     work.open_state[0] = target
@@ -310,7 +312,7 @@ def _extend(
         if later == 0 and claim < 0:
             return DONE  # what was to match is dead
         work.open_task[0, n_claims - 1 - place] = later if claim > 0 else -later
-    return _settle(tables, work, depth, work.frame_cell[source, index])
+    return _settle(tables, work, depth, wide(work.frame_cell[source, index]))
 
 
 @kernel
@@ -331,7 +333,7 @@ def _ends_before(tables: Tables, work: Workspace, depth: int, index: int, byte_c
 @kernel
 def _start(tables: Tables, work: Workspace, base_offsets: Int32Array, depth: int, cell: int) -> int:
     """Return the scanner state in which the next lexeme starts."""
-    terminal_set = tables.set_of_state[_read(work, base_offsets, cell)]
+    terminal_set = tables.set_of_state[_read(work, base_offsets, wide(cell))]
     return int(tables.starts[terminal_set, work.frame_context[depth]])
 
 
@@ -348,7 +350,7 @@ def _start_next(
     for place in range(n_claims):
         work.open_claims[0, place] = work.frame_claims[depth, index, place]
     block = tables.blocks[work.frame_state[depth, index]]
-    result = _put(work, 0, block) if block else DONE
+    result = _put(work, wide(0), wide(block)) if block else DONE
     if result != DONE:
         return DONE if result == REFUSED else result
     work.open_state[0] = start
@@ -370,7 +372,8 @@ def _step(
         label = tables.match[work.frame_state[depth - 1, index]]
         if label < 0 or not _ends_before(tables, work, depth - 1, index, byte_class):
             continue
-        cell = _commit(tables, work, base_offsets, work.frame_cell[depth - 1, index], label)
+        stack = wide(work.frame_cell[depth - 1, index])
+        cell = _commit(tables, work, base_offsets, stack, label)
         if cell == REFUSED:
             continue
         if cell < 0:
@@ -493,7 +496,7 @@ def _base_ends(tables: Tables, work: Workspace, base: Base) -> int:
             continue  # something is still to match
         cell, label = work.frame_cell[0, home], tables.match[work.frame_state[0, home]]
         if label >= 0:
-            cell = _commit(tables, work, base.offsets, cell, label)
+            cell = _commit(tables, work, base.offsets, wide(cell), label)
         elif not tables.is_start[work.frame_state[0, home]]:
             continue
         if cell == REFUSED:
@@ -507,20 +510,7 @@ def _base_ends(tables: Tables, work: Workspace, base: Base) -> int:
 
 
 @kernel
-def _add_segment(work: Workspace, start: int, end: int, outcome: int) -> None:
-    """Add a range of tokens, to the last segment where it continues that."""
-    last = work.counts[N_SEGMENTS] - 1
-    if last >= 0 and work.segment_end[last] == start and work.segment_outcome[last] == outcome:
-        work.segment_end[last] = end
-        return
-    work.segment_start[last + 1] = start
-    work.segment_end[last + 1] = end
-    work.segment_outcome[last + 1] = outcome
-    work.counts[N_SEGMENTS] = last + 2
-
-
-@kernel
-def walk(tables: Tables, trie: TrieArrays, work: Workspace, base: Base) -> int:
+def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
     """Find all tokens that are lexed and parsed without error from a base configuration.
 
     Returns
@@ -534,15 +524,22 @@ def walk(tables: Tables, trie: TrieArrays, work: Workspace, base: Base) -> int:
     transitions, byte_classes, match = tables.transitions, tables.byte_classes, tables.match
     frame_n, frame_state, frame_cell = work.frame_n, work.frame_state, work.frame_cell
     frame_n_claims, is_plain, kind = work.frame_n_claims, work.frame_is_plain, tables.kind
-    byte, depths, skip, first_token = trie.byte, trie.depth, trie.skip, trie.first_token
+    nodes, next_node, end_node = trie.nodes, work.next_node, work.end_node
+    segment_start, segment_end = work.segment_start, work.segment_end
+    segment_outcome, n_segments = work.segment_outcome, 0
     has_contexts = len(tables.contexts) > 1
-    loop_of_state, takes, kind_of_node = tables.loop_of_state, tables.takes, tables.kind_of_node
-    node, n_nodes = 0, len(byte)
+    loop_of_state, takes = tables.loop_of_state, tables.takes
     last_state, last_cell, last_outcome = NONE, NONE, NONE
     is_plain[0] = frame_n[0] == 1 and frame_n_claims[0, 0] == 0
-    while node < n_nodes:
-        depth = depths[node]
-        byte_class = byte_classes[byte[node]]
+    depth = wide(1)
+    next_node[depth], end_node[depth] = 0, trie.n_roots
+    while depth > 0:
+        node = next_node[depth]
+        if node == end_node[depth]:
+            depth -= 1
+            continue
+        next_node[depth] = node + 1
+        byte_class = byte_classes[nodes[node, BYTE_AND_KIND] & 0xFF]
         if has_contexts:
             context = tables.contexts[work.frame_context[depth - 1], byte_class]
             work.frame_context[depth] = context
@@ -556,38 +553,43 @@ def walk(tables: Tables, trie: TrieArrays, work: Workspace, base: Base) -> int:
             frame_cell[depth, 0] = frame_cell[depth - 1, 0]
             is_plain[depth] = True
         else:
-            # Nearly as common: the lexeme ends, and nothing that may follow starts so.
+            # Nearly as common: the lexeme ends here and another starts, on a stack that is known.
+            is_done = False
             if is_plain[depth - 1]:
                 frame_n[depth - 1] = 1
                 frame_n_claims[depth - 1, 0] = 0
-            if is_plain[depth - 1] and target == 0:
-                label, after = match[state], NOT_COMPUTED
-                if 0 <= label < tables.ignored:
-                    after = work.commits[frame_cell[depth - 1, 0], label]
-                if label < 0 or after == REFUSED:
-                    node = skip[node]
-                    continue
-                if after >= 0 and work.cell_home[after] == NONE:
-                    terminal_set = tables.set_of_state[work.cell_state[after]]
-                    start = tables.starts[terminal_set, work.frame_context[depth - 1]]
-                    if transitions[start, byte_class] == 0 and kind[start] != ASKING:
-                        node = skip[node]
+                if target == 0:
+                    label, cell = match[state], frame_cell[depth - 1, 0]
+                    if 0 <= label < tables.ignored:
+                        cell = work.commits[cell, label]
+                    if label < 0 or cell == REFUSED:
                         continue
-            result = _step(tables, work, base.offsets, depth, byte_class)
-            if result != DONE:
-                return result
-            if frame_n[depth] == 0:
-                node = skip[node]
-                continue
-            is_plain[depth] = frame_n[depth] == 1 and frame_n_claims[depth, 0] == 0
+                    if cell >= 0 and label <= tables.ignored:
+                        start = _start(tables, work, base.offsets, depth - 1, wide(cell))
+                        target = transitions[start, byte_class]
+                        if kind[start] != ASKING and kind[target] != ASKING:
+                            if target == 0:
+                                continue
+                            frame_state[depth, 0] = target
+                            frame_cell[depth, 0] = cell
+                            is_plain[depth] = is_done = True
+            if not is_done:
+                result = _step(tables, work, base.offsets, depth, byte_class)
+                if result != DONE:
+                    return result
+                if frame_n[depth] == 0:
+                    continue
+                is_plain[depth] = frame_n[depth] == 1 and frame_n_claims[depth, 0] == 0
         is_simple = is_plain[depth] and not has_contexts
         state, cell = frame_state[depth, 0], frame_cell[depth, 0]
-        following = node + 1
-        if is_simple:
-            loop = loop_of_state[state]
-            if loop != NONE and takes[loop, kind_of_node[node]]:
-                following = skip[node]
-        if first_token[node] < first_token[following]:
+        first_child, end_child = nodes[node, FIRST_CHILD], nodes[node + 1, FIRST_CHILD]
+        first_token, end_token = nodes[node, FIRST_TOKEN], nodes[node, END_TOKEN]
+        if first_child < end_child:
+            loop = loop_of_state[state] if is_simple else NONE
+            if loop == NONE or not takes[loop, nodes[node, BYTE_AND_KIND] >> 8]:
+                end_token = nodes[first_child, FIRST_TOKEN]  # those of the node alone
+                next_node[depth + 1], end_node[depth + 1] = first_child, end_child
+        if first_token < end_token:
             if not (is_simple and state == last_state and cell == last_cell):
                 if is_plain[depth]:
                     frame_n[depth] = 1
@@ -597,9 +599,40 @@ def walk(tables: Tables, trie: TrieArrays, work: Workspace, base: Base) -> int:
                     return last_outcome
                 last_state = state if is_simple else NONE
                 last_cell = cell
-            _add_segment(work, first_token[node], first_token[following], last_outcome)
-        node = following
+            if (
+                n_segments
+                and last_outcome == segment_outcome[n_segments - 1]
+                and (first_token == segment_end[n_segments - 1])
+            ):
+                segment_end[n_segments - 1] = end_token  # it goes on
+            else:
+                segment_start[n_segments], segment_end[n_segments] = first_token, end_token
+                segment_outcome[n_segments] = last_outcome
+                n_segments += 1
+        if end_token < nodes[node, END_TOKEN]:
+            depth += 1
+    work.counts[N_SEGMENTS] = n_segments
     return DONE
+
+
+@kernel
+def _judge_state(
+    tables: Tables, work: Workspace, base_offsets: Int32Array, state: int, cell: int
+) -> int:
+    """Return what is known of a lexeme that the scanner is in, if nothing is claimed."""
+    verdict = wide(DEAD_END)
+    for end in range(tables.end_offsets[state], tables.end_offsets[state + 1]):
+        after = _commit(tables, work, base_offsets, cell, tables.end_labels[end])
+        if after == REFUSED:
+            continue
+        if after < 0:
+            return after
+        verdict = wide(OPEN)
+        if tables.is_sure[end]:
+            parse_state = _read(work, base_offsets, wide(after))
+            if tables.is_assured[parse_state, tables.end_groups[end]]:
+                return LIVE
+    return verdict
 
 
 @kernel
@@ -607,20 +640,24 @@ def _judge(
     tables: Tables, work: Workspace, base_offsets: Int32Array, outcome: int, index: int
 ) -> int:
     """Return what is known of one hypothesis of an outcome, or a failure."""
-    state, cell = work.outcome_state[outcome, index], work.outcome_cell[outcome, index]
-    verdict = DEAD_END
-    for end in range(tables.end_offsets[state], tables.end_offsets[state + 1]):
-        after = _commit(tables, work, base_offsets, cell, tables.end_labels[end])
-        if after == REFUSED:
+    state, cell = work.outcome_state[outcome, index], wide(work.outcome_cell[outcome, index])
+    verdict = _judge_state(tables, work, base_offsets, wide(state), cell)
+    n_claims = work.outcome_n_claims[outcome, index]
+    if n_claims == 0 or verdict != LIVE:
+        return verdict
+    # What is claimed not to match is settled if one more byte of the lexeme leads nowhere there.
+    for byte_class in range(tables.transitions.shape[1]):
+        target = tables.transitions[state, byte_class]
+        if target == 0 or tables.is_asking[target] or not tables.is_letter[byte_class]:
             continue
-        if after < 0:
-            return after
-        verdict = OPEN
-        if tables.is_sure[end] and work.outcome_n_claims[outcome, index] == 0:
-            parse_state = _read(work, base_offsets, after)
-            if tables.is_assured[parse_state, tables.end_blocks[end]]:
-                return LIVE
-    return verdict
+        is_settled = True
+        for place in range(n_claims):
+            claim = work.outcome_claims[outcome, index, place]
+            if claim < 0 or tables.transitions[tables.representatives[claim], byte_class] != 0:
+                is_settled = False
+        if is_settled and _judge_state(tables, work, base_offsets, wide(target), cell) == LIVE:
+            return LIVE
+    return OPEN
 
 
 @kernel
@@ -645,24 +682,8 @@ def _judge_all(tables: Tables, work: Workspace, base_offsets: Int32Array) -> int
 
 
 @kernel
-def fill(trie: TrieArrays, work: Workspace, bitmask: Int32Array) -> None:
-    """Make the mask of all tokens whose outcomes are `LIVE`, and count them."""
-    bitmask[:] = 0
-    token_ids = trie.token_ids
-    n_allowed = 0
-    for segment in range(work.counts[N_SEGMENTS]):
-        if work.verdicts[work.segment_outcome[segment]] == LIVE:
-            start, end = work.segment_start[segment], work.segment_end[segment]
-            n_allowed += end - start
-            for place in range(start, end):
-                token_id = token_ids[place]
-                bitmask[token_id >> 5] |= np.int32(1) << np.int32(token_id & 31)
-    work.counts[N_ALLOWED] = n_allowed
-
-
-@kernel
-def mask(tables: Tables, trie: TrieArrays, work: Workspace, base: Base, bitmask: Int32Array) -> int:
-    """Walk, judge and, if nothing is left open, fill the mask.
+def outcomes(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
+    """Walk, and judge what was found.
 
     Returns
     -------
@@ -670,8 +691,4 @@ def mask(tables: Tables, trie: TrieArrays, work: Workspace, base: Base, bitmask:
         `DONE`, with the results in `work`; or a failure that names what must be larger.
     """
     result = walk(tables, trie, work, base)
-    if result == DONE:
-        result = _judge_all(tables, work, base.offsets)
-    if result == DONE and work.counts[N_OPEN] == 0:
-        fill(trie, work, bitmask)
-    return result
+    return _judge_all(tables, work, base.offsets) if result == DONE else result

@@ -71,15 +71,16 @@ class Contextual(ContextualLexer):
 
 
 class Parser(LALR_Parser):
-    """Keeps what Lark only logs: whether there were conflicts, which it resolved."""
+    """Keeps what Lark only logs: the lookaheads of the conflicts that it resolved."""
 
     def __init__(self, parser_conf: Any, debug: bool = False, strict: bool = False) -> None:
         analysis = LALR_Analyzer(parser_conf, debug=debug, strict=strict)
         analysis.compute_lalr()  # type: ignore[no-untyped-call]
         self._parse_table = analysis.parse_table
         self.parser_conf = parser_conf
-        self.had_conflicts = any(
-            len(rules) > 1 or lookahead in state.transitions
+        self.conflicts = {
+            str(lookahead.name)
             for state in analysis.lr0_itemsets
             for lookahead, rules in state.lookaheads.items()
-        )
+            if len(rules) > 1 or lookahead in state.transitions
+        }

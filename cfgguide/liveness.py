@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from enum import Enum
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -26,9 +27,9 @@ import numpy as np
 from cfgguide.assurance import Assurance
 from cfgguide.claims import Claims
 from cfgguide.configuration import Configuration, Recognizer
-from cfgguide.lexemes import Between, End
+from cfgguide.lexemes import Between, End, Lexemes
 from cfgguide.limits import Budget
-from cfgguide.parse_table import END, ERROR, NO_STATE, START_STATE
+from cfgguide.parse_table import END, START_STATE
 from cfgguide.pushdown import ACCEPTED, Controls, Pushdown
 from cfgguide.scanner import NO_MATCH
 from cfgguide.spelling import BOUNDARY, Spelling
@@ -71,8 +72,6 @@ class Liveness:
     ----------
     recognizer : Recognizer
         Of the grammar.
-    assurance : Assurance
-        What is sure without looking at the stack.
     """
 
     def __init__(
@@ -86,13 +85,26 @@ class Liveness:
         self.recognizer = recognizer
         self._table = recognizer.parse_table
         self._scanner = recognizer.scanner
-        self.assurance = Assurance.of(recognizer, spelling)
-        self._pushdown = Pushdown(recognizer, spelling, budget=budget)
-        self._lexemes = self._pushdown.lexemes
+        self._spelling = spelling
+        self._budget = budget
         self._max_nodes = max_nodes
         self._controls: dict[tuple[int, Claims, int], Controls] = {}
         self._verdicts: dict[Node, Verdict] = {}
-        self._predecessors = self._lalr_predecessors()
+
+    # What most grammars need little of is made when it is first needed.
+
+    @cached_property
+    def assurance(self) -> Assurance:
+        """What is sure without looking at the stack."""
+        return Assurance.of(self.recognizer, self._spelling)
+
+    @cached_property
+    def _pushdown(self) -> Pushdown:
+        return Pushdown(self.recognizer, self._spelling, budget=self._budget)
+
+    @property
+    def _lexemes(self) -> Lexemes:
+        return self._pushdown.lexemes
 
     def is_live(self, configuration: Configuration) -> bool:
         """Return whether some sequence of tokens completes a configuration to a sentence."""
@@ -164,7 +176,9 @@ class Liveness:
 
     def spellable_terminals(self) -> set[int]:
         """Return the terminals of which the vocabulary can spell some lexeme."""
-        return {label for label in self._lexemes.labels() if label < self._scanner.ignored}
+        is_free = len(self._spelling.steps) == 1  # else what can be spelled depends on the place
+        labels = self.assurance.possible_labels if is_free else self._lexemes.labels()
+        return {label for label in labels if label < self._scanner.ignored}
 
     def _shiftable(self, ends: Iterable[End], stack: Stack) -> set[int]:
         """Return the terminals that lead on to a sentence when a lexeme of them ends."""
@@ -234,29 +248,19 @@ class Liveness:
             return known is not Verdict.NEVER
         return ACCEPTED in node[0]
 
-    def _lalr_predecessors(self) -> list[list[int]]:
+    @cached_property
+    def _predecessors(self) -> list[list[int]]:
         """Return the parse states that can lie directly below each parse state.
 
         A stack is a path through the LALR automaton over symbols of which texts can be written.
         """
         labels = self.assurance.possible_labels
         is_written = [terminal in labels for terminal in range(self._table.n_terminals)]
-        derives = self._table.deriving(is_written)
-        shifts = np.where(is_written, self._table.action, ERROR)
-        gotos = np.where(derives, self._table.goto, NO_STATE)
-        following = [
-            {action - 1 for action in row if action > 0}
-            | {target for target in tail if target >= 0}
-            for row, tail in zip(shifts.tolist(), gotos.tolist(), strict=True)
-        ]
+        followers, is_reached = self._table.followers(is_written), self._table.reached(is_written)
         below: list[list[int]] = [[] for _ in range(self._table.n_states)]
-        reached, pending = {START_STATE}, [START_STATE]
-        while pending:
-            state = pending.pop()
-            for target in following[state]:
-                below[target].append(state)
-            pending.extend(following[state] - reached)
-            reached |= following[state]
+        for state in np.flatnonzero(is_reached).tolist():
+            for above in followers[state]:
+                below[above].append(state)
         return [sorted(states) for states in below]
 
 

@@ -54,8 +54,9 @@ class ParseTable:
         The terminal set that the lexer uses when this state is on top.
     end_state : int
         The state in which ``$END`` accepts.
-    had_conflicts : bool
-        Whether Lark resolved a conflict, so that the table does less than the productions say.
+    conflicts : tuple of str
+        Terminals for which Lark resolved a conflict, in some state, so that the table does less
+        with them than the productions say.
     """
 
     terminals: tuple[str, ...]
@@ -67,7 +68,7 @@ class ParseTable:
     left_sides: npt.NDArray[np.int32]
     set_of_state: npt.NDArray[np.int32]
     end_state: int
-    had_conflicts: bool
+    conflicts: tuple[str, ...]
 
     @property
     def n_states(self) -> int:
@@ -136,6 +137,34 @@ class ParseTable:
             size = len(derived)
             derived |= {left for left, right in self.productions if derived.issuperset(right)}
         return np.array([name in derived for name in self.nonterminals])
+
+    def followers(self, is_written: Sequence[bool]) -> list[set[int]]:
+        """Return the states that may lie directly above each state, over symbols that are written.
+
+        Parameters
+        ----------
+        is_written : sequence of bool, one for each terminal
+            Which terminals occur in texts; nonterminals do that derive strings of them.
+        """
+        shifts = np.where(is_written, self.action, ERROR).tolist()
+        gotos = np.where(self.deriving(is_written), self.goto, NO_STATE).tolist()
+        return [
+            {action - 1 for action in row if action > 0} | (set(gone_to) - {NO_STATE})
+            for row, gone_to in zip(shifts, gotos, strict=True)
+        ]
+
+    def reached(self, is_written: Sequence[bool]) -> npt.NDArray[np.bool_]:
+        """Return which states occur in stacks of texts of some terminals; shape (n_states,)."""
+        followers = self.followers(is_written)
+        is_reached = np.zeros(self.n_states, dtype=np.bool_)
+        is_reached[START_STATE] = True
+        pending = [START_STATE]
+        while pending:
+            for state in followers[pending.pop()]:
+                if not is_reached[state]:
+                    is_reached[state] = True
+                    pending.append(state)
+        return is_reached
 
     def _reduced(self, stack: Stack, production: int) -> Stack:
         below = stack.pop(int(self.lengths[production]))

@@ -1,12 +1,13 @@
-"""The compiled loops over the vocabulary trie that know nothing of grammars."""
+"""The compiled loops over a vocabulary that know nothing of grammars."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.jit import allocating_kernel
-from cfgguide.kernel_types import Int32Array
+from cfgguide import jit
+from cfgguide.jit import allocating_kernel, kernel
+from cfgguide.kernel_types import LIVE, N_ALLOWED, N_SEGMENTS, Int32Array, PackedTrie, Workspace
 
 
 @allocating_kernel
@@ -60,3 +61,30 @@ def subtree_bytes(
                 is_fine[level, state] = False
         is_fine[level + 1, :] = True
     return sums, is_whole
+
+
+@kernel
+def fill(trie: PackedTrie, work: Workspace, bitmask: Int32Array) -> None:
+    """Make the mask of all tokens whose outcomes are `LIVE`, and count them."""
+    bitmask[:] = 0
+    token_ids = trie.token_ids
+    n_allowed = 0
+    for segment in range(work.counts[N_SEGMENTS]):
+        if work.verdicts[work.segment_outcome[segment]] == LIVE:
+            start, end = work.segment_start[segment], work.segment_end[segment]
+            n_allowed += end - start
+            for place in range(start, end):
+                token_id = token_ids[place]
+                bitmask[token_id >> 5] |= np.int32(1) << np.int32(token_id & 31)
+    work.counts[N_ALLOWED] = n_allowed
+
+
+_numbers = np.zeros(1, dtype=np.int32)
+jit.load(
+    subtree_bytes,
+    np.zeros(1, dtype=np.uint8),
+    _numbers,
+    _numbers,
+    np.zeros((1, 1), dtype=np.uint8),
+    1,
+)

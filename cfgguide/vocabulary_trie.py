@@ -16,12 +16,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.kernel_types import Int32Array, TrieArrays
+from cfgguide.kernel_types import (
+    BYTE_AND_KIND,
+    END_TOKEN,
+    FIRST_CHILD,
+    FIRST_TOKEN,
+    Int32Array,
+    PackedTrie,
+    TrieArrays,
+)
 
 if TYPE_CHECKING:
     from cfgguide.subtrees import Kinds
@@ -88,6 +97,23 @@ class VocabularyTrie:
         from cfgguide.subtrees import Kinds  # which needs numba; a vocabulary alone does not
 
         return Kinds.of(self.arrays, self.max_depth)
+
+    @cached_property
+    def packed(self) -> PackedTrie:
+        """The trie as a walk reads it."""
+        byte, depth, skip, first_token, token_ids = self.arrays
+        order = np.argsort(depth, kind="stable")  # level by level, and there as they were
+        levels = np.split(order, np.cumsum(np.bincount(depth, minlength=1)[1:])[:-1])
+        n_children = np.zeros(len(depth), dtype=np.int64)
+        for level, below in pairwise([*levels, order[:0]]):
+            ends = np.searchsorted(below, skip[level])
+            n_children[level] = ends - np.searchsorted(below, level)
+        nodes = np.zeros((len(depth) + 1, 4), dtype=np.int32)
+        nodes[:-1, BYTE_AND_KIND] = (byte.astype(np.int32) | self.kinds.kind_of_node << 8)[order]
+        nodes[:-1, FIRST_TOKEN] = first_token[:-1][order]
+        nodes[:-1, END_TOKEN] = first_token[skip][order]
+        nodes[:, FIRST_CHILD] = np.cumsum(np.append(len(levels[0]), n_children[order]))
+        return PackedTrie(nodes, token_ids, len(levels[0]))
 
     @property
     def n_nodes(self) -> int:

@@ -18,7 +18,7 @@ from itertools import chain, islice
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide import kernel_types, kernels
+from cfgguide import jit, kernel_types, kernels, trie_kernels
 from cfgguide.assurance import Assurance
 from cfgguide.configuration import Configuration, Hypothesis, Recognizer
 from cfgguide.errors import LimitError
@@ -31,6 +31,10 @@ from cfgguide.vocabulary_trie import VocabularyTrie
 
 MAX_CLAIMS = 1 << 11  # of a hypothesis
 MAX_SIZE = 1 << 26  # of any array of the workspace, in rows
+
+_EXAMPLES = kernel_types.examples()
+jit.load(kernels.outcomes, *_EXAMPLES[:4])
+jit.load(trie_kernels.fill, *_EXAMPLES[1:3], _EXAMPLES[4])
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ class Walk:
 
     def __init__(
         self,
-        trie: kernel_types.TrieArrays,
+        trie: kernel_types.PackedTrie,
         work: kernel_types.Workspace,
         configuration: Configuration,
         offsets: Int32Array,
@@ -123,49 +127,51 @@ class Walker:
     def __init__(self, recognizer: Recognizer, trie: VocabularyTrie, assurance: Assurance) -> None:
         table, scanner = recognizer.parse_table, recognizer.scanner
         loops = Loops.of(scanner, trie.kinds)
-        self._tables = kernel_types.Tables(
-            scanner.transitions,
-            scanner.byte_classes,
-            scanner.match,
-            scanner.asks,
-            scanner.is_asking,
-            _kinds(scanner),
-            scanner.is_start,
-            scanner.blocks,
-            scanner.representatives,
-            scanner.starts,
-            scanner.contexts,
-            table.set_of_state,
-            table.action,
-            table.goto,
-            table.lengths,
-            table.left_sides,
-            scanner.ignored,
-            table.end_state,
-            table.most_reductions,
-            assurance.end_offsets,
-            assurance.end_labels,
-            assurance.end_groups,
-            assurance.is_sure,
-            assurance.is_assured,
-            loops.loop_of_state,
-            loops.takes,
-            trie.kinds.kind_of_node,
+        self._tables = kernel_types.like(
+            _EXAMPLES[0],
+            kernel_types.Tables(
+                scanner.transitions,
+                scanner.byte_classes,
+                scanner.match,
+                scanner.asks,
+                scanner.is_asking,
+                _kinds(scanner),
+                scanner.is_start,
+                scanner.blocks,
+                scanner.representatives,
+                scanner.starts,
+                scanner.contexts,
+                table.set_of_state,
+                table.action,
+                table.goto,
+                table.lengths,
+                table.left_sides,
+                scanner.ignored,
+                table.end_state,
+                table.most_reductions,
+                assurance.end_offsets,
+                assurance.end_labels,
+                assurance.end_groups,
+                assurance.is_sure,
+                assurance.is_letter,
+                assurance.is_assured,
+                loops.loop_of_state,
+                loops.takes,
+            ),
         )
+        self._arrays = kernel_types.like(_EXAMPLES[1], trie.packed)
         self._trie = trie
         self._budget = recognizer.budget
         self._sizes = {"window": 32, "cells": 1024, "hypotheses": 4, "claims": 8, "outcomes": 1024}
         self._work = self._workspace()
 
-    def walk(self, configuration: Configuration, bitmask: Int32Array) -> Walk | None:
-        """Return what the tokens lead to, and make the mask if nothing is left open.
+    def walk(self, configuration: Configuration) -> Walk | None:
+        """Return what the tokens lead to.
 
         Parameters
         ----------
         configuration : Configuration
             Where to start.
-        bitmask : int32, shape (n_words,)
-            Where the mask goes; without EOS.
 
         Returns
         -------
@@ -179,9 +185,9 @@ class Walker:
         """
         while True:
             base = self._base(configuration)
-            result = kernels.mask(self._tables, self._trie.arrays, self._work, base, bitmask)
+            result = kernels.outcomes(self._tables, self._arrays, self._work, base)
             if result == kernel_types.DONE:
-                return Walk(self._trie.arrays, self._work, configuration, base.offsets)
+                return Walk(self._arrays, self._work, configuration, base.offsets)
             if result == kernel_types.TOO_SHALLOW and self._sees_all(configuration):
                 return None
             self._enlarge(result)
@@ -190,13 +196,15 @@ class Walker:
         heights = [hypothesis.stack.height for hypothesis in configuration.hypotheses]
         return max(heights) <= self._sizes["window"]
 
-    def fill(self, bitmask: Int32Array) -> None:
-        """Make the mask of the last walk, all of whose outcomes have been settled."""
-        kernels.fill(self._trie.arrays, self._work, bitmask)
+    def fill(self, bitmask: Int32Array) -> int:
+        """Make the mask of the last walk, of the outcomes that are live, and count its tokens.
 
-    @property
-    def n_allowed(self) -> int:
-        """Number of tokens in the mask that was made last."""
+        Parameters
+        ----------
+        bitmask : int32, shape (n_words,)
+            Where the mask goes; without EOS.
+        """
+        trie_kernels.fill(self._arrays, self._work, bitmask)
         return int(self._work.counts[kernel_types.N_ALLOWED])
 
     def _base(self, configuration: Configuration) -> kernel_types.Base:
@@ -231,46 +239,12 @@ class Walker:
             self._work = self._workspace()
 
     def _workspace(self) -> kernel_types.Workspace:
-        def array(*shape: int) -> Int32Array:
-            return np.zeros(shape, dtype=np.int32)
-
-        cells, hypotheses = self._sizes["cells"], self._sizes["hypotheses"]
-        claims, outcomes = self._sizes["claims"], self._sizes["outcomes"]
-        frames = self._trie.max_depth + 2
-        n_labels = self._tables.ignored + 2
-        n_tokens = len(self._trie.arrays.token_ids)
-        return kernel_types.Workspace(
-            cell_state=array(cells),
-            cell_parent=array(cells),
-            first_child=array(cells),
-            next_sibling=array(cells),
-            cell_home=array(cells),
-            commits=array(cells, n_labels),
-            frame_n=array(frames),
-            frame_context=array(frames),
-            frame_is_plain=np.zeros(frames, dtype=np.bool_),
-            frame_state=array(frames, hypotheses),
-            frame_cell=array(frames, hypotheses),
-            frame_n_claims=array(frames, hypotheses),
-            frame_claims=array(frames, hypotheses, claims),
-            open_state=array(claims),
-            open_n_claims=array(claims),
-            open_n_tasks=array(claims),
-            open_claims=array(claims, claims),
-            open_task=array(claims, claims),
-            outcome_n=array(outcomes),
-            outcome_context=array(outcomes),
-            outcome_state=array(outcomes, hypotheses),
-            outcome_cell=array(outcomes, hypotheses),
-            outcome_n_claims=array(outcomes, hypotheses),
-            outcome_claims=array(outcomes, hypotheses, claims),
-            outcome_hash=array(2 * outcomes),
-            verdicts=np.zeros(outcomes, dtype=np.int8),
-            segment_start=array(n_tokens),
-            segment_end=array(n_tokens),
-            segment_outcome=array(n_tokens),
-            inspected=array(hypotheses),
-            counts=array(kernel_types.N_COUNTS),
+        sizes = {name: size for name, size in self._sizes.items() if name != "window"}
+        return kernel_types.workspace(
+            frames=self._trie.max_depth + 2,
+            n_labels=self._tables.ignored + 2,
+            n_tokens=len(self._arrays.token_ids),
+            **sizes,
         )
 
 

@@ -15,6 +15,7 @@ from lark.load_grammar import FromPackageLoader
 
 import cfgguide
 import cfgguide.archive
+import cfgguide.assurance
 import cfgguide.cache
 import cfgguide.configuration
 import cfgguide.walk
@@ -133,7 +134,7 @@ DAMAGES = {
     **{f"no {name}": drop(name) for name in (
         "action", "goto", "set_of_state", "transitions", "byte_classes", "match", "asks", "starts",
         "contexts", "is_start", "blocks", "terminals", "nonterminals", "productions", "end_state",
-        "version",
+        "version", "conflicts",
     )},
     **{f"{name} too high": set_one(name, HUGE) for name in (
         "action", "goto", "set_of_state", "transitions", "byte_classes", "match", "asks", "starts",
@@ -167,6 +168,7 @@ DAMAGES = {
     "production of nobody": replace("productions", lambda found: [["?", []], *found[1:]]),
     "production of one": replace("productions", lambda found: [["start"], *found[1:]]),
     "production of no texts": replace("productions", lambda found: [["start", [1]], *found[1:]]),
+    "conflicts by number": replace("conflicts", lambda _: ["NOBODY"]),
     "end nowhere": replace("end_state", lambda _: 10_000),
     "end negative": replace("end_state", lambda _: -1),
     "end of truth": replace("end_state", lambda _: True),
@@ -229,7 +231,8 @@ def test_what_is_not_refused_can_be_run(made):
         except IndexFormatError:
             continue
         recognizer = cfgguide.configuration.Recognizer(table, automaton)
-        walker = cfgguide.walk.Walker(recognizer, vocabulary.trie)
+        assurance = cfgguide.assurance.Assurance.of(recognizer, vocabulary.spelling)
+        walker = cfgguide.walk.Walker(recognizer, vocabulary.trie, assurance)
         for data in (b"", b"a", b"if", b'"a', b"1 a"):
             configuration = recognizer.advance(recognizer.initial, data)
             if configuration is not None:
@@ -463,6 +466,7 @@ import sys
 import numpy as np
 import cfgguide
 from cfgguide import Grammar, configuration, frontend, grammar_file, scanner, walk
+from cfgguide.assurance import Assurance
 from cfgguide.errors import CfgGuideError
 
 
@@ -478,7 +482,7 @@ class Bounded(np.ndarray):
 
 compiled = frontend.load(Grammar(sys.argv[1]))
 arrays, value = grammar_file.packed(compiled.parse_table, scanner.build(compiled))
-value = {name: each if name in ("version", "end_state") else list(each)
+value = {name: each if not isinstance(each, tuple) else list(each)
          for name, each in value.items()}
 value["productions"] = [[left, list(right)] for left, right in value["productions"]]
 vocabulary = cfgguide.Vocabulary([b"if", b"a", b" ", b'"', b"1", None], eos_token_ids=5)
@@ -496,7 +500,8 @@ for attempt in range(int(sys.argv[2])):
         n_refused += 1
         continue
     recognizer = configuration.Recognizer(table, automaton)
-    walker = walk.Walker(recognizer, vocabulary.trie)
+    assurance = Assurance.of(recognizer, vocabulary.spelling)
+    walker = walk.Walker(recognizer, vocabulary.trie, assurance)
     walker._tables = walker._tables._make(
         each.view(Bounded) if isinstance(each, np.ndarray) else each for each in walker._tables
     )

@@ -371,7 +371,7 @@ def test_the_walk_is_the_recognizer_token_by_token(name, seed):
     assurance = Assurance.of(recognizer, Spelling.of(vocabulary.tokens))
     walker = Walker(recognizer, VocabularyTrie.of(vocabulary), assurance)
     configuration = recognizer.advance(recognizer.initial, walked(name, seed).text)
-    found = walker.walk(configuration, np.zeros(vocabulary.n_words, dtype=np.int32))
+    found = walker.walk(configuration)
     led = {
         token_id: found.outcome(outcome).configuration
         for token_id, outcome in found.outcome_of_tokens().items()

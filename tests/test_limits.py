@@ -37,11 +37,10 @@ def test_what_exceeds_a_limit_is_usable_without_it(name):
 
 
 def test_the_limits_hold_with_a_vocabulary_too():
-    vocabulary = cfgguide.Vocabulary([b"a", b"b", None], eos_token_ids=2)
+    vocabulary = cfgguide.Vocabulary([b"a", b"b", b"!", None], eos_token_ids=3)
+    grammar = Grammar('start: WORD "b"? | WORD WORD "!"\nWORD: /[ab]+/')
     with pytest.raises(LimitError, match="max_pairs"):
-        cfgguide.compile(
-            Grammar('start: "a" start "b" | "b"'), vocabulary, limits=Limits(max_pairs=3)
-        )
+        cfgguide.compile(grammar, vocabulary, limits=Limits(max_pairs=3))
 
 
 def test_only_compiling_is_timed(monkeypatch):
@@ -90,5 +89,5 @@ def test_too_many_ways_to_read_a_text_are_an_error_that_leaves_the_guide_as_it_w
 def test_what_is_looked_ahead_for_far_away_ends_in_bounded_time_and_memory():
     with pytest.raises(LimitError, match="max_pairs"):
         compile_recognizer(
-            Grammar("start: A+\nA: /(?:a(?!.{200}b))+|b/"), limits=Limits(max_pairs=200_000)
+            Grammar('start: A+ "c"\nA: /(?:a(?!.{200}b))+|b+/'), limits=Limits(max_pairs=200_000)
         )

@@ -10,7 +10,6 @@ import sys
 import warnings
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from cfgguide.assurance import Assurance
@@ -71,6 +70,21 @@ GRAMMARS = {
         's: e s "x" | n "y" | "z"\ne.2:\nn:\nstart: s',
         [b"y", b"x", b"z", b"yx"],
     ),
+    "a dangling else": (
+        """
+        start: stmt+
+        stmt: "if" e "then" stmt ["else" stmt] | "do" stmt* "od" | e ";"
+        e: e "+" e | NAME | "(" e ")" | "-"
+        NAME: /[a-z]+/
+        %ignore " "
+        """,
+        [*words("ifthenlsdo x+;()- ", 4, 200), b"if x then", b" else", b"then", b" od", b"+x;"],
+    ),
+    "a rule that cannot be written": (
+        'start: "[" start "]" | "(" bad ")" | "x" | MISSING start\nbad: "(" bad ")"\n'
+        "%declare MISSING",
+        words("[]()x", 4, 60),
+    ),
     "refused by the parser": (
         'start: NAME*\nNAME: /[ab]+/\n%ignore "ab"',  # the lexeme ab is of no use to any rule
         words("ab", 5, 60),
@@ -102,10 +116,6 @@ def machine(grammar: str, tokens: list[bytes]) -> tuple[Recognizer, Vocabulary, 
     return recognizer, vocabulary, Walker(recognizer, VocabularyTrie.of(vocabulary), assurance)
 
 
-def walk(walker: Walker, configuration: Configuration) -> Walk:
-    return walker.walk(configuration, np.zeros(10_000, dtype=np.int32))
-
-
 def by_recognizer(
     recognizer: Recognizer, vocabulary: Vocabulary, configuration: Configuration
 ) -> dict[int, Configuration]:
@@ -119,7 +129,7 @@ def by_recognizer(
 
 
 def by_walk(walker: Walker, configuration: Configuration) -> dict[int, Configuration]:
-    found = walk(walker, configuration)
+    found = walker.walk(configuration)
     return {
         token_id: found.outcome(outcome).configuration
         for token_id, outcome in found.outcome_of_tokens().items()
@@ -147,7 +157,7 @@ def test_the_walk_is_the_recognizer_token_by_token(grammar, tokens):
     for configuration in some_configurations(recognizer, vocabulary, 60):
         expected = by_recognizer(recognizer, vocabulary, configuration)
         assert by_walk(walker, configuration) == expected
-        found = walk(walker, configuration)
+        found = walker.walk(configuration)
         assert found.is_sentence == recognizer.is_sentence(configuration)
         outcomes = [found.outcome(number) for number in range(found.n_outcomes)]
         assert len(set(outcomes)) == len(outcomes), "an outcome twice"
@@ -158,7 +168,7 @@ def test_what_was_not_inspected_does_not_matter(grammar, tokens):
     """Below what the walk says that it read, the stack is replaced by nonsense."""
     recognizer, vocabulary, walker = machine(grammar, tokens)
     for configuration in some_configurations(recognizer, vocabulary, 40):
-        found = walk(walker, configuration)
+        found = walker.walk(configuration)
         tokens_before, verdicts = found.outcome_of_tokens(), _verdicts(found)
         hypotheses = []
         for (state, claims, stack), n_read in zip(
@@ -169,7 +179,7 @@ def test_what_was_not_inspected_does_not_matter(grammar, tokens):
             random.Random(3).shuffle(nonsense)
             below = Stack.of([*nonsense, *reversed(read)] or [0])
             hypotheses.append(Hypothesis(state, claims, below))
-        again = walk(walker, Configuration(tuple(hypotheses), configuration.context))
+        again = walker.walk(Configuration(tuple(hypotheses), configuration.context))
         assert again.outcome_of_tokens() == tokens_before
         assert _verdicts(again) == verdicts
         assert again.is_sentence == found.is_sentence
@@ -180,7 +190,7 @@ def test_what_was_not_inspected_does_not_matter(grammar, tokens):
 def test_an_outcome_says_where_its_stacks_leave_the_base(grammar, tokens):
     recognizer, vocabulary, walker = machine(grammar, tokens)
     for configuration in some_configurations(recognizer, vocabulary, 30):
-        found = walk(walker, configuration)
+        found = walker.walk(configuration)
         for outcome in map(found.outcome, range(found.n_outcomes)):
             for (_, _, stack), (home, height) in zip(
                 outcome.configuration.hypotheses, outcome.origins, strict=True
@@ -199,7 +209,7 @@ def test_what_the_kernel_judges_is_what_liveness_decides(grammar, tokens):
     recognizer, vocabulary, walker = machine(grammar, tokens)
     liveness = Liveness(recognizer, Spelling.of(tokens))
     for configuration in some_configurations(recognizer, vocabulary, 60):
-        found = walk(walker, configuration)
+        found = walker.walk(configuration)
         for number, verdict in enumerate(_verdicts(found)):
             if verdict != OPEN:
                 after = found.outcome(number).configuration
@@ -212,7 +222,7 @@ def test_what_the_kernel_judges_is_what_liveness_decides(grammar, tokens):
 def test_a_reduction_deeper_than_any_window():
     recognizer, _, walker = machine('start: "a" start | "b"', [b"a", b"b", b"aab"])
     configuration = recognizer.advance(recognizer.initial, b"a" * 5000 + b"b")
-    found = walk(walker, configuration)
+    found = walker.walk(configuration)
     assert found.is_sentence
     assert found.inspected == [5001]  # `b` is still to be shifted
     assert not found.n_outcomes
@@ -258,7 +268,7 @@ def test_more_outcomes_than_there_is_room_for():
     ]
     grammar = 'start: "(" start ")" | "[" start "]" | "{" start "}" | "<" start ">" | "x"'
     recognizer, vocabulary, walker = machine(grammar, [text.encode() for text in openers])
-    found = walk(walker, recognizer.initial)
+    found = walker.walk(recognizer.initial)
     assert found.n_outcomes == len(openers) == 4 + 16 + 64 + 256 + 1024
     assert by_walk(walker, recognizer.initial) == by_recognizer(
         recognizer, vocabulary, recognizer.initial

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from vocabularies import Tokenizer
 
 GRAMMARS = Path(__file__).parent.parent / "grammars"
+_BUNDLED = Path(__file__).parent.parent.parent / "grammars"
 
 
 class Sequence(NamedTuple):
@@ -76,15 +77,23 @@ class Entry:
         The installed package that it needs; None for none.
     pip : str
         What to install.
-    kernel_cache : str or None
-        The environment variable that names the folder of kernels compiled on first use.
+    grammars : tuple of str or None
+        The grammars that it has; None for all.
+    kernel_cache, cache : str or None
+        Environment variables that name the folder of kernels compiled on first use, and the folder
+        where compiled grammars are kept.
+    is_optional : bool
+        Whether it is left out unless asked for.
     """
 
     module: str
     class_name: str
     distribution: str | None = None
     pip: str = ""
+    grammars: tuple[str, ...] | None = None
     kernel_cache: str | None = None
+    cache: str | None = None
+    is_optional: bool = False
 
     @property
     def version(self) -> str | None:
@@ -102,6 +111,7 @@ class Entry:
         return engine
 
 
+LETTER = "letter"  # the grammar of one letter
 REFERENCE = "cfgguide"
 FLOOR = "numpy copy"
 _REQUIREMENTS = "pip install -c constraints.txt -r benchmarks/requirements.txt"
@@ -112,13 +122,32 @@ ENGINES = {
         "CfgGuide",
         "cfgguide",
         "pip install -c constraints.txt -e .",
-        "NUMBA_CACHE_DIR",
+        kernel_cache="NUMBA_CACHE_DIR",
+        cache="CFGGUIDE_CACHE",
     ),
     "xgrammar": Entry("engines.xgrammar_engine", "XGrammar", "xgrammar", _XGRAMMAR),
-    "xgrammar builtin": Entry("engines.xgrammar_engine", "XGrammarBuiltin", "xgrammar", _XGRAMMAR),
+    "xgrammar builtin": Entry(
+        "engines.xgrammar_engine", "XGrammarBuiltin", "xgrammar", _XGRAMMAR, ("json",)
+    ),
     "llguidance": Entry("engines.llguidance_engine", "LLGuidance", "llguidance", _REQUIREMENTS),
+    "glrmask": Entry("engines.glrmask_engine", "GLRMask", "glrmask", _REQUIREMENTS),
+    "outlines-core": Entry(
+        "engines.outlines_engine",
+        "OutlinesCore",
+        "outlines_core",
+        _REQUIREMENTS,
+        ("ipv4", "float"),
+    ),
+    "syncode": Entry("engines.syncode_engine", "SynCode", grammars=("json",), is_optional=True),
     FLOOR: Entry("engines.copy_engine", "Copy"),
 }
+
+
+def lark_grammar(grammar: str) -> str:
+    """Return the text that defines a grammar: Lark's reading of it is the language."""
+    ours = GRAMMARS / f"{grammar}.cfgguide.lark"
+    path = ours if ours.exists() else _BUNDLED / f"{grammar}.lark"
+    return path.read_text(encoding="utf-8")
 
 
 def grammar_text(grammar: str, engine: str) -> str:

@@ -9,25 +9,25 @@ import numpy.typing as npt
 from vocabularies import Tokenizer
 
 from cfgguide import Grammar, Guide, TokenRejectedError, Vocabulary, compile
-from engines import Sequence, new_mask
+from engines import Sequence, lark_grammar, new_mask
 
 
 class CfgGuide:
-    """cfgguide with its bundled grammars."""
+    """cfgguide with the Lark grammars that it bundles, or those of `benchmarks/grammars`."""
 
     mask: npt.NDArray[np.int32]
     refusals: tuple[type[Exception], ...] = (TokenRejectedError,)
 
     def prepare(self, tokenizer: Tokenizer) -> None:
-        """Read the tokens' bytes. The vocabulary trie is made by `compile`."""
+        """Read the tokens' bytes. The vocabulary trie is made with the first grammar."""
         self._vocabulary = Vocabulary.from_tokenizer(
             tokenizer.fast, eos_token_ids=tokenizer.eos_token_id, size=tokenizer.size
         )
         self.mask = new_mask(tokenizer)
 
     def compile(self, grammar: str) -> None:
-        """Compile a bundled grammar."""
-        self._index = compile(Grammar.bundled(grammar), self._vocabulary)
+        """Compile the grammar's text."""
+        self._index = compile(Grammar(lark_grammar(grammar)), self._vocabulary)
 
     def start(self) -> Sequence:
         """Start a guide on the index, which all guides share."""

@@ -54,5 +54,5 @@ class XGrammarBuiltin(XGrammar):
         self, compiler: xgrammar.GrammarCompiler, grammar: str
     ) -> xgrammar.CompiledGrammar:
         if grammar != "json":
-            raise ValueError(f"XGrammar brings no {grammar} grammar along")
+            return super()._compile(compiler, grammar)
         return compiler.compile_builtin_json_grammar()

@@ -1,0 +1,47 @@
+"""GLRMask, which reads the same Lark grammars as cfgguide."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import glrmask
+import numpy as np
+import numpy.typing as npt
+from vocabularies import Tokenizer
+
+from engines import Sequence, lark_grammar, new_mask
+
+
+class GLRMask:
+    """GLRMask with its default strategy, which here builds a weighted automaton ahead."""
+
+    mask: npt.NDArray[np.int32]
+    refusals: tuple[type[Exception], ...] = ()  # its state returns False and is then spent
+
+    def prepare(self, tokenizer: Tokenizer) -> None:
+        """Give it the bytes of all tokens that spell text, and EOS as an id without bytes."""
+        not_text = {tokenizer.eos_token_id, *tokenizer.special_ids()}
+        self._vocabulary = glrmask.Vocab.from_id_to_bytes(
+            {
+                number: token
+                for number, token in enumerate(tokenizer.token_bytes())
+                if token and number not in not_text
+            }
+        )
+        self._end = glrmask.TokenSet([tokenizer.eos_token_id])
+        self.mask = new_mask(tokenizer)
+
+    def compile(self, grammar: str) -> None:
+        """Compile the grammar with EOS behind it."""
+        text = glrmask.Grammar.from_lark(lark_grammar(grammar))
+        ended = glrmask.Grammar.from_expr(glrmask.Expr.sequence(text, self._end))
+        self._constraint = ended.compile(self._vocabulary)
+
+    def start(self) -> Sequence:
+        """Start a state on the constraint, which all states share."""
+        state = self._constraint.start()
+        return Sequence(partial(state.fill_mask, self.mask), state.commit_token)
+
+    def sizes(self) -> dict[str, int]:
+        """Return the size of the constraint as it would be saved."""
+        return {"len(constraint.save())": len(self._constraint.save())}

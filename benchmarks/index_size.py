@@ -1,0 +1,169 @@
+"""Measures how large the index of Lark's own Python grammar becomes over real functions.
+
+In: functions of this Python's standard library. Out: a section of `docs/performance.md`. The
+grammar is used without its indenter, so it has no blocks: a function is written as the line of its
+``def`` and then its statements one by one, those with blocks as ``if x: pass``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from random import Random
+
+import lark
+import tables
+from measuring import resident_bytes
+from page import RESULTS, Section
+from targets import Target
+from vocabularies import GEMMA, Tokenizer, find, open_tokenizer, write_standard_library_tokenizer
+
+from cfgguide import Grammar, Guide, Index, Vocabulary, compile
+
+N_FUNCTIONS = 1000
+MOST = 50.0  # MB, the figure of Willard & Louf 2023, section 4.2
+SHOWN = (1, 10, 30, 100, 300, 1000)
+
+
+@dataclass(frozen=True)
+class Row:
+    """The index after some functions; sizes in MB."""
+
+    functions: int
+    tokens: int
+    entries: int
+    distinct_masks: int
+    masks_mb: float
+    resident_mb: float
+    seconds: float
+
+    def cells(self) -> list[str]:
+        """Return a row of the table."""
+        counts = [self.functions, self.tokens, self.entries, self.distinct_masks]
+        sizes = [f"{self.masks_mb:.2f}", f"{self.resident_mb:.0f}", f"{self.seconds:.1f}"]
+        return [*(f"{count:,}" for count in counts), *sizes]
+
+
+HEAD = ["functions", "tokens", "entries", "distinct masks", "MB of masks", "MB of all", "seconds"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--tokenizer", help=f"a folder or file, or {GEMMA!r}")
+    parser.add_argument("--functions", type=int, default=N_FUNCTIONS)
+    parser.add_argument("--patience", type=float, default=180.0, help="seconds for all functions")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the figures")
+    options = parser.parse_args()
+    section = Section.begun("index_size", "Size of an index: Lark's python.lark")
+    path = Path(lark.__file__).parent / "grammars" / "python.lark"
+    grammar = Grammar.open(path, start="file_input")
+    with tempfile.TemporaryDirectory() as folder:
+        named = options.tokenizer and find(options.tokenizer)
+        tokenizer = open_tokenizer(named or write_standard_library_tokenizer(Path(folder)))
+        vocabulary = Vocabulary.from_tokenizer(
+            tokenizer.fast, eos_token_ids=tokenizer.eos_token_id, size=tokenizer.size
+        )
+        started = time.perf_counter()
+        index = compile(grammar, vocabulary)
+        compiled = time.perf_counter() - started
+        judge = lark.Lark(grammar.text, **grammar.lark_options)
+        growth = _fill(index, judge, tokenizer, options)
+        last = growth[-1]
+        setting = f"python.lark after {last.functions:,} functions, {tokenizer.name}"
+        saved = Path(folder) / "index"
+        index.save(saved)
+        sizes = {
+            "in memory, its masks": last.masks_mb,
+            "in memory, growth of the process since the first function": (
+                last.resident_mb - growth[0].resident_mb
+            ),
+            "on disk": saved.stat().st_size / 1e6,
+        }
+    section.targets = [
+        Target(f"index {where}", setting, size, MOST, "MB") for where, size in sizes.items()
+    ]
+    section.lines = [
+        f"Functions of Python {sys.version.split()[0]}'s standard library, in a random order, "
+        f"{tokenizer.size:,} ids. Compiling took {compiled:.1f} s. *MB of all*: growth of the "
+        "process since; the first function's is what decides about any text of the grammar, later "
+        "ones' are masks, and the configurations that guides have visited.",
+        "",
+        *tables.table(HEAD, [row.cells() for row in growth]),
+        "",
+    ]
+    section.figures = {"growth": [asdict(row) for row in growth], "compile seconds": compiled}
+    section.write(options.results)
+
+
+def _fill(
+    index: Index, judge: lark.Lark, tokenizer: Tokenizer, options: argparse.Namespace
+) -> list[Row]:
+    """Lead a guide through each function, and return how the index grew."""
+    rows = []
+    n_tokens = 0
+    before = resident_bytes()
+    started = time.perf_counter()
+    texts = (text for text in _functions() if _is_read(judge, text))
+    for number, text in enumerate(texts, start=1):
+        guide = Guide(index)
+        for token in tokenizer.encode(text):
+            guide.allowed_token_ids()
+            guide.advance(token)
+            n_tokens += 1
+        seconds = time.perf_counter() - started
+        is_last = number == options.functions or seconds > options.patience
+        if number in SHOWN or is_last:
+            sizes = (index.nbytes / 1e6, (resident_bytes() - before) / 1e6)
+            rows.append(Row(number, n_tokens, index.n_entries, index.n_subsets, *sizes, seconds))
+        if is_last:
+            break
+    return rows
+
+
+def _functions() -> Iterator[str]:
+    """Yield functions, written without blocks, from the files of the standard library."""
+    folder = Path(sysconfig.get_path("stdlib"))
+    paths = [path for path in sorted(folder.rglob("*.py")) if "site-packages" not in path.parts]
+    Random(0).shuffle(paths)
+    for path in paths:
+        try:
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+        except (SyntaxError, UnicodeDecodeError):  # the library's tests hold such files
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield "".join(f"{line}\n" for line in _flat(node))
+
+
+def _flat(node: ast.stmt) -> Iterator[str]:
+    """Yield a statement's line, and then those of the statements in it."""
+    inner: list[ast.stmt] = []
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(node, name, [])
+        if block and isinstance(block[0], ast.stmt):
+            inner += block
+            setattr(node, name, [ast.Pass()])
+    text = ast.unparse(node)
+    # A block's only statement goes onto the line of its colon.
+    yield text.replace(":\n    pass", ": pass") if inner else text
+    for statement in inner:
+        yield from _flat(statement)
+
+
+def _is_read(judge: lark.Lark, text: str) -> bool:
+    try:
+        judge.parse(text)
+    except lark.exceptions.LarkError:
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    main()
