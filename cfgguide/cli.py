@@ -1,4 +1,4 @@
-"""The command line: ``cfgguide grammars | check | generate | trace | model | cache``.
+"""The command line: ``cfgguide grammars | check | generate | trace | index | model | cache``.
 
 ``check`` without files reports on a grammar; what it warns of leaves the grammar usable.
 Exit status: 0 yes, 1 no (a text is no sentence, a generation is incomplete), 2 wrong usage, or a
@@ -10,18 +10,21 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from cfgguide.ahead import DEFAULT_MAX_BYTES, Built, shown
 from cfgguide.cache import user_cache
 from cfgguide.compiler import compile as compile_index
 from cfgguide.compiler import compile_recognizer
 from cfgguide.diagnosis import diagnose, lexemes
-from cfgguide.errors import CfgGuideError, GrammarError
+from cfgguide.errors import CfgGuideError, GrammarError, VocabularyError
 from cfgguide.grammar import LEXERS, Grammar
 from cfgguide.guide import Guide
+from cfgguide.index import Index
 from cfgguide.inspection import inspect
 from cfgguide.liveness import Liveness
 from cfgguide.spelling import Spelling
@@ -29,6 +32,7 @@ from cfgguide.vocabulary import Vocabulary
 
 YES, NO, UNUSABLE = 0, 1, 2
 INTERRUPTED = 130
+SAVE_SECONDS = 30.0  # between two times that a long build is saved
 GENERATED_WHITESPACE = 16  # small models write whitespace for ever if they may
 
 
@@ -96,6 +100,7 @@ def _parser() -> argparse.ArgumentParser:
         "--prompt", type=_text, required=True, metavar="TEXT", help="what to write about"
     )
     command.add_argument("--model", metavar="PATH", help="a local model; SmolLM2 by default")
+    command.add_argument("--index", metavar="FILE", help="use the masks that `index` made")
     command.add_argument("--max-new-tokens", type=int, default=256, metavar="N")
     command.add_argument("--temperature", type=float, default=0.0, metavar="T", help="0 is greedy")
     command.add_argument("--seed", type=int, metavar="N", help="makes sampling reproducible")
@@ -111,6 +116,28 @@ def _parser() -> argparse.ArgumentParser:
         "--tokenizer", metavar="PATH", help="a folder or tokenizer.json; SmolLM2's by default"
     )
     command.set_defaults(run=_trace)
+
+    command = commands.add_parser("index", help="make the masks of a grammar ahead, into a file")
+    _add_grammar(command, whitespace=GENERATED_WHITESPACE)
+    command.add_argument(
+        "--tokenizer", metavar="PATH", help="a folder or tokenizer.json; SmolLM2's by default"
+    )
+    command.add_argument(
+        "--eos",
+        action="append",
+        metavar="TOKEN",
+        help="a token that ends a text, if the tokenizer does not say; may be given several times",
+    )
+    command.add_argument(
+        "--output",
+        required=True,
+        metavar="FILE",
+        help="where to; a build that was interrupted goes on from what is there",
+    )
+    command.add_argument("--max-bytes", type=int, metavar="N", help="most memory (default: 500 MB)")
+    command.add_argument("--max-seconds", type=float, metavar="S", help="most time")
+    command.add_argument("--processes", type=int, metavar="N", help="default: one for each core")
+    command.set_defaults(run=_index)
 
     command = commands.add_parser("model", help="prepare the default model")
     command.add_argument("name", choices=["smollm2"])
@@ -227,6 +254,8 @@ def _generate(options: argparse.Namespace) -> int:
     compile_recognizer(grammar)  # a mistake in the grammar is told before a model is loaded
     model, tokenizer = load_model(options.model)
     index = compile_index(grammar, _vocabulary(tokenizer, model))
+    if options.index is not None:
+        index.add_file(options.index)
     is_chat = bool(getattr(tokenizer, "chat_template", None)) and not options.raw
     prompt: Any = [{"role": "user", "content": options.prompt}] if is_chat else options.prompt
     result = generate(
@@ -281,6 +310,71 @@ def _trace(options: argparse.Namespace) -> int:
     verdict = "a sentence" if guide.is_accepting else "not a sentence yet"
     print(f"{verdict}; expected next: {', '.join(guide.expected())}")
     return YES if guide.is_accepting else NO
+
+
+def _index(options: argparse.Namespace) -> int:
+    from cfgguide.models import load_tokenizer
+
+    grammar = _grammar(options)
+    compile_recognizer(grammar)  # a mistake in the grammar is told before transformers is loaded
+    tokenizer = load_tokenizer(options.tokenizer)
+    eos = None if options.eos is None else [_token_id(tokenizer, name) for name in options.eos]
+    vocabulary = Vocabulary.from_tokenizer(tokenizer, eos_token_ids=eos)
+    index = compile_index(grammar, vocabulary)
+    file = _IndexFile(index, options.output)
+    max_bytes = DEFAULT_MAX_BYTES if options.max_bytes is None else options.max_bytes
+    with shown(None) as show:
+
+        def note(built: Built) -> None:
+            show(built)
+            file.save_now_and_then()
+
+        try:
+            built = index.build(
+                n_processes=options.processes,
+                max_bytes=max_bytes,
+                max_seconds=options.max_seconds,
+                progress=note,
+            )
+        finally:
+            file.save()
+    print(built)
+    print(f"{options.output}: {os.path.getsize(options.output):,} bytes")
+    return YES
+
+
+class _IndexFile:
+    """The file of an index that is being built."""
+
+    def __init__(self, index: Index, path: str) -> None:
+        self._index = index
+        self._path = path
+        if os.path.exists(path):
+            index.add_file(path)
+        self.save()  # if that is impossible it is better known now
+
+    def save_now_and_then(self) -> None:
+        """Save if the last time was long ago, beside what that took."""
+        if time.monotonic() > self._next:
+            self.save()
+
+    def save(self) -> None:
+        """Save."""
+        started = time.monotonic()
+        try:
+            self._index.save(self._path)
+        except OSError as error:
+            raise CfgGuideError(f"cannot write {self._path!r}: {error.strerror}") from None
+        ended = time.monotonic()
+        self._next = ended + max(SAVE_SECONDS, 20 * (ended - started))
+
+
+def _token_id(tokenizer: Any, name: str) -> int:
+    """Return the id of a token by its name."""
+    found: int | None = tokenizer.get_vocab().get(name)
+    if found is None:
+        raise VocabularyError(f"the tokenizer has no token {name!r} for --eos")
+    return found
 
 
 def _vocabulary(tokenizer: Any, model: Any) -> Vocabulary:

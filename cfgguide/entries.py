@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Iterator
 from itertools import islice, zip_longest
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import pygtrie
 
@@ -34,10 +34,31 @@ _KEPT = 0.75  # of the bound, when entries are dropped
 _ENTRY, _LEVEL = 300, 100  # bytes of the objects of an entry, and of each level of its path, about
 
 
+class Mask(NamedTuple):
+    """A mask, and what it depends on.
+
+    Attributes
+    ----------
+    depth : int
+        How many of the topmost states of the stacks.
+    n_tokens : int
+        How many tokens it allows.
+    bitmask : int32, shape (n_words,)
+        The tokens as bits.
+    """
+
+    depth: int
+    n_tokens: int
+    bitmask: Int32Array
+
+
 class StoredEntries(Protocol):
     """Entries that are not in memory."""
 
     deepest: int
+
+    def paths(self) -> Iterable[Path]:
+        """Return the paths of all entries."""
 
     def find(self, path: Path) -> tuple[Path, Subset] | None:
         """Return the entry under the one prefix of a path that has one, and that prefix."""
@@ -59,7 +80,7 @@ class Entries:
 
     def __init__(self, copies: Copies, *, max_bytes: int | None = None) -> None:
         self._copies = copies
-        self._max_bytes = max_bytes
+        self.max_bytes = max_bytes
         self._trie: pygtrie.Trie = pygtrie.Trie()
         self._order: OrderedDict[Path, Subset] = OrderedDict()  # the one used last is last
         self._levels = 0
@@ -78,20 +99,38 @@ class Entries:
     @property
     def nbytes(self) -> int:
         """Bytes of the entries, their subsets and the copies that are remembered, about."""
-        return self._kept + self._copies.nbytes
+        return self.nbytes_kept + self._copies.nbytes
 
     @property
-    def _kept(self) -> int:
+    def nbytes_kept(self) -> int:
+        """Bytes of the entries and their subsets, about."""
         return self.subsets.nbytes + _ENTRY * len(self._order) + _LEVEL * self._levels
 
     def everything(self) -> dict[Path, Subset]:
         """Return all entries, also those that were never asked for."""
         return {**dict(self._stored.entries() if self._stored else ()), **self._order}
 
+    def paths(self) -> Iterator[Path]:
+        """Yield the paths of all entries, also those that were never asked for."""
+        yield from self._stored.paths() if self._stored else ()
+        yield from self._order
+
     def put_behind(self, stored: StoredEntries) -> None:
         """Look for what is not here among stored entries."""
         self._stored = stored
         self._deepest = max(self._deepest, stored.deepest)
+
+    def take_in(self) -> None:
+        """Take in all stored entries, so that they count."""
+        adopted: dict[Subset, Subset] = {}
+        for path, subset in self._stored.entries() if self._stored else ():
+            if path in self._order:
+                continue
+            if subset in adopted:
+                adopted[subset].n_users += 1
+            else:
+                adopted[subset] = self.subsets.adopt(subset)
+            self._put(path, adopted[subset])
 
     def find(self, configuration: Configuration) -> Subset | None:
         """Return the subset of a configuration, if there is one."""
@@ -109,40 +148,33 @@ class Entries:
         self._put(path, subset)
         return subset
 
-    def add(
-        self, configuration: Configuration, depth: int, bitmask: Int32Array, n_tokens: int
-    ) -> Subset:
-        """Keep the mask of a configuration.
+    def add(self, configuration: Configuration, mask: Mask) -> Subset:
+        """Keep the mask of a configuration, of which there is none yet."""
+        return self._add(path_of(configuration, mask.depth), mask)
 
-        Parameters
-        ----------
-        configuration : Configuration
-            Whose mask it is.
-        depth : int
-            How many of the topmost states of its stacks the mask depends on.
-        bitmask : int32, shape (n_words,)
-            The mask.
-        n_tokens : int
-            How many tokens it allows.
-        """
-        path = path_of(configuration, depth)
-        subset = self.subsets.add(bitmask, n_tokens, like=path[0])
+    def add_ahead(self, path: Path, mask: Mask) -> None:
+        """Keep a mask under a path, unless there is one that serves all of it."""
+        if not self._trie.longest_prefix(path):
+            self._add(path, mask)
+
+    def _add(self, path: Path, mask: Mask) -> Subset:
+        subset = self.subsets.add(mask.bitmask, mask.n_tokens, like=path[0])
         self.n_made += 1
-        self._deepest = max(self._deepest, depth)
+        self._deepest = max(self._deepest, mask.depth)
         self._put(path, subset)
         return subset
 
     def _put(self, path: Path, subset: Subset) -> None:
+        self._order[path] = subset  # first: what is found in the trie has an order
         self._trie[path] = subset
-        self._order[path] = subset
         self._levels += len(path)
-        if self._max_bytes is not None and self._kept > self._max_bytes:
-            while len(self._order) > 1 and self._kept > _KEPT * self._max_bytes:
+        if self.max_bytes is not None and self.nbytes_kept > self.max_bytes:
+            while len(self._order) > 1 and self.nbytes_kept > _KEPT * self.max_bytes:
                 self._drop_oldest()
 
     def _drop_oldest(self) -> None:
         path, subset = self._order.popitem(last=False)
-        del self._trie[path]
+        self._trie.pop(path, None)  # an interruption may have kept it out
         self._levels -= len(path)
         self.n_dropped += 1
         self.subsets.release(subset)

@@ -15,14 +15,15 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from cfgguide import archive, grammar_file, index_file
+from cfgguide import ahead, archive, grammar_file, index_file
+from cfgguide.ahead import Built, Progress
 from cfgguide.archive import Arrays
 from cfgguide.configuration import Configuration, Recognizer
-from cfgguide.entries import Entries, StoredEntries
+from cfgguide.entries import Entries, Mask, Path, StoredEntries
 from cfgguide.errors import IndexFormatError
 from cfgguide.kernel_types import Int32Array
 from cfgguide.limits import Budget
-from cfgguide.liveness import Liveness
+from cfgguide.liveness import BELOW, Liveness
 from cfgguide.subset import Copies, Subset
 from cfgguide.visits import Visit, Visits
 from cfgguide.vocabulary import Vocabulary
@@ -127,9 +128,11 @@ class Index:
     def packed(self) -> tuple[Arrays, object]:
         """Return the grammar's tables and all masks as arrays and a JSON value."""
         with self._lock:
-            masks, found = index_file.packed(
-                self._entries.everything().items(), self.vocabulary.n_words
-            )
+            everything = self._entries.everything()
+        return self._packed(everything)
+
+    def _packed(self, entries: dict[Path, Subset]) -> tuple[Arrays, object]:
+        masks, found = index_file.packed(entries.items(), self.vocabulary.n_words)
         tables = self.recognizer.parse_table, self.recognizer.scanner
         arrays, grammar = grammar_file.packed(*tables)
         arrays = {f"grammar.{name}": array for name, array in arrays.items()}
@@ -202,6 +205,86 @@ class Index:
             found = self._entries.find(configuration)
             return self._fill(configuration) if found is None else found
 
+    def mask_of(self, configuration: Configuration) -> Mask | None:
+        """Make a mask, where of the stacks only the topmost states may be known.
+
+        Returns
+        -------
+        Mask or None
+            None if the mask depends on what lies below.
+
+        Raises
+        ------
+        LimitError
+            If it costs more than the grammar's limits.
+        """
+        with self._lock:
+            return self._mask(configuration)
+
+    def build(
+        self,
+        *,
+        n_processes: int | None = None,
+        max_bytes: int | None = ahead.DEFAULT_MAX_BYTES,
+        max_seconds: float | None = None,
+        progress: Progress = None,
+    ) -> Built:
+        """Make masks ahead of their first use, until all are made or a bound is reached.
+
+        What is not made is made when it is first asked for, as without this. Configurations in
+        which the text can be read in several ways, or that claim something of the text to come,
+        always are. Guides may use the index at the same time. What was made stays when the call is
+        interrupted, and a later call goes on from there.
+
+        Parameters
+        ----------
+        n_processes : int, optional
+            Processes that make masks: 1 for this one, more for others, which this one feeds. By
+            default this one, and after two seconds one for each core.
+        max_bytes : int, optional
+            Most bytes of the masks and of what is still to be tried. An index that is bounded
+            itself is not filled beyond that.
+        max_seconds : float, optional
+            Most seconds; a mask that is being made is finished.
+        progress : bool or callable, optional
+            True for a bar on standard error, by default where that is a terminal. A callable gets
+            a :class:`~cfgguide.ahead.Built` every now and then.
+
+        Returns
+        -------
+        Built
+            How much was made.
+
+        Examples
+        --------
+        >>> import cfgguide
+        >>> vocabulary = cfgguide.Vocabulary([b"(", b"((", b")", b"))", None], eos_token_ids=4)
+        >>> index = cfgguide.compile(cfgguide.Grammar('start: "(" start? ")"'), vocabulary)
+        >>> built = index.build()
+        >>> built.share, built.is_complete
+        (1.0, True)
+        """
+        work = ahead.Work(
+            self._liveness,
+            self.vocabulary,
+            self._entries,
+            self._lock,
+            self.mask_of,
+            self._save_tables,
+        )
+        return ahead.build(
+            work,
+            n_processes=n_processes,
+            max_bytes=max_bytes,
+            max_seconds=max_seconds,
+            progress=progress,
+        )
+
+    def _save_tables(self, path: str | os.PathLike[str]) -> None:
+        """Write an index without masks, for another process to open."""
+        arrays, value = self._packed({})
+        archive.write(path, arrays, value, kind=KIND, digest=self.digest, is_durable=False)
+
     def allowed(self, visit: Visit) -> Subset:
         """Return the tokens that may follow a visited configuration."""
         if visit.subset is None:
@@ -246,28 +329,41 @@ class Index:
             return self._liveness.expected(configuration)
 
     def _fill(self, configuration: Configuration) -> Subset:
+        mask = self._mask(configuration)
+        assert mask is not None, "below the bottom of a whole stack nothing is asked for"
+        n_dropped = self._entries.n_dropped
+        subset = self._entries.add(configuration, mask)
+        if self._entries.n_dropped > n_dropped:
+            self._visits.forget()  # they hold what was dropped
+        return subset
+
+    def _mask(self, configuration: Configuration) -> Mask | None:
         walk = self._walker.walk(configuration)
+        if walk is None:
+            return None
         inspected = walk.inspected
         for number in walk.open_outcomes:
-            walk.settle(
-                number, is_live=self._is_live(walk.outcome(number), configuration, inspected)
-            )
+            is_live = self._is_live(walk.outcome(number), configuration, inspected)
+            if is_live is None:
+                return None
+            walk.settle(number, is_live=is_live)
         bitmask = np.zeros(self.vocabulary.n_words, dtype=np.int32)
         n_tokens = self._walker.fill(bitmask)
         if walk.is_sentence:
             bitmask |= self._eos
             n_tokens += len(self.vocabulary.eos_token_ids)
-        n_dropped = self._entries.n_dropped
-        subset = self._entries.add(configuration, max(inspected), bitmask, n_tokens)
-        if self._entries.n_dropped > n_dropped:
-            self._visits.forget()  # they hold what was dropped
-        return subset
+        return Mask(max(inspected), n_tokens, bitmask)
 
     def _is_live(
         self, outcome: Outcome, configuration: Configuration, inspected: list[int]
-    ) -> bool:
-        """Decide an outcome, and note in `inspected` how deep that looked into the base."""
+    ) -> bool | None:
+        """Decide an outcome, and note in `inspected` how deep that looked into the base.
+
+        None if what decides lies below a part of a stack.
+        """
         answer = self._liveness.decide(outcome.configuration)
+        if BELOW in answer.heights:
+            return None
         for height, (home, shared) in zip(answer.heights, outcome.origins, strict=True):
             if height <= shared:
                 top = configuration.hypotheses[home].stack.height

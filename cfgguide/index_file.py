@@ -143,12 +143,16 @@ class Stored:
                     return path[: 1 + (depth - 1) // width], self._subset_of(entry)
         return None
 
+    def paths(self) -> Iterable[Path]:
+        """Return the paths of all entries."""
+        offsets = self._arrays["path_offsets"].tolist()
+        for start, end in pairwise(offsets):
+            yield self._path(self._arrays["paths"][start:end].tolist())
+
     def entries(self) -> Iterable[tuple[Path, Subset]]:
         """Return all entries."""
-        offsets = self._arrays["path_offsets"].tolist()
-        for entry in range(len(self)):
-            numbers = self._arrays["paths"][offsets[entry] : offsets[entry + 1]].tolist()
-            yield self._path(numbers), self._subset_of(entry)
+        for entry, path in enumerate(self.paths()):
+            yield path, self._subset_of(entry)
 
     def _path(self, numbers: list[int]) -> Path:
         first, *states = numbers

@@ -36,6 +36,7 @@ from cfgguide.spelling import BOUNDARY, Spelling
 from cfgguide.stack import Stack
 
 DEFAULT_MAX_NODES = 20_000  # of the search that settles all stacks at once
+BELOW = 0  # a height: the stack ends above what must be read
 Node = tuple[Controls, int]  # controls in which a state was left, and that state
 
 
@@ -56,7 +57,8 @@ class Answer(NamedTuple):
         The answer.
     heights : tuple of int
         Per hypothesis the height of the lowest stack cell that was read; the answer holds for
-        every configuration that is equal above. The height above the top where none was read.
+        every configuration that is equal above. The height above the top where none was read;
+        `BELOW` where the stack is only a part of one, and what decides lies below.
     """
 
     is_live: bool
@@ -136,7 +138,11 @@ class Liveness:
         return self._controls[question]
 
     def decide_stack(self, controls: Controls, stack: Stack) -> tuple[bool, int]:
-        """Return whether some control leads to acceptance, and the lowest height that was read."""
+        """Return whether some control leads to acceptance, and the lowest height that was read.
+
+        Of a stack of which only the topmost states are known: False and `BELOW` if they do not
+        decide.
+        """
         if not controls:
             return False, stack.height + 1
         cell: Stack | None = stack
@@ -146,7 +152,7 @@ class Liveness:
             if verdict is not Verdict.DEPENDS:
                 return verdict is Verdict.ALWAYS, cell.height
             cell = cell.below
-        return False, 1
+        return False, BELOW
 
     def expected(self, configuration: Configuration) -> tuple[str, ...]:
         """Return the names of the terminals that may come next, as ``Guide.expected`` has it."""
@@ -163,6 +169,10 @@ class Liveness:
         if self.recognizer.is_sentence(configuration):
             found.add(END)
         return tuple(sorted(self._table.terminals[terminal] for terminal in found))
+
+    def predecessors(self, state: int) -> list[int]:
+        """Return the parse states that can lie directly below one, ascending."""
+        return self._predecessors[state]
 
     def spellable_terminals(self) -> set[int]:
         """Return the terminals of which the vocabulary can spell some lexeme."""

@@ -165,13 +165,18 @@ class Walker:
         self._sizes = {"window": 32, "cells": 1024, "hypotheses": 4, "claims": 8, "outcomes": 1024}
         self._work = self._workspace()
 
-    def walk(self, configuration: Configuration) -> Walk:
+    def walk(self, configuration: Configuration) -> Walk | None:
         """Return what the tokens lead to.
 
         Parameters
         ----------
         configuration : Configuration
             Where to start.
+
+        Returns
+        -------
+        Walk or None
+            None if the stacks end above a state that is needed, as parts of stacks may.
 
         Raises
         ------
@@ -183,7 +188,13 @@ class Walker:
             result = kernels.outcomes(self._tables, self._arrays, self._work, base)
             if result == kernel_types.DONE:
                 return Walk(self._arrays, self._work, configuration, base.offsets)
+            if result == kernel_types.TOO_SHALLOW and self._sees_all(configuration):
+                return None
             self._enlarge(result)
+
+    def _sees_all(self, configuration: Configuration) -> bool:
+        heights = [hypothesis.stack.height for hypothesis in configuration.hypotheses]
+        return max(heights) <= self._sizes["window"]
 
     def fill(self, bitmask: Int32Array) -> int:
         """Make the mask of the last walk, of the outcomes that are live, and count its tokens.
