@@ -91,8 +91,13 @@ class _Search:
         }
         self._measure()
         self._targets = self._moves()
-        (self._start,) = (
-            name for name, target in self._targets[START_STATE].items() if target == table.end_state
+        self._start = next(
+            (
+                name
+                for name, target in self._targets[START_STATE].items()
+                if target == table.end_state
+            ),
+            "",
         )
 
     def completions(self) -> Completions:
@@ -187,10 +192,12 @@ class _Search:
         for state in np.flatnonzero(self._is_reached).tolist():
             moves = self._targets[state]
             # The nonterminals that a state goes on with are just those that it was closed over.
-            for left in moves.keys() & self._of.keys():
+            for left in sorted(moves.keys() & self._of.keys()):
                 for production in self._of[left]:
                     here = state
                     for dot, symbol in enumerate(self._right[production], start=1):
+                        if symbol not in self._targets[here]:
+                            return None  # a table that somebody made up
                         here = self._targets[here][symbol]
                         origins[here][production, dot].add(state)
                         n_steps += 1
