@@ -64,7 +64,7 @@ class Entries:
         self._order: OrderedDict[Path, Subset] = OrderedDict()  # the one used last is last
         self._levels = 0
         self._deepest = 1  # how much of a stack some entry depends on
-        self._stored: StoredEntries | None = None
+        self._stored: list[StoredEntries] = []
         self.subsets = Subsets(copies)
         self.n_made = 0  # entries that no file has
         self.n_dropped = 0
@@ -86,11 +86,12 @@ class Entries:
 
     def everything(self) -> dict[Path, Subset]:
         """Return all entries, also those that were never asked for."""
-        return {**dict(self._stored.entries() if self._stored else ()), **self._order}
+        found = {path: subset for stored in self._stored for path, subset in stored.entries()}
+        return found | self._order
 
     def put_behind(self, stored: StoredEntries) -> None:
-        """Look for what is not here among stored entries."""
-        self._stored = stored
+        """Look for what is not here among stored entries, after those that are there already."""
+        self._stored.append(stored)
         self._deepest = max(self._deepest, stored.deepest)
 
     def find(self, configuration: Configuration) -> Subset | None:
@@ -101,17 +102,16 @@ class Entries:
             self._order.move_to_end(step.key)
             found: Subset = step.value
             return found
-        stored = self._stored.find(path) if self._stored else None
-        if stored is None:
-            return None
-        path, subset = stored
-        subset = self.subsets.adopt(subset)
-        self._put(path, subset)
-        return subset
+        for stored in self._stored:
+            entry = stored.find(path)
+            if entry is not None:
+                path, subset = entry
+                subset = self.subsets.adopt(subset)
+                self._put(path, subset)
+                return subset
+        return None
 
-    def add(
-        self, configuration: Configuration, depth: int, bitmask: Int32Array, n_tokens: int
-    ) -> Subset:
+    def add(self, configuration: Configuration, depth: int, bitmask: Int32Array) -> Subset:
         """Keep the mask of a configuration.
 
         Parameters
@@ -122,11 +122,9 @@ class Entries:
             How many of the topmost states of its stacks the mask depends on.
         bitmask : int32, shape (n_words,)
             The mask.
-        n_tokens : int
-            How many tokens it allows.
         """
         path = path_of(configuration, depth)
-        subset = self.subsets.add(bitmask, n_tokens, like=path[0])
+        subset = self.subsets.add(bitmask, like=path[0])
         self.n_made += 1
         self._deepest = max(self._deepest, depth)
         self._put(path, subset)

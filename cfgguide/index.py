@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -191,7 +191,7 @@ class Index:
         """Use masks as :meth:`packed` returns them; raises as :meth:`add_file`."""
         masks = value.get("masks") if isinstance(value, dict) else None
         stored: StoredEntries = index_file.Stored(
-            _part(arrays, "masks."), masks, n_tokens=self.vocabulary.size, copies=self._copies
+            _part(arrays, "masks."), masks, possible=self._possible(), copies=self._copies
         )
         with self._lock:
             self._entries.put_behind(stored)
@@ -199,8 +199,13 @@ class Index:
     def subset(self, configuration: Configuration) -> Subset:
         """Return the tokens that may follow, EOS among them where the text is a sentence."""
         with self._lock:
+            n_dropped = self._entries.n_dropped
             found = self._entries.find(configuration)
-            return self._fill(configuration) if found is None else found
+            if found is None:
+                found = self._fill(configuration)
+            if self._entries.n_dropped > n_dropped:
+                self._visits.forget()  # they hold what was dropped
+            return found
 
     def allowed(self, visit: Visit) -> Subset:
         """Return the tokens that may follow a visited configuration."""
@@ -215,18 +220,28 @@ class Index:
         return token_id in visit.following or self._accepts(visit.configuration, token_id)
 
     def advance(self, visit: Visit, token_id: int) -> Visit:
-        """Return where an accepted token leads; EOS leads nowhere else."""
+        """Return where an accepted token leads; EOS leads nowhere else.
+
+        Raises
+        ------
+        IndexFormatError
+            If the grammar refuses it, and only the mask of a file allows it.
+        """
         following = visit.following.get(token_id)
-        if following is None:
-            token = self.vocabulary.tokens[token_id] or b""
-            configuration = self.recognizer.advance(visit.configuration, token)
-            if configuration is None:
-                raise IndexFormatError(
-                    f"the index allows token {token_id}, which the grammar refuses: it was read "
-                    "from a file that somebody made up; remove it"
-                )
-            following = self._visits.step(visit, token_id, configuration)
-        return following
+        if following is not None:
+            return following
+        before, token = visit.configuration, self.vocabulary.tokens[token_id]
+        if token is None:
+            if token_id in self.vocabulary.eos_token_ids and self.recognizer.is_sentence(before):
+                return visit
+        else:
+            after = self.recognizer.advance(before, token)
+            if after is not None:
+                return self._visits.step(visit, token_id, after)
+        raise IndexFormatError(
+            f"the index allows token {token_id}, which the grammar refuses: it was read from a "
+            "file that somebody made up; remove it"
+        )
 
     def _accepts(self, configuration: Configuration, token_id: int) -> bool:
         if not 0 <= token_id < self.vocabulary.size:
@@ -256,15 +271,13 @@ class Index:
             )
         if undecided:
             self._walker.fill(bitmask)
-        n_tokens = self._walker.n_allowed
         if walk.is_sentence:
             bitmask |= self._eos
-            n_tokens += len(self.vocabulary.eos_token_ids)
-        n_dropped = self._entries.n_dropped
-        subset = self._entries.add(configuration, max(inspected), bitmask, n_tokens)
-        if self._entries.n_dropped > n_dropped:
-            self._visits.forget()  # they hold what was dropped
-        return subset
+        return self._entries.add(configuration, max(inspected), bitmask)
+
+    def _possible(self) -> Int32Array:
+        """Return the tokens that some mask may allow, as bits."""
+        return self._eos | _packed(self.vocabulary.trie.packed.token_ids, self.vocabulary.n_words)
 
     def _is_live(
         self, outcome: Outcome, configuration: Configuration, inspected: list[int]
@@ -286,7 +299,7 @@ def _part(arrays: Arrays, prefix: str) -> Arrays:
     }
 
 
-def _packed(token_ids: Iterable[int], n_words: int) -> Int32Array:
+def _packed(token_ids: Sequence[int] | Int32Array, n_words: int) -> Int32Array:
     bits = np.zeros(32 * n_words, dtype=np.bool_)
-    bits[list(token_ids)] = True
+    bits[np.asarray(token_ids, dtype=np.int64)] = True
     return np.packbits(bits, bitorder="little").view(np.int32)

@@ -190,11 +190,6 @@ class Walker:
         """Make the mask of the last walk, all of whose outcomes have been settled."""
         kernels.fill(self._arrays, self._work, bitmask)
 
-    @property
-    def n_allowed(self) -> int:
-        """Number of tokens in the mask that was made last."""
-        return int(self._work.counts[kernel_types.N_ALLOWED])
-
     def _base(self, configuration: Configuration) -> kernel_types.Base:
         size = self._sizes["window"]
         hypotheses = configuration.hypotheses
