@@ -56,10 +56,14 @@ _DTYPES = {
 
 def packed(entries: Iterable[tuple[Path, Subset]], n_words: int) -> tuple[Arrays, dict[str, Any]]:
     """Return entries as arrays and a JSON value; one path comes once."""
-    lexers: dict[Any, int] = {}
+    entries = list(entries)
+    # Sorted, so that the same entries give the same bytes in whatever order they came.
+    lexers = sorted({path[0] for path, _ in entries if not isinstance(path[0], int)})  # type: ignore[type-var]
+    number_of_lexer = {lexer: number for number, lexer in enumerate(lexers)}
     found = []
     for path, subset in entries:
-        numbers = _numbers(path, lexers)
+        numbers = _numbers(path, number_of_lexer)
+        assert numbers is not None, "every lexer's part has a number"
         found.append((_hash(numbers), numbers, subset))
     found.sort(key=lambda entry: entry[:2])
     subsets = {subset.key: subset for _, _, subset in found}  # equal ones may be two objects
@@ -85,7 +89,7 @@ def packed(entries: Iterable[tuple[Path, Subset]], n_words: int) -> tuple[Arrays
         "change_places": _joined([subset.places for subset in kept], np.uint32),
         "change_words": _joined([subset.words for subset in kept], np.int32),
     }
-    return arrays, {"lexers": list(lexers)}
+    return arrays, {"lexers": [_parts(lexer) for lexer in lexers]}
 
 
 class Stored:
@@ -129,7 +133,7 @@ class Stored:
 
     def find(self, path: Path) -> tuple[Path, Subset] | None:
         """Return the entry under the one prefix of a path that has one, and that prefix."""
-        numbers = _numbers(path, self._number_of_lexer, is_known=True)
+        numbers = _numbers(path, self._number_of_lexer)
         if numbers is None:
             return None
         key = _SEED
@@ -189,16 +193,21 @@ class Stored:
         return known
 
 
-def _numbers(path: Path, lexers: dict[Any, int], *, is_known: bool = False) -> Any:
-    """Return a path as numbers; None if its lexer's part is not among those known."""
+def _numbers(path: Path, number_of_lexer: dict[Any, int]) -> list[int] | None:
+    """Return a path as numbers; None if its lexer's part has none."""
     first, *levels = path
     if isinstance(first, int):
-        return list(path)
-    if is_known and first not in lexers:
+        return list(path)  # type: ignore[arg-type]
+    number = number_of_lexer.get(first)
+    if number is None:
         return None
-    number = lexers.setdefault(first, len(lexers))
     states = [state for level in levels for state in level]  # type: ignore[attr-defined]
     return [-1 - number, *(_NO_STATE if state is None else state for state in states)]
+
+
+def _parts(lexer: Any) -> list[Any]:
+    hypotheses, context = lexer
+    return [[[state, list(claims)] for state, claims in hypotheses], context]
 
 
 def _lexer(parts: Any) -> tuple[tuple[tuple[int, tuple[int, ...]], ...], int]:
