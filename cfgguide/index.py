@@ -20,6 +20,7 @@ from cfgguide.archive import Arrays
 from cfgguide.configuration import Configuration, Recognizer
 from cfgguide.entries import Entries, StoredEntries
 from cfgguide.errors import IndexFormatError
+from cfgguide.footprint import footprint
 from cfgguide.kernel_types import Int32Array
 from cfgguide.limits import Budget
 from cfgguide.liveness import Liveness
@@ -99,6 +100,28 @@ class Index:
     def nbytes(self) -> int:
         """Bytes of all masks, what they are found by, and the copies in use, about."""
         return self._entries.nbytes
+
+    @property
+    def footprint(self) -> int:
+        """Bytes that would be freed with it: masks, tables, workspace and all it remembers.
+
+        It takes some milliseconds to find out. What the vocabulary holds does not count.
+        """
+        vocabulary = self.vocabulary
+        trie = vocabulary.trie
+        return footprint(
+            self, shared=[vocabulary, vocabulary.spelling, trie, trie.packed, *trie.packed]
+        )
+
+    def rest(self) -> None:
+        """Free the workspace in which masks are made; the next new mask makes another."""
+        with self._lock:
+            self._walker.rest()
+
+    def forget_visits(self) -> None:
+        """Forget where tokens led, but not the masks; guides go on as they were."""
+        with self._lock:
+            self._visits.forget()
 
     @property
     def digest(self) -> str:

@@ -162,7 +162,7 @@ class Walker:
         self._trie = trie
         self._budget = recognizer.budget
         self._sizes = {"window": 32, "cells": 1024, "hypotheses": 4, "claims": 8, "outcomes": 1024}
-        self._work = self._workspace()
+        self._work: kernel_types.Workspace | None = None
 
     def walk(self, configuration: Configuration, bitmask: Int32Array) -> Walk:
         """Return what the tokens lead to, and make the mask if nothing is left open.
@@ -181,14 +181,20 @@ class Walker:
         """
         while True:
             base = self._base(configuration)
-            result = kernels.mask(self._tables, self._arrays, self._work, base, bitmask)
+            work = self._work = self._work or self._workspace()
+            result = kernels.mask(self._tables, self._arrays, work, base, bitmask)
             if result == kernel_types.DONE:
-                return Walk(self._arrays, self._work, configuration, base.offsets)
+                return Walk(self._arrays, work, configuration, base.offsets)
             self._enlarge(result)
 
     def fill(self, bitmask: Int32Array) -> None:
         """Make the mask of the last walk, all of whose outcomes have been settled."""
+        assert self._work is not None, "there was a walk"
         kernels.fill(self._arrays, self._work, bitmask)
+
+    def rest(self) -> None:
+        """Give the workspace back, between walks; the next walk makes another."""
+        self._work = None
 
     def _base(self, configuration: Configuration) -> kernel_types.Base:
         size = self._sizes["window"]
@@ -219,7 +225,7 @@ class Walker:
         if self._sizes[name] > (MAX_CLAIMS if name == "claims" else MAX_SIZE):
             raise LimitError(f"a mask needs more than {MAX_SIZE} {name}: simplify the grammar")
         if name != "window":
-            self._work = self._workspace()
+            self._work = None
 
     def _workspace(self) -> kernel_types.Workspace:
         sizes = {name: size for name, size in self._sizes.items() if name != "window"}
