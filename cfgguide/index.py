@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cfgguide import archive, grammar_file, index_file
+from cfgguide import archive, grammar_file, index_file, kept_masks
 from cfgguide.archive import Arrays
 from cfgguide.configuration import Configuration, Recognizer
 from cfgguide.entries import Entries, StoredEntries
@@ -75,6 +75,7 @@ class Index:
         self._eos = _packed(vocabulary.eos_token_ids, vocabulary.n_words)
         self._visits = Visits(recognizer.initial)
         self._lock = threading.Lock()
+        self._n_kept = 0  # of `n_made`, when the cache was written
 
     @property
     def start(self) -> Visit:
@@ -147,17 +148,40 @@ class Index:
         arrays, value = self.packed()
         archive.write(path, arrays, value, kind=KIND, digest=self.digest)
 
-    def packed(self) -> tuple[Arrays, object]:
-        """Return the grammar's tables and all masks as arrays and a JSON value."""
+    def keep(self) -> None:
+        """Keep the masks in the user's cache, with those that are there by then.
+
+        :func:`cfgguide.compile` finds them there in later processes. Nothing happens if no mask is
+        new or the cache is off; what cannot be kept is made anew another time.
+        """
+        if self.n_made > self._n_kept:
+            self._n_kept = self.n_made
+            self.add_kept()
+            kept_masks.store(self.digest, *self._packed_masks())
+
+    def add_kept(self) -> None:
+        """Use the masks that are in the user's cache, if there are any."""
+        found = kept_masks.load(self.digest)
+        if found is not None:
+            try:
+                self.add_packed(*found)
+            except IndexFormatError:
+                kept_masks.drop(self.digest)
+
+    def _packed_masks(self) -> tuple[Arrays, dict[str, object]]:
         with self._lock:
             masks, found = index_file.packed(
                 self._entries.everything().items(), self.vocabulary.n_words
             )
+        return {f"masks.{name}": array for name, array in masks.items()}, {"masks": found}
+
+    def packed(self) -> tuple[Arrays, object]:
+        """Return the grammar's tables and all masks as arrays and a JSON value."""
+        masks, found = self._packed_masks()
         tables = self.recognizer.parse_table, self.recognizer.scanner
         arrays, grammar = grammar_file.packed(*tables)
         arrays = {f"grammar.{name}": array for name, array in arrays.items()}
-        arrays |= {f"masks.{name}": array for name, array in masks.items()}
-        return arrays, {"grammar": grammar, "masks": found}
+        return arrays | masks, {"grammar": grammar} | found
 
     @classmethod
     def load(

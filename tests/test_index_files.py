@@ -24,7 +24,8 @@ from test_index import walked, whole_index
 from test_walk import GRAMMARS
 
 import cfgguide
-from cfgguide import Grammar, Guide, Index, Vocabulary, archive
+from cfgguide import Grammar, Guide, Index, Vocabulary, archive, kept_masks
+from cfgguide.cache import Cache, user_cache
 from cfgguide.errors import IndexFormatError
 
 KINDS = pytest.mark.parametrize(
@@ -447,3 +448,78 @@ def test_a_killed_process_leaves_an_index_that_loads(path):
         found.append(len(loaded._entries.everything()))
         assert walked(loaded, 1) == walked(index, 1)
     assert max(found) > 0, "some writer did write"
+
+
+# --- The user's cache -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch) -> Cache:
+    """The user's cache, empty."""
+    monkeypatch.setenv("CFGGUIDE_CACHE", str(tmp_path / "cache"))
+    found = user_cache()
+    assert found is not None
+    return found
+
+
+def kept(cache: Cache) -> list[Path]:
+    return [entry.path for entry in cache.entries() if entry.path.name.startswith("masks-")]
+
+
+def test_masks_that_were_kept_are_found_by_compile(cache):
+    made = whole_index(*GRAMMARS["look-around"])
+    found = [walked(made, seed) for seed in range(3)]
+    assert kept(cache) == []
+    made.keep()
+    (path,) = kept(cache)
+    again = whole_index(*GRAMMARS["look-around"])
+    assert [walked(again, seed) for seed in range(3)] == found
+    assert again.n_made == 0
+    before = path.stat().st_ino
+    again.keep()
+    assert path.stat().st_ino == before, "there was nothing new"
+    other = whole_index(*GRAMMARS["look-around"], use_cache=False)
+    walked(other, 0)
+    assert other.n_made, "the cache can be left out"
+
+
+def test_what_two_processes_keep_adds_up(cache):
+    first, second = (whole_index(*GRAMMARS["json"]) for _ in range(2))
+    for index, seeds in ((first, range(3)), (second, range(3, 6))):
+        for seed in seeds:
+            walked(index, seed)
+        index.keep()
+    third = whole_index(*GRAMMARS["json"])
+    for seed in range(6):
+        walked(third, seed)
+    assert third.n_made == 0
+
+
+def test_kept_masks_that_are_bad_are_dropped_and_made_anew(cache):
+    index = whole_index(*GRAMMARS["json"])
+    found = walked(index, 1)
+    index.keep()
+    (path,) = kept(cache)
+    kind, _, digest = path.name.partition("-")
+    arrays, value = archive.read(path, kind=kind)
+    arrays["masks.hashes"] = arrays["masks.hashes"][::-1]
+    archive.write(path, arrays, value, kind=kind, digest=digest)
+    again = whole_index(*GRAMMARS["json"])
+    assert kept(cache) == []
+    assert walked(again, 1) == found
+    again.keep()
+    kept(cache)[0].write_bytes(b"no file of masks")
+    assert walked(whole_index(*GRAMMARS["json"]), 1) == found
+    assert kept(cache) == []
+
+
+def test_large_indexes_and_those_without_a_cache_are_not_kept(cache, monkeypatch):
+    index = whole_index(*GRAMMARS["json"])
+    walked(index, 1)
+    monkeypatch.setattr(kept_masks, "MAX_BYTES", 100)
+    index.keep()
+    assert kept(cache) == []
+    walked(index, 2)
+    monkeypatch.setenv("CFGGUIDE_CACHE", "off")
+    index.keep()
+    assert kept(cache) == []
