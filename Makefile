@@ -5,7 +5,8 @@ BIN = $(VENV)/bin
 # Two OpenMP threads on a busy machine are several times slower than one.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help install demo test test-slow fmt lint type docs bench conformance fuzz mutations check clean
+.PHONY: help install demo test test-slow fmt lint type docs bench conformance fuzz mutations \
+	threads check clean
 
 help:
 	@echo "make demo         a real model writes JSON (sets up $(VENV) first)"
@@ -18,6 +19,7 @@ help:
 	@echo "make conformance DATA=folder   runs over outside corpora"
 	@echo "make fuzz SECONDS=n [SEED=n]   random grammars, the engine against Lark"
 	@echo "make mutations    does the suite notice if a part of the engine is switched off?"
+	@echo "make threads      eight threads fill indexes for SECONDS (60)"
 	@echo "make check        all that CI runs"
 
 install: $(VENV)/.installed
@@ -76,6 +78,10 @@ fuzz: install
 
 mutations: install
 	$(BIN)/python tests/mutations.py
+
+threads: SECONDS = 60
+threads: install
+	CFGGUIDE_THREADS_SECONDS=$(SECONDS) $(BIN)/python -m pytest -s -k eight_threads tests/test_index.py
 
 check: lint type test test-slow docs
 

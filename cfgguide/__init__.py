@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from cfgguide.limits import Limits as Limits
     from cfgguide.logits_processor import LogitsProcessor as LogitsProcessor
     from cfgguide.masking import apply_bitmask as apply_bitmask
+    from cfgguide.pool import IndexPool as IndexPool
     from cfgguide.report import Report as Report
     from cfgguide.vocabulary import Vocabulary as Vocabulary
 
@@ -45,6 +46,7 @@ _MODULES = {
     "Grammar": "grammar",
     "Guide": "guide",
     "Index": "index",
+    "IndexPool": "pool",
     "Limits": "limits",
     "LogitsProcessor": "logits_processor",
     "Report": "report",

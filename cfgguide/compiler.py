@@ -123,7 +123,7 @@ def compile(
         Most bytes of the index's masks; those used longest ago go first. By default all are kept.
     use_cache : bool
         Whether the user's cache (:mod:`cfgguide.cache`) is asked for the grammar first, and kept
-        up.
+        up; and asked for masks, which :meth:`Index.keep` puts there.
 
     Raises
     ------
@@ -159,7 +159,10 @@ def compile(
             VocabularyWarning,
             stacklevel=2,
         )
-    return Index(everything.recognizer, vocabulary, liveness, max_bytes=max_bytes)
+    index = Index(everything.recognizer, vocabulary, liveness, max_bytes=max_bytes)
+    if use_cache:
+        index.add_kept()
+    return index
 
 
 def spelled_by(

@@ -41,14 +41,11 @@ class Mask(NamedTuple):
     ----------
     depth : int
         How many of the topmost states of the stacks.
-    n_tokens : int
-        How many tokens it allows.
     bitmask : int32, shape (n_words,)
         The tokens as bits.
     """
 
     depth: int
-    n_tokens: int
     bitmask: Int32Array
 
 
@@ -85,7 +82,7 @@ class Entries:
         self._order: OrderedDict[Path, Subset] = OrderedDict()  # the one used last is last
         self._levels = 0
         self._deepest = 1  # how much of a stack some entry depends on
-        self._stored: StoredEntries | None = None
+        self._stored: list[StoredEntries] = []
         self.subsets = Subsets(copies)
         self.n_made = 0  # entries that no file has
         self.n_dropped = 0
@@ -108,22 +105,24 @@ class Entries:
 
     def everything(self) -> dict[Path, Subset]:
         """Return all entries, also those that were never asked for."""
-        return {**dict(self._stored.entries() if self._stored else ()), **self._order}
+        found = {path: subset for stored in self._stored for path, subset in stored.entries()}
+        return found | self._order
 
     def paths(self) -> Iterator[Path]:
         """Yield the paths of all entries, also those that were never asked for."""
-        yield from self._stored.paths() if self._stored else ()
+        for stored in self._stored:
+            yield from stored.paths()
         yield from self._order
 
     def put_behind(self, stored: StoredEntries) -> None:
-        """Look for what is not here among stored entries."""
-        self._stored = stored
+        """Look for what is not here among stored entries, after those that are there already."""
+        self._stored.append(stored)
         self._deepest = max(self._deepest, stored.deepest)
 
     def take_in(self) -> None:
         """Take in all stored entries, so that they count."""
         adopted: dict[Subset, Subset] = {}
-        for path, subset in self._stored.entries() if self._stored else ():
+        for path, subset in ((p, s) for stored in self._stored for p, s in stored.entries()):
             if path in self._order:
                 continue
             if subset in adopted:
@@ -140,13 +139,14 @@ class Entries:
             self._order.move_to_end(step.key)
             found: Subset = step.value
             return found
-        stored = self._stored.find(path) if self._stored else None
-        if stored is None:
-            return None
-        path, subset = stored
-        subset = self.subsets.adopt(subset)
-        self._put(path, subset)
-        return subset
+        for stored in self._stored:
+            entry = stored.find(path)
+            if entry is not None:
+                path, subset = entry
+                subset = self.subsets.adopt(subset)
+                self._put(path, subset)
+                return subset
+        return None
 
     def add(self, configuration: Configuration, mask: Mask) -> Subset:
         """Keep the mask of a configuration, of which there is none yet."""
@@ -158,7 +158,7 @@ class Entries:
             self._add(path, mask)
 
     def _add(self, path: Path, mask: Mask) -> Subset:
-        subset = self.subsets.add(mask.bitmask, mask.n_tokens, like=path[0])
+        subset = self.subsets.add(mask.bitmask, like=path[0])
         self.n_made += 1
         self._deepest = max(self._deepest, mask.depth)
         self._put(path, subset)

@@ -128,6 +128,8 @@ class Guide:
         ------
         TokenRejectedError
             If the token may not come next; the guide is left as it was.
+        IndexFormatError
+            If it may come next only by the mask of a file that somebody made up.
         """
         visit = self._visits[-1]
         known = visit.following.get(token_id)
@@ -137,10 +139,8 @@ class Guide:
             return
         if not self.accepts(token_id):
             raise TokenRejectedError(self._refusal(token_id))
-        if token_id in self._index.vocabulary.eos_token_ids:
-            self._is_finished = True
-        else:
-            visit = self._index.advance(visit, token_id)
+        visit = self._index.advance(visit, token_id)
+        self._is_finished = token_id in self._index.vocabulary.eos_token_ids
         self._token_ids.append(int(token_id))
         self._visits.append(visit)
 

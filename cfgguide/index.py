@@ -11,16 +11,17 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 
-from cfgguide import ahead, archive, grammar_file, index_file
+from cfgguide import ahead, archive, grammar_file, index_file, kept_masks
 from cfgguide.ahead import Built, Progress
 from cfgguide.archive import Arrays
 from cfgguide.configuration import Configuration, Recognizer
 from cfgguide.entries import Entries, Mask, Path, StoredEntries
 from cfgguide.errors import IndexFormatError
+from cfgguide.footprint import footprint
 from cfgguide.kernel_types import Int32Array
 from cfgguide.limits import Budget
 from cfgguide.liveness import BELOW, Liveness
@@ -75,6 +76,7 @@ class Index:
         self._eos = _packed(vocabulary.eos_token_ids, vocabulary.n_words)
         self._visits = Visits(recognizer.initial)
         self._lock = threading.Lock()
+        self._n_kept = 0  # of `n_made`, when the cache was written
 
     @property
     def start(self) -> Visit:
@@ -102,6 +104,28 @@ class Index:
         return self._entries.nbytes
 
     @property
+    def footprint(self) -> int:
+        """Bytes that would be freed with it: masks, tables, workspace and all it remembers.
+
+        It takes some milliseconds to find out. What the vocabulary holds does not count.
+        """
+        vocabulary = self.vocabulary
+        trie = vocabulary.trie
+        return footprint(
+            self, shared=[vocabulary, vocabulary.spelling, trie, trie.packed, *trie.packed]
+        )
+
+    def rest(self) -> None:
+        """Free the workspace in which masks are made; the next new mask makes another."""
+        with self._lock:
+            self._walker.rest()
+
+    def forget_visits(self) -> None:
+        """Forget where tokens led, but not the masks; guides go on as they were."""
+        with self._lock:
+            self._visits.forget()
+
+    @property
     def digest(self) -> str:
         """SHA-256 in hex of what the masks depend on: the grammar's tables and the vocabulary."""
         told = [VERSION, self.recognizer.digest, self.vocabulary.digest]
@@ -125,19 +149,44 @@ class Index:
         arrays, value = self.packed()
         archive.write(path, arrays, value, kind=KIND, digest=self.digest)
 
+    def keep(self) -> None:
+        """Keep the masks in the user's cache, with those that are there by then.
+
+        :func:`cfgguide.compile` finds them there in later processes. Nothing happens if no mask is
+        new or the cache is off; what cannot be kept is made anew another time.
+        """
+        if self.n_made > self._n_kept:
+            self._n_kept = self.n_made
+            self.add_kept()
+            kept_masks.store(self.digest, *self._packed_masks(self._everything()))
+
+    def add_kept(self) -> None:
+        """Use the masks that are in the user's cache, if there are any."""
+        found = kept_masks.load(self.digest)
+        if found is not None:
+            try:
+                self.add_packed(*found)
+            except IndexFormatError:
+                kept_masks.drop(self.digest)
+
     def packed(self) -> tuple[Arrays, object]:
         """Return the grammar's tables and all masks as arrays and a JSON value."""
-        with self._lock:
-            everything = self._entries.everything()
-        return self._packed(everything)
+        tables, grammar = self._packed_tables()
+        masks, found = self._packed_masks(self._everything())
+        return tables | masks, grammar | found
 
-    def _packed(self, entries: dict[Path, Subset]) -> tuple[Arrays, object]:
+    def _everything(self) -> dict[Path, Subset]:
+        with self._lock:
+            return self._entries.everything()
+
+    def _packed_masks(self, entries: dict[Path, Subset]) -> tuple[Arrays, dict[str, object]]:
         masks, found = index_file.packed(entries.items(), self.vocabulary.n_words)
+        return {f"masks.{name}": array for name, array in masks.items()}, {"masks": found}
+
+    def _packed_tables(self) -> tuple[Arrays, dict[str, object]]:
         tables = self.recognizer.parse_table, self.recognizer.scanner
         arrays, grammar = grammar_file.packed(*tables)
-        arrays = {f"grammar.{name}": array for name, array in arrays.items()}
-        arrays |= {f"masks.{name}": array for name, array in masks.items()}
-        return arrays, {"grammar": grammar, "masks": found}
+        return {f"grammar.{name}": array for name, array in arrays.items()}, {"grammar": grammar}
 
     @classmethod
     def load(
@@ -194,7 +243,7 @@ class Index:
         """Use masks as :meth:`packed` returns them; raises as :meth:`add_file`."""
         masks = value.get("masks") if isinstance(value, dict) else None
         stored: StoredEntries = index_file.Stored(
-            _part(arrays, "masks."), masks, n_tokens=self.vocabulary.size, copies=self._copies
+            _part(arrays, "masks."), masks, possible=self._possible(), copies=self._copies
         )
         with self._lock:
             self._entries.put_behind(stored)
@@ -202,8 +251,13 @@ class Index:
     def subset(self, configuration: Configuration) -> Subset:
         """Return the tokens that may follow, EOS among them where the text is a sentence."""
         with self._lock:
+            n_dropped = self._entries.n_dropped
             found = self._entries.find(configuration)
-            return self._fill(configuration) if found is None else found
+            if found is None:
+                found = self._fill(configuration)
+            if self._entries.n_dropped > n_dropped:
+                self._visits.forget()  # they hold what was dropped
+            return found
 
     def mask_of(self, configuration: Configuration) -> Mask | None:
         """Make a mask, where of the stacks only the topmost states may be known.
@@ -282,8 +336,10 @@ class Index:
 
     def _save_tables(self, path: str | os.PathLike[str]) -> None:
         """Write an index without masks, for another process to open."""
-        arrays, value = self._packed({})
-        archive.write(path, arrays, value, kind=KIND, digest=self.digest, is_durable=False)
+        tables, grammar = self._packed_tables()
+        masks, found = self._packed_masks({})
+        value = grammar | found
+        archive.write(path, tables | masks, value, kind=KIND, digest=self.digest, is_durable=False)
 
     def allowed(self, visit: Visit) -> Subset:
         """Return the tokens that may follow a visited configuration."""
@@ -298,18 +354,28 @@ class Index:
         return token_id in visit.following or self._accepts(visit.configuration, token_id)
 
     def advance(self, visit: Visit, token_id: int) -> Visit:
-        """Return where an accepted token leads; EOS leads nowhere else."""
+        """Return where an accepted token leads; EOS leads nowhere else.
+
+        Raises
+        ------
+        IndexFormatError
+            If the grammar refuses it, and only the mask of a file allows it.
+        """
         following = visit.following.get(token_id)
-        if following is None:
-            token = self.vocabulary.tokens[token_id] or b""
-            configuration = self.recognizer.advance(visit.configuration, token)
-            if configuration is None:
-                raise IndexFormatError(
-                    f"the index allows token {token_id}, which the grammar refuses: it was read "
-                    "from a file that somebody made up; remove it"
-                )
-            following = self._visits.step(visit, token_id, configuration)
-        return following
+        if following is not None:
+            return following
+        before, token = visit.configuration, self.vocabulary.tokens[token_id]
+        if token is None:
+            if token_id in self.vocabulary.eos_token_ids and self.recognizer.is_sentence(before):
+                return visit
+        else:
+            after = self.recognizer.advance(before, token)
+            if after is not None:
+                return self._visits.step(visit, token_id, after)
+        raise IndexFormatError(
+            f"the index allows token {token_id}, which the grammar refuses: it was read from a "
+            "file that somebody made up; remove it"
+        )
 
     def _accepts(self, configuration: Configuration, token_id: int) -> bool:
         if not 0 <= token_id < self.vocabulary.size:
@@ -331,11 +397,11 @@ class Index:
     def _fill(self, configuration: Configuration) -> Subset:
         mask = self._mask(configuration)
         assert mask is not None, "below the bottom of a whole stack nothing is asked for"
-        n_dropped = self._entries.n_dropped
-        subset = self._entries.add(configuration, mask)
-        if self._entries.n_dropped > n_dropped:
-            self._visits.forget()  # they hold what was dropped
-        return subset
+        return self._entries.add(configuration, mask)
+
+    def _possible(self) -> Int32Array:
+        """Return the tokens that some mask may allow, as bits."""
+        return self._eos | _packed(self.vocabulary.trie.packed.token_ids, self.vocabulary.n_words)
 
     def _mask(self, configuration: Configuration) -> Mask | None:
         walk = self._walker.walk(configuration)
@@ -348,11 +414,10 @@ class Index:
                 return None
             walk.settle(number, is_live=is_live)
         bitmask = np.zeros(self.vocabulary.n_words, dtype=np.int32)
-        n_tokens = self._walker.fill(bitmask)
+        self._walker.fill(bitmask)
         if walk.is_sentence:
             bitmask |= self._eos
-            n_tokens += len(self.vocabulary.eos_token_ids)
-        return Mask(max(inspected), n_tokens, bitmask)
+        return Mask(max(inspected), bitmask)
 
     def _is_live(
         self, outcome: Outcome, configuration: Configuration, inspected: list[int]
@@ -379,7 +444,7 @@ def _part(arrays: Arrays, prefix: str) -> Arrays:
     }
 
 
-def _packed(token_ids: Iterable[int], n_words: int) -> Int32Array:
+def _packed(token_ids: Sequence[int] | Int32Array, n_words: int) -> Int32Array:
     bits = np.zeros(32 * n_words, dtype=np.bool_)
-    bits[list(token_ids)] = True
+    bits[np.asarray(token_ids, dtype=np.int64)] = True
     return np.packbits(bits, bitorder="little").view(np.int32)

@@ -10,18 +10,16 @@ index of any size is open at once. ::
     subset_of_entry int32 (n_entries,)
     rows            int32 (n_rows, n_words)       bitmasks that are kept whole
     base_of_subset  int32 (n_subsets,)    the row that a subset is like, -1 = the empty one
-    n_tokens        int32 (n_subsets,)
     change_offsets  int64 (n_subsets+1,)  where the changes of each start in what follows
     change_places   uint32, change_words  int32       the words that differ, and where
-    value           {"lexers": [[[[state, [claim, ...]], ...], context], ...], "depths": [...]}
+    value           {"lexers": [[[[state, [claim, ...]], ...], context], ...]}
 
 A path is the scanner state and then parse states, the top first. Where there is more than one
 hypothesis, or a claim, or a context, it is ``-1 - i`` for the lexer's part number ``i`` and then,
-level by level, a parse state of each hypothesis, -1 for none. `depths` are the lengths of paths
-that occur.
+level by level, a parse state of each hypothesis, -1 for none.
 
 What a file says is checked: every number is one that its array can be asked for, and no bit stands
-for a token that there is not. What the masks allow is taken at its word.
+for a token without text. Which texts the masks allow is taken at its word.
 """
 
 from __future__ import annotations
@@ -29,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, NoReturn
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +40,7 @@ from cfgguide.subset import Copies, Subset
 _EMPTY = -1  # in `base_of_subset`
 _NO_STATE = -1  # in `paths`
 _PRIME, _SEED, _MASK = 0x100000001B3, 0xCBF29CE484222325, (1 << 64) - 1
+_MOST_ALIKE = 8  # paths of one hash; no writer comes to two
 
 _DTYPES = {
     "paths": np.int32,
@@ -49,7 +49,6 @@ _DTYPES = {
     "subset_of_entry": np.int32,
     "rows": np.int32,
     "base_of_subset": np.int32,
-    "n_tokens": np.int32,
     "change_offsets": np.int64,
     "change_places": np.uint32,
     "change_words": np.int32,
@@ -58,41 +57,40 @@ _DTYPES = {
 
 def packed(entries: Iterable[tuple[Path, Subset]], n_words: int) -> tuple[Arrays, dict[str, Any]]:
     """Return entries as arrays and a JSON value; one path comes once."""
-    lexers: dict[Any, int] = {}
+    entries = list(entries)
+    # Sorted, so that the same entries give the same bytes in whatever order they came.
+    lexers = sorted({path[0] for path, _ in entries if not isinstance(path[0], int)})  # type: ignore[type-var]
+    number_of_lexer = {lexer: number for number, lexer in enumerate(lexers)}
     found = []
     for path, subset in entries:
-        numbers = _numbers(path, lexers)
+        numbers = _numbers(path, number_of_lexer)
+        assert numbers is not None, "every lexer's part has a number"
         found.append((_hash(numbers), numbers, subset))
     found.sort(key=lambda entry: entry[:2])
-    subsets: dict[Subset, int] = {}
-    rows: dict[Subset, int] = {}
-    for _, _, subset in found:
-        subsets.setdefault(subset, len(subsets))
-        whole = subset if subset.is_whole else subset.base
-        if whole is not None:
-            rows.setdefault(whole, len(rows))
-    kept = [subset for subset in subsets if not subset.is_whole]
-    n_changes = [0 if subset.is_whole else len(subset.places) for subset in subsets]
+    subsets = {subset.key: subset for _, _, subset in found}  # equal ones may be two objects
+    bases = [subset if subset.is_whole else subset.base for subset in subsets.values()]
+    rows = {base.key: base for base in bases if base is not None}
+    row_of = {key: row for row, key in enumerate(rows)}
+    number_of = {key: number for number, key in enumerate(subsets)}
+    kept = [subset for subset in subsets.values() if not subset.is_whole]
     arrays: Arrays = {
         "paths": _joined([numbers for _, numbers, _ in found], np.int32),
         "path_offsets": _offsets(len(numbers) for _, numbers, _ in found),
         "hashes": np.array([key for key, _, _ in found], dtype=np.uint64),
-        "subset_of_entry": np.array([subsets[subset] for _, _, subset in found], dtype=np.int32),
-        "rows": np.array([row.bitmask for row in rows], dtype=np.int32).reshape(-1, n_words),
-        "base_of_subset": np.array(
-            [
-                rows[subset] if subset.is_whole else rows.get(subset.base, _EMPTY)  # type: ignore[arg-type]
-                for subset in subsets
-            ],
-            dtype=np.int32,
+        "subset_of_entry": np.array(
+            [number_of[subset.key] for _, _, subset in found], dtype=np.int32
         ),
-        "n_tokens": np.array([subset.n_tokens for subset in subsets], dtype=np.int32),
-        "change_offsets": _offsets(n_changes),
+        "rows": np.array([row.bitmask for row in rows.values()], dtype=np.int32).reshape(
+            -1, n_words
+        ),
+        "base_of_subset": np.array(
+            [_EMPTY if base is None else row_of[base.key] for base in bases], dtype=np.int32
+        ),
+        "change_offsets": _offsets(len(subset.places) for subset in subsets.values()),
         "change_places": _joined([subset.places for subset in kept], np.uint32),
         "change_words": _joined([subset.words for subset in kept], np.int32),
     }
-    depths = sorted({len(numbers) for _, numbers, _ in found})
-    return arrays, {"lexers": list(lexers), "depths": depths}
+    return arrays, {"lexers": [_parts(lexer) for lexer in lexers]}
 
 
 class Stored:
@@ -104,8 +102,8 @@ class Stored:
         As :func:`packed` makes them.
     value : JSON value
         Likewise.
-    n_tokens : int
-        Size of the vocabulary.
+    possible : int32, shape (n_words,)
+        The tokens that some mask may allow, as bits: those with text, and EOS.
     copies : Copies
         Where remade bitmasks are remembered.
 
@@ -115,32 +113,37 @@ class Stored:
         If a number is out of place.
     """
 
-    def __init__(self, arrays: Arrays, value: Any, *, n_tokens: int, copies: Copies) -> None:
-        _check(arrays, value, n_tokens)
+    def __init__(
+        self, arrays: Arrays, value: Any, *, possible: npt.NDArray[np.int32], copies: Copies
+    ) -> None:
+        _check(arrays, value, possible)
         self._arrays = arrays
         self._copies = copies
         self._hashes = arrays["hashes"]
-        self._depths: list[int] = value["depths"]
         self._lexers = [_lexer(parts) for parts in value["lexers"]]
+        _check_widths(arrays, self._lexers)
         self._number_of_lexer = {lexer: number for number, lexer in enumerate(self._lexers)}
-        self._subsets: dict[int, Subset] = {}
-        self._rows: dict[int, Subset] = {}
-        self.deepest = max(self._depths, default=1)
+        self._lengths = frozenset(_lengths(arrays).tolist())
+        # As long as somebody uses them: what an index drops shall not stay here.
+        self._subsets: WeakValueDictionary[int, Subset] = WeakValueDictionary()
+        self._rows: WeakValueDictionary[int, Subset] = WeakValueDictionary()
+        self.deepest = max(self._lengths, default=1)
 
     def __len__(self) -> int:
         return len(self._hashes)
 
     def find(self, path: Path) -> tuple[Path, Subset] | None:
         """Return the entry under the one prefix of a path that has one, and that prefix."""
-        numbers = _numbers(path, self._number_of_lexer, is_known=True)
+        numbers = _numbers(path, self._number_of_lexer)
         if numbers is None:
             return None
-        width = 1 if numbers[0] >= 0 else len(self._lexers[-1 - numbers[0]][0])
-        for depth in self._depths:
-            if depth <= len(numbers):
-                entry = self._entry(numbers[:depth])
-                if entry is not None:
-                    return path[: 1 + (depth - 1) // width], self._subset_of(entry)
+        key = _SEED
+        for length, number in enumerate(numbers, 1):
+            key = _hashed(key, number)
+            entry = self._entry(key, numbers[:length]) if length in self._lengths else None
+            if entry is not None:
+                width = 1 if numbers[0] >= 0 else len(self._lexers[-1 - numbers[0]][0])
+                return path[: 1 + (length - 1) // width], self._subset_of(entry)
         return None
 
     def paths(self) -> Iterable[Path]:
@@ -163,8 +166,7 @@ class Stored:
         known = [None if state == _NO_STATE else state for state in states]
         return (lexer, *(tuple(known[at : at + width]) for at in range(0, len(known), width)))
 
-    def _entry(self, numbers: list[int]) -> int | None:
-        key = _hash(numbers)
+    def _entry(self, key: int, numbers: list[int]) -> int | None:
         place = int(np.searchsorted(self._hashes, np.uint64(key)))
         while place < len(self._hashes) and self._hashes[place] == key:
             start, end = self._arrays["path_offsets"][place : place + 2]
@@ -181,29 +183,36 @@ class Stored:
         return known
 
     def _subset(self, number: int) -> Subset:
-        arrays = self._arrays
-        row = int(arrays["base_of_subset"][number])
-        start, end = arrays["change_offsets"][number : number + 2].tolist()
-        n_tokens = int(arrays["n_tokens"][number])
-        if row != _EMPTY and row not in self._rows:
-            self._rows[row] = Subset(n_tokens, arrays["rows"][row])
-        base = self._rows.get(row)
+        row = int(self._arrays["base_of_subset"][number])
+        start, end = self._arrays["change_offsets"][number : number + 2].tolist()
+        base = None if row == _EMPTY else self._row(row)
         if base is not None and start == end:
-            return Subset(n_tokens, base.words)
-        places, words = arrays["change_places"][start:end], arrays["change_words"][start:end]
-        return Subset(n_tokens, words, places, base, self._copies)
+            return base
+        places = self._arrays["change_places"][start:end]
+        return Subset(self._arrays["change_words"][start:end], places, base, self._copies)
+
+    def _row(self, row: int) -> Subset:
+        known = self._rows.get(row)
+        if known is None:
+            known = self._rows[row] = Subset(self._arrays["rows"][row])
+        return known
 
 
-def _numbers(path: Path, lexers: dict[Any, int], *, is_known: bool = False) -> Any:
-    """Return a path as numbers; None if its lexer's part is not among those known."""
+def _numbers(path: Path, number_of_lexer: dict[Any, int]) -> list[int] | None:
+    """Return a path as numbers; None if its lexer's part has none."""
     first, *levels = path
     if isinstance(first, int):
-        return list(path)
-    if is_known and first not in lexers:
+        return list(path)  # type: ignore[arg-type]
+    number = number_of_lexer.get(first)
+    if number is None:
         return None
-    number = lexers.setdefault(first, len(lexers))
     states = [state for level in levels for state in level]  # type: ignore[attr-defined]
     return [-1 - number, *(_NO_STATE if state is None else state for state in states)]
+
+
+def _parts(lexer: Any) -> list[Any]:
+    hypotheses, context = lexer
+    return [[[state, list(claims)] for state, claims in hypotheses], context]
 
 
 def _lexer(parts: Any) -> tuple[tuple[tuple[int, tuple[int, ...]], ...], int]:
@@ -215,8 +224,16 @@ def _hash(numbers: list[int]) -> int:
     """Return the FNV-1a hash of 64 bits over numbers in place of bytes."""
     key = _SEED
     for number in numbers:
-        key = ((key ^ (number & 0xFFFFFFFF)) * _PRIME) & _MASK
+        key = _hashed(key, number)
     return key
+
+
+def _hashed(key: int, number: int) -> int:
+    return ((key ^ (number & 0xFFFFFFFF)) * _PRIME) & _MASK
+
+
+def _lengths(arrays: Arrays) -> npt.NDArray[np.int64]:
+    return np.unique(np.diff(arrays["path_offsets"]))
 
 
 def _offsets(lengths: Iterable[int]) -> npt.NDArray[np.int64]:
@@ -228,38 +245,28 @@ def _joined(parts: list[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     return np.concatenate([nothing, *(np.asarray(part, dtype=dtype) for part in parts)])
 
 
-def _check(arrays: Arrays, value: Any, n_tokens: int) -> None:
-    """Refuse what could not have been written for a vocabulary of that size."""
-    n_words = -(-n_tokens // 32)
-    _check_shapes(arrays, n_words)
+def _check(arrays: Arrays, value: Any, possible: npt.NDArray[np.int32]) -> None:
+    """Refuse what could not have been written for a vocabulary with such tokens."""
+    _check_shapes(arrays, len(possible))
     n_paths, n_changes = len(arrays["paths"]), len(arrays["change_places"])
     n_entries, n_subsets = len(arrays["hashes"]), len(arrays["base_of_subset"])
     _check_offsets(arrays["path_offsets"], n_entries, n_paths, least=1)
     _check_offsets(arrays["change_offsets"], n_subsets, n_changes, least=0)
-    for name, n_all, n_asked in (
-        ("subset_of_entry", n_entries, n_subsets),
-        ("base_of_subset", n_subsets, len(arrays["rows"])),
-        ("n_tokens", n_subsets, n_tokens + 1),
-        ("change_words", n_changes, None),
-        ("change_places", n_changes, n_words),
+    for name, n_all, least, n_asked in (
+        ("subset_of_entry", n_entries, 0, n_subsets),
+        ("base_of_subset", n_subsets, _EMPTY, len(arrays["rows"])),
+        ("change_places", n_changes, 0, len(possible)),
     ):
         array = arrays[name]
-        least = _EMPTY if name == "base_of_subset" else 0
         if len(array) != n_all:
             _refuse(f"{name!r} has {len(array)} numbers, not {n_all}")
-        if n_asked is not None and n_all and not (least <= array.min() and array.max() < n_asked):
+        if n_all and not (least <= array.min() and array.max() < n_asked):
             _refuse(f"{name!r} points outside its array")
-    if not (arrays["hashes"][:-1] <= arrays["hashes"][1:]).all():
-        _refuse("the hashes are not sorted")
-    if n_tokens % 32:
-        last = arrays["change_words"][arrays["change_places"] == n_words - 1]
-        used = np.bitwise_or.reduce(np.append(arrays["rows"][:, -1], last), initial=0)
-        if int(used) & 0xFFFFFFFF & (-1 << n_tokens % 32):
-            _refuse("a mask allows tokens that there are not")
-    firsts = arrays["paths"][arrays["path_offsets"][:-1]]
-    if not isinstance(value, dict) or not _are_depths(value.get("depths")):
-        _refuse("the lengths of its paths are not told")
-    if not _are_lexers(value.get("lexers")) or (firsts < -len(value["lexers"])).any():
+    if len(arrays["change_words"]) != n_changes:
+        _refuse("its changes lack their words, or their places")
+    _check_hashes(arrays["hashes"])
+    _check_bits(arrays, possible)
+    if not isinstance(value, dict) or not _are_lexers(value.get("lexers")):
         _refuse("the lexers' parts of its paths are not told")
 
 
@@ -273,17 +280,41 @@ def _check_shapes(arrays: Arrays, n_words: int) -> None:
 
 
 def _check_offsets(offsets: npt.NDArray[Any], n_parts: int, n_all: int, *, least: int) -> None:
-    steps = np.diff(offsets)
-    if len(offsets) != n_parts + 1 or offsets[0] or offsets[-1] != n_all or (steps < least).any():
+    if len(offsets) != n_parts + 1 or offsets[0] != 0 or offsets[-1] != n_all:
+        _refuse("its offsets do not fit")
+    # Compared, not subtracted: differences of such numbers may overflow.
+    before, after = offsets[:-1], offsets[1:]
+    if (before > after).any() or (least and (before == after).any()):
         _refuse("its offsets do not fit")
 
 
-def _are_depths(depths: Any) -> bool:
-    return (
-        isinstance(depths, list)
-        and all(type(depth) is int and depth > 0 for depth in depths)
-        and all(before < after for before, after in pairwise(depths))
-    )
+def _check_hashes(hashes: npt.NDArray[Any]) -> None:
+    if (hashes[:-1] > hashes[1:]).any():
+        _refuse("the hashes are not sorted")
+    if (hashes[:-_MOST_ALIKE] == hashes[_MOST_ALIKE:]).any():
+        _refuse("too many of the hashes are alike")
+
+
+def _check_bits(arrays: Arrays, possible: npt.NDArray[np.int32]) -> None:
+    rows, changes = arrays["rows"], arrays["change_words"]
+    if (
+        any((row & ~possible).any() for row in rows)
+        or (changes & ~possible[arrays["change_places"]]).any()
+    ):
+        _refuse("a mask allows tokens that have no text, or that there are not")
+
+
+def _check_widths(arrays: Arrays, lexers: list[Any]) -> None:
+    """Refuse paths that name no lexer's part, or are cut within a level."""
+    starts = arrays["path_offsets"][:-1]
+    firsts = arrays["paths"][starts]
+    if (firsts < -len(lexers)).any():
+        _refuse("a path names no lexer's part")
+    widths = np.array([len(hypotheses) for hypotheses, _ in lexers], dtype=np.int64)
+    is_long = firsts < 0
+    lengths = np.diff(arrays["path_offsets"])[is_long] - 1
+    if (lengths % widths[-1 - firsts[is_long]]).any():
+        _refuse("a path ends within a level")
 
 
 def _are_lexers(lexers: Any) -> bool:

@@ -89,7 +89,7 @@ def _checked(arrays: Arrays, value: Any) -> tuple[ParseTable, Scanner]:
 def _digest(grammar: Grammar, limits: Limits) -> str:
     """Return the SHA-256 in hex of all that a compiled grammar depends on, but imported files."""
     told = [
-        _ENVIRONMENT,
+        ENVIRONMENT,
         grammar.text,
         grammar.start,
         grammar.lexer,
@@ -127,4 +127,4 @@ def _environment() -> list[str]:
     ]
 
 
-_ENVIRONMENT = _environment()
+ENVIRONMENT = _environment()

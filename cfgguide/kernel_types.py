@@ -24,8 +24,8 @@ NOT_COMPUTED = -9  # in `commits`
 NONE = -1  # no cell, no token, no outcome
 DEAD_END, LIVE, OPEN = 0, 1, 2  # what is known of an outcome: in `verdicts`
 # Places in `counts`.
-N_CELLS, N_OUTCOMES, N_SEGMENTS, IS_SENTENCE, N_OPEN, N_ALLOWED = 0, 1, 2, 3, 4, 5
-N_COUNTS = 6
+N_CELLS, N_OUTCOMES, N_SEGMENTS, IS_SENTENCE, N_OPEN = 0, 1, 2, 3, 4
+N_COUNTS = 5
 BYTE_AND_KIND, FIRST_TOKEN, END_TOKEN, FIRST_CHILD = 0, 1, 2, 3  # columns of `nodes`
 
 
@@ -175,9 +175,9 @@ class Workspace(NamedTuple):
         `token_ids`, ascending, and the outcome that each range leads to.
     inspected : int32, shape (n_hypotheses,)
         Per base hypothesis how many of its topmost states were read.
-    counts : int32, shape (6,)
+    counts : int32, shape (5,)
         Number of cells, of outcomes and of segments; 1 if the base is a sentence, else 0; number
-        of outcomes that are `OPEN`, and of tokens in the mask.
+        of outcomes that are `OPEN`.
     """
 
     cell_state: Int32Array

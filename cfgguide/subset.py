@@ -17,6 +17,7 @@ time, and are, all at once, when they have grown to a bound.
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Hashable, Iterator
 
 import numpy as np
@@ -35,8 +36,6 @@ class Subset:
 
     Attributes
     ----------
-    n_tokens : int
-        How many tokens are in it.
     base : Subset or None
         What it is like; None if it is kept whole, or like the empty one.
     places : uint32, shape (n_changes,)
@@ -48,11 +47,12 @@ class Subset:
     """
 
     __slots__ = (
+        "__weakref__",
         "_bitmask",
         "_copies",
+        "_key",
         "base",
         "is_whole",
-        "n_tokens",
         "n_users",
         "places",
         "words",
@@ -60,25 +60,24 @@ class Subset:
 
     def __init__(
         self,
-        n_tokens: int,
         words: Int32Array,
         places: Places | None = None,
         base: Subset | None = None,
         copies: Copies | None = None,
     ) -> None:
-        self.n_tokens = n_tokens
         self.words = words
         self.is_whole = places is None
         self.places = np.empty(0, dtype=np.uint32) if places is None else places
         self.base = base
         self.n_users = 0  # entries of an index, and subsets that are like it
         self._copies = copies
+        self._key: bytes | None = None
         self._bitmask: Int32Array | None = words if self.is_whole else None
 
     @classmethod
     def of(cls, bitmask: Int32Array) -> Subset:
         """Return the subset of a bitmask, kept whole."""
-        return cls(int(np.bitwise_count(bitmask.view(np.uint32)).sum()), _frozen(bitmask.copy()))
+        return cls(_frozen(bitmask.copy()))
 
     @property
     def bitmask(self) -> Int32Array:
@@ -88,6 +87,18 @@ class Subset:
         """
         bitmask = self._bitmask
         return self._remade() if bitmask is None else bitmask
+
+    @property
+    def key(self) -> bytes:
+        """A digest of the bitmask: that of another subset is another."""
+        if self._key is None:
+            self._key = _key_of(self.bitmask)
+        return self._key
+
+    @property
+    def n_tokens(self) -> int:
+        """How many tokens are in it."""
+        return int(np.bitwise_count(self.bitmask.view(np.uint32)).sum())
 
     @property
     def nbytes(self) -> int:
@@ -136,6 +147,7 @@ class Copies:
         self.n_words = n_words
         self._most = max(1, max_bytes // (4 * n_words + 1))
         self._owners: list[Subset] = []
+        self._lock = threading.Lock()  # guides remake bitmasks while the index's is not held
 
     @property
     def nbytes(self) -> int:
@@ -144,11 +156,12 @@ class Copies:
 
     def note(self, subset: Subset) -> None:
         """Note that a subset has a copy now."""
-        if len(self._owners) >= self._most:
-            owners, self._owners = self._owners, []
-            for owner in owners:
-                owner.forget()
-        self._owners.append(subset)
+        with self._lock:
+            if len(self._owners) >= self._most:
+                for owner in self._owners:
+                    owner.forget()
+                self._owners.clear()
+            self._owners.append(subset)
 
 
 class Subsets:
@@ -158,6 +171,7 @@ class Subsets:
         self._copies = copies
         self._known: dict[bytes, Subset] = {}
         self._bases: dict[Hashable, Subset] = {}
+        self._place_of_base: dict[Subset, Hashable] = {}  # in `_bases`
         self.nbytes = 0
 
     def __len__(self) -> int:
@@ -166,34 +180,26 @@ class Subsets:
     def __iter__(self) -> Iterator[Subset]:
         return iter(self._known.values())
 
-    def add(self, bitmask: Int32Array, n_tokens: int, like: Hashable) -> Subset:
+    def add(self, bitmask: Int32Array, like: Hashable) -> Subset:
         """Return the subset of a bitmask, with one more user.
 
         Parameters
         ----------
         bitmask : int32, shape (n_words,)
             The tokens as bits.
-        n_tokens : int
-            How many they are.
         like : hashable
             Bitmasks that come with equal values are expected to be alike.
         """
-        key = hashlib.blake2b(bitmask.data, digest_size=16).digest()
-        subset = self._known.get(key)
-        if subset is None:
-            subset = self._known[key] = self._made(bitmask, n_tokens, like)
-            self.nbytes += subset.nbytes
-        subset.n_users += 1
-        return subset
+        known = self._known.get(_key_of(bitmask))
+        return self.adopt(self._made(bitmask, like) if known is None else known)
 
     def adopt(self, subset: Subset) -> Subset:
-        """Take in a subset of a file, or its equal, with one more user."""
-        key = hashlib.blake2b(subset.bitmask.data, digest_size=16).digest()
-        known = self._known.setdefault(key, subset)
-        if known is subset and not subset.n_users:
-            self.nbytes += subset.nbytes
-            if subset.base is not None:
-                subset.base.n_users += 1
+        """Take in a subset, such as one of a file, or its equal, with one more user."""
+        known = self._known.setdefault(subset.key, subset)
+        if not known.n_users:
+            self.nbytes += known.nbytes
+            if known.base is not None:
+                known.base = self.adopt(known.base)
         known.n_users += 1
         return known
 
@@ -202,15 +208,14 @@ class Subsets:
         subset.n_users -= 1
         if subset.n_users:
             return
-        key = hashlib.blake2b(subset.bitmask.data, digest_size=16).digest()
-        if self._known.get(key) is subset:  # a base from a file may never have been taken in
-            del self._known[key]
-            self.nbytes -= subset.nbytes
-        self._bases = {like: base for like, base in self._bases.items() if base is not subset}
+        del self._known[subset.key]
+        self.nbytes -= subset.nbytes
+        if subset in self._place_of_base:
+            del self._bases[self._place_of_base.pop(subset)]
         if subset.base is not None:
             self.release(subset.base)
 
-    def _made(self, bitmask: Int32Array, n_tokens: int, like: Hashable) -> Subset:
+    def _made(self, bitmask: Int32Array, like: Hashable) -> Subset:
         base = None
         places = np.flatnonzero(bitmask)
         known = self._bases.get(like)
@@ -218,13 +223,17 @@ class Subsets:
             changes = np.flatnonzero(bitmask != known.bitmask)
             if len(changes) < len(places):
                 places, base = changes, known
-        if 3 * len(places) > len(bitmask):
-            whole = Subset(n_tokens, _frozen(bitmask.copy()))
-            self._bases.setdefault(like, whole)
-            return whole
-        if base is not None:
-            base.n_users += 1
-        return Subset(n_tokens, bitmask[places], places.astype(np.uint32), base, self._copies)
+        if 3 * len(places) <= len(bitmask):
+            return Subset(bitmask[places], places.astype(np.uint32), base, self._copies)
+        whole = Subset.of(bitmask)
+        if known is None:
+            self._bases[like] = whole
+            self._place_of_base[whole] = like
+        return whole
+
+
+def _key_of(bitmask: Int32Array) -> bytes:
+    return hashlib.blake2b(bitmask.data, digest_size=16).digest()
 
 
 def _frozen(bitmask: Int32Array) -> Int32Array:

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from cfgguide import jit
 from cfgguide.jit import allocating_kernel, kernel
-from cfgguide.kernel_types import LIVE, N_ALLOWED, N_SEGMENTS, Int32Array, PackedTrie, Workspace
+from cfgguide.kernel_types import LIVE, N_SEGMENTS, Int32Array, PackedTrie, Workspace
 
 
 @allocating_kernel
@@ -65,18 +65,15 @@ def subtree_bytes(
 
 @kernel
 def fill(trie: PackedTrie, work: Workspace, bitmask: Int32Array) -> None:
-    """Make the mask of all tokens whose outcomes are `LIVE`, and count them."""
+    """Make the mask of all tokens whose outcomes are `LIVE`."""
     bitmask[:] = 0
     token_ids = trie.token_ids
-    n_allowed = 0
     for segment in range(work.counts[N_SEGMENTS]):
         if work.verdicts[work.segment_outcome[segment]] == LIVE:
             start, end = work.segment_start[segment], work.segment_end[segment]
-            n_allowed += end - start
             for place in range(start, end):
                 token_id = token_ids[place]
                 bitmask[token_id >> 5] |= np.int32(1) << np.int32(token_id & 31)
-    work.counts[N_ALLOWED] = n_allowed
 
 
 _numbers = np.zeros(1, dtype=np.int32)

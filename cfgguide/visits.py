@@ -51,6 +51,7 @@ class Visits:
         self._initial = initial
         self._max_visits = max_visits
         self._max_steps = max_steps
+        self._known: dict[Configuration, Visit] = {}
         self.forget()
 
     def __len__(self) -> int:
@@ -66,7 +67,12 @@ class Visits:
         return following
 
     def forget(self) -> None:
-        """Forget all visits but those that guides hold."""
+        """Forget all visits but those that guides hold.
+
+        They lead to each other in circles, which are cut, so that their memory is free at once.
+        """
+        for visit in list(self._known.values()):
+            visit.following.clear()
         self.start = Visit(self._initial)
         self._known = {self._initial: self.start}
         self._n_steps = 0

@@ -138,7 +138,7 @@ class Vocabulary:
             )
         vocabulary = cls(tokens, eos_token_ids=eos_token_ids, size=size)
         # Grammars will be compiled for it, and shall not wait for this.
-        vocabulary.trie.packed, vocabulary.spelling  # noqa: B018
+        vocabulary.trie.packed, vocabulary.spelling, vocabulary.digest  # noqa: B018
         return vocabulary
 
     @property

@@ -163,7 +163,7 @@ class Walker:
         self._trie = trie
         self._budget = recognizer.budget
         self._sizes = {"window": 32, "cells": 1024, "hypotheses": 4, "claims": 8, "outcomes": 1024}
-        self._work = self._workspace()
+        self._work: kernel_types.Workspace | None = None
 
     def walk(self, configuration: Configuration) -> Walk | None:
         """Return what the tokens lead to.
@@ -185,9 +185,10 @@ class Walker:
         """
         while True:
             base = self._base(configuration)
-            result = kernels.outcomes(self._tables, self._arrays, self._work, base)
+            work = self._work = self._work or self._workspace()
+            result = kernels.outcomes(self._tables, self._arrays, work, base)
             if result == kernel_types.DONE:
-                return Walk(self._arrays, self._work, configuration, base.offsets)
+                return Walk(self._arrays, work, configuration, base.offsets)
             if result == kernel_types.TOO_SHALLOW and self._sees_all(configuration):
                 return None
             self._enlarge(result)
@@ -196,16 +197,20 @@ class Walker:
         heights = [hypothesis.stack.height for hypothesis in configuration.hypotheses]
         return max(heights) <= self._sizes["window"]
 
-    def fill(self, bitmask: Int32Array) -> int:
-        """Make the mask of the last walk, of the outcomes that are live, and count its tokens.
+    def fill(self, bitmask: Int32Array) -> None:
+        """Make the mask of the last walk, of the outcomes that are live.
 
         Parameters
         ----------
         bitmask : int32, shape (n_words,)
             Where the mask goes; without EOS.
         """
+        assert self._work is not None, "there was a walk"
         trie_kernels.fill(self._arrays, self._work, bitmask)
-        return int(self._work.counts[kernel_types.N_ALLOWED])
+
+    def rest(self) -> None:
+        """Give the workspace back, between walks; the next walk makes another."""
+        self._work = None
 
     def _base(self, configuration: Configuration) -> kernel_types.Base:
         size = self._sizes["window"]
@@ -236,7 +241,7 @@ class Walker:
         if self._sizes[name] > (MAX_CLAIMS if name == "claims" else MAX_SIZE):
             raise LimitError(f"a mask needs more than {MAX_SIZE} {name}: simplify the grammar")
         if name != "window":
-            self._work = self._workspace()
+            self._work = None
 
     def _workspace(self) -> kernel_types.Workspace:
         sizes = {name: size for name, size in self._sizes.items() if name != "window"}

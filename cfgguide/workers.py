@@ -9,7 +9,7 @@ A message is the length of a JSON value and that of the bytes behind it (8 bytes
 little-endian), the value, and the bytes::
 
     [[state, context, [top, ...]], ...]                          parts
-    [[depth, n_tokens, number] or "TOO_SHALLOW" ..., ...] masks  their masks, of which equal ones
+    [[depth, number] or           "TOO_SHALLOW" ..., ...] masks  their masks, of which equal ones
                                                                  of one message are one
 """
 
@@ -148,7 +148,7 @@ class _Worker:
     def _answers(self, value: Any, data: bytes) -> list[Answer]:
         masks = np.frombuffer(data, dtype="<i4").reshape(-1, self._n_words).astype(np.int32)
         return [
-            Unmade[told] if isinstance(told, str) else Mask(told[0], told[1], masks[told[2]])
+            Unmade[told] if isinstance(told, str) else Mask(told[0], masks[told[1]])
             for told in value
         ]
 
@@ -175,7 +175,7 @@ def told(answers: Sequence[Answer]) -> tuple[list[Any], bytes]:
         else:
             data = found.bitmask.astype("<i4", copy=False).tobytes()
             number = numbers.setdefault(data, len(numbers))
-            value.append([found.depth, found.n_tokens, number])
+            value.append([found.depth, number])
     return value, b"".join(numbers)
 
 
