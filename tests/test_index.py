@@ -141,7 +141,7 @@ def test_masks_are_right_whatever_was_dropped(name):
     for seed in range(12):
         assert walked(tight, seed) == walked(free, seed)
         entries = tight._entries
-        assert entries._kept <= 6_000 or len(entries) == 1
+        assert entries.nbytes_kept <= 6_000 or len(entries) == 1
         kept = {id(subset) for _, subset in entries}
         kept |= {id(subset.base) for _, subset in entries if subset.base is not None}
         assert kept == {id(subset) for subset in entries.subsets}, "nobody's subset is kept"
@@ -160,7 +160,7 @@ def test_what_was_looked_up_longest_ago_goes_first():
         index.subset(after[text])
     index.subset(after[b""])  # used again
     entries = index._entries
-    entries._max_bytes = entries._kept
+    entries.max_bytes = entries.nbytes_kept
     index.subset(index.recognizer.advance(index.recognizer.initial, b"[n"))
     assert entries.n_dropped
     n_made = index.n_made
