@@ -25,6 +25,7 @@ from cfgguide.vocabulary import Vocabulary
 DEFAULT_MAX_BYTES = 500_000_000
 
 _N_AWAKE = 16  # indexes that keep their workspaces
+_SPREAD = 1.25  # resident memory by count: objects that come and go leave holes (docs/design/0010)
 _QUESTIONS = 32  # to known indexes, after which one of them is measured again
 
 
@@ -36,8 +37,8 @@ class IndexPool:
     tokenizer_or_vocabulary : Vocabulary, or a tokenizer
         What is written with; a tokenizer goes through :meth:`Vocabulary.from_tokenizer`.
     max_bytes : int
-        Most bytes of all indexes together; the one asked for last is kept in any case, and its
-        masks are bounded by half of it.
+        Most bytes of resident memory for all indexes together, about; the one asked for last is
+        kept in any case, and its masks are bounded by half of it.
     limits : Limits, optional
         What compiling a grammar may cost.
     use_cache : bool
@@ -131,7 +132,7 @@ class IndexPool:
         with self._lock:
             n_bytes = sum(self._bytes.values())
             for grammar in list(self._indexes):
-                if n_bytes <= self._max_bytes:
+                if _SPREAD * n_bytes <= self._max_bytes:
                     break
                 if grammar != asked and grammar in self._bytes:
                     n_bytes -= self._bytes.pop(grammar)
