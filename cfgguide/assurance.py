@@ -93,8 +93,7 @@ class Assurance:
         order = np.lexsort((~sure[states, ends], states))  # the sure ones first
         states, ends = states[order], ends[order]
         offsets = np.searchsorted(states, np.arange(scanner.n_states + 1))
-        is_started = possible[scanner.starts.reshape(-1)].any(axis=0)
-        possible_labels = frozenset(kinds.labels[is_started].tolist())
+        possible_labels = kinds.labels_from_starts(scanner, possible)
         letters = _classes(scanner, single)
         is_assured = _assured(table, scanner, kinds, sure, letters, possible_labels)
         return cls(
@@ -171,6 +170,11 @@ class _Kinds:
         labels, group_of_kind = np.divmod(kinds.astype(np.int32), len(groups))
         return cls(labels, group_of_kind, kind_of_state, groups)
 
+    def labels_from_starts(self, scanner: Scanner, reached: BoolArray) -> frozenset[int]:
+        """Return the labels of the kinds that are reached from some start."""
+        is_started = reached[scanner.starts.reshape(-1)].any(axis=0)
+        return frozenset(self.labels[is_started].tolist())
+
     def reached(self, scanner: Scanner, letters: Iterable[int], *, is_sure: bool) -> BoolArray:
         """Return the kinds of ends that each scanner state can come to.
 
@@ -209,6 +213,13 @@ class _Kinds:
                 sets |= sets[column]
             if np.array_equal(before, sets):
                 return np.unpackbits(sets, axis=1, count=len(self.labels)).astype(np.bool_)
+
+
+def possible_labels(scanner: Scanner, spelling: Spelling) -> frozenset[int]:
+    """Return the labels of the lexemes that can be spelled at all: Assurance.possible_labels."""
+    kinds = _Kinds.of(scanner)
+    reached = kinds.reached(scanner, spelling.reachable_bytes, is_sure=False)
+    return kinds.labels_from_starts(scanner, reached)
 
 
 def _unless(scanner: Scanner) -> tuple[Int32Array, Int32Array]:

@@ -101,6 +101,10 @@ class Guide:
 
     def _checked(self, out: Any) -> npt.NDArray[np.int32]:
         """Return `out` as an array that a bitmask fits into, and remember it."""
+        known, array = self._index.checked_out  # as another guide may have been given it
+        if out is known:
+            self._known_out, self._array = out, array
+            return array
         array = out if type(out) is np.ndarray else np.asarray(out)
         shape = (self._index.vocabulary.n_words,)
         if array.dtype != np.int32 or array.shape != shape or not array.flags.writeable:
@@ -108,7 +112,7 @@ class Guide:
                 f"the bitmask is a writeable int32 array of shape {shape}, "
                 f"not {array.dtype} of shape {array.shape}"
             )
-        self._known_out, self._array = out, array
+        self._known_out, self._array = self._index.checked_out = out, array
         return array
 
     def allowed_token_ids(self) -> npt.NDArray[np.int64]:

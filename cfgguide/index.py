@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from cfgguide.footprint import footprint
 from cfgguide.kernel_types import Int32Array
 from cfgguide.limits import Budget
 from cfgguide.liveness import BELOW, Liveness
-from cfgguide.subset import Copies, Subset
+from cfgguide.subset import Copies, Subset, bitmask_of
 from cfgguide.visits import Visit, Visits
 from cfgguide.vocabulary import Vocabulary
 from cfgguide.walk import Outcome, Walker
@@ -73,9 +73,11 @@ class Index:
         self._walker = Walker(recognizer, vocabulary.trie, liveness.assurance)
         self._copies = Copies(vocabulary.n_words)
         self._entries = Entries(self._copies, max_bytes=max_bytes)
-        self._eos = _packed(vocabulary.eos_token_ids, vocabulary.n_words)
+        self._eos = bitmask_of(vocabulary.eos_token_ids, vocabulary.n_words)
         self._visits = Visits(recognizer.initial)
         self._lock = threading.Lock()
+        # What a guide was given to be filled last, and that as an array.
+        self.checked_out: tuple[Any, Int32Array] = (object(), np.empty(0, dtype=np.int32))
         self._n_kept = 0  # of `n_made`, when the cache was written
 
     @property
@@ -401,7 +403,9 @@ class Index:
 
     def _possible(self) -> Int32Array:
         """Return the tokens that some mask may allow, as bits."""
-        return self._eos | _packed(self.vocabulary.trie.packed.token_ids, self.vocabulary.n_words)
+        return self._eos | bitmask_of(
+            self.vocabulary.trie.packed.token_ids, self.vocabulary.n_words
+        )
 
     def _mask(self, configuration: Configuration) -> Mask | None:
         walk = self._walker.walk(configuration)
@@ -442,9 +446,3 @@ def _part(arrays: Arrays, prefix: str) -> Arrays:
         for name, array in arrays.items()
         if name.startswith(prefix)
     }
-
-
-def _packed(token_ids: Sequence[int] | Int32Array, n_words: int) -> Int32Array:
-    bits = np.zeros(32 * n_words, dtype=np.bool_)
-    bits[np.asarray(token_ids, dtype=np.int64)] = True
-    return np.packbits(bits, bitorder="little").view(np.int32)

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cfgguide.assurance import Assurance
+from cfgguide.assurance import Assurance, possible_labels
 from cfgguide.claims import Claims
 from cfgguide.configuration import Configuration, Recognizer
 from cfgguide.lexemes import Between, End, Lexemes
@@ -177,7 +177,10 @@ class Liveness:
     def spellable_terminals(self) -> set[int]:
         """Return the terminals of which the vocabulary can spell some lexeme."""
         is_free = len(self._spelling.steps) == 1  # else what can be spelled depends on the place
-        labels = self.assurance.possible_labels if is_free else self._lexemes.labels()
+        if is_free:
+            labels = possible_labels(self._scanner, self._spelling)
+        else:
+            labels = frozenset(self._lexemes.labels())
         return {label for label in labels if label < self._scanner.ignored}
 
     def _shiftable(self, ends: Iterable[End], stack: Stack) -> set[int]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -239,3 +239,10 @@ def _key_of(bitmask: Int32Array) -> bytes:
 def _frozen(bitmask: Int32Array) -> Int32Array:
     bitmask.flags.writeable = False
     return bitmask
+
+
+def bitmask_of(token_ids: Sequence[int] | Int32Array, n_words: int) -> Int32Array:
+    """Return the bitmask of some tokens, as :attr:`Subset.bitmask` has it."""
+    bits = np.zeros(32 * n_words, dtype=np.bool_)
+    bits[np.asarray(token_ids, dtype=np.int64)] = True
+    return np.packbits(bits, bitorder="little").view(np.int32)
