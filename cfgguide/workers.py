@@ -22,8 +22,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import IO, Any, Self
 
 import numpy as np
@@ -36,6 +37,7 @@ from cfgguide.vocabulary import Vocabulary
 WORKER = "cfgguide.mask_worker"
 TABLES, VOCABULARY = "tables", "vocabulary"  # names of files
 _NO_TEXT = -1  # in place of the length of a token
+_SECONDS_TO_END = 5  # for a thread whose worker was killed
 
 
 class Workers:
@@ -59,7 +61,10 @@ class Workers:
         self._vocabulary = vocabulary
         self._idle: list[_Worker] = []
         self._all: list[_Worker] = []
-        self._asked: dict[Future[list[Answer] | None], tuple[_Worker, list[Part]]] = {}
+        self._asked: dict[_Worker, list[Part]] = {}
+        # Of plain threads and a queue an interruption leaves nothing locked.
+        self._came: SimpleQueue[tuple[_Worker, list[Answer] | None]] = SimpleQueue()
+        self._threads: list[Thread] = []
 
     def __enter__(self) -> Self:
         self._folder = tempfile.TemporaryDirectory(prefix="cfgguide-")
@@ -67,7 +72,6 @@ class Workers:
             folder = self._folder.name
             self._save_tables(os.path.join(folder, TABLES))
             _save_vocabulary(Path(folder, VOCABULARY), self._vocabulary)
-            self._threads = ThreadPoolExecutor(self._n_workers)
             for _ in range(self._n_workers):
                 self._all.append(_Worker(folder, self._vocabulary.n_words))
             self._idle = list(self._all)
@@ -79,8 +83,8 @@ class Workers:
     def __exit__(self, *exception: object) -> None:
         for worker in self._all:
             worker.end()
-        if hasattr(self, "_threads"):
-            self._threads.shutdown()
+        for thread in self._threads:
+            thread.join(_SECONDS_TO_END)
         for worker in self._all:
             worker.close()
         self._folder.cleanup()
@@ -98,25 +102,30 @@ class Workers:
     @property
     def dealt(self) -> list[list[Part]]:
         """What was dealt out and not collected."""
-        return [parts for _, parts in self._asked.values()]
+        return list(self._asked.values())
 
     def deal(self, parts: list[Part]) -> None:
         """Let an idle worker make the masks of some parts."""
         worker = self._idle.pop()
-        self._asked[self._threads.submit(worker.ask, parts)] = worker, parts
+        self._asked[worker] = parts
+        self._threads = [thread for thread in self._threads if thread.is_alive()]
+        self._threads.append(Thread(target=self._ask, args=(worker, parts), daemon=True))
+        self._threads[-1].start()
+
+    def _ask(self, worker: _Worker, parts: list[Part]) -> None:
+        self._came.put((worker, worker.ask(parts)))
 
     def collect(self, seconds: float) -> list[tuple[list[Part], list[Answer] | None]]:
         """Return what has come in, waiting so long for something; None from a lost worker."""
-        done, _ = wait(self._asked, timeout=seconds, return_when=FIRST_COMPLETED)
-        found = []
-        for future in done:
-            worker, parts = self._asked.pop(future)
-            answers = future.result()
-            if answers is None:
-                worker.end()
-            else:
-                self._idle.append(worker)
-            found.append((parts, answers))
+        found: list[tuple[list[Part], list[Answer] | None]] = []
+        with contextlib.suppress(Empty):
+            while True:
+                worker, answers = self._came.get(timeout=0 if found else seconds)
+                if answers is None:
+                    worker.end()
+                else:
+                    self._idle.append(worker)
+                found.append((self._asked.pop(worker), answers))
         return found
 
 
