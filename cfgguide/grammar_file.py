@@ -52,7 +52,7 @@ def packed(table: ParseTable, scanner: Scanner) -> tuple[Arrays, dict[str, Any]]
     >>> arrays, value = packed(grammar.parse_table, scanner.build(grammar))
     >>> table, automaton = unpacked(arrays, value)
     >>> automaton.n_states, table.productions == grammar.parse_table.productions
-    (3, True)
+    (4, True)
     """
     arrays = {
         **{name: _smallest(getattr(table, name)) for name in _TABLE_ARRAYS},
@@ -60,11 +60,11 @@ def packed(table: ParseTable, scanner: Scanner) -> tuple[Arrays, dict[str, Any]]
     }
     value = {
         "version": VERSION,
-        "terminals": table.terminals,
-        "nonterminals": table.nonterminals,
-        "productions": table.productions,
+        "terminals": list(table.terminals),
+        "nonterminals": list(table.nonterminals),
+        "productions": [[left, list(right)] for left, right in table.productions],
         "end_state": table.end_state,
-        "conflicts": table.conflicts,
+        "conflicts": list(table.conflicts),
     }
     return arrays, value
 
