@@ -82,8 +82,8 @@ GRAMMARS = {
     ),
     "a conflict whose shift leads nowhere": (
         # Every b behind a c is shifted, so that no x ever ends.
-        'start: "a" x "b" | "d" start | "e"\nx: "c" | "c" "b" x "b"',
-        words("abcde", 5, 60),
+        'start: "a" x "b" | "q" x "!" | "d" start | "e"\nx: "c" | "c" "b" x "b"',
+        words("abcdeq!", 5, 60),
     ),
     "a rule that cannot be written": (
         'start: "[" start "]" | "(" bad ")" | "x" | MISSING start\nbad: "(" bad ")"\n'
