@@ -1,0 +1,165 @@
+"""CPython's rules of lines and blocks, as a postlex for Lark.
+
+In: the tokens of a contextual lexer. Out: those that the parser is fed: without line breaks in
+brackets and white space, with an INDENT and DEDENTs behind the line breaks that change the column.
+
+Lark's own ``Indenter`` knows columns as one number, drops line breaks in all brackets and wants a
+line break at the end. CPython's tokenizer counts tabs in two ways and refuses lines that differ in
+one of them only, has most levels, and ends the last line itself. :mod:`cfgguide.layout` does the
+same on configurations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from lark import Token
+from lark.indenter import DedentError, Indenter
+
+_TAB = 8  # CPython's TABSIZE; its ALTTABSIZE is 1
+
+
+class CPythonIndenter(Indenter):
+    """Feeds INDENT and DEDENT as CPython's tokenizer does; make a subclass that names terminals.
+
+    A line break is fed where nothing is open, dropped inside brackets, and refused inside strings
+    made of several terminals, such as f-strings: there the brackets of fields that may hold line
+    breaks are named apart (`OPEN_FIELD_types`).
+
+    Attributes
+    ----------
+    NL_type : str
+        The terminal of line breaks. It takes blank lines, comments and the white space that the
+        next line starts with. Where its last line holds a comment, the text ends.
+    INLINE_types : list of str
+        Terminals that are dropped within a line, white space for one. They are refused where a
+        line starts.
+    JOIN_types : list of str
+        Terminals that join a line with the next: likewise, and refused inside strings.
+    ALWAYS_types : list of str
+        Terminals that the lexer tries in all states, such as names and keywords: so a keyword is
+        not read from the first letters of a name.
+    OPEN_PAREN_types, CLOSE_PAREN_types : list of str
+        Brackets.
+    OPEN_STRING_types, CLOSE_STRING_types : list of str
+        The first and last terminals of strings that are made of several.
+    OPEN_FIELD_types, CLOSE_FIELD_types : list of str
+        Brackets of fields in such strings in which line breaks are dropped.
+    max_brackets, max_indents : int
+        Most brackets and levels that may be open.
+    """
+
+    NL_type = "_NEWLINE"
+    INDENT_type = "_INDENT"
+    DEDENT_type = "_DEDENT"
+    OPEN_PAREN_types: ClassVar[list[str]] = ["LPAR", "LSQB", "LBRACE"]
+    CLOSE_PAREN_types: ClassVar[list[str]] = ["RPAR", "RSQB", "RBRACE"]
+    OPEN_STRING_types: ClassVar[list[str]] = []
+    CLOSE_STRING_types: ClassVar[list[str]] = []
+    OPEN_FIELD_types: ClassVar[list[str]] = []
+    CLOSE_FIELD_types: ClassVar[list[str]] = []
+    INLINE_types: ClassVar[list[str]] = []
+    JOIN_types: ClassVar[list[str]] = []
+    ALWAYS_types: ClassVar[list[str]] = []
+    tab_len = _TAB
+    max_brackets = 200
+    max_indents = 99  # and the level of the file
+
+    @property
+    def always_accept(self) -> tuple[str, ...]:
+        """The terminals that the lexer tries in every state."""
+        return (self.NL_type, *self.INLINE_types, *self.JOIN_types, *self.ALWAYS_types)
+
+    def process(self, stream: Iterator[Token]) -> Iterator[Token]:
+        """Yield the tokens that the parser is fed."""
+        self.paren_level = 0
+        self.indent_level = [0]
+        self._alternative = [0]  # the columns as they are if a tab counts as one space
+        self._is_quoted = [False]  # of all that is open, whether line breaks are refused
+        return self._process(stream)
+
+    def _process(self, stream: Iterator[Token]) -> Iterator[Token]:
+        last: Token | None = None
+        for token in stream:
+            if token.type in (*self.INLINE_types, *self.JOIN_types):
+                if self._is_quoted[-1] and token.type in self.JOIN_types:
+                    raise DedentError(f"a line is joined inside a string: {token!r}")
+                if last is None or last.type == self.NL_type:
+                    raise DedentError(f"a line starts with {token!r}")
+                continue
+            if token.type == self.NL_type:
+                if self._is_quoted[-1]:
+                    raise DedentError("a line ends inside a string")
+                if self.paren_level:
+                    continue
+                yield from self.handle_NL(token)
+            else:
+                yield token
+                self._open_or_close(token)
+            last = token
+        if last is not None and last.type != self.NL_type:
+            yield Token.new_borrow_pos(self.NL_type, "", last)
+        while len(self.indent_level) > 1:
+            self.indent_level.pop()
+            yield Token.new_borrow_pos(self.DEDENT_type, "", last)  # type: ignore[type-var]
+
+    def handle_NL(self, token: Token) -> Iterator[Token]:
+        """Yield a line break, and the INDENT or the DEDENTs that its last line asks for."""
+        yield token
+        indentation = token.replace("\r", "\n").rpartition("\n")[2]
+        if "#" in indentation:  # nothing comes after it
+            return
+        column, alternative = columns(indentation)
+        if column > self.indent_level[-1]:
+            if alternative <= self._alternative[-1]:
+                raise DedentError("tabs and spaces are mixed, so that the column is not clear")
+            if len(self.indent_level) > self.max_indents:
+                raise DedentError("too many levels of indentation")
+            self.indent_level.append(column)
+            self._alternative.append(alternative)
+            yield Token.new_borrow_pos(self.INDENT_type, indentation, token)
+            return
+        while column < self.indent_level[-1]:
+            self.indent_level.pop()
+            self._alternative.pop()
+            yield Token.new_borrow_pos(self.DEDENT_type, indentation, token)
+        if column != self.indent_level[-1] or alternative != self._alternative[-1]:
+            raise DedentError(f"no block starts in column {column}")
+
+    def _open_or_close(self, token: Token) -> None:
+        kind = token.type
+        if kind in self.OPEN_PAREN_types or kind in self.OPEN_FIELD_types:
+            self.paren_level += 1
+            if self.paren_level > self.max_brackets:
+                raise DedentError("too many brackets are open")
+            is_quoted = self._is_quoted[-1] and kind not in self.OPEN_FIELD_types
+            self._is_quoted.append(is_quoted)
+        elif kind in self.OPEN_STRING_types:
+            self._is_quoted.append(True)
+        elif kind in self.CLOSE_PAREN_types or kind in self.CLOSE_FIELD_types:
+            self.paren_level -= 1
+            self._is_quoted.pop()
+        elif kind in self.CLOSE_STRING_types:
+            self._is_quoted.pop()
+
+
+def columns(indentation: str) -> tuple[int, int]:
+    r"""Return the column after white space, and that with tabs as one space each.
+
+    A tab goes to the next column that 8 divides, a form feed to column 0.
+
+    >>> columns("\t  "), columns("  \t"), columns("    \f ")
+    ((10, 3), (8, 3), (1, 1))
+    """
+    column = alternative = 0
+    for character in indentation:
+        if character == "\t":
+            column = (column // _TAB + 1) * _TAB
+            alternative += 1
+        elif character == "\f":
+            column = alternative = 0
+        else:
+            column += 1
+            alternative += 1
+    return column, alternative
