@@ -34,13 +34,14 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.completions import Completions
-from cfgguide.configuration import Configuration, Recognizer
+from cfgguide.configuration import Configuration, Hypothesis, Recognizer
 from cfgguide.fsm import DEAD, MONITOR, NO, YES
+from cfgguide.line_names import INLINE, JOIN, NEWLINE
+from cfgguide.lines import AT_LINE_START
 from cfgguide.parse_table import END, ERROR, ParseTable
 from cfgguide.partition import distinct_rows
 from cfgguide.scanner import NO_MATCH, Scanner
 from cfgguide.spelling import BOUNDARY, Spelling
-from cfgguide.stack import Stack
 
 Int32Array = npt.NDArray[np.int32]
 BoolArray = npt.NDArray[np.bool_]
@@ -67,6 +68,9 @@ class Assurance:
     is_assured : bool, shape (n_parse_states, n_groups)
         Whether a sentence can follow in a parse state after a shift, on every stack, if nothing
         else is claimed. In the last group nothing is claimed at all.
+    is_begun : bool, shape (n_parse_states, n_groups)
+        The same where the shift was that of a line break or a DEDENT, and an indenter may still
+        feed INDENT or DEDENTs, as the column will have it; without an indenter `is_assured`.
     possible_labels : frozenset of int
         Labels of the lexemes that can be spelled at all.
     """
@@ -77,6 +81,7 @@ class Assurance:
     is_sure: BoolArray
     is_letter: BoolArray
     is_assured: BoolArray
+    is_begun: BoolArray
     possible_labels: frozenset[int]
 
     @classmethod
@@ -95,7 +100,7 @@ class Assurance:
         offsets = np.searchsorted(states, np.arange(scanner.n_states + 1))
         possible_labels = kinds.labels_from_starts(scanner, possible)
         letters = _classes(scanner, single)
-        is_assured = _assured(table, scanner, kinds, sure, letters, possible_labels)
+        is_assured, is_begun = _assured(recognizer, kinds, sure, letters, possible_labels)
         return cls(
             end_offsets=offsets.astype(np.int32),
             end_labels=kinds.labels[ends],
@@ -103,25 +108,49 @@ class Assurance:
             is_sure=sure[states, ends],
             is_letter=is_letter,
             is_assured=is_assured,
+            is_begun=is_begun,
             possible_labels=possible_labels,
         )
 
     def is_sure_of(self, recognizer: Recognizer, configuration: Configuration) -> bool:
         """Return whether it is sure that a sentence can follow; if not, it may still."""
+        reader = recognizer.line_reader
         return any(
-            not claims and self._is_sure_of(recognizer, state, stack)
-            for state, claims, stack in configuration.hypotheses
+            not hypothesis.claims
+            and (reader is None or not reader.full(hypothesis.layout))
+            and self._is_sure_of(recognizer, hypothesis)
+            for hypothesis in configuration.hypotheses
         )
 
-    def _is_sure_of(self, recognizer: Recognizer, state: int, stack: Stack) -> bool:
+    def _is_sure_of(self, recognizer: Recognizer, hypothesis: Hypothesis) -> bool:
+        state, _, stack, layout = hypothesis
         if recognizer.scanner.is_start[state]:
             return bool(self.is_assured[stack.state, -1])
+        lines = recognizer.lines
         for end in range(self.end_offsets[state], self.end_offsets[state + 1]):
-            if self.is_sure[end]:
-                after = recognizer.commit(stack, int(self.end_labels[end]))
-                if after is not None and self.is_assured[after.state, self.end_groups[end]]:
+            if not self.is_sure[end]:
+                continue
+            label, group = int(self.end_labels[end]), self.end_groups[end]
+            if lines is not None and label == lines.newline:
+                if self._is_sure_of_line(recognizer, hypothesis, group):
                     return True
+                continue
+            committed = recognizer.commit(stack, layout, label)
+            if committed is not None and self.is_assured[committed[0].state, group]:
+                return True
         return False
+
+    def _is_sure_of_line(self, recognizer: Recognizer, hypothesis: Hypothesis, group: int) -> bool:
+        """Return whether it is sure what follows if the lexeme becomes a line break."""
+        reader, stack = recognizer.line_reader, hypothesis.stack
+        assert reader is not None, "there is an indenter"
+        if not reader.takes(NEWLINE, stack.state):
+            return False
+        after = recognizer.parse_table.shift(stack, reader.lines.newline)
+        if after is None:
+            return hypothesis.layout.level > 0 and bool(self.is_assured[stack.state, group])
+        is_free = bool(reader.is_free[hypothesis.scanner_state])
+        return is_free and bool(self.is_begun[after.state, group])
 
 
 @dataclass(frozen=True)
@@ -236,68 +265,121 @@ def _classes(scanner: Scanner, letters: Iterable[int]) -> Int32Array:
     return np.unique(scanner.byte_classes[sorted(letters)])
 
 
+def written(recognizer: Recognizer, labels: frozenset[int]) -> list[bool]:
+    """Return which terminals can come to the parser, if lexemes have these labels."""
+    fed = set(labels)
+    if recognizer.lines is not None and recognizer.lines.newline in labels:
+        fed |= {recognizer.lines.indent, recognizer.lines.dedent}
+    return [terminal in fed for terminal in range(recognizer.parse_table.n_terminals)]
+
+
 def _assured(
-    table: ParseTable,
-    scanner: Scanner,
+    recognizer: Recognizer,
     kinds: _Kinds,
     sure: BoolArray,
     letters: Int32Array,
     possible_labels: frozenset[int],
-) -> BoolArray:
-    """Return `is_assured`, from all terminals of each row or from those of shortest completions."""
-    shape = (table.n_states, kinds.n_groups)
-    found = np.zeros(shape, dtype=np.bool_)
+) -> tuple[BoolArray, BoolArray]:
+    """Return `is_assured` and `is_begun`.
+
+    They come from all terminals of each row, or from those of shortest completions.
+    """
+    table, scanner, lines = recognizer.parse_table, recognizer.scanner, recognizer.lines
+    nothing = np.zeros((table.n_states, kinds.n_groups), dtype=np.bool_)
     n_cells = len(scanner.starts) * kinds.n_groups * len(kinds.labels)
     if max(n_cells, table.n_states * kinds.n_groups * table.n_terminals) > _MOST_CELLS:
-        return found
+        return nothing, nothing
+    found = found_begun = nothing
     following = _following(scanner, kinds, sure, letters)
-    largest = partial(_largest, table, kinds, following, scanner.ignored)
+    largest = partial(_largest, recognizer, kinds, following)
     if not table.conflicts:
         derives = table.deriving([True] * table.n_terminals)
         if derives[table.left_sides].all():
-            found = largest(table.action != ERROR)
+            found, found_begun = largest(table.action != ERROR)
     shifted_to = np.unique(table.action[table.action > 0] - 1)
-    if table.terminals[END] in table.conflicts or found[shifted_to, -1].all():
-        return found
+    is_all = np.where(_is_line_start(recognizer), found_begun[:, -1], found[:, -1])
+    if table.terminals[END] in table.conflicts or is_all[shifted_to].all():
+        return found, found_begun
     is_lexed = np.zeros(table.n_terminals + 2, dtype=np.bool_)
     is_lexed[kinds.labels[following.any(axis=(0, 1))]] = True
+    if lines is not None:
+        is_lexed[[lines.indent, lines.dedent]] = is_lexed[lines.newline]
     is_usable = [
         bool(is_lexed[number]) and name not in table.conflicts
         for number, name in enumerate(table.terminals)
     ]
-    is_written = [number in possible_labels for number in range(table.n_terminals)]
-    completions = Completions.of(table, is_usable, is_written)
-    return found | (largest(completions.first) & completions.is_completable[:, None])
+    completions = Completions.of(table, is_usable, written(recognizer, possible_labels))
+    more, more_begun = largest(completions.first)
+    can = completions.is_completable[:, None]
+    return found | (more & can), found_begun | (more_begun & can)
+
+
+def _is_line_start(recognizer: Recognizer) -> BoolArray:
+    """Return which parse states stand where a line starts; shape (n_states,)."""
+    if recognizer.lines is None:
+        return np.zeros(recognizer.parse_table.n_states, dtype=np.bool_)
+    return np.array(recognizer.lines.places == AT_LINE_START)
 
 
 def _largest(
-    table: ParseTable, kinds: _Kinds, following: BoolArray, ignored: int, needed: BoolArray
-) -> BoolArray:
-    """Return the largest table in which each pair leads to others with all that it needs.
+    recognizer: Recognizer, kinds: _Kinds, following: BoolArray, needed: BoolArray
+) -> tuple[BoolArray, BoolArray]:
+    """Return the largest tables in which each pair leads to others with all that it needs.
+
+    Where a line has begun, INDENT and DEDENTs may still be fed; later they may not, and a state
+    that needs one is not assured.
 
     Parameters
     ----------
     needed : bool, shape (n_parse_states, n_terminals)
         Which terminals must be able to follow in a state; the end of the text always is.
     """
+    table, lines = recognizer.parse_table, recognizer.lines
     targets = [np.unique(column[column > 0] - 1) for column in table.action.T]
     kinds_of = [np.flatnonzero(kinds.labels == label) for label in range(table.n_terminals)]
-    is_dropped = kinds.labels == ignored
+    is_dropped = kinds.labels == recognizer.scanner.ignored
+    is_inline = is_dropped.copy()
+    is_fed = np.ones(table.n_terminals, dtype=np.bool_)
     unneeded = ~needed
     unneeded[:, END] = True  # whatever is claimed not to match
+    if lines is not None:
+        is_inline |= lines.roles[kinds.labels] == INLINE
+        is_fed = (lines.roles[:-2] != INLINE) & (lines.roles[:-2] != JOIN)
+        if lines.ends_last_line:  # elsewhere a line break comes before the end
+            in_line = lines.places != AT_LINE_START
+            unneeded[in_line, END] = ~needed[in_line, END]
+    # Most states are like others in all that is looked at here.
+    alike = np.hstack([table.set_of_state[:, None], _is_line_start(recognizer)[:, None], unneeded])
+    rows, row_of_state = np.unique(alike, axis=0, return_inverse=True)
+    row_of_state = row_of_state.reshape(-1)
+    set_of_row, is_start, unneeded = rows[:, 0], rows[:, 1].astype(bool), rows[:, 2:].astype(bool)
     is_assured: BoolArray = np.ones((table.n_states, kinds.n_groups), dtype=np.bool_)
+    is_begun = is_assured
     while True:
         leads_on = np.zeros(len(kinds.labels), dtype=np.bool_)
         lexed = np.zeros((*following.shape[:2], table.n_terminals), dtype=np.bool_)
         for terminal, (states, ends) in enumerate(zip(targets, kinds_of, strict=True)):
-            if len(ends):
-                leads_on[ends] = is_assured[states].all(axis=0)[kinds.groups[ends]]
+            if len(ends) and is_fed[terminal]:
+                is_newline = lines is not None and terminal == lines.newline
+                leads = (is_begun if is_newline else is_assured)[states].all(axis=0)
+                leads_on[ends] = leads[kinds.groups[ends]]
                 lexed[..., terminal] = (following[..., ends] & leads_on[ends]).any(axis=-1)
+        behind = lexed.copy()
         _go_behind_ignored(lexed, following[..., is_dropped], kinds.groups[is_dropped])
-        found = np.array((lexed[table.set_of_state] | unneeded[:, None, :]).all(axis=-1))
-        if np.array_equal(found, is_assured):
-            return is_assured
-        is_assured = found
+        _go_behind_ignored(behind, following[..., is_inline], kinds.groups[is_inline])
+        can_follow = np.where(
+            is_start[:, None, None], lexed[set_of_row], behind[set_of_row]
+        )
+        can_follow |= unneeded[:, None, :]
+        found = np.array(can_follow.all(axis=-1)[row_of_state])
+        found_begun = found
+        if lines is not None:
+            can_follow[..., lines.indent] |= is_assured[targets[lines.indent]].all(axis=0)
+            can_follow[..., lines.dedent] |= is_begun[targets[lines.dedent]].all(axis=0)
+            found_begun = np.array(can_follow.all(axis=-1)[row_of_state])
+        if np.array_equal(found, is_assured) and np.array_equal(found_begun, is_begun):
+            return is_assured, is_begun
+        is_assured, is_begun = found, found_begun
 
 
 def _following(scanner: Scanner, kinds: _Kinds, sure: BoolArray, letters: Int32Array) -> BoolArray:

@@ -81,14 +81,15 @@ def _decided_for(grammar: Grammar, *, budget: Budget, use_cache: bool) -> Livene
         return Liveness(recognizer, Spelling.of_all_bytes(), budget=budget)
     compiled = frontend.load(grammar)
     everything = decided(compiled, budget=budget)
-    kept.store(compiled.parse_table, everything.recognizer.scanner, compiled.imported)
+    machine = everything.recognizer.scanner
+    kept.store(compiled.parse_table, machine, compiled.lines, compiled.imported)
     return everything
 
 
 def decided(compiled: CompiledGrammar, *, budget: Budget) -> Liveness:
     """Return what decides for a grammar written in any bytes; raises as `compile_recognizer`."""
     machine = scanner.build(compiled, budget=budget)
-    recognizer = Recognizer(compiled.parse_table, machine, budget=budget)
+    recognizer = Recognizer(compiled.parse_table, machine, compiled.lines, budget=budget)
     frontend.check_joined(compiled)
     frontend.check_width(compiled)
     everything = Liveness(recognizer, Spelling.of_all_bytes(), budget=budget)

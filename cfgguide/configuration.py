@@ -31,6 +31,8 @@ from cfgguide import archive
 from cfgguide.claims import NO_CLAIMS, Ahead, Claims
 from cfgguide.fsm import DEAD
 from cfgguide.limits import Budget
+from cfgguide.line_reader import LineReader
+from cfgguide.lines import FLAT, NO_COLUMN, Layout, Lines
 from cfgguide.parse_table import START_STATE, ParseTable
 from cfgguide.scanner import NO_MATCH, Scanner
 from cfgguide.stack import Stack
@@ -47,11 +49,14 @@ class Hypothesis(NamedTuple):
         What must come true of the text to come; see :mod:`cfgguide.claims`.
     stack : Stack
         The parser's stack at the start of the lexeme that the scanner is in.
+    layout : Layout
+        What is known of blocks and brackets; always the same without an indenter.
     """
 
     scanner_state: int
     claims: Claims
     stack: Stack
+    layout: Layout = FLAT
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +95,16 @@ class Recognizer:
     """
 
     def __init__(
-        self, parse_table: ParseTable, scanner: Scanner, *, budget: Budget | None = None
+        self,
+        parse_table: ParseTable,
+        scanner: Scanner,
+        lines: Lines | None = None,
+        *,
+        budget: Budget | None = None,
     ) -> None:
         self.parse_table = parse_table
         self.scanner = scanner
+        self.line_reader = LineReader(lines, parse_table, scanner) if lines is not None else None
         self.budget = budget or Budget()
         self.ahead = Ahead(scanner)
         self._transitions = memoryview(scanner.transitions.data)  # quicker to index than the array
@@ -120,7 +131,14 @@ class Recognizer:
             for field in fields(table)
         }
         arrays = {name: value for name, value in every.items() if isinstance(value, np.ndarray)}
+        if self.lines is not None:
+            every["lines"] = self.lines.names.as_json()
         return archive.digest(arrays, {name: every[name] for name in every.keys() - arrays.keys()})
+
+    @property
+    def lines(self) -> Lines | None:
+        """The rules of lines and blocks; None without an indenter."""
+        return self.line_reader.lines if self.line_reader is not None else None
 
     def start(self, stack: Stack, context: int) -> int:
         """Return the scanner state in which a lexeme starts; it may ask."""
@@ -154,47 +172,58 @@ class Recognizer:
 
     def _at_the_end(self, hypothesis: Hypothesis) -> Stack | None:
         """Return the stack if the text ends here, or None if the hypothesis is false then."""
-        state, claims, stack = hypothesis
+        state, claims, stack, layout = hypothesis
         if not self.ahead.may_end(claims):
             return None
-        if self._match[state] == NO_MATCH:
-            return stack if self.scanner.is_start[state] else None
-        return self.commit(stack, self._match[state])
+        if self._match[state] != NO_MATCH:
+            committed = self.commit(stack, layout, self._match[state])
+            if committed is None:
+                return None
+            stack, layout = committed
+        elif not self.scanner.is_start[state]:
+            return None
+        return self.line_reader.at_the_end(stack, layout) if self.line_reader else stack
 
-    def commit(self, stack: Stack, label: int) -> Stack | None:
-        """Return the stack after a lexeme, or None if the parser refuses it."""
+    def commit(self, stack: Stack, layout: Layout, label: int) -> tuple[Stack, Layout] | None:
+        """Return stack and layout after a lexeme, or None if it is refused."""
         if label == self.scanner.ignored:
-            return stack
+            return stack, layout._replace(column=NO_COLUMN) if layout.column else layout
         if label > self.scanner.ignored:
             return None
-        return self.parse_table.shift(stack, label)
+        if self.line_reader is not None:
+            return self.line_reader.commit(stack, layout, label)
+        after = self.parse_table.shift(stack, label)
+        return None if after is None else (after, layout)
 
     def _step(self, configuration: Configuration, byte_class: int) -> dict[Hypothesis, None]:
         following: dict[Hypothesis, None] = {}
         for hypothesis in configuration.hypotheses:
             self._extend(following, hypothesis, byte_class)
-            state, claims, stack = hypothesis
+            state, claims, stack, layout = hypothesis
             if self._match[state] == NO_MATCH:
                 continue
             claims = self.ahead.ending(state, claims)
             if not self.ahead.after(claims, byte_class):
                 continue  # the scanner matches more
-            after = self.commit(stack, self._match[state])
-            if after is not None:
-                start = self.start(after, configuration.context)
+            committed = self.commit(stack, layout, self._match[state])
+            if committed is not None:
+                start = self.start(committed[0], configuration.context)
                 for fresh, claimed in self.ahead.settled(start, claims):
-                    self._extend(following, Hypothesis(fresh, claimed, after), byte_class)
+                    self._extend(following, Hypothesis(fresh, claimed, *committed), byte_class)
         return following
 
     def _extend(
         self, following: dict[Hypothesis, None], hypothesis: Hypothesis, byte_class: int
     ) -> None:
         """Add what a hypothesis is after one more byte of its lexeme, unless it turns out false."""
-        state, claims, stack = hypothesis
+        state, claims, stack, layout = hypothesis
         target = self._transitions[state, byte_class]
         if target == DEAD:
             return
+        moved: Layout | None = layout
         for after in self.ahead.after(claims, byte_class):
             for settled, claimed in self.ahead.settled(target, after):
-                if not self.ahead.is_hopeless(settled, claimed):
-                    following[Hypothesis(settled, claimed, stack)] = None
+                if self.line_reader is not None:
+                    moved = self.line_reader.moved(layout, settled, byte_class)
+                if moved is not None and not self.ahead.is_hopeless(settled, claimed):
+                    following[Hypothesis(settled, claimed, stack, moved)] = None

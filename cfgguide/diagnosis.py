@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from cfgguide.configuration import Configuration, Recognizer
+from cfgguide.lines import FLAT
 from cfgguide.liveness import Liveness
 from cfgguide.parse_table import START_STATE
 from cfgguide.scanner import NO_MATCH
@@ -141,14 +142,19 @@ def lexemes(recognizer: Recognizer, text: bytes) -> list[Lexeme]:
     """
     found: list[Lexeme] = []
     names = (*recognizer.parse_table.terminals, "(ignored)")
-    stack: Stack | None = Stack(START_STATE)
+    stack, layout = Stack(START_STATE), FLAT
     scanner, start, context = recognizer.scanner, 0, 0
-    while start < len(text) and stack is not None:
+    while start < len(text):
         label, end = scanner.longest(recognizer.start(stack, context), text, start)
         if label == NO_MATCH:
             break
-        stack = recognizer.commit(stack, label)
         found.append(Lexeme(names[min(label, len(names) - 1)], start, end))
+        if recognizer.line_reader is not None:
+            layout = recognizer.line_reader.read(layout, text[start:end], label)
+        committed = recognizer.commit(stack, layout, label)
+        if committed is None:
+            break
+        stack, layout = committed
         for byte in text[start:end]:
             context = int(
                 recognizer.scanner.contexts[context, recognizer.scanner.byte_classes[byte]]

@@ -25,6 +25,8 @@ from typing import NamedTuple, Protocol
 import pygtrie
 
 from cfgguide.configuration import Configuration
+from cfgguide.kernel_types import COLUMNS_READ, LEVEL_READ
+from cfgguide.lines import Layout
 from cfgguide.stack import Stack
 from cfgguide.subset import Copies, Int32Array, Subset, Subsets
 
@@ -43,10 +45,13 @@ class Mask(NamedTuple):
         How many of the topmost states of the stacks.
     bitmask : int32, shape (n_words,)
         The tokens as bits.
+    reads : int
+        What it depends on of the layout: `LEVEL_READ`, `COLUMNS_READ`, as bits.
     """
 
     depth: int
     bitmask: Int32Array
+    reads: int = 0
 
 
 class StoredEntries(Protocol):
@@ -131,9 +136,22 @@ class Entries:
                 adopted[subset] = self.subsets.adopt(subset)
             self._put(path, adopted[subset])
 
-    def find(self, configuration: Configuration) -> Subset | None:
-        """Return the subset of a configuration, if there is one."""
-        path = path_of(configuration, self._deepest)
+    def find(self, configuration: Configuration, lines: LinesPart | None = None) -> Subset | None:
+        """Return the subset of a configuration, if there is one.
+
+        With an indenter it is looked for under as much of the layout as masks were seen to need:
+        what is read first depends on the rest alone, so no two of these have an entry.
+        """
+        if lines is None:
+            return self._find(path_of(configuration, self._deepest))
+        for reads in lines.possible_reads:
+            path = path_of(configuration, self._deepest, lines._replace(reads=reads))
+            found = self._find(path)
+            if found is not None:
+                return found
+        return None
+
+    def _find(self, path: Path) -> Subset | None:
         step = self._trie.longest_prefix(path)
         if step:
             self._order.move_to_end(step.key)
@@ -148,9 +166,13 @@ class Entries:
                 return subset
         return None
 
-    def add(self, configuration: Configuration, mask: Mask) -> Subset:
+    def add(
+        self, configuration: Configuration, mask: Mask, lines: LinesPart | None = None
+    ) -> Subset:
         """Keep the mask of a configuration, of which there is none yet."""
-        return self._add(path_of(configuration, mask.depth), mask)
+        if lines is not None:
+            lines = lines._replace(reads=lines.reads | mask.reads)
+        return self._add(path_of(configuration, mask.depth, lines), mask)
 
     def add_ahead(self, path: Path, mask: Mask) -> None:
         """Keep a mask under a path, unless there is one that serves all of it."""
@@ -158,7 +180,7 @@ class Entries:
             self._add(path, mask)
 
     def _add(self, path: Path, mask: Mask) -> Subset:
-        subset = self.subsets.add(mask.bitmask, like=path[0])
+        subset = self.subsets.add(mask.bitmask, like=_without_layouts(path[0]))
         self.n_made += 1
         self._deepest = max(self._deepest, mask.depth)
         self._put(path, subset)
@@ -180,11 +202,33 @@ class Entries:
         self.subsets.release(subset)
 
 
-def path_of(configuration: Configuration, depth: int) -> Path:
+class LinesPart(NamedTuple):
+    """What a mask depends on where there is an indenter, beside the lexer and the stack.
+
+    Attributes
+    ----------
+    is_sentence : bool
+        Whether the text may end. Whoever asks knows: it depends on the whole stack.
+    reads : int
+        What is known to be needed of the layout: `LEVEL_READ`, `COLUMNS_READ`, as bits.
+    """
+
+    is_sentence: bool
+    reads: int
+
+    @property
+    def possible_reads(self) -> tuple[int, ...]:
+        """What masks may need of the layout."""
+        every = (0, LEVEL_READ, COLUMNS_READ, LEVEL_READ | COLUMNS_READ)
+        return tuple(reads for reads in every if reads | self.reads == reads)
+
+
+def path_of(configuration: Configuration, depth: int, lines: LinesPart | None = None) -> Path:
     """Return the lexer's part, and then the stacks' topmost `depth` states, level by level."""
     hypotheses = configuration.hypotheses
-    if len(hypotheses) == 1 and not hypotheses[0].claims and not configuration.context:
-        ((state, _, stack),) = hypotheses
+    is_plain = len(hypotheses) == 1 and not hypotheses[0].claims and not configuration.context
+    if is_plain and lines is None:
+        state, stack = hypotheses[0].scanner_state, hypotheses[0].stack
         path = [state]
         cell: Stack | None = stack
         while cell is not None and depth:
@@ -193,5 +237,24 @@ def path_of(configuration: Configuration, depth: int) -> Path:
             depth -= 1
         return tuple(path)
     levels = zip_longest(*(hypothesis.stack for hypothesis in hypotheses))
-    lexer = tuple((state, claims) for state, claims, _ in hypotheses)
-    return ((lexer, configuration.context), *islice(levels, depth))
+    if lines is None:
+        lexer = tuple((state, claims) for state, claims, _, _ in hypotheses)
+        return ((lexer, configuration.context), *islice(levels, depth))
+    parts = tuple((state, claims, _needed(layout, lines)) for state, claims, _, layout in hypotheses)
+    return ((parts, configuration.context), *islice(levels, depth))
+
+
+def _needed(layout: Layout, lines: LinesPart) -> tuple[int, ...]:
+    """Return what is needed of a layout as numbers; -1 for the level if it is not."""
+    columns, level, column = layout
+    if not lines.reads:
+        return (int(lines.is_sentence), column)
+    level = level if lines.reads & LEVEL_READ else -1
+    return (int(lines.is_sentence), column, level, *(columns if lines.reads & COLUMNS_READ else ()))
+
+
+def _without_layouts(lexer: Hashable) -> Hashable:
+    """Return the lexer's part of a path without what is needed of layouts."""
+    if not isinstance(lexer, tuple):
+        return lexer
+    return tuple(part[:2] for part in lexer[0])

@@ -29,6 +29,8 @@ from cfgguide.definitions import Definitions
 from cfgguide.errors import GrammarError, LimitError
 from cfgguide.grammar import Grammar
 from cfgguide.imported_files import ImportedFile, ImportedFiles
+from cfgguide.indenters import line_names
+from cfgguide.lines import Lines
 from cfgguide.parse_table import NO_STATE, ParseTable
 from cfgguide.refusals import explain
 
@@ -97,6 +99,8 @@ class CompiledGrammar:
     imported : tuple of (str, str or None)
         The files that ``%import`` found or looked for, as long as all are in folders. The same
         grammar means the same while these are the same; Lark's own grammars are not among them.
+    lines : Lines or None
+        The rules of lines and blocks, if the grammar has an indenter.
     """
 
     parse_table: ParseTable
@@ -104,6 +108,12 @@ class CompiledGrammar:
     terminal_sets: tuple[TerminalSet, ...]
     definitions: Definitions
     imported: tuple[ImportedFile, ...] = ()
+    lines: Lines | None = None
+
+    @property
+    def bytes_apart(self) -> bytes:
+        """Bytes that are not to be taken as alike, whatever the terminals say."""
+        return b"" if self.lines is None else b"\n\r\t\f "
 
 
 def load(grammar: Grammar) -> CompiledGrammar:
@@ -126,6 +136,7 @@ def load(grammar: Grammar) -> CompiledGrammar:
             f"expected a Grammar, not {type(grammar).__name__}; use Grammar.bundled(name), "
             "Grammar.open(path) or Grammar(text)"
         )
+    names = line_names(grammar.postlex) if grammar.postlex is not None else None
     imports = ImportedFiles(grammar.import_paths)
     parser = _lark(grammar, imports)
     table: Any = parser.parser.parser._parse_table
@@ -139,19 +150,21 @@ def load(grammar: Grammar) -> CompiledGrammar:
             members = _terminal_set(lexer)
             number_of_lexer[id(lexer)] = terminal_sets.setdefault(members, len(terminal_sets))
         set_of_state.append(number_of_lexer[id(lexer)])
+    parse_table = _parse_table(
+        table,
+        order,
+        grammar.start,
+        rules,
+        set_of_state,
+        conflicts=tuple(sorted(parser.parser.parser.conflicts)),
+    )
     return CompiledGrammar(
-        _parse_table(
-            table,
-            order,
-            grammar.start,
-            rules,
-            set_of_state,
-            conflicts=tuple(sorted(parser.parser.parser.conflicts)),
-        ),
+        parse_table,
         _patterns(parser),
         tuple(terminal_sets),
         _definitions(parser, grammar.start),
         imports.found,
+        Lines.of(names, parse_table) if names is not None else None,
     )
 
 
@@ -189,6 +202,7 @@ def _canonical_order(states: dict[int, dict[str, Any]], start: int) -> list[int]
 def _lexers(parser: lark.Lark, order: list[int]) -> list[Any]:
     """Return the lexer of each state: a basic lexer is the same everywhere."""
     lexer: Any = parser.parser.lexer
+    lexer = getattr(lexer, "lexer", lexer)  # behind a postlex
     if parser.options.lexer == "basic":
         return [lexer] * len(order)
     return [lexer.lexers[state] for state in order]

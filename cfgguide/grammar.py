@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from cfgguide import indenters
 from cfgguide.errors import GrammarError
 
 _PACKAGED = Path(__file__).parent / "grammars"  # in an installed wheel
@@ -25,6 +26,9 @@ _WHITESPACE_BOUNDS = {
         "some": "\n%override WS: /[ \\t\\n\\r]{{1,{n}}}/\n",
     }
 }
+
+# The indenters of bundled grammars.
+_INDENTERS = {"python": indenters.PythonIndenter}
 
 #: A folder, or a loader such as ``lark.load_grammar.FromPackageLoader``: Lark calls it with the
 #: place of the importing grammar and a relative path, and gets a place and a text.
@@ -57,6 +61,10 @@ class Grammar:
         Lark's `strict`: shift/reduce conflicts and terminals that collide are errors.
     regex_flags : int
         Lark's `g_regex_flags`: flags of ``re`` for all terminals, such as ``re.IGNORECASE``.
+    postlex : lark.indenter.Indenter, optional
+        Lark's `postlex`, or its class: an indenter, which feeds the parser with INDENT and DEDENT. Only the
+        names and the `tab_len` of Lark's own may be changed, or the names and limits of
+        :class:`~cfgguide.indenters.CPythonIndenter`.
 
     Raises
     ------
@@ -78,6 +86,7 @@ class Grammar:
     lexer: str = field(default="contextual", kw_only=True)
     strict: bool = field(default=False, kw_only=True)
     regex_flags: int = field(default=0, kw_only=True)
+    postlex: object | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
@@ -90,6 +99,8 @@ class Grammar:
         if not isinstance(self.strict, bool):
             raise GrammarError(f"strict is True or False, not {self.strict!r}")
         object.__setattr__(self, "regex_flags", _checked_flags(self.regex_flags))
+        if self.postlex is not None:
+            indenters.line_names(self.postlex)  # which raises if it is none
 
     @property
     def lark_options(self) -> dict[str, Any]:
@@ -106,6 +117,7 @@ class Grammar:
             "g_regex_flags": self.regex_flags,
             "source_path": self.source_path,
             "import_paths": list(self.import_paths),
+            "postlex": self.postlex() if isinstance(self.postlex, type) else self.postlex,
         }
 
     @classmethod
@@ -140,7 +152,8 @@ class Grammar:
                 f"no bundled grammar is called {name!r}; there is "
                 f"{', '.join(cls.bundled_names())}. Use Grammar.open(path) for a file of your own"
             )
-        grammar = cls.open(_bundled_folder() / f"{name}.lark", start=start)
+        path = _bundled_folder() / f"{name}.lark"
+        grammar = cls.open(path, start=start, postlex=_INDENTERS.get(name))
         if max_whitespace is None:
             return grammar
         bound = _whitespace_bound(name, max_whitespace)
@@ -166,6 +179,7 @@ class Grammar:
         lexer: str = "contextual",
         strict: bool = False,
         regex_flags: int = 0,
+        postlex: object | None = None,
     ) -> Grammar:
         """Return the grammar in a ``.lark`` file; the options are those of :class:`Grammar`.
 
@@ -186,6 +200,7 @@ class Grammar:
             lexer=lexer,
             strict=strict,
             regex_flags=regex_flags,
+            postlex=postlex,
         )
 
 

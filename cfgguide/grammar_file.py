@@ -18,13 +18,16 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.archive import Arrays
-from cfgguide.errors import IndexFormatError
+from cfgguide.errors import GrammarError, IndexFormatError
 from cfgguide.fsm import DEAD, MONITOR, N_BYTES
+from cfgguide.line_names import LineNames
+from cfgguide.line_reader import LineReader
+from cfgguide.lines import Lines
 from cfgguide.parse_table import ERROR, NO_STATE, START_STATE, ParseTable
 from cfgguide.scanner import NO_MATCH, Scanner
 
 KIND = "grammar"
-VERSION = 1  # of what the arrays mean
+VERSION = 2  # of what the arrays mean
 
 _TABLE_ARRAYS = ("action", "goto", "set_of_state")
 _SCANNER_ARRAYS = (
@@ -41,7 +44,9 @@ _MOST_QUESTIONS = 500  # that lead to each other: the recogniser asks them by re
 _MOST_STEPS = 5_000_000  # of looking for what lies below reductions, in units of 1,000 states
 
 
-def packed(table: ParseTable, scanner: Scanner) -> tuple[Arrays, dict[str, Any]]:
+def packed(
+    table: ParseTable, scanner: Scanner, lines: Lines | None = None
+) -> tuple[Arrays, dict[str, Any]]:
     """Return arrays, each in the smallest of types, and a JSON value that hold the tables.
 
     Examples
@@ -50,7 +55,7 @@ def packed(table: ParseTable, scanner: Scanner) -> tuple[Arrays, dict[str, Any]]
     >>> from cfgguide.grammar import Grammar
     >>> grammar = frontend.load(Grammar('start: "a"+'))
     >>> arrays, value = packed(grammar.parse_table, scanner.build(grammar))
-    >>> table, automaton = unpacked(arrays, value)
+    >>> table, automaton, _ = unpacked(arrays, value)
     >>> automaton.n_states, table.productions == grammar.parse_table.productions
     (4, True)
     """
@@ -65,6 +70,7 @@ def packed(table: ParseTable, scanner: Scanner) -> tuple[Arrays, dict[str, Any]]
         "productions": [[left, list(right)] for left, right in table.productions],
         "end_state": table.end_state,
         "conflicts": list(table.conflicts),
+        "lines": lines.names.as_json() if lines is not None else None,
     }
     return arrays, value
 
@@ -80,7 +86,7 @@ def _smallest(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return array
 
 
-def unpacked(arrays: Arrays, value: Any) -> tuple[ParseTable, Scanner]:
+def unpacked(arrays: Arrays, value: Any) -> tuple[ParseTable, Scanner, Lines | None]:
     """Return the tables that arrays and a JSON value hold, as copies of their own.
 
     Raises
@@ -88,12 +94,31 @@ def unpacked(arrays: Arrays, value: Any) -> tuple[ParseTable, Scanner]:
     IndexFormatError
         If something is missing, or no grammar could have led to it.
     """
+    names = value.get("lines") if isinstance(value, dict) else None
     value = _checked_value(value)
     table = _parse_table(arrays, value)
     scanner = _scanner(arrays, n_terminals=table.n_terminals)
     _check(bool((table.set_of_state < len(scanner.starts)).all()), "set_of_state")
     _check_reductions(table)
-    return table, scanner
+    return table, scanner, _lines(names, table, scanner)
+
+
+def _lines(value: Any, table: ParseTable, scanner: Scanner) -> Lines | None:
+    """Return the rules of lines, which are made anew from their names."""
+    if value is None:
+        return None
+    names = LineNames.from_json(value)
+    if names is None:
+        _refuse("what its indenter is like")
+    try:
+        lines = Lines.of(names, table)
+        kinds = lines.byte_kinds()
+        classes = {(kind, each) for kind, each in zip(kinds, scanner.byte_classes, strict=True)}
+        _check(len(classes) == len({each for _, each in classes}), "byte_classes")
+        LineReader(lines, table, scanner)
+    except GrammarError as error:
+        _refuse(str(error))
+    return lines
 
 
 def _refuse(what: str) -> NoReturn:

@@ -17,6 +17,9 @@ from typing import Any, ClassVar
 from lark import Token
 from lark.indenter import DedentError, Indenter
 
+from cfgguide.errors import GrammarError
+from cfgguide.line_names import CLOSES, CPYTHON_TAB, INLINE, JOIN, OPENS, LineNames
+
 _TAB = 8  # CPython's TABSIZE; its ALTTABSIZE is 1
 
 
@@ -144,6 +147,10 @@ class CPythonIndenter(Indenter):
             self._is_quoted.pop()
 
 
+class PythonIndenter(CPythonIndenter):
+    """The indenter of the bundled grammar ``python``."""
+
+
 def columns(indentation: str) -> tuple[int, int]:
     r"""Return the column after white space, and that with tabs as one space each.
 
@@ -163,3 +170,61 @@ def columns(indentation: str) -> tuple[int, int]:
             column += 1
             alternative += 1
     return column, alternative
+
+
+def line_names(postlex: object) -> LineNames:
+    """Return the names and rules of an indenter.
+
+    Raises
+    ------
+    GrammarError
+        If it is no Indenter of Lark's, or does what Lark's and ours do in a way of its own.
+    """
+    indenter = postlex() if isinstance(postlex, type) else postlex
+    if not isinstance(indenter, Indenter):
+        raise GrammarError(
+            f"postlex is a subclass of lark.indenter.Indenter, not {postlex!r}: what another one "
+            "makes of lexemes cannot be known"
+        )
+    is_cpython = isinstance(indenter, CPythonIndenter)
+    known = CPythonIndenter if is_cpython else Indenter
+    for name in ("process", "_process", "handle_NL", "_open_or_close", "always_accept"):
+        if getattr(type(indenter), name, None) is not getattr(known, name, None):
+            raise GrammarError(
+                f"the indenter {type(indenter).__name__} has its own {name}, of which nothing is "
+                "known; change only names and tab_len, or subclass cfgguide.CPythonIndenter"
+            )
+    roles = dict.fromkeys(indenter.OPEN_PAREN_types, OPENS)
+    roles |= dict.fromkeys(indenter.CLOSE_PAREN_types, CLOSES)
+    if not isinstance(indenter, CPythonIndenter):
+        return LineNames(
+            indenter.NL_type,
+            indenter.INDENT_type,
+            indenter.DEDENT_type,
+            tuple(roles.items()),
+            tab=_tab(indenter.tab_len),
+        )
+    roles |= dict.fromkeys(indenter.OPEN_FIELD_types, OPENS)
+    roles |= dict.fromkeys(indenter.CLOSE_FIELD_types, CLOSES)
+    roles |= dict.fromkeys(indenter.INLINE_types, INLINE)
+    roles |= dict.fromkeys(indenter.JOIN_types, JOIN)
+    return LineNames(
+        indenter.NL_type,
+        indenter.INDENT_type,
+        indenter.DEDENT_type,
+        tuple(roles.items()),
+        strings=frozenset(indenter.OPEN_STRING_types),
+        string_ends=frozenset(indenter.CLOSE_STRING_types),
+        fields=frozenset(indenter.OPEN_FIELD_types),
+        always=tuple(indenter.ALWAYS_types),
+        tab=CPYTHON_TAB,
+        ends_last_line=True,
+        max_brackets=indenter.max_brackets,
+        max_indents=indenter.max_indents,
+    )
+
+
+def _tab(width: Any) -> int:
+    if isinstance(width, bool) or not isinstance(width, int) or not 1 <= width <= 100:
+        raise GrammarError(f"the indenter's tab_len is a number from 1 to 100, not {width!r}")
+    return width

@@ -212,12 +212,12 @@ def _numbers(path: Path, number_of_lexer: dict[Any, int]) -> list[int] | None:
 
 def _parts(lexer: Any) -> list[Any]:
     hypotheses, context = lexer
-    return [[[state, list(claims)] for state, claims in hypotheses], context]
+    return [[[state, *map(list, rest)] for state, *rest in hypotheses], context]
 
 
-def _lexer(parts: Any) -> tuple[tuple[tuple[int, tuple[int, ...]], ...], int]:
+def _lexer(parts: Any) -> tuple[tuple[Any, ...], int]:
     hypotheses, context = parts
-    return tuple((state, tuple(claims)) for state, claims in hypotheses), context
+    return tuple((state, *map(tuple, rest)) for state, *rest in hypotheses), context
 
 
 def _hash(numbers: list[int]) -> int:
@@ -323,12 +323,12 @@ def _are_lexers(lexers: Any) -> bool:
         and len(lexer) == 2
         and isinstance(lexer[0], list)
         and lexer[0]
-        and all(isinstance(part, list) and len(part) == 2 for part in lexer[0])
-        and all(isinstance(claims, list) for _, claims in lexer[0])
+        and all(isinstance(part, list) and len(part) in (2, 3) for part in lexer[0])
+        and all(isinstance(numbers, list) for _, *rest in lexer[0] for numbers in rest)
         and all(
             type(number) is int
-            for state, claims in lexer[0]
-            for number in (state, *claims, lexer[1])
+            for state, *rest in lexer[0]
+            for number in (state, *sum(rest, []), lexer[1])
         )
         for lexer in lexers
     )

@@ -26,7 +26,9 @@ from cfgguide.cache import Cache, user_cache
 from cfgguide.errors import IndexFormatError
 from cfgguide.grammar import Grammar
 from cfgguide.imported_files import ImportedFile, are_as_before
+from cfgguide.indenters import line_names
 from cfgguide.limits import Limits
+from cfgguide.lines import Lines
 from cfgguide.parse_table import ParseTable
 from cfgguide.scanner import Scanner
 
@@ -51,7 +53,7 @@ class Kept:
         self._cache: Cache | None = user_cache() if is_kept else None
         self._digest = _digest(grammar, limits) if self._cache else ""
 
-    def load(self) -> tuple[ParseTable, Scanner] | None:
+    def load(self) -> tuple[ParseTable, Scanner, Lines | None] | None:
         """Return the tables, or None if they are not there or no longer right."""
         if self._cache is None:
             return None
@@ -65,16 +67,20 @@ class Kept:
             return None
 
     def store(
-        self, table: ParseTable, scanner: Scanner, imported: tuple[ImportedFile, ...]
+        self,
+        table: ParseTable,
+        scanner: Scanner,
+        lines: Lines | None,
+        imported: tuple[ImportedFile, ...],
     ) -> None:
         """Keep tables, unless a file that they were made from has changed meanwhile."""
         if self._cache is not None and are_as_before(imported):
-            arrays, value = grammar_file.packed(table, scanner)
+            arrays, value = grammar_file.packed(table, scanner, lines)
             value["imported"] = imported
             self._cache.store(grammar_file.KIND, self._digest, arrays, value)
 
 
-def _checked(arrays: Arrays, value: Any) -> tuple[ParseTable, Scanner]:
+def _checked(arrays: Arrays, value: Any) -> tuple[ParseTable, Scanner, Lines | None]:
     tables = grammar_file.unpacked(arrays, value)
     imported = value.get("imported")
     if not isinstance(imported, list) or not all(
@@ -94,6 +100,7 @@ def _digest(grammar: Grammar, limits: Limits) -> str:
         grammar.start,
         grammar.lexer,
         grammar.regex_flags,
+        line_names(grammar.postlex).as_json() if grammar.postlex is not None else None,
         [os.path.abspath(str(path)) for path in grammar.import_paths],
         _home(grammar),
         {name: value for name, value in vars(limits).items() if name != "max_seconds"},

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 Int32Array = npt.NDArray[np.int32]
+Int64Array = npt.NDArray[np.int64]
 
 # Results of a walk, and of a commit inside it where no cell (>= 0) comes out.
 DONE = 0
@@ -24,18 +25,28 @@ NOT_COMPUTED = -9  # in `commits`
 NONE = -1  # no cell, no token, no outcome
 DEAD_END, LIVE, OPEN = 0, 1, 2  # what is known of an outcome: in `verdicts`
 # Places in `counts`.
-N_CELLS, N_OUTCOMES, N_SEGMENTS, IS_SENTENCE, N_OPEN = 0, 1, 2, 3, 4
-N_COUNTS = 5
+N_CELLS, N_OUTCOMES, N_SEGMENTS, IS_SENTENCE, N_OPEN, N_COLUMNS, READS = 0, 1, 2, 3, 4, 5, 6
+N_COUNTS = 7
+LEVEL_READ, COLUMNS_READ = 1, 2  # in counts[READS], as bits
+
+# A layout as one number: the cell of the innermost column, the level of brackets, and the packed
+# column of the line that a lexeme has begun.
+LEVEL_SHIFT, COLUMNS_SHIFT = 32, 43
+COLUMN_BITS = (1 << LEVEL_SHIFT) - 1
+LEVEL_BITS = (1 << (COLUMNS_SHIFT - LEVEL_SHIFT)) - 1
+MOST_COLUMN_CELLS = 1 << 19
 BYTE_AND_KIND, FIRST_TOKEN, END_TOKEN, FIRST_CHILD = 0, 1, 2, 3  # columns of `nodes`
 
 
 class Tables(NamedTuple):
-    """The grammar's tables; see Scanner, ParseTable, Assurance and Loops for each.
+    """The grammar's tables; see Scanner, ParseTable, Assurance, Loops and Lines for each.
 
     Attributes
     ----------
     kind : int8, shape (n_scanner_states,)
         `RUNNING`, `MATCHING`, `ASKING` or `DYING` for the dead state.
+    has_lines : bool
+        Whether there is an indenter; without one the rest is not read.
     """
 
     transitions: Int32Array
@@ -65,6 +76,19 @@ class Tables(NamedTuple):
     is_assured: npt.NDArray[np.bool_]
     loop_of_state: Int32Array
     takes: npt.NDArray[np.bool_]
+    has_lines: bool
+    roles: npt.NDArray[np.int8]
+    places: npt.NDArray[np.int8]
+    byte_kinds: npt.NDArray[np.int8]
+    is_newline: npt.NDArray[np.bool_]
+    is_free: npt.NDArray[np.bool_]
+    is_begun: npt.NDArray[np.bool_]
+    newline: int
+    indent: int
+    dedent: int
+    tab: int
+    max_brackets: int
+    max_indents: int
 
 
 class Base(NamedTuple):
@@ -84,6 +108,10 @@ class Base(NamedTuple):
         Where each hypothesis starts in `claims`.
     context : int
         The context.
+    layouts : int64, shape (n_hypotheses,)
+        Their layouts, each as one number.
+    columns, column_parents, column_depths : int32, shape (n_columns,)
+        The columns of open blocks, as in `Workspace`; the first is that of the file.
     """
 
     parse_states: Int32Array
@@ -92,6 +120,10 @@ class Base(NamedTuple):
     claims: Int32Array
     claim_offsets: Int32Array
     context: int
+    layouts: Int64Array
+    columns: Int32Array
+    column_parents: Int32Array
+    column_depths: Int32Array
 
 
 class TrieArrays(NamedTuple):
@@ -166,6 +198,11 @@ class Workspace(NamedTuple):
         Those hypotheses.
     outcome_claims : int32, shape (n_outcomes, n_hypotheses, n_claims)
         Their claims.
+    frame_layout, outcome_layout : int64, shape (max_depth + 2, n_hypotheses), (n_outcomes, ...)
+        Their layouts, each as one number.
+    column, column_parent, column_depth : int32, shape (n_cells,)
+        The columns of open blocks: packed, the one further out or -1, and how many there are. The
+        base's come first.
     outcome_hash : int32, shape (a power of two > n_outcomes,)
         Open-addressing table of outcomes, -1 = free.
     verdicts : int8, shape (n_outcomes,)
@@ -175,9 +212,9 @@ class Workspace(NamedTuple):
         `token_ids`, ascending, and the outcome that each range leads to.
     inspected : int32, shape (n_hypotheses,)
         Per base hypothesis how many of its topmost states were read.
-    counts : int32, shape (5,)
+    counts : int32, shape (7,)
         Number of cells, of outcomes and of segments; 1 if the base is a sentence, else 0; number
-        of outcomes that are `OPEN`.
+        of outcomes that are `OPEN`; number of columns; what of the base's layouts was read.
     """
 
     cell_state: Int32Array
@@ -213,6 +250,11 @@ class Workspace(NamedTuple):
     segment_outcome: Int32Array
     inspected: Int32Array
     counts: Int32Array
+    frame_layout: Int64Array
+    outcome_layout: Int64Array
+    column: Int32Array
+    column_parent: Int32Array
+    column_depth: Int32Array
 
 
 def workspace(
@@ -264,12 +306,18 @@ def workspace(
         segment_outcome=array(n_tokens),
         inspected=array(hypotheses),
         counts=array(N_COUNTS),
+        frame_layout=np.zeros((frames, hypotheses), dtype=np.int64),
+        outcome_layout=np.zeros((outcomes, hypotheses), dtype=np.int64),
+        column=array(cells),
+        column_parent=array(cells),
+        column_depth=array(cells),
     )
 
 
 def examples() -> tuple[Tables, PackedTrie, Workspace, Base, Int32Array]:
     """Return arguments of the types that the kernels are compiled for."""
     numbers, table = np.zeros(1, dtype=np.int32), np.zeros((1, 1), dtype=np.int32)
+    small, layouts = np.zeros(1, dtype=np.int8), np.zeros(1, dtype=np.int64)
     flags, grid = np.zeros(1, dtype=np.bool_), np.zeros((1, 1), dtype=np.bool_)
     tables = Tables(
         transitions=table,
@@ -277,7 +325,7 @@ def examples() -> tuple[Tables, PackedTrie, Workspace, Base, Int32Array]:
         match=numbers,
         asks=table,
         is_asking=flags,
-        kind=np.zeros(1, dtype=np.int8),
+        kind=small,
         is_start=flags,
         blocks=numbers,
         representatives=numbers,
@@ -299,9 +347,24 @@ def examples() -> tuple[Tables, PackedTrie, Workspace, Base, Int32Array]:
         is_assured=grid,
         loop_of_state=numbers,
         takes=grid,
+        has_lines=False,
+        roles=small,
+        places=small,
+        byte_kinds=small,
+        is_newline=flags,
+        is_free=flags,
+        is_begun=grid,
+        newline=0,
+        indent=0,
+        dedent=0,
+        tab=0,
+        max_brackets=0,
+        max_indents=0,
     )
     trie = PackedTrie(table, numbers, 1)
-    base = Base(numbers, numbers, numbers, numbers, numbers, 0)
+    base = Base(
+        numbers, numbers, numbers, numbers, numbers, 0, layouts, numbers, numbers, numbers
+    )
     return tables, trie, workspace(frames=1, n_labels=1, n_tokens=1), base, numbers
 
 

@@ -19,21 +19,30 @@ from cfgguide.jit import kernel, wide
 from cfgguide.kernel_types import (
     ASKING,
     BYTE_AND_KIND,
+    COLUMN_BITS,
+    COLUMNS_READ,
+    COLUMNS_SHIFT,
     DEAD_END,
     DONE,
     END_TOKEN,
     FIRST_CHILD,
     FIRST_TOKEN,
     IS_SENTENCE,
+    LEVEL_BITS,
+    LEVEL_READ,
+    LEVEL_SHIFT,
     LIVE,
     MATCHING,
+    MOST_COLUMN_CELLS,
     N_CELLS,
+    N_COLUMNS,
     N_OPEN,
     N_OUTCOMES,
     N_SEGMENTS,
     NONE,
     NOT_COMPUTED,
     OPEN,
+    READS,
     REFUSED,
     TOO_MANY_CELLS,
     TOO_MANY_CLAIMS,
@@ -45,6 +54,21 @@ from cfgguide.kernel_types import (
     PackedTrie,
     Tables,
     Workspace,
+)
+
+from cfgguide.line_names import CLOSES, CPYTHON_TAB, FED, JOIN, NEWLINE, OPENS
+from cfgguide.lines import (
+    AT_LINE_START,
+    BREAK,
+    COLUMN_0,
+    COLUMN_SHIFT,
+    FORM_FEED,
+    IN_STRING,
+    MOST_COLUMNS,
+    NARROW_BITS,
+    ONE_SPACE,
+    OTHER,
+    TAB,
 )
 
 
@@ -140,6 +164,113 @@ def _ends(tables: Tables, work: Workspace, base_offsets: Int32Array, cell: int) 
 
 
 @kernel
+def _moved(tables: Tables, layout: int, byte_class: int) -> int:
+    """Return the layout after one more byte of a line break, -1 where the line is too wide."""
+    kind, column = tables.byte_kinds[byte_class], layout & COLUMN_BITS
+    rest = layout - column
+    if kind == BREAK:
+        return int(rest + COLUMN_0)
+    if column == 0:
+        return layout
+    if kind == OTHER:
+        return rest if tables.tab == CPYTHON_TAB else layout
+    if kind == FORM_FEED:
+        return int(rest + COLUMN_0)
+    if kind == TAB and tables.tab == CPYTHON_TAB:
+        wide_column = (column - 1) >> COLUMN_SHIFT
+        column += (((wide_column >> 3) + 1) * 8 - wide_column << COLUMN_SHIFT) + 1
+    elif kind == TAB:
+        column += tables.tab * ONE_SPACE
+    else:
+        column += ONE_SPACE
+    return int(rest + column) if (column - 1) >> COLUMN_SHIFT <= MOST_COLUMNS else -1
+
+
+@kernel
+def _open_block(work: Workspace, layout: int, column: int) -> int:
+    """Return the layout with one more column, or `TOO_MANY_CELLS`."""
+    outer, n = layout >> COLUMNS_SHIFT, work.counts[N_COLUMNS]
+    cell = wide(n)
+    for known in range(n):
+        if work.column_parent[known] == outer and work.column[known] == column:
+            cell = wide(known)
+    if cell == n:
+        if n >= len(work.column) or n >= MOST_COLUMN_CELLS:
+            return TOO_MANY_CELLS
+        work.counts[N_COLUMNS] = n + 1
+        work.column[n] = column
+        work.column_parent[n] = outer
+        work.column_depth[n] = work.column_depth[outer] + 1
+    return int((layout & LEVEL_BITS << LEVEL_SHIFT) | cell << COLUMNS_SHIFT)
+
+
+@kernel
+def _begin_line(
+    tables: Tables, work: Workspace, base_offsets: Int32Array, cell: int, layout: int
+) -> tuple[int, int]:
+    """Return the cell, where a line break was fed, and the layout after INDENT or DEDENTs."""
+    column = layout & COLUMN_BITS
+    layout -= column
+    if column == 0:
+        return (cell, layout) if tables.tab == CPYTHON_TAB else (wide(REFUSED), layout)
+    work.counts[READS] |= COLUMNS_READ
+    columns = layout >> COLUMNS_SHIFT
+    innermost = wide(work.column[columns])
+    wide_column, narrow_column = (column - 1) >> COLUMN_SHIFT, (column - 1) & NARROW_BITS
+    if wide_column > (innermost - 1) >> COLUMN_SHIFT:
+        is_clear = narrow_column > (innermost - 1) & NARROW_BITS
+        if not is_clear or work.column_depth[columns] >= tables.max_indents:
+            return wide(REFUSED), layout
+        cell = _commit(tables, work, base_offsets, cell, tables.indent)
+        if cell < 0:
+            return cell, layout
+        layout = _open_block(work, layout, column)
+        return (cell, layout) if layout >= 0 else (wide(layout), layout)
+    while wide_column < (innermost - 1) >> COLUMN_SHIFT:
+        cell = _commit(tables, work, base_offsets, cell, tables.dedent)
+        if cell < 0:
+            return cell, layout
+        columns = wide(work.column_parent[columns])
+        innermost = wide(work.column[columns])
+    if column != innermost:
+        return wide(REFUSED), layout
+    return cell, (layout & LEVEL_BITS << LEVEL_SHIFT) | columns << COLUMNS_SHIFT
+
+
+@kernel
+def _commit_lexeme(
+    tables: Tables, work: Workspace, base_offsets: Int32Array, cell: int, label: int, layout: int
+) -> tuple[int, int]:
+    """Return the cell and the layout after a lexeme; or `REFUSED` and the like."""
+    if not tables.has_lines:
+        return _commit(tables, work, base_offsets, cell, label), layout
+    plain = layout & ~COLUMN_BITS
+    role = tables.roles[label] if label < tables.ignored else FED
+    if role == FED:
+        return _commit(tables, work, base_offsets, cell, label), plain
+    if role == OPENS or role == CLOSES:
+        level = plain >> LEVEL_SHIFT & LEVEL_BITS
+        if level == (tables.max_brackets if role == OPENS else 0):
+            return wide(REFUSED), plain
+        plain += 1 << LEVEL_SHIFT if role == OPENS else -1 << LEVEL_SHIFT
+        return _commit(tables, work, base_offsets, cell, label), plain
+    place = tables.places[_read(work, base_offsets, cell)]
+    if role != NEWLINE:
+        if place == AT_LINE_START or (role == JOIN and place == IN_STRING):
+            return wide(REFUSED), plain
+        return cell, plain
+    if place == IN_STRING:
+        return wide(REFUSED), plain
+    after = _commit(tables, work, base_offsets, cell, label)
+    if after == REFUSED:
+        work.counts[READS] |= LEVEL_READ
+        return (cell if plain >> LEVEL_SHIFT & LEVEL_BITS else wide(REFUSED)), plain
+    if after < 0:
+        return after, plain
+    return _begin_line(tables, work, base_offsets, after, layout)
+
+
+@kernel
 def _put(work: Workspace, number: int, claim: int) -> int:
     """Add a claim to an open possibility; return `DONE`, `REFUSED` if it denies another, or so."""
     n = work.open_n_claims[number]
@@ -221,13 +352,14 @@ def _work_out(tables: Tables, work: Workspace, number: int) -> int:
 
 
 @kernel
-def _append(work: Workspace, frame: int, state: int, cell: int) -> int:
+def _append(work: Workspace, frame: int, state: int, cell: int, layout: int) -> int:
     """Append a hypothesis without claims to a frame, unless it is there."""
     n = work.frame_n[frame]
     for earlier in range(n):
         if (
             work.frame_state[frame, earlier] == state
             and work.frame_cell[frame, earlier] == cell
+            and work.frame_layout[frame, earlier] == layout
             and work.frame_n_claims[frame, earlier] == 0
         ):
             return DONE
@@ -235,17 +367,22 @@ def _append(work: Workspace, frame: int, state: int, cell: int) -> int:
         return TOO_MANY_HYPOTHESES
     work.frame_state[frame, n] = state
     work.frame_cell[frame, n] = cell
+    work.frame_layout[frame, n] = layout
     work.frame_n_claims[frame, n] = 0
     work.frame_n[frame] = n + 1
     return DONE
 
 
 @kernel
-def _emit(tables: Tables, work: Workspace, frame: int, number: int, cell: int) -> int:
+def _emit(
+    tables: Tables, work: Workspace, frame: int, number: int, cell: int, layout: int
+) -> int:
     """Append an open possibility to a frame, unless it is there or hopeless."""
     state, n_claims, n = work.open_state[number], work.open_n_claims[number], work.frame_n[frame]
     if state == 0:
         return DONE
+    if tables.has_lines and not tables.is_newline[state]:
+        layout &= ~COLUMN_BITS
     if tables.match[state] < 0:
         for index in range(n_claims):
             if work.open_claims[number, index] == tables.blocks[state]:
@@ -254,6 +391,7 @@ def _emit(tables: Tables, work: Workspace, frame: int, number: int, cell: int) -
         if (
             work.frame_state[frame, earlier] == state
             and work.frame_cell[frame, earlier] == cell
+            and work.frame_layout[frame, earlier] == layout
             and work.frame_n_claims[frame, earlier] == n_claims
         ):
             is_same = True
@@ -266,6 +404,7 @@ def _emit(tables: Tables, work: Workspace, frame: int, number: int, cell: int) -
         return TOO_MANY_HYPOTHESES
     work.frame_state[frame, n] = state
     work.frame_cell[frame, n] = cell
+    work.frame_layout[frame, n] = layout
     work.frame_n_claims[frame, n] = n_claims
     for index in range(n_claims):
         work.frame_claims[frame, n, index] = work.open_claims[number, index]
@@ -274,7 +413,7 @@ def _emit(tables: Tables, work: Workspace, frame: int, number: int, cell: int) -
 
 
 @kernel
-def _settle(tables: Tables, work: Workspace, frame: int, cell: int) -> int:
+def _settle(tables: Tables, work: Workspace, frame: int, cell: int, layout: int) -> int:
     """Work out open possibility 0 and all that it is split into; append them to a frame."""
     number = wide(0)
     while number >= 0:
@@ -283,7 +422,7 @@ def _settle(tables: Tables, work: Workspace, frame: int, cell: int) -> int:
             number += 1
             continue
         if result == DONE:
-            result = _emit(tables, work, frame, number, cell)
+            result = _emit(tables, work, frame, number, cell, layout)
         if result != DONE and result != REFUSED:
             return result
         number -= 1
@@ -299,8 +438,15 @@ def _extend(
     if target == 0:
         return DONE
     n_claims = work.frame_n_claims[source, index]
+    layout = work.frame_layout[source, index]
+    if tables.has_lines and tables.is_newline[target]:
+        layout = _moved(tables, layout, byte_class)
+        if layout < 0:
+            return DONE  # too wide
+    elif tables.has_lines:
+        layout &= ~COLUMN_BITS
     if n_claims == 0 and not tables.is_asking[target]:
-        return _append(work, depth, target, wide(work.frame_cell[source, index]))
+        return _append(work, depth, target, wide(work.frame_cell[source, index]), layout)
     if n_claims > work.open_task.shape[1]:
         return TOO_MANY_CLAIMS
     work.open_state[0] = target
@@ -312,7 +458,7 @@ def _extend(
         if later == 0 and claim < 0:
             return DONE  # what was to match is dead
         work.open_task[0, n_claims - 1 - place] = later if claim > 0 else -later
-    return _settle(tables, work, depth, wide(work.frame_cell[source, index]))
+    return _settle(tables, work, depth, wide(work.frame_cell[source, index]), layout)
 
 
 @kernel
@@ -339,7 +485,13 @@ def _start(tables: Tables, work: Workspace, base_offsets: Int32Array, depth: int
 
 @kernel
 def _start_next(
-    tables: Tables, work: Workspace, depth: int, index: int, start: int, cell: int
+    tables: Tables,
+    work: Workspace,
+    depth: int,
+    index: int,
+    start: int,
+    cell: int,
+    layout: int,
 ) -> int:
     """Fill the last frame with the lexemes that may start where one of a frame has ended."""
     last = len(work.frame_n) - 1
@@ -354,7 +506,7 @@ def _start_next(
     if result != DONE:
         return DONE if result == REFUSED else result
     work.open_state[0] = start
-    return _settle(tables, work, last, cell)
+    return _settle(tables, work, last, cell, layout)
 
 
 @kernel
@@ -372,8 +524,8 @@ def _step(
         label = tables.match[work.frame_state[depth - 1, index]]
         if label < 0 or not _ends_before(tables, work, depth - 1, index, byte_class):
             continue
-        stack = wide(work.frame_cell[depth - 1, index])
-        cell = _commit(tables, work, base_offsets, stack, label)
+        stack, layout = wide(work.frame_cell[depth - 1, index]), work.frame_layout[depth - 1, index]
+        cell, layout = _commit_lexeme(tables, work, base_offsets, stack, wide(label), layout)
         if cell == REFUSED:
             continue
         if cell < 0:
@@ -386,11 +538,15 @@ def _step(
             block = tables.blocks[work.frame_state[depth - 1, index]]
             is_over = tables.transitions[tables.representatives[block], byte_class] == 0
             if is_over and work.frame_n_claims[depth - 1, index] == 0 and not is_asking[target]:
-                result = _append(work, depth, target, cell)
+                if tables.has_lines and tables.is_newline[target]:
+                    layout = _moved(tables, layout, byte_class)
+                    if layout < 0:
+                        continue
+                result = _append(work, depth, target, cell, layout)
                 if result != DONE:
                     return result
                 continue
-        result = _start_next(tables, work, depth - 1, index, start, cell)
+        result = _start_next(tables, work, depth - 1, index, start, cell, layout)
         if result != DONE:
             return result
         for fresh in range(work.frame_n[last]):
@@ -411,6 +567,7 @@ def _is_outcome(work: Workspace, depth: int, outcome: int) -> bool:
         if (
             work.outcome_state[outcome, index] != work.frame_state[depth, index]
             or work.outcome_cell[outcome, index] != work.frame_cell[depth, index]
+            or work.outcome_layout[outcome, index] != work.frame_layout[depth, index]
             or work.outcome_n_claims[outcome, index] != n_claims
         ):
             return False
@@ -428,7 +585,8 @@ def _outcome(work: Workspace, depth: int) -> int:
     slot = int(work.frame_context[depth])
     for index in range(n):
         state, cell = int(work.frame_state[depth, index]), int(work.frame_cell[depth, index])
-        slot = (slot * 31 + state * 7919 + cell) & 0xFFFFFF
+        layout = int(work.frame_layout[depth, index])
+        slot = (slot * 31 + state * 7919 + cell + layout % 1009) & 0xFFFFFF
         for place in range(work.frame_n_claims[depth, index]):
             slot = (slot * 17 + int(work.frame_claims[depth, index, place])) & 0xFFFFFF
     slot = (slot ^ (slot >> 15)) & mask
@@ -446,6 +604,7 @@ def _outcome(work: Workspace, depth: int) -> int:
     for index in range(n):
         work.outcome_state[outcome, index] = work.frame_state[depth, index]
         work.outcome_cell[outcome, index] = work.frame_cell[depth, index]
+        work.outcome_layout[outcome, index] = work.frame_layout[depth, index]
         work.outcome_n_claims[outcome, index] = work.frame_n_claims[depth, index]
         for place in range(work.frame_n_claims[depth, index]):
             work.outcome_claims[outcome, index, place] = work.frame_claims[depth, index, place]
@@ -471,6 +630,7 @@ def _base(tables: Tables, work: Workspace, base: Base) -> int:
             work.commits[cell, :] = NOT_COMPUTED
         work.frame_state[0, home] = base.scanner_states[home]
         work.frame_cell[0, home] = base.offsets[home]
+        work.frame_layout[0, home] = base.layouts[home]
         first, n_claims = base.claim_offsets[home], 0
         if base.claim_offsets[home + 1] - first > work.frame_claims.shape[2]:
             return TOO_MANY_CLAIMS
@@ -483,7 +643,18 @@ def _base(tables: Tables, work: Workspace, base: Base) -> int:
     work.counts[N_CELLS] = len(base.parse_states)
     work.counts[N_OUTCOMES] = 0
     work.counts[N_SEGMENTS] = 0
+    work.counts[READS] = 0
     work.outcome_hash[:] = NONE
+    n_columns = len(base.columns)
+    if n_columns > len(work.column):
+        return TOO_MANY_CELLS
+    work.counts[N_COLUMNS] = n_columns
+    for cell in range(n_columns):
+        work.column[cell] = base.columns[cell]
+        work.column_parent[cell] = base.column_parents[cell]
+        work.column_depth[cell] = base.column_depths[cell]
+    if tables.has_lines:
+        return DONE  # whether it is a sentence is told by the recogniser
     return _base_ends(tables, work, base)
 
 
@@ -529,7 +700,9 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
     segment_outcome, n_segments = work.segment_outcome, 0
     has_contexts = len(tables.contexts) > 1
     loop_of_state, takes = tables.loop_of_state, tables.takes
-    last_state, last_cell, last_outcome = NONE, NONE, NONE
+    frame_layout, has_lines, is_newline = work.frame_layout, tables.has_lines, tables.is_newline
+    layout = wide(0)
+    last_state, last_cell, last_outcome, last_layout = NONE, NONE, NONE, layout
     is_plain[0] = frame_n[0] == 1 and frame_n_claims[0, 0] == 0
     depth = wide(1)
     next_node[depth], end_node[depth] = 0, trie.n_roots
@@ -548,9 +721,16 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
         state = frame_state[depth - 1, 0]
         target = transitions[state, byte_class]
         after = kind[target]
-        if is_plain[depth - 1] and (after == MATCHING or after + kind[state] == 0):
+        in_newline = has_lines and (is_newline[target] or is_newline[state])
+        if (
+            is_plain[depth - 1]
+            and (after == MATCHING or after + kind[state] == 0)
+            and not in_newline
+        ):
             frame_state[depth, 0] = target
             frame_cell[depth, 0] = frame_cell[depth - 1, 0]
+            if has_lines:
+                frame_layout[depth, 0] = frame_layout[depth - 1, 0]
             is_plain[depth] = True
         else:
             # Nearly as common: the lexeme ends here and another starts, on a stack that is known.
@@ -558,20 +738,26 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
             if is_plain[depth - 1]:
                 frame_n[depth - 1] = 1
                 frame_n_claims[depth - 1, 0] = 0
-                if target == 0:
+                if target == 0 and not in_newline:
                     label, cell = match[state], frame_cell[depth - 1, 0]
-                    if 0 <= label < tables.ignored:
+                    if has_lines and 0 <= label < tables.ignored and tables.roles[label] != FED:
+                        label = tables.ignored + 1  # not as simple
+                        cell = wide(NOT_COMPUTED)
+                    elif 0 <= label < tables.ignored:
                         cell = work.commits[cell, label]
                     if label < 0 or cell == REFUSED:
                         continue
                     if cell >= 0 and label <= tables.ignored:
+                        layout = frame_layout[depth - 1, 0]
                         start = _start(tables, work, base.offsets, depth - 1, wide(cell))
                         target = transitions[start, byte_class]
-                        if kind[start] != ASKING and kind[target] != ASKING:
+                        is_line = has_lines and is_newline[target]
+                        if kind[start] != ASKING and kind[target] != ASKING and not is_line:
                             if target == 0:
                                 continue
                             frame_state[depth, 0] = target
                             frame_cell[depth, 0] = cell
+                            frame_layout[depth, 0] = layout
                             is_plain[depth] = is_done = True
             if not is_done:
                 result = _step(tables, work, base.offsets, depth, byte_class)
@@ -582,6 +768,8 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
                 is_plain[depth] = frame_n[depth] == 1 and frame_n_claims[depth, 0] == 0
         is_simple = is_plain[depth] and not has_contexts
         state, cell = frame_state[depth, 0], frame_cell[depth, 0]
+        if has_lines:
+            layout = frame_layout[depth, 0]
         first_child, end_child = nodes[node, FIRST_CHILD], nodes[node + 1, FIRST_CHILD]
         first_token, end_token = nodes[node, FIRST_TOKEN], nodes[node, END_TOKEN]
         if first_child < end_child:
@@ -590,7 +778,12 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
                 end_token = nodes[first_child, FIRST_TOKEN]  # those of the node alone
                 next_node[depth + 1], end_node[depth + 1] = first_child, end_child
         if first_token < end_token:
-            if not (is_simple and state == last_state and cell == last_cell):
+            if not (
+                is_simple
+                and state == last_state
+                and cell == last_cell
+                and (not has_lines or layout == last_layout)
+            ):
                 if is_plain[depth]:
                     frame_n[depth] = 1
                     frame_n_claims[depth, 0] = 0
@@ -599,6 +792,7 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
                     return last_outcome
                 last_state = state if is_simple else NONE
                 last_cell = cell
+                last_layout = layout
             if (
                 n_segments
                 and last_outcome == segment_outcome[n_segments - 1]
@@ -616,12 +810,69 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
 
 
 @kernel
+def _judge_end(
+    tables: Tables,
+    work: Workspace,
+    base_offsets: Int32Array,
+    state: int,
+    cell: int,
+    end: int,
+    layout: int,
+) -> int:
+    """Return what is known of one end of a lexeme, where there is an indenter."""
+    label, is_begun = wide(tables.end_labels[end]), False
+    after = cell
+    if label == tables.newline:
+        if tables.places[_read(work, base_offsets, cell)] == IN_STRING:
+            return DEAD_END
+        after = _commit(tables, work, base_offsets, cell, label)
+        if after == REFUSED:
+            work.counts[READS] |= LEVEL_READ
+            if layout >> LEVEL_SHIFT & LEVEL_BITS == 0:
+                return DEAD_END
+            after = cell
+        elif after < 0:
+            return after
+        elif tables.is_free[state]:
+            is_begun = True
+        else:
+            return OPEN
+    else:
+        after, layout = _commit_lexeme(tables, work, base_offsets, cell, label, layout)
+        if after == REFUSED:
+            return DEAD_END
+        if after < 0:
+            return after
+    depth = work.column_depth[layout >> COLUMNS_SHIFT]
+    is_full = layout >> LEVEL_SHIFT & LEVEL_BITS >= tables.max_brackets
+    if is_full or depth >= tables.max_indents or not tables.is_sure[end]:
+        return OPEN
+    parse_state, group = _read(work, base_offsets, wide(after)), tables.end_groups[end]
+    is_live = (
+        tables.is_begun[parse_state, group] if is_begun else tables.is_assured[parse_state, group]
+    )
+    return LIVE if is_live else OPEN
+
+
+@kernel
 def _judge_state(
-    tables: Tables, work: Workspace, base_offsets: Int32Array, state: int, cell: int
+    tables: Tables,
+    work: Workspace,
+    base_offsets: Int32Array,
+    state: int,
+    cell: int,
+    layout: int,
 ) -> int:
     """Return what is known of a lexeme that the scanner is in, if nothing is claimed."""
     verdict = wide(DEAD_END)
     for end in range(tables.end_offsets[state], tables.end_offsets[state + 1]):
+        if tables.has_lines:
+            found = wide(_judge_end(tables, work, base_offsets, state, cell, wide(end), layout))
+            if found == LIVE or found < 0:
+                return found
+            if found == OPEN:
+                verdict = wide(OPEN)
+            continue
         after = _commit(tables, work, base_offsets, cell, tables.end_labels[end])
         if after == REFUSED:
             continue
@@ -641,7 +892,8 @@ def _judge(
 ) -> int:
     """Return what is known of one hypothesis of an outcome, or a failure."""
     state, cell = work.outcome_state[outcome, index], wide(work.outcome_cell[outcome, index])
-    verdict = _judge_state(tables, work, base_offsets, wide(state), cell)
+    layout = work.outcome_layout[outcome, index]
+    verdict = _judge_state(tables, work, base_offsets, wide(state), cell, layout)
     n_claims = work.outcome_n_claims[outcome, index]
     if n_claims == 0 or verdict != LIVE:
         return verdict
@@ -655,7 +907,12 @@ def _judge(
             claim = work.outcome_claims[outcome, index, place]
             if claim < 0 or tables.transitions[tables.representatives[claim], byte_class] != 0:
                 is_settled = False
-        if is_settled and _judge_state(tables, work, base_offsets, wide(target), cell) == LIVE:
+        if is_settled and tables.has_lines and tables.is_newline[target]:
+            continue  # the layout would have to follow
+        if (
+            is_settled
+            and _judge_state(tables, work, base_offsets, wide(target), cell, layout) == LIVE
+        ):
             return LIVE
     return OPEN
 

@@ -36,11 +36,14 @@ class Between(NamedTuple):
         Node of the spelling automaton: the place inside a token.
     context : int
         What the text so far means to look-behind at the start of a lexeme.
+    full : int
+        Whether no more blocks or brackets can be opened: `lines.BLOCKS`, `lines.BRACKETS`.
     """
 
     claims: Claims
     node: int
     context: int
+    full: int = 0
 
 
 THE_END = Between(NO_CLAIMS, BOUNDARY, 0)
@@ -163,18 +166,20 @@ class Lexemes:
             for after in self._ahead.after(place.claims, byte_class):
                 for settled, claims in self._ahead.settled(target, after):
                     if not self._ahead.is_hopeless(settled, claims):
-                        moves[settled, Between(claims, node, context)] = None
+                        moves[settled, place._replace(claims=claims, node=node, context=context)] = None
         return moves
 
 
 def _least(ends: set[End]) -> tuple[End, ...]:
     """Return the ends that claim least, in a fixed order."""
-    alike: defaultdict[tuple[int, int, int], dict[Claims, frozenset[int]]] = defaultdict(dict)
-    for label, (claims, node, context) in sorted(ends):
-        alike[label, node, context][claims] = frozenset(claims)
+    alike: defaultdict[tuple[int, int, int, int], dict[Claims, frozenset[int]]]
+    alike = defaultdict(dict)
+    for label, (claims, *place) in sorted(ends):
+        node, context, full = place
+        alike[label, node, context, full][claims] = frozenset(claims)
     return tuple(
-        (label, Between(claims, node, context))
-        for (label, node, context), claimed in alike.items()
+        (label, Between(claims, *place))
+        for (label, *place), claimed in alike.items()
         for claims, mine in claimed.items()
         if len(claimed) > _MOST_COMPARED or not any(other < mine for other in claimed.values())
     )

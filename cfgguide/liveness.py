@@ -24,13 +24,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cfgguide.assurance import Assurance, possible_labels
+from cfgguide.assurance import Assurance, possible_labels, written
 from cfgguide.claims import Claims
-from cfgguide.configuration import Configuration, Recognizer
+from cfgguide.configuration import Configuration, Hypothesis, Recognizer
 from cfgguide.lexemes import Between, End, Lexemes
 from cfgguide.limits import Budget
+from cfgguide.line_names import NEWLINE
 from cfgguide.parse_table import END, START_STATE
-from cfgguide.pushdown import ACCEPTED, Controls, Pushdown
+from cfgguide.pushdown import ACCEPTED, Controls, Line, Pushdown
 from cfgguide.scanner import NO_MATCH
 from cfgguide.spelling import BOUNDARY, Spelling
 from cfgguide.stack import Stack
@@ -88,7 +89,7 @@ class Liveness:
         self._spelling = spelling
         self._budget = budget
         self._max_nodes = max_nodes
-        self._controls: dict[tuple[int, Claims, int], Controls] = {}
+        self._controls: dict[tuple[int, Claims, int, int, int], Controls] = {}
         self._verdicts: dict[Node, Verdict] = {}
 
     # What most grammars need little of is made when it is first needed.
@@ -117,25 +118,51 @@ class Liveness:
         """Return whether a configuration is live, and what was read of its stacks to know it."""
         heights = []
         is_live = False
-        for state, claims, stack in configuration.hypotheses:
-            height = stack.height + 1
+        for hypothesis in configuration.hypotheses:
+            height = hypothesis.stack.height + 1
             if not is_live:
-                controls = self.controls(state, claims, configuration.context)
-                is_live, height = self.decide_stack(controls, stack)
+                controls = self.controls(hypothesis, configuration.context)
+                is_live, height = self.decide_stack(controls, hypothesis.stack)
             heights.append(height)
         return Answer(is_live, tuple(heights))
 
-    def controls(self, scanner_state: int, claims: Claims, context: int) -> Controls:
+    def controls(self, hypothesis: Hypothesis, context: int) -> Controls:
         """Return the controls in which the lexeme that the scanner is in may end."""
-        question = (scanner_state, claims, context)
+        scanner_state, claims, stack, layout = hypothesis
+        reader = self.recognizer.line_reader
+        if reader is not None and reader.is_newline[scanner_state]:
+            return self._controls_of_line(hypothesis, context)
+        full = reader.full(layout) if reader is not None else 0
+        place_in_line = reader.lines.places[stack.state] if reader is not None else 0
+        question = (scanner_state, claims, context, full, int(place_in_line))
         if question not in self._controls:
-            place = Between(claims, BOUNDARY, context)
+            place = Between(claims, BOUNDARY, context, full)
             if self._scanner.is_start[scanner_state]:
                 self._controls[question] = self._pushdown.at(place)
             else:
                 ends = self._lexemes.ends(scanner_state, place)
-                self._controls[question] = self._pushdown.after(ends)
+                self._controls[question] = self._pushdown.after(ends, stack.state)
         return self._controls[question]
+
+    def _controls_of_line(self, hypothesis: Hypothesis, context: int) -> Controls:
+        """Return the controls in which a lexeme may end that may become a line break."""
+        scanner_state, claims, stack, layout = hypothesis
+        reader = self.recognizer.line_reader
+        assert reader is not None, "there is an indenter"
+        place = Between(claims, BOUNDARY, context, reader.full(layout))
+        if self._scanner.is_start[scanner_state]:
+            return self._pushdown.at(place)
+        breaks, others = [], []
+        for label, after in self._lexemes.ends(scanner_state, place):
+            (breaks if label == reader.lines.newline else others).append((label, after))
+        controls = self._pushdown.after(others, stack.state)
+        if reader.takes(NEWLINE, stack.state):
+            choice = reader.choice(scanner_state, layout)
+            for _, after in breaks:
+                controls |= self._pushdown.after_line(Line(after, *choice))
+                if layout.level:  # it is dropped if the parser does not take it
+                    controls |= self._pushdown.at(after)
+        return controls
 
     def decide_stack(self, controls: Controls, stack: Stack) -> tuple[bool, int]:
         """Return whether some control leads to acceptance, and the lowest height that was read.
@@ -157,12 +184,13 @@ class Liveness:
     def expected(self, configuration: Configuration) -> tuple[str, ...]:
         """Return the names of the terminals that may come next, as ``Guide.expected`` has it."""
         found: set[int] = set()
-        for state, claims, stack in configuration.hypotheses:
+        for state, claims, stack, layout in configuration.hypotheses:
             place = Between(claims, BOUNDARY, configuration.context)
             found |= self._shiftable(self._lexemes.goes_on(state, place), stack)
             label = int(self._scanner.match[state])
-            after = self.recognizer.commit(stack, label) if label != NO_MATCH else None
-            if after is not None:  # the lexeme may end here: what may start after it?
+            committed = self.recognizer.commit(stack, layout, label) if label != NO_MATCH else None
+            if committed is not None:  # the lexeme may end here: what may start after it?
+                after, _ = committed
                 place = place._replace(claims=self.recognizer.ahead.ending(state, claims))
                 terminal_set = int(self._table.set_of_state[after.state])
                 found |= self._shiftable(self._lexemes.next_goes_on(terminal_set, place), after)
@@ -189,7 +217,7 @@ class Liveness:
             label
             for label, between in ends
             if label < self._scanner.ignored
-            and self.decide_stack(self._pushdown.after([(label, between)]), stack)[0]
+            and self.decide_stack(self._pushdown.after([(label, between)], stack.state), stack)[0]
         }
 
     # -- all stacks at once -----------------------------------------------------------------
@@ -257,8 +285,7 @@ class Liveness:
 
         A stack is a path through the LALR automaton over symbols of which texts can be written.
         """
-        labels = self.assurance.possible_labels
-        is_written = [terminal in labels for terminal in range(self._table.n_terminals)]
+        is_written = written(self.recognizer, self.assurance.possible_labels)
         followers, is_reached = self._table.followers(is_written), self._table.reached(is_written)
         below: list[list[int]] = [[] for _ in range(self._table.n_states)]
         for state in np.flatnonzero(is_reached).tolist():

@@ -18,6 +18,8 @@ import numpy.typing as npt
 
 from cfgguide.fsm import DEAD
 from cfgguide.kernel_types import Int32Array
+from cfgguide.line_reader import LineReader
+from cfgguide.lines import BREAK
 from cfgguide.scanner import Scanner
 from cfgguide.subtrees import BETWEEN, NEVER, NO_UTF8, Kinds, utf8_steps
 
@@ -43,8 +45,10 @@ class Loops:
     takes: npt.NDArray[np.bool_]
 
     @classmethod
-    def of(cls, scanner: Scanner, kinds: Kinds) -> Loops:
+    def of(cls, scanner: Scanner, kinds: Kinds, reader: LineReader | None = None) -> Loops:
         """Return the loops of a scanner; states beyond the first 64 loops have none.
+
+        With an indenter, what changes the column of a line is no loop.
 
         Where the text means something to look-behind, no state is known by its loop alone, and
         there are none.
@@ -52,6 +56,9 @@ class Loops:
         states = np.arange(scanner.n_states)
         goes_round = (scanner.transitions == states[:, None])[:, scanner.byte_classes]
         goes_round[scanner.is_asking | (states == DEAD)] = False
+        if reader is not None:
+            goes_round[reader.may_count] = False
+            goes_round &= ~(reader.is_newline[:, None] & (reader.lines.byte_kinds() == BREAK))
         loop_of_state = np.full(scanner.n_states, NO_LOOP, dtype=np.int32)
         loops: dict[tuple[int, int, bool], int] = {}
         if len(scanner.contexts) == 1:

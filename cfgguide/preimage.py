@@ -259,7 +259,7 @@ def _initial(liveness: Liveness) -> Int64Array:
     """Return the configuration before any byte, if it is one of those that are built."""
     found = [
         [0, state, 0, START_STATE]
-        for state, claims, _ in liveness.recognizer.initial.hypotheses
+        for state, claims, _, _ in liveness.recognizer.initial.hypotheses
         if not claims and len(liveness.recognizer.initial.hypotheses) == 1
     ]
     return np.array(found, dtype=np.int64).reshape(-1, 4)

@@ -8,6 +8,8 @@ state can be *left*, popped for good. The controls are
 * ``Lookahead(choices)``: the next lexeme is one of some, each with the place after it; the parser
   has it as lookahead;
 * ``Reducing(pops, left_side, lookahead)``: a reduction with states still to be popped;
+* ``Line(between, ...)``: a line break, INDENT or a DEDENT was fed, and more of these may come;
+* ``Ending()``: the text has ended, and DEDENTs or ``$END`` are to be fed;
 * ``Accepted()``: the text has ended and Lark accepts it. It is left unchanged in every state.
 
 The sets of controls are the least solution of these rules (the saturation called pre*), where
@@ -19,6 +21,11 @@ The sets of controls are the least solution of these rules (the saturation calle
     [Reducing(k > 0), s]  contains  Reducing(k - 1)
     [Reducing(0), s]      contains  [t, s] for every t in [its Lookahead, goto(s, left side)]
                                     and Accepted, where $END has led to the end state
+
+Of an indenter this much is seen: a line break is fed, and then nothing, or INDENT, or any number of
+DEDENTs, since the newline terminal can come to every column; the parser takes no DEDENT where no
+block is open, and no line break inside brackets, since rules are balanced (:mod:`cfgguide.lines`).
+That a line break could be dropped inside brackets is left out: a space does the same.
 
 Choices that reduce alike stay together: of the sixty terminals that may follow a name in a
 programming language most go through the same dozen reductions.
@@ -42,15 +49,45 @@ import numpy as np
 from cfgguide.configuration import Recognizer
 from cfgguide.lexemes import THE_END, Between, End, Lexemes
 from cfgguide.limits import Budget
+from cfgguide.line_names import CLOSES, FED, INLINE, JOIN, NEWLINE, OPENS
+from cfgguide.lines import AT_LINE_START, BLOCKS, BRACKETS, Lines
 from cfgguide.parse_table import END, ERROR, ParseTable
 from cfgguide.partition import refined
 from cfgguide.spelling import BOUNDARY, Spelling
 
 
-class Lookahead(NamedTuple):
-    """The parser has one of some terminals as its lookahead; behind each, where the lexer is."""
+class Line(NamedTuple):
+    """A line break, INDENT or a DEDENT was fed.
 
-    choices: frozenset[tuple[int, Between]]
+    Attributes
+    ----------
+    between : Between
+        The place after it.
+    may_stay : bool
+        Whether the column may be that of the innermost block.
+    may_indent : bool
+        Whether INDENT may be fed.
+    most_dedents, least_dedents : int
+        How many DEDENTs may be fed, if any: at most, -1 for any number, and at least.
+    """
+
+    between: Between
+    may_stay: bool = True
+    may_indent: bool = True
+    most_dedents: int = -1
+    least_dedents: int = 1
+
+
+class Ending(NamedTuple):
+    """The text has ended, and DEDENTs may be fed before ``$END``."""
+
+    is_ending: bool = True
+
+
+class Lookahead(NamedTuple):
+    """The parser has one of some terminals as its lookahead; behind each, what comes after it."""
+
+    choices: frozenset[tuple[int, Between | Line | Ending]]
 
 
 class Reducing(NamedTuple):
@@ -65,7 +102,7 @@ class Accepted(NamedTuple):
     """The text has ended and Lark accepts it."""
 
 
-Control = Between | Lookahead | Reducing | Accepted
+Control = Between | Line | Ending | Lookahead | Reducing | Accepted
 Controls = frozenset[int]  # numbers of controls
 Pair = tuple[int, int]  # the number of a control, and the parse state on top
 ACCEPTED = 0  # the number of Accepted()
@@ -82,7 +119,9 @@ class Pushdown:
         self._ahead = recognizer.ahead
         self._table = recognizer.parse_table
         self._scanner = recognizer.scanner
-        self._alike = _alike(self._table)
+        self._reader = recognizer.line_reader
+        self._lines = recognizer.lines
+        self._alike = _alike(self._table, self._lines)
         self._controls: list[Control] = [Accepted()]
         self._numbers: dict[Control, int] = {Accepted(): ACCEPTED}
         self._left: dict[tuple[Controls, int], Controls] = {}  # answers of `leave`
@@ -102,9 +141,16 @@ class Pushdown:
         """Number of pairs of a control and a parse state looked at so far."""
         return len(self._targets)
 
-    def after(self, ends: Iterable[End]) -> Controls:
-        """Return the controls after lexemes that end in these ways."""
-        return frozenset(self._number(control) for control in self._after(ends))
+    def after(self, ends: Iterable[End], state: int) -> Controls:
+        """Return the controls after lexemes that end in these ways, over a parse state."""
+        return frozenset(self._number(control) for control in self._after(ends, state))
+
+    def after_line(self, line: Line) -> Controls:
+        """Return the control of a line break that is fed in a place, as a set."""
+        assert self._lines is not None, "there is an indenter"
+        return frozenset(
+            {self._number(Lookahead(frozenset({(self._lines.newline, line)})))}
+        )
 
     def at(self, between: Between) -> Controls:
         """Return the control between two lexemes, as a set."""
@@ -138,13 +184,21 @@ class Pushdown:
             self._controls.append(control)
         return number
 
-    def _after(self, ends: Iterable[End]) -> Iterator[Control]:
-        choices = set()
+    def _after(self, ends: Iterable[End], state: int) -> Iterator[Control]:
+        choices: set[tuple[int, Between | Line | Ending]] = set()
         for label, between in ends:
+            role = FED if self._lines is None else int(self._lines.roles[label])
             if label == self._scanner.ignored:
                 yield between
-            elif label < self._scanner.ignored:
+            elif label > self._scanner.ignored:
+                continue
+            elif role in (INLINE, JOIN):
+                if self._reader is not None and self._reader.takes(role, state):
+                    yield between
+            elif role != NEWLINE:
                 choices.add((label, between))
+            elif self._reader is not None and self._reader.takes(role, state):
+                choices.add((label, Line(between)))
         if choices:
             yield Lookahead(frozenset(choices))
 
@@ -194,7 +248,10 @@ class Pushdown:
         """Apply the rule of a new pair."""
         number, state = pair
         control = self._controls[number]
-        if isinstance(control, Between):
+        if isinstance(control, Line | Ending):
+            for following in self._feeds(control):
+                self._copy((self._number(following), state), pair)
+        elif isinstance(control, Between):
             for following in self._next_lexemes(control, state):
                 self._copy((self._number(following), state), pair)
         elif isinstance(control, Lookahead):
@@ -209,16 +266,50 @@ class Pushdown:
     def _next_lexemes(self, between: Between, state: int) -> Iterator[Control]:
         """Yield the controls after one more lexeme, or after the end of the text."""
         terminal_set = int(self._table.set_of_state[state])
-        yield from self._after(self.lexemes.next_ends(terminal_set, between))
-        if between.node == BOUNDARY and self._ahead.may_end(between.claims):
+        yield from self._after(self.lexemes.next_ends(terminal_set, between), state)
+        if between.node != BOUNDARY or not self._ahead.may_end(between.claims):
+            return
+        if self._lines is None:
             yield Lookahead(frozenset({(END, THE_END)}))
+        elif self._lines.ends_last_line and self._lines.places[state] != AT_LINE_START:
+            yield Lookahead(frozenset({(self._lines.newline, Ending())}))
+        else:
+            yield Ending()
+
+    def _feeds(self, control: Line | Ending) -> Iterator[Control]:
+        """Yield the controls after what an indenter may feed, or if it feeds nothing."""
+        assert self._lines is not None, "there is an indenter"
+        if isinstance(control, Ending):
+            yield Lookahead(frozenset({(END, THE_END), (self._lines.dedent, control)}))
+            return
+        between, may_stay, may_indent, most, least = control
+        if may_stay:
+            yield between
+        if may_indent and not between.full & BLOCKS:
+            yield Lookahead(frozenset({(self._lines.indent, between)}))
+        if most:
+            between = between._replace(full=between.full & ~BLOCKS)
+            line = Line(between, least <= 1, False, max(most - 1, -1), max(least - 1, 1))
+            yield Lookahead(frozenset({(self._lines.dedent, line)}))
+
+    def _behind(self, terminal: int, control: Between | Line | Ending) -> Control | None:
+        """Return the control when a terminal has been shifted, None if it is one too many."""
+        role = FED if self._lines is None else self._lines.roles[terminal]
+        if isinstance(control, Between) and role == OPENS and control.full & BRACKETS:
+            return None
+        if isinstance(control, Between) and role == CLOSES:
+            return control._replace(full=control.full & ~BRACKETS)
+        return control
 
     def _expand_lookahead(self, control: Lookahead, pair: Pair) -> None:
-        reducing: defaultdict[tuple[int, int], set[tuple[int, Between]]] = defaultdict(set)
+        reducing: defaultdict[tuple[int, int], set[tuple[int, Between | Line | Ending]]]
+        reducing = defaultdict(set)
         for terminal, between in control.choices:
             action = int(self._table.action[pair[1], terminal])
             if action > 0:
-                self._go_on(between, action - 1, pair)
+                behind = self._behind(terminal, between)
+                if behind is not None:
+                    self._go_on(behind, action - 1, pair)
             elif action != ERROR:
                 production = -action - 1
                 how = int(self._table.lengths[production]), int(self._table.left_sides[production])
@@ -242,17 +333,18 @@ class Pushdown:
             self._go_on(Lookahead(choices), target, pair)
 
 
-def _alike(table: ParseTable) -> list[int]:
+def _alike(table: ParseTable, lines: Lines | None) -> list[int]:
     """Return, for each parse state, the first that does the same on every stack.
 
-    Two do if they lex the same terminal set, pop as many states for the same nonterminal on each
+    Two do if they lex the same terminal set, stand in like places of a line, pop as many states for the same nonterminal on each
     terminal, and push states that are alike.
     """
     reduces, production = table.action < 0, np.maximum(-table.action - 1, 0)
     pops = np.where(reduces, table.lengths[production], -1)
     lefts = np.where(reduces, table.left_sides[production], table.action > 0)
     is_end = (np.arange(table.n_states) == table.end_state)[:, None]
-    kinds = np.hstack([table.set_of_state[:, None], is_end, pops, lefts])
+    places = np.zeros(table.n_states) if lines is None else lines.places
+    kinds = np.hstack([table.set_of_state[:, None], places[:, None], is_end, pops, lefts])
     labels = np.unique(kinds, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
     # One more state, into which all goes that pushes nothing.
     shifts = np.where(table.action > 0, table.action - 1, table.n_states)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,8 @@ from cfgguide.configuration import Configuration, Hypothesis, Recognizer
 from cfgguide.errors import LimitError
 from cfgguide.fsm import DEAD
 from cfgguide.kernel_types import Int32Array
+from cfgguide.line_reader import LineReader
+from cfgguide.lines import COLUMN_0, Layout
 from cfgguide.loops import Loops
 from cfgguide.scanner import NO_MATCH, Scanner
 from cfgguide.stack import Stack
@@ -33,6 +36,7 @@ MAX_CLAIMS = 1 << 11  # of a hypothesis
 MAX_SIZE = 1 << 26  # of any array of the workspace, in rows
 
 _EXAMPLES = kernel_types.examples()
+_N_COMMON = kernel_types.Tables._fields.index("has_lines")  # tables that are always needed
 jit.load(kernels.outcomes, *_EXAMPLES[:4])
 jit.load(trie_kernels.fill, *_EXAMPLES[1:3], _EXAMPLES[4])
 
@@ -78,6 +82,8 @@ class Walk:
         self._work = work
         self._cells = _Cells(work, configuration, offsets)
         self.is_sentence = bool(work.counts[kernel_types.IS_SENTENCE])
+        #: What of the layouts was read: `LEVEL_READ`, `COLUMNS_READ`.
+        self.reads = int(work.counts[kernel_types.READS])
         self.inspected: list[int] = work.inspected[: len(configuration.hypotheses)].tolist()
         self.n_outcomes = int(work.counts[kernel_types.N_OUTCOMES])
 
@@ -95,10 +101,22 @@ class Walk:
             stack, origin = self._cells.stack(int(work.outcome_cell[number, index]))
             n_claims = int(work.outcome_n_claims[number, index])
             claims = tuple(work.outcome_claims[number, index, :n_claims].tolist())
-            hypotheses.append(Hypothesis(int(work.outcome_state[number, index]), claims, stack))
+            layout = self._layout(int(work.outcome_layout[number, index]))
+            state = int(work.outcome_state[number, index])
+            hypotheses.append(Hypothesis(state, claims, stack, layout))
             origins.append(origin)
         context = int(work.outcome_context[number])
         return Outcome(Configuration(tuple(hypotheses), context), tuple(origins))
+
+    def _layout(self, number: int) -> Layout:
+        """Return the layout that a number stands for."""
+        columns = []
+        cell = number >> kernel_types.COLUMNS_SHIFT
+        while cell != kernel_types.NONE:
+            columns.append(int(self._work.column[cell]))
+            cell = int(self._work.column_parent[cell])
+        level = number >> kernel_types.LEVEL_SHIFT & kernel_types.LEVEL_BITS
+        return Layout(tuple(columns[::-1]), level, number & kernel_types.COLUMN_BITS)
 
     def outcome_of_tokens(self) -> dict[int, int]:
         """Return the outcome of each token that is lexed and parsed without error."""
@@ -126,7 +144,8 @@ class Walker:
 
     def __init__(self, recognizer: Recognizer, trie: VocabularyTrie, assurance: Assurance) -> None:
         table, scanner = recognizer.parse_table, recognizer.scanner
-        loops = Loops.of(scanner, trie.kinds)
+        reader = recognizer.line_reader
+        loops = Loops.of(scanner, trie.kinds, reader)
         self._tables = kernel_types.like(
             _EXAMPLES[0],
             kernel_types.Tables(
@@ -157,6 +176,7 @@ class Walker:
                 assurance.is_assured,
                 loops.loop_of_state,
                 loops.takes,
+                *(_line_tables(reader, assurance) if reader else _EXAMPLES[0][_N_COMMON:]),
             ),
         )
         self._arrays = kernel_types.like(_EXAMPLES[1], trie.packed)
@@ -217,6 +237,8 @@ class Walker:
         hypotheses = configuration.hypotheses
         windows = [list(islice(hypothesis.stack, size)) for hypothesis in hypotheses]
         claims = [hypothesis.claims for hypothesis in hypotheses]
+        columns = _Columns()
+        layouts = [columns.number(hypothesis.layout) for hypothesis in hypotheses]
         return kernel_types.Base(
             parse_states=np.array(list(chain(*windows)), dtype=np.int32),
             offsets=np.cumsum([0, *map(len, windows)], dtype=np.int32),
@@ -224,6 +246,10 @@ class Walker:
             claims=np.array(list(chain(*claims)), dtype=np.int32),
             claim_offsets=np.cumsum([0, *map(len, claims)], dtype=np.int32),
             context=configuration.context,
+            layouts=np.array(layouts, dtype=np.int64),
+            columns=np.array(columns.columns, dtype=np.int32),
+            column_parents=np.array(columns.parents, dtype=np.int32),
+            column_depths=np.array(columns.depths, dtype=np.int32),
         )
 
     def _enlarge(self, result: int) -> None:
@@ -258,6 +284,53 @@ def _kinds(scanner: Scanner) -> npt.NDArray[np.int8]:
     kinds[scanner.is_asking] = kernel_types.ASKING
     kinds[DEAD] = kernel_types.DYING
     return kinds.astype(np.int8)
+
+
+def _line_tables(reader: LineReader, assurance: Assurance) -> tuple[Any, ...]:
+    """Return the last of the tables: those of an indenter."""
+    lines = reader.lines
+    return (
+        True,
+        lines.roles,
+        lines.places,
+        reader.kinds,
+        reader.is_newline,
+        reader.is_free,
+        assurance.is_begun,
+        lines.newline,
+        lines.indent,
+        lines.dedent,
+        lines.tab,
+        lines.max_brackets,
+        lines.max_indents,
+    )
+
+
+class _Columns:
+    """Numbers layouts, and puts their columns into cells that they share."""
+
+    def __init__(self) -> None:
+        self.columns = [COLUMN_0]
+        self.parents = [kernel_types.NONE]
+        self.depths = [0]
+        self._known: dict[tuple[int, int], int] = {}
+
+    def number(self, layout: Layout) -> int:
+        """Return a layout as one number."""
+        cell = 0
+        for column in layout.columns[1:]:
+            key = (cell, column)
+            if key not in self._known:
+                self._known[key] = len(self.columns)
+                self.columns.append(column)
+                self.parents.append(cell)
+                self.depths.append(self.depths[cell] + 1)
+            cell = self._known[key]
+        return (
+            cell << kernel_types.COLUMNS_SHIFT
+            | layout.level << kernel_types.LEVEL_SHIFT
+            | layout.column
+        )
 
 
 class _Cells:

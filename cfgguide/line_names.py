@@ -1,0 +1,92 @@
+"""The names and rules that an indenter gives, as plain values.
+
+In: what :mod:`cfgguide.indenters` reads off a postlex. Out: a :class:`LineNames`, from which
+:mod:`cfgguide.lines` makes the rules in the numbers of a grammar.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+# What is done with a lexeme: in `Lines.roles`.
+FED, NEWLINE, INLINE, JOIN, OPENS, CLOSES = 0, 1, 2, 3, 4, 5
+MOST_LEVELS = (1 << 11) - 1  # of brackets
+MOST_INDENTS = 10_000
+CPYTHON_TAB = 0  # in `Lines.tab`: to the next column that 8 divides
+
+
+@dataclass(frozen=True)
+class LineNames:
+    """The names that an indenter gives, and its rules.
+
+    Attributes
+    ----------
+    newline, indent, dedent : str
+        Terminals.
+    roles : tuple of (str, int)
+        Other terminals that are not simply fed, and what is done with them.
+    strings, string_ends, fields : frozenset of str
+        Terminals that open and close strings, and brackets in them that hold whole lines.
+    always : tuple of str
+        Terminals that the lexer tries in every state.
+    tab : int
+        How wide a tab is; `CPYTHON_TAB` for CPython's rules of columns.
+    ends_last_line : bool
+        Whether a line break is fed at the end of the text if there is none.
+    max_brackets, max_indents : int
+        How many may be open.
+    """
+
+    newline: str
+    indent: str
+    dedent: str
+    roles: tuple[tuple[str, int], ...]
+    strings: frozenset[str] = frozenset()
+    string_ends: frozenset[str] = frozenset()
+    fields: frozenset[str] = frozenset()
+    always: tuple[str, ...] = ()
+    tab: int = 8
+    ends_last_line: bool = False
+    max_brackets: int = MOST_LEVELS
+    max_indents: int = MOST_INDENTS
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the same as a JSON value."""
+        value = asdict(self)
+        return {
+            name: sorted(part) if isinstance(part, frozenset) else part
+            for name, part in value.items()
+        }
+
+    @classmethod
+    def from_json(cls, value: Any) -> LineNames | None:
+        """Return what :meth:`as_json` made a value of; None if it made no such value."""
+        names = {field.name: field.type for field in fields(cls)}
+        if not isinstance(value, dict) or value.keys() != names.keys():
+            return None
+        found: dict[str, Any] = {}
+        for name, kind in names.items():
+            part = value[name]
+            if kind in ("str", "int", "bool"):
+                is_right = type(part).__name__ == kind
+            elif kind == "tuple[tuple[str, int], ...]":
+                is_right = isinstance(part, list | tuple) and all(
+                    isinstance(pair, list | tuple)
+                    and len(pair) == 2
+                    and isinstance(pair[0], str)
+                    and type(pair[1]) is int
+                    and FED <= pair[1] <= CLOSES
+                    for pair in part
+                )
+                part = tuple(map(tuple, part)) if is_right else part
+            else:
+                is_right = isinstance(part, list | tuple) and all(
+                    isinstance(each, str) for each in part
+                )
+                part = (frozenset if kind == "frozenset[str]" else tuple)(part) if is_right else ()
+            if not is_right:
+                return None
+            found[name] = part
+        is_in_bounds = found["max_brackets"] > 0 and found["max_indents"] > 0
+        return cls(**found) if is_in_bounds and 0 <= found["tab"] <= 100 else None
