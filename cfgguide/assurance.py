@@ -38,7 +38,7 @@ from cfgguide.configuration import Configuration, Hypothesis, Recognizer
 from cfgguide.fsm import DEAD, MONITOR, NO, YES
 from cfgguide.line_names import INLINE, JOIN, NEWLINE
 from cfgguide.lines import AT_LINE_START
-from cfgguide.parse_table import END, ERROR, ParseTable
+from cfgguide.parse_table import END, ERROR
 from cfgguide.partition import distinct_rows
 from cfgguide.scanner import NO_MATCH, Scanner
 from cfgguide.spelling import BOUNDARY, Spelling
@@ -87,7 +87,7 @@ class Assurance:
     @classmethod
     def of(cls, recognizer: Recognizer, spelling: Spelling) -> Assurance:
         """Return what is sure of a grammar that is written with a vocabulary."""
-        scanner, table = recognizer.scanner, recognizer.parse_table
+        scanner = recognizer.scanner
         single = {byte for byte, node in spelling.steps[BOUNDARY] if node == BOUNDARY}
         is_letter = np.zeros(scanner.transitions.shape[1], dtype=np.bool_)
         is_letter[_classes(scanner, single)] = True
@@ -367,9 +367,7 @@ def _largest(
         behind = lexed.copy()
         _go_behind_ignored(lexed, following[..., is_dropped], kinds.groups[is_dropped])
         _go_behind_ignored(behind, following[..., is_inline], kinds.groups[is_inline])
-        can_follow = np.where(
-            is_start[:, None, None], lexed[set_of_row], behind[set_of_row]
-        )
+        can_follow = np.where(is_start[:, None, None], lexed[set_of_row], behind[set_of_row])
         can_follow |= unneeded[:, None, :]
         found = np.array(can_follow.all(axis=-1)[row_of_state])
         found_begun = found

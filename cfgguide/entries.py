@@ -240,7 +240,9 @@ def path_of(configuration: Configuration, depth: int, lines: LinesPart | None = 
     if lines is None:
         lexer = tuple((state, claims) for state, claims, _, _ in hypotheses)
         return ((lexer, configuration.context), *islice(levels, depth))
-    parts = tuple((state, claims, _needed(layout, lines)) for state, claims, _, layout in hypotheses)
+    parts = tuple(
+        (state, claims, _needed(layout, lines)) for state, claims, _, layout in hypotheses
+    )
     return ((parts, configuration.context), *islice(levels, depth))
 
 

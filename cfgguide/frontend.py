@@ -30,6 +30,7 @@ from cfgguide.errors import GrammarError, LimitError
 from cfgguide.grammar import Grammar
 from cfgguide.imported_files import ImportedFile, ImportedFiles
 from cfgguide.indenters import line_names
+from cfgguide.line_names import INLINE, JOIN, LineNames
 from cfgguide.lines import Lines
 from cfgguide.parse_table import NO_STATE, ParseTable
 from cfgguide.refusals import explain
@@ -157,6 +158,7 @@ def load(grammar: Grammar) -> CompiledGrammar:
         rules,
         set_of_state,
         conflicts=tuple(sorted(parser.parser.parser.conflicts)),
+        unused=_unused(parser, names) if names is not None else [],
     )
     return CompiledGrammar(
         parse_table,
@@ -325,11 +327,12 @@ def _parse_table(
     set_of_state: list[int],
     *,
     conflicts: tuple[str, ...],
+    unused: Iterable[str],
 ) -> ParseTable:
     rows = [table.states[state] for state in order]
     number = {state: index for index, state in enumerate(order)}
     productions = _productions(rows)
-    terminals, nonterminals = _symbols(rows, rules)
+    terminals, nonterminals = _symbols(rows, rules, unused)
     action = np.zeros((len(rows), len(terminals)), dtype=np.int32)
     goto = np.full((len(rows), len(nonterminals)), NO_STATE, dtype=np.int32)
     for state, row in enumerate(rows):
@@ -370,13 +373,23 @@ def _productions(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, tuple[str, .
     return {production: index for index, production in enumerate(sorted(found))}
 
 
-def _symbols(rows: list[dict[str, Any]], rules: set[str]) -> tuple[dict[str, int], dict[str, int]]:
+def _unused(parser: lark.Lark, names: LineNames) -> list[str]:
+    """Return the terminals that an indenter drops, whether rules use them or not."""
+    known = {terminal.name for terminal in parser.terminals}
+    return [name for name, role in names.roles if role in (INLINE, JOIN) and name in known]
+
+
+def _symbols(
+    rows: list[dict[str, Any]], rules: set[str], unused: Iterable[str]
+) -> tuple[dict[str, int], dict[str, int]]:
     """Return terminal -> number, with ``$END`` first, and nonterminal -> number.
+
+    An indenter has terminals that no rule needs to use.
 
     Lark writes terminals in upper case, but the case of a name does not tell: ``"\u65e5"`` is named
     after its one letter, which has none.
     """
-    symbols = {symbol for row in rows for symbol in row}
+    symbols = {symbol for row in rows for symbol in row} | set(unused)
     terminals = sorted(symbols - rules - {END_NAME})
     return (
         {name: index for index, name in enumerate([END_NAME, *terminals])},

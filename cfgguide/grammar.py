@@ -10,10 +10,10 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from cfgguide import indenters
 from cfgguide.errors import GrammarError
 
 _PACKAGED = Path(__file__).parent / "grammars"  # in an installed wheel
@@ -28,7 +28,7 @@ _WHITESPACE_BOUNDS = {
 }
 
 # The indenters of bundled grammars.
-_INDENTERS = {"python": indenters.PythonIndenter}
+_INDENTERS = {"python": "PythonIndenter"}
 
 #: A folder, or a loader such as ``lark.load_grammar.FromPackageLoader``: Lark calls it with the
 #: place of the importing grammar and a relative path, and gets a place and a text.
@@ -62,8 +62,8 @@ class Grammar:
     regex_flags : int
         Lark's `g_regex_flags`: flags of ``re`` for all terminals, such as ``re.IGNORECASE``.
     postlex : lark.indenter.Indenter, optional
-        Lark's `postlex`, or its class: an indenter, which feeds the parser with INDENT and DEDENT. Only the
-        names and the `tab_len` of Lark's own may be changed, or the names and limits of
+        Lark's `postlex`, or its class: an indenter, which feeds the parser with INDENT and DEDENT.
+        Only the names and the `tab_len` of Lark's own may be changed, or the names and limits of
         :class:`~cfgguide.indenters.CPythonIndenter`.
 
     Raises
@@ -100,7 +100,7 @@ class Grammar:
             raise GrammarError(f"strict is True or False, not {self.strict!r}")
         object.__setattr__(self, "regex_flags", _checked_flags(self.regex_flags))
         if self.postlex is not None:
-            indenters.line_names(self.postlex)  # which raises if it is none
+            _indenters().line_names(self.postlex)  # which raises if it is none
 
     @property
     def lark_options(self) -> dict[str, Any]:
@@ -153,7 +153,8 @@ class Grammar:
                 f"{', '.join(cls.bundled_names())}. Use Grammar.open(path) for a file of your own"
             )
         path = _bundled_folder() / f"{name}.lark"
-        grammar = cls.open(path, start=start, postlex=_INDENTERS.get(name))
+        postlex = getattr(_indenters(), _INDENTERS[name]) if name in _INDENTERS else None
+        grammar = cls.open(path, start=start, postlex=postlex)
         if max_whitespace is None:
             return grammar
         bound = _whitespace_bound(name, max_whitespace)
@@ -244,6 +245,11 @@ def _checked_flags(flags: object) -> int:
             f"and re.VERBOSE, not {flags & ~_REGEX_FLAGS}"
         )
     return int(flags)
+
+
+def _indenters() -> Any:
+    """Return the module that reads indenters; it loads Lark, which nobody else needs here."""
+    return import_module("cfgguide.indenters")
 
 
 def _bundled_folder() -> Path:

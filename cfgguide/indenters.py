@@ -70,7 +70,7 @@ class CPythonIndenter(Indenter):
     max_indents = 99  # and the level of the file
 
     @property
-    def always_accept(self) -> tuple[str, ...]:
+    def always_accept(self) -> tuple[str, ...]:  # type: ignore[override]
         """The terminals that the lexer tries in every state."""
         return (self.NL_type, *self.INLINE_types, *self.JOIN_types, *self.ALWAYS_types)
 
@@ -103,11 +103,11 @@ class CPythonIndenter(Indenter):
             last = token
         if last is not None and last.type != self.NL_type:
             yield Token.new_borrow_pos(self.NL_type, "", last)
-        while len(self.indent_level) > 1:
+        while last is not None and len(self.indent_level) > 1:
             self.indent_level.pop()
-            yield Token.new_borrow_pos(self.DEDENT_type, "", last)  # type: ignore[type-var]
+            yield Token.new_borrow_pos(self.DEDENT_type, "", last)
 
-    def handle_NL(self, token: Token) -> Iterator[Token]:
+    def handle_NL(self, token: Token) -> Iterator[Token]:  # noqa: N802 - Lark's name
         """Yield a line break, and the INDENT or the DEDENTs that its last line asks for."""
         yield token
         indentation = token.replace("\r", "\n").rpartition("\n")[2]

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import threading
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,8 @@ from cfgguide.configuration import Configuration, Recognizer
 from cfgguide.entries import Entries, LinesPart, Mask, Path, StoredEntries
 from cfgguide.errors import IndexFormatError
 from cfgguide.footprint import footprint
-from cfgguide.kernel_types import COLUMNS_READ, LEVEL_READ, Int32Array
+from cfgguide.kernel_types import Int32Array
+from cfgguide.layouts import Layouts
 from cfgguide.limits import Budget
 from cfgguide.liveness import BELOW, Liveness
 from cfgguide.subset import Copies, Subset, bitmask_of
@@ -72,6 +72,7 @@ class Index:
         self.vocabulary = vocabulary
         self._liveness = liveness
         self._walker = Walker(recognizer, vocabulary.trie, liveness.assurance)
+        self._layouts = Layouts(recognizer, vocabulary) if recognizer.lines else None
         self._copies = Copies(vocabulary.n_words)
         self._entries = Entries(self._copies, max_bytes=max_bytes)
         self._eos = bitmask_of(vocabulary.eos_token_ids, vocabulary.n_words)
@@ -255,7 +256,7 @@ class Index:
         """Return the tokens that may follow, EOS among them where the text is a sentence."""
         with self._lock:
             n_dropped = self._entries.n_dropped
-            lines = self._lines_part(configuration)
+            lines = self._layouts.part(configuration) if self._layouts else None
             found = self._entries.find(configuration, lines)
             if found is None:
                 found = self._fill(configuration, lines)
@@ -398,31 +399,6 @@ class Index:
         with self._lock:
             return self._liveness.expected(configuration)
 
-    def _lines_part(self, configuration: Configuration) -> LinesPart | None:
-        """Return what a mask depends on where there is an indenter."""
-        reader = self.recognizer.line_reader
-        if reader is None:
-            return None
-        blocks, brackets = self._most_opened
-        is_tight = any(
-            each.layout.level >= reader.lines.max_brackets - brackets
-            or len(each.layout.columns) > reader.lines.max_indents - blocks
-            for each in configuration.hypotheses
-        )
-        is_sentence = self.recognizer.is_sentence(configuration)
-        return LinesPart(is_sentence, LEVEL_READ | COLUMNS_READ if is_tight else 0)
-
-    @cached_property
-    def _most_opened(self) -> tuple[int, int]:
-        """How many blocks and how many brackets a token can open, at most."""
-        reader = self.recognizer.line_reader
-        assert reader is not None, "there is an indenter"
-        tokens = [token for token in self.vocabulary.tokens if token]
-        opening = reader.opening_bytes
-        blocks = max((token.count(b"\n") + token.count(b"\r") for token in tokens), default=0)
-        brackets = max((sum(byte in opening for byte in token) for token in tokens), default=0)
-        return blocks + 1, brackets + 1  # and one by the lexeme that is being read
-
     def _fill(self, configuration: Configuration, lines: LinesPart | None) -> Subset:
         mask = self._mask(configuration, is_sentence=lines is not None and lines.is_sentence)
         assert mask is not None, "below the bottom of a whole stack nothing is asked for"
@@ -445,20 +421,13 @@ class Index:
             if is_live is None:
                 return None
             walk.settle(number, is_live=is_live)
-            reads |= self._read_by_liveness(outcome.configuration)
+            if self._layouts:
+                reads |= self._layouts.read_to_decide(outcome.configuration)
         bitmask = np.zeros(self.vocabulary.n_words, dtype=np.int32)
         self._walker.fill(bitmask)
         if walk.is_sentence or is_sentence:
             bitmask |= self._eos
         return Mask(max(inspected), bitmask, reads)
-
-    def _read_by_liveness(self, configuration: Configuration) -> int:
-        """Return what of the layouts was read to decide on a configuration."""
-        reader, reads = self.recognizer.line_reader, 0
-        for state, _, _, _ in configuration.hypotheses if reader is not None else ():
-            if reader is not None and reader.is_newline[state]:
-                reads |= LEVEL_READ if reader.is_free[state] else LEVEL_READ | COLUMNS_READ
-        return reads
 
     def _is_live(
         self, outcome: Outcome, configuration: Configuration, inspected: list[int]

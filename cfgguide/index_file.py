@@ -25,7 +25,7 @@ for a token without text. Which texts the masks allow is taken at its word.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, NoReturn
 from weakref import WeakValueDictionary
 
@@ -328,7 +328,7 @@ def _are_lexers(lexers: Any) -> bool:
         and all(
             type(number) is int
             for state, *rest in lexer[0]
-            for number in (state, *sum(rest, []), lexer[1])
+            for number in (state, *chain(*rest), lexer[1])
         )
         for lexer in lexers
     )

@@ -362,9 +362,7 @@ def examples() -> tuple[Tables, PackedTrie, Workspace, Base, Int32Array]:
         max_indents=0,
     )
     trie = PackedTrie(table, numbers, 1)
-    base = Base(
-        numbers, numbers, numbers, numbers, numbers, 0, layouts, numbers, numbers, numbers
-    )
+    base = Base(numbers, numbers, numbers, numbers, numbers, 0, layouts, numbers, numbers, numbers)
     return tables, trie, workspace(frames=1, n_labels=1, n_tokens=1), base, numbers
 
 

@@ -19,29 +19,32 @@ from cfgguide.jit import kernel, wide
 from cfgguide.kernel_types import (
     ASKING,
     BYTE_AND_KIND,
-    COLUMN_BITS,
+    Base,
     COLUMNS_READ,
     COLUMNS_SHIFT,
+    COLUMN_BITS,
     DEAD_END,
     DONE,
     END_TOKEN,
     FIRST_CHILD,
     FIRST_TOKEN,
     IS_SENTENCE,
+    Int32Array,
     LEVEL_BITS,
     LEVEL_READ,
     LEVEL_SHIFT,
     LIVE,
     MATCHING,
     MOST_COLUMN_CELLS,
+    NONE,
+    NOT_COMPUTED,
     N_CELLS,
     N_COLUMNS,
     N_OPEN,
     N_OUTCOMES,
     N_SEGMENTS,
-    NONE,
-    NOT_COMPUTED,
     OPEN,
+    PackedTrie,
     READS,
     REFUSED,
     TOO_MANY_CELLS,
@@ -49,13 +52,9 @@ from cfgguide.kernel_types import (
     TOO_MANY_HYPOTHESES,
     TOO_MANY_OUTCOMES,
     TOO_SHALLOW,
-    Base,
-    Int32Array,
-    PackedTrie,
     Tables,
     Workspace,
 )
-
 from cfgguide.line_names import CLOSES, CPYTHON_TAB, FED, JOIN, NEWLINE, OPENS
 from cfgguide.lines import (
     AT_LINE_START,
@@ -248,7 +247,7 @@ def _commit_lexeme(
     role = tables.roles[label] if label < tables.ignored else FED
     if role == FED:
         return _commit(tables, work, base_offsets, cell, label), plain
-    if role == OPENS or role == CLOSES:
+    if role in (OPENS, CLOSES):
         level = plain >> LEVEL_SHIFT & LEVEL_BITS
         if level == (tables.max_brackets if role == OPENS else 0):
             return wide(REFUSED), plain
@@ -374,9 +373,7 @@ def _append(work: Workspace, frame: int, state: int, cell: int, layout: int) -> 
 
 
 @kernel
-def _emit(
-    tables: Tables, work: Workspace, frame: int, number: int, cell: int, layout: int
-) -> int:
+def _emit(tables: Tables, work: Workspace, frame: int, number: int, cell: int, layout: int) -> int:
     """Append an open possibility to a frame, unless it is there or hopeless."""
     state, n_claims, n = work.open_state[number], work.open_n_claims[number], work.frame_n[frame]
     if state == 0:
@@ -672,10 +669,10 @@ def _base_ends(tables: Tables, work: Workspace, base: Base) -> int:
             continue
         if cell == REFUSED:
             continue
-        ends = _ends(tables, work, base.offsets, cell) if cell >= 0 else cell
-        if ends < 0:
-            return ends
-        if ends:
+        result = _ends(tables, work, base.offsets, cell) if cell >= 0 else cell
+        if result < 0:
+            return result
+        if result:
             work.counts[IS_SENTENCE] = 1
     return DONE
 
@@ -716,7 +713,7 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
         if has_contexts:
             context = tables.contexts[work.frame_context[depth - 1], byte_class]
             work.frame_context[depth] = context
-        # The common case, which `_step` would treat alike but whose calls would cost more than
+        # The common case, which `step` would treat alike but whose calls would cost more than
         # the work: one hypothesis, which lives on and does not leave a match behind.
         state = frame_state[depth - 1, 0]
         target = transitions[state, byte_class]

@@ -166,7 +166,9 @@ class Lexemes:
             for after in self._ahead.after(place.claims, byte_class):
                 for settled, claims in self._ahead.settled(target, after):
                     if not self._ahead.is_hopeless(settled, claims):
-                        moves[settled, place._replace(claims=claims, node=node, context=context)] = None
+                        moves[
+                            settled, place._replace(claims=claims, node=node, context=context)
+                        ] = None
         return moves
 
 

@@ -1,9 +1,9 @@
 """Reads lines as an indenter would: what lexemes do to blocks and brackets.
 
 In: the rules of :mod:`cfgguide.lines` and the tables. Out: a :class:`LineReader`, which follows a
-:class:`~cfgguide.lines.Layout` byte by byte and lexeme by lexeme. A line break that the parser takes
-is fed, and then INDENT or as many DEDENTs as the column asks for; one that it does not take is
-dropped if a bracket is open. (Since rules are balanced, the parser takes none inside brackets.)
+:class:`~cfgguide.lines.Layout` byte by byte and lexeme by lexeme. A line break that the parser
+takes is fed, and then INDENT or as many DEDENTs as the column asks for; one that it does not take
+is dropped if a bracket is open. (Since rules are balanced, it takes none inside brackets.)
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ class LineReader:
         self._parse_table = parse_table
         self.kinds = _kinds_of_classes(lines, scanner)
         breaks = np.flatnonzero(self.kinds == BREAK)
-        self.is_newline = _can_reach(scanner, scanner.match == lines.newline)
+        self.is_newline = _can_reach(scanner, np.array(scanner.match == lines.newline))
         after_break = np.unique(scanner.transitions[:, breaks])
         after_break = after_break[self.is_newline[after_break]]
         _check_columns(lines, scanner, self.kinds, after_break)
-        leads_to_break = self.is_newline[scanner.transitions[:, breaks]].any(axis=1)
+        leads_to_break = np.array(self.is_newline[scanner.transitions[:, breaks]].any(axis=1))
         self.is_free = self.is_newline & _can_reach(scanner, leads_to_break, within=self.is_newline)
         space = int(np.flatnonzero(self.kinds == SPACE)[0])
         self.can_widen = scanner.match[scanner.transitions[:, space]] == lines.newline
@@ -89,11 +89,12 @@ class LineReader:
 
     def moved(self, layout: Layout, scanner_state: int, byte_class: int) -> Layout | None:
         """Return the layout after one more byte of a lexeme, None where a line is too wide."""
-        column: int | None = NO_COLUMN
+        column = NO_COLUMN
         if self._is_newline[scanner_state]:
-            column = self.lines.column_after(layout.column, self._kinds[byte_class])
-            if column is None:
+            after = self.lines.column_after(layout.column, self._kinds[byte_class])
+            if after is None:
                 return None
+            column = after
         return layout if column == layout.column else layout._replace(column=column)
 
     def read(self, layout: Layout, lexeme: bytes, label: int) -> Layout:
@@ -106,7 +107,7 @@ class LineReader:
 
     def commit(self, stack: Stack, layout: Layout, label: int) -> tuple[Stack, Layout] | None:
         """Return stack and layout after a lexeme, or None if it is refused."""
-        role, (columns, level, column) = self._roles[label], layout
+        role, (_, level, column) = self._roles[label], layout
         plain = layout._replace(column=NO_COLUMN) if column else layout
         if role in (INLINE, JOIN):
             return (stack, plain) if self.takes(role, stack.state) else None
@@ -224,7 +225,7 @@ def _first_bytes(scanner: Scanner, labels: npt.NDArray[np.int64]) -> frozenset[i
     """Return the bytes that lexemes of some labels may start with."""
     leads_there = _can_reach(scanner, np.isin(scanner.match, labels))
     starts = np.flatnonzero(scanner.is_start & ~scanner.asks.any(axis=1))
-    is_first = leads_there[scanner.transitions[starts]].any(axis=0)[scanner.byte_classes]
+    is_first = np.array(leads_there[scanner.transitions[starts]].any(axis=0))[scanner.byte_classes]
     return frozenset(np.flatnonzero(is_first).tolist())
 
 

@@ -1,12 +1,12 @@
-"""Lines, blocks and brackets: what a postlex such as Lark's ``Indenter`` makes of lexemes.
+r"""Lines, blocks and brackets: what a postlex such as Lark's ``Indenter`` makes of lexemes.
 
 In: the names of terminals that an indenter has, and the parse table. Out: :class:`Lines`: what is
 to be done with each lexeme, and a :class:`Layout`, which is what is remembered of the text for it:
 the columns of the open blocks, the number of open brackets, and the column of the line that a
 lexeme has just begun. ::
 
-    if x:\\n    y        columns 0 4    the line break feeds INDENT, since 4 > 0
-    f(\\n  y)            level 1        the line break is dropped
+    if x:\n    y         columns 0 4    the line break feeds INDENT, since 4 > 0
+    f(\n  y)             level 1        the line break is dropped
 
 Whoever follows the two grammatically, a parser, must not be surprised by a DEDENT where no block is
 open. So the rules of a grammar have to be balanced: what one of them opens it closes. Then the
@@ -154,7 +154,11 @@ class Lines:
         for name, role in names.roles:
             if name in number:
                 roles[number[name]] = role
-        for name, use in ((names.newline, "newline"), (names.indent, "indent"), (names.dedent, "dedent")):
+        for name, use in (
+            (names.newline, "newline"),
+            (names.indent, "indent"),
+            (names.dedent, "dedent"),
+        ):
             if name not in number:
                 raise GrammarError(
                     f"the indenter's terminal {name} ({use}) is in no rule; name the terminal that "
@@ -189,9 +193,7 @@ def unpacked(column: int) -> tuple[int, int]:
 class _Balance:
     """Checks that rules close what they open, in blocks, brackets and strings."""
 
-    def __init__(
-        self, names: LineNames, table: ParseTable, roles: npt.NDArray[np.int8]
-    ) -> None:
+    def __init__(self, names: LineNames, table: ParseTable, roles: npt.NDArray[np.int8]) -> None:
         self._names = names
         self._table = table
         terminals = table.terminals

@@ -152,13 +152,17 @@ class Liveness:
         place = Between(claims, BOUNDARY, context, reader.full(layout))
         if self._scanner.is_start[scanner_state]:
             return self._pushdown.at(place)
-        breaks, others = [], []
+        breaks: list[Between] = []
+        others: list[End] = []
         for label, after in self._lexemes.ends(scanner_state, place):
-            (breaks if label == reader.lines.newline else others).append((label, after))
+            if label == reader.lines.newline:
+                breaks.append(after)
+            else:
+                others.append((label, after))
         controls = self._pushdown.after(others, stack.state)
         if reader.takes(NEWLINE, stack.state):
             choice = reader.choice(scanner_state, layout)
-            for _, after in breaks:
+            for after in breaks:
                 controls |= self._pushdown.after_line(Line(after, *choice))
                 if layout.level:  # it is dropped if the parser does not take it
                     controls |= self._pushdown.at(after)

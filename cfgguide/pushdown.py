@@ -148,9 +148,7 @@ class Pushdown:
     def after_line(self, line: Line) -> Controls:
         """Return the control of a line break that is fed in a place, as a set."""
         assert self._lines is not None, "there is an indenter"
-        return frozenset(
-            {self._number(Lookahead(frozenset({(self._lines.newline, line)})))}
-        )
+        return frozenset({self._number(Lookahead(frozenset({(self._lines.newline, line)})))})
 
     def at(self, between: Between) -> Controls:
         """Return the control between two lexemes, as a set."""
@@ -336,8 +334,8 @@ class Pushdown:
 def _alike(table: ParseTable, lines: Lines | None) -> list[int]:
     """Return, for each parse state, the first that does the same on every stack.
 
-    Two do if they lex the same terminal set, stand in like places of a line, pop as many states for the same nonterminal on each
-    terminal, and push states that are alike.
+    Two do if they lex the same terminal set, stand in like places of a line, pop as many states for
+    the same nonterminal on each terminal, and push states that are alike.
     """
     reduces, production = table.action < 0, np.maximum(-table.action - 1, 0)
     pops = np.where(reduces, table.lengths[production], -1)

@@ -279,8 +279,8 @@ class _Components:
             number_of[fsm.contexts.tobytes()] for fsm in self._context_fsms.values()
         ]
         apart = np.zeros((1, N_BYTES), dtype=np.int32)
-        for number, byte in enumerate(grammar.bytes_apart, start=1):
-            apart[0, byte] = number
+        for place, byte in enumerate(grammar.bytes_apart, start=1):
+            apart[0, byte] = place
         columns, self.byte_classes = distinct_columns(
             np.vstack([table[:, :N_BYTES], *self._context_machines, apart])
         )
