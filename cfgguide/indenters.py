@@ -170,7 +170,13 @@ class PythonIndenter(CPythonIndenter):
     """The postlex of the bundled grammar of Python 3.11."""
 
     OPEN_PAREN_types: ClassVar[list[str]] = ["LPAR", "LSQB", "LBRACE", "FIELD"]
-    CLOSE_PAREN_types: ClassVar[list[str]] = ["RPAR", "RSQB", "RBRACE", "CONVERSION_END"]
+    CLOSE_PAREN_types: ClassVar[list[str]] = [
+        "RPAR",
+        "RSQB",
+        "RBRACE",
+        "CONVERSION_END",
+        "SPEC_END",
+    ]
     OPEN_STRING_types: ClassVar[list[str]] = [
         f"{kind}{quote}_START"
         for kind in ("", "RAW_", "F_", "RF_", "B_", "RB_")
