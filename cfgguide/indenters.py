@@ -12,6 +12,7 @@ same on configurations.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from keyword import kwlist
 from typing import Any, ClassVar
 
 from lark import Token
@@ -148,7 +149,25 @@ class CPythonIndenter(Indenter):
 
 
 class PythonIndenter(CPythonIndenter):
-    """The indenter of the bundled grammar ``python``."""
+    """The postlex of the bundled grammar of Python 3.11."""
+
+    OPEN_PAREN_types: ClassVar[list[str]] = ["LPAR", "LSQB", "LBRACE", "FIELD"]
+    CLOSE_PAREN_types: ClassVar[list[str]] = [
+        "RPAR",
+        "RSQB",
+        "RBRACE",
+        "CONVERSION_END",
+        "SPEC_END",
+    ]
+    OPEN_STRING_types: ClassVar[list[str]] = [
+        f"{kind}{quote}_START"
+        for kind in ("", "RAW_", "F_", "RF_", "B_", "RB_")
+        for quote in ("DQ", "SQ", "TDQ", "TSQ")
+    ] + [f"IN_{kind}{quote}_START" for kind in ("", "F_", "B_") for quote in ("DQ", "SQ")]
+    CLOSE_STRING_types: ClassVar[list[str]] = ["DQ_END", "SQ_END", "TDQ_END", "TSQ_END"]
+    INLINE_types: ClassVar[list[str]] = ["_BLANK"]
+    JOIN_types: ClassVar[list[str]] = ["_JOIN"]
+    ALWAYS_types: ClassVar[list[str]] = ["NAME", "BAD_NUMBER", *(word.upper() for word in kwlist)]
 
 
 def columns(indentation: str) -> tuple[int, int]:
