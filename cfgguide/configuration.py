@@ -176,6 +176,8 @@ class Recognizer:
         if not self.ahead.may_end(claims):
             return None
         if self._match[state] != NO_MATCH:
+            if self.line_reader and not self.line_reader.may_be_last(self._match[state]):
+                return None
             committed = self.commit(stack, layout, self._match[state])
             if committed is None:
                 return None

@@ -40,7 +40,8 @@ class CPythonIndenter(Indenter):
         Terminals that are dropped within a line, white space for one. They are refused where a
         line starts.
     JOIN_types : list of str
-        Terminals that join a line with the next: likewise, and refused inside strings.
+        Terminals that join a line with the next: likewise, and refused inside strings and at the
+        end of the text.
     ALWAYS_types : list of str
         Terminals that the lexer tries in all states, such as names and keywords: so a keyword is
         not read from the first letters of a name.
@@ -85,6 +86,7 @@ class CPythonIndenter(Indenter):
 
     def _process(self, stream: Iterator[Token]) -> Iterator[Token]:
         last: Token | None = None
+        token: Token | None = None
         for token in stream:
             if token.type in (*self.INLINE_types, *self.JOIN_types):
                 if self._is_quoted[-1] and token.type in self.JOIN_types:
@@ -102,6 +104,8 @@ class CPythonIndenter(Indenter):
                 yield token
                 self._open_or_close(token)
             last = token
+        if token is not None and token.type in self.JOIN_types:
+            raise DedentError("the text ends where a line is joined with the next")
         if last is not None and last.type != self.NL_type:
             yield Token.new_borrow_pos(self.NL_type, "", last)
         while last is not None and len(self.indent_level) > 1:

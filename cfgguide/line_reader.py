@@ -130,6 +130,10 @@ class LineReader:
             return place not in (AT_LINE_START, IN_STRING)
         return place != IN_STRING
 
+    def may_be_last(self, label: int) -> bool:
+        """Return whether the text may end behind a lexeme."""
+        return self._roles[label] != JOIN
+
     def full(self, layout: Layout) -> int:
         """Return whether no more blocks or brackets can be opened: `Between.full`."""
         blocks = BLOCKS if len(layout.columns) > self.lines.max_indents else 0

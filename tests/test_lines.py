@@ -149,7 +149,7 @@ CASES = {
         RPAR: ")"
         NAME: /[ab]+/
         WS.-1: /[ \t\f]+/
-        JOIN: /\\\n(?=[\s\S])/
+        JOIN: /\\\n/
         _NEWLINE: /[ \t\f]*(#[^\r\n]*)?((\r\n?|\n)[ \t\f]*(#[^\r\n]*)?)+|[ \t\f]*#[^\r\n]*/
         %declare _INDENT _DEDENT
         """,
