@@ -69,8 +69,9 @@ class Assurance:
         Whether a sentence can follow in a parse state after a shift, on every stack, if nothing
         else is claimed. In the last group nothing is claimed at all.
     is_begun : bool, shape (n_parse_states, n_groups)
-        The same where the shift was that of a line break or a DEDENT, and an indenter may still
-        feed INDENT or DEDENTs, as the column will have it; without an indenter `is_assured`.
+        The same behind a line break: in states where a line starts, an indenter may still feed
+        INDENT or DEDENTs, as the column will have it; in others the line break was dropped inside
+        brackets, where none has to follow. Without an indenter `is_assured`.
     possible_labels : frozenset of int
         Labels of the lexemes that can be spelled at all.
     """
@@ -148,7 +149,7 @@ class Assurance:
             return False
         after = recognizer.parse_table.shift(stack, reader.lines.newline)
         if after is None:
-            return hypothesis.layout.level > 0 and bool(self.is_assured[stack.state, group])
+            return hypothesis.layout.level > 0 and bool(self.is_begun[stack.state, group])
         is_free = bool(reader.is_free[hypothesis.scanner_state])
         return is_free and bool(self.is_begun[after.state, group])
 
@@ -374,6 +375,7 @@ def _largest(
         if lines is not None:
             can_follow[..., lines.indent] |= is_assured[targets[lines.indent]].all(axis=0)
             can_follow[..., lines.dedent] |= is_begun[targets[lines.dedent]].all(axis=0)
+            can_follow[~is_start, :, lines.newline] = True
             found_begun = np.array(can_follow.all(axis=-1)[row_of_state])
         if np.array_equal(found, is_assured) and np.array_equal(found_begun, is_begun):
             return is_assured, is_begun

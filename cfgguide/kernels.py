@@ -830,10 +830,9 @@ def _judge_end(
             after = cell
         elif after < 0:
             return after
-        elif tables.is_free[state]:
-            is_begun = True
-        else:
+        elif not tables.is_free[state]:
             return OPEN
+        is_begun = True
     else:
         after, layout = _commit_lexeme(tables, work, base_offsets, cell, label, layout)
         if after == REFUSED:

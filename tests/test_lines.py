@@ -227,7 +227,7 @@ def texts(case: Case, length: int) -> Iterator[str]:
 @pytest.mark.parametrize("name", CASES)
 def test_short_texts_are_sentences_just_if_lark_parses_them(name: str) -> None:
     own = engine(name)
-    length = {4: 7, 5: 5, 7: 5}.get(len(own.case.letters), 3)
+    length = {4: 6, 5: 5, 8: 4}.get(len(own.case.letters), 3)
     n_sentences = 0
     for text in texts(own.case, length):
         is_sentence = own.is_sentence_of_lark(text)
@@ -283,7 +283,7 @@ def test_masks_are_those_of_all_completions(name: str) -> None:
             expected.add(len(own.case.words))
         assert set(own.index.subset(configuration).token_ids().tolist()) == expected, repr(text)
         n_masks += 1
-    assert n_masks > 20
+    assert n_masks > 8
 
 
 def test_masks_outlive_their_process(tmp_path: Any) -> None:
@@ -296,7 +296,8 @@ def test_masks_outlive_their_process(tmp_path: Any) -> None:
     assert again.n_made == 0
 
 
-def test_a_grammar_with_an_indenter_is_kept(cache_folder: Any) -> None:
+def test_a_grammar_with_an_indenter_is_kept(tmp_path: Any, monkeypatch: Any) -> None:
+    monkeypatch.setenv("CFGGUIDE_CACHE", str(tmp_path))
     case = CASES["a tree"]
     grammar = cfgguide.Grammar(case.grammar, postlex=TreeIndenter)
     made = cfgguide.compiler.compile_recognizer(grammar)
@@ -359,7 +360,7 @@ class ZeroTab(TreeIndenter):
             "must take any number of spaces",
         ),
         (
-            CASES["CPython's rules"].grammar.replace("quoted: NAME", "quoted: expr"),
+            CASES["CPython's rules"].grammar.replace("LPAR quoted RPAR", "LPAR expr RPAR"),
             SmallIndenter,
             "used both inside strings",
         ),

@@ -1,0 +1,98 @@
+"""Programs sampled from masks, and their shortest endings.
+
+:func:`walked` takes tokens at random, each allowed one with the same probability, and
+:func:`ending` closes what is open: a best-first search over tokens of a few bytes, those first that
+leave the lowest stack behind. Both see nothing but masks and configurations.
+"""
+
+from __future__ import annotations
+
+import heapq
+import random
+from itertools import count
+
+import numpy as np
+
+import cfgguide
+from cfgguide.index import Index
+from cfgguide.visits import Visit
+
+_WORDS = (
+    *(b"pass", b" in", b" else", b"else", b"except", b"finally", b" import", b"import", b" as"),
+    *(b"def", b" for", b"case", b" case", b"0", b"x", b"\n", b" ", b"    ", b"\n ", b"\n    "),
+)
+
+
+class Endings:
+    """Finds short endings.
+
+    Parameters
+    ----------
+    index : Index
+        Of the grammar.
+    """
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        tokens = index.vocabulary.tokens
+        first: dict[bytes, int] = {}
+        for token_id, token in enumerate(tokens):
+            if token:
+                first.setdefault(token, token_id)
+        words = [bytes([byte]) for byte in range(256)] + list(_WORDS)
+        self._tried = [first[word] for word in words if word in first]
+        self._eos = index.vocabulary.eos_token_ids[0]
+
+    def ending(self, visit: Visit, *, most: int = 200_000) -> list[int] | None:
+        """Return tokens that complete a sentence, without EOS; None if none is found soon."""
+        number = count()
+        pending: list[tuple[float, int, Visit, tuple[int, ...]]] = [(0, 0, visit, ())]
+        seen = {visit.configuration}
+        while pending and next(number) < most:
+            _, _, here, path = heapq.heappop(pending)
+            subset = self._index.allowed(here)
+            if self._eos in subset:
+                return list(path)
+            for token_id in self._tried:
+                if token_id not in subset:
+                    continue
+                after = self._index.advance(here, token_id)
+                if after.configuration in seen:
+                    continue
+                seen.add(after.configuration)
+                height = min(each.stack.height for each in after.configuration.hypotheses)
+                cost = height + 0.7 * (len(path) + 1)
+                heapq.heappush(pending, (cost, next(number), after, (*path, token_id)))
+        return None
+
+
+def walked(index: Index, rng: random.Random, n_tokens: int) -> tuple[list[int], Visit, bool]:
+    """Return tokens taken at random, the visit they lead to, and whether EOS was among them.
+
+    Raises
+    ------
+    AssertionError
+        If no token is allowed somewhere.
+    """
+    visit, tokens = index.start, []
+    for _ in range(n_tokens):
+        ids = index.allowed(visit).token_ids()
+        assert len(ids), f"no token is allowed after {tokens}"
+        token_id = int(ids[rng.randrange(len(ids))])
+        if token_id in index.vocabulary.eos_token_ids:
+            return tokens, visit, True
+        tokens.append(token_id)
+        visit = index.advance(visit, token_id)
+    return tokens, visit, False
+
+
+def text_of(vocabulary: cfgguide.Vocabulary, tokens: list[int]) -> bytes:
+    """Return the bytes that tokens spell."""
+    return b"".join(vocabulary.tokens[token_id] or b"" for token_id in tokens)
+
+
+def sampled(logits: np.ndarray, rng: np.random.Generator) -> int:
+    """Return an id drawn from the softmax of logits; shape (vocabulary size,)."""
+    shifted = logits - logits.max()
+    weights = np.exp(shifted)
+    return int(rng.choice(len(weights), p=weights / weights.sum()))
