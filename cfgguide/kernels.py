@@ -883,6 +883,52 @@ def _judge_state(
 
 
 @kernel
+def _is_doomed_now(tables: Tables, state: int, monitor: int) -> bool:
+    """Return whether each next byte of a lexeme has a scanner state match that must not."""
+    for byte_class in range(tables.transitions.shape[1]):
+        target = tables.transitions[state, byte_class]
+        if target and tables.match[tables.transitions[monitor, byte_class]] < 0:
+            return False
+    return True
+
+
+@kernel
+def _is_doomed_soon(tables: Tables, state: int, monitor: int) -> bool:
+    """Return whether the next two bytes do."""
+    for byte_class in range(tables.transitions.shape[1]):
+        target = wide(tables.transitions[state, byte_class])
+        after = wide(tables.transitions[monitor, byte_class])
+        if target == 0 or tables.match[after] >= 0:
+            continue
+        if after == 0 or tables.match[target] >= 0 or tables.is_asking[target]:
+            return False
+        if tables.is_asking[after] or not _is_doomed_now(tables, target, after):
+            return False
+    return True
+
+
+@kernel
+def _is_doomed(tables: Tables, state: int, monitor: int) -> bool:
+    """Return whether a lexeme can go on only with bytes after which a claim is false.
+
+    The text may have been cut inside a character that a name goes on with: who took the name for
+    a keyword finds himself refuted at the end of the character, within three bytes.
+    """
+    if tables.match[state] >= 0 or tables.is_asking[state]:
+        return False
+    for byte_class in range(tables.transitions.shape[1]):
+        target = wide(tables.transitions[state, byte_class])
+        after = wide(tables.transitions[monitor, byte_class])
+        if target == 0 or tables.match[after] >= 0:
+            continue
+        if after == 0 or tables.match[target] >= 0 or tables.is_asking[target]:
+            return False
+        if tables.is_asking[after] or not _is_doomed_soon(tables, target, after):
+            return False
+    return True
+
+
+@kernel
 def _judge(
     tables: Tables, work: Workspace, base_offsets: Int32Array, outcome: int, index: int
 ) -> int:
@@ -891,7 +937,14 @@ def _judge(
     layout = work.outcome_layout[outcome, index]
     verdict = _judge_state(tables, work, base_offsets, wide(state), cell, layout)
     n_claims = work.outcome_n_claims[outcome, index]
-    if n_claims == 0 or verdict != LIVE:
+    if n_claims == 0 or verdict < 0 or verdict == DEAD_END:
+        return verdict
+    for place in range(n_claims):
+        claim = wide(work.outcome_claims[outcome, index, place])
+        monitor = wide(tables.representatives[abs(claim)])
+        if claim > 0 and _is_doomed(tables, wide(state), monitor):
+            return DEAD_END
+    if verdict == OPEN:
         return verdict
     # What is claimed not to match is settled if one more byte of the lexeme leads nowhere there.
     for byte_class in range(tables.transitions.shape[1]):

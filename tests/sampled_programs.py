@@ -61,7 +61,7 @@ class Endings:
                     continue
                 seen.add(after.configuration)
                 height = min(each.stack.height for each in after.configuration.hypotheses)
-                cost = height + 0.7 * (len(path) + 1)
+                cost = 3 * height + len(path)
                 heapq.heappush(pending, (cost, next(number), after, (*path, token_id)))
         return None
 
