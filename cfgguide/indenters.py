@@ -167,7 +167,11 @@ class PythonIndenter(CPythonIndenter):
         f"{kind}{quote}_START"
         for kind in ("", "RAW_", "F_", "RF_", "B_", "RB_")
         for quote in ("DQ", "SQ", "TDQ", "TSQ")
-    ] + [f"IN_{kind}{quote}_START" for kind in ("", "F_", "B_") for quote in ("DQ", "SQ")]
+    ] + [
+        f"IN_{kind}{quote}_START"
+        for kind in ("", "F_", "B_")
+        for quote in ("DQ", "SQ", "TDQ", "TSQ")
+    ]
     CLOSE_STRING_types: ClassVar[list[str]] = ["DQ_END", "SQ_END", "TDQ_END", "TSQ_END"]
     INLINE_types: ClassVar[list[str]] = ["_BLANK"]
     JOIN_types: ClassVar[list[str]] = ["_JOIN"]
