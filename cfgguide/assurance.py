@@ -288,7 +288,8 @@ def _assured(
     table, scanner, lines = recognizer.parse_table, recognizer.scanner, recognizer.lines
     nothing = np.zeros((table.n_states, kinds.n_groups), dtype=np.bool_)
     n_cells = len(scanner.starts) * kinds.n_groups * len(kinds.labels)
-    if max(n_cells, table.n_states * kinds.n_groups * table.n_terminals) > _MOST_CELLS:
+    n_rows = len(np.unique(np.hstack([table.set_of_state[:, None], table.action != ERROR]), axis=0))
+    if max(n_cells, n_rows * kinds.n_groups * table.n_terminals) > _MOST_CELLS:
         return nothing, nothing
     found = found_begun = nothing
     following = _following(scanner, kinds, sure, letters)
