@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import lark
+import lark.lexer
 import pytest
 
 from cfgguide.indenters import PythonIndenter
@@ -34,11 +35,25 @@ STARTS = ["start", "function", "statement", "expression"]
 re_parser: Any = __import__("re._parser", fromlist=["parse"])
 
 
+def load(*, is_logged: bool = False) -> lark.Lark:
+    """Load the grammar without Lark's search for terminals that overlap: it takes minutes."""
+    kept, lark.lexer.has_interegular = lark.lexer.has_interegular, False
+    try:
+        return lark.Lark.open(
+            str(GRAMMAR),
+            parser="lalr",
+            lexer="contextual",
+            postlex=PythonIndenter(),
+            start=STARTS,
+            debug=is_logged,
+        )
+    finally:
+        lark.lexer.has_interegular = kept
+
+
 @functools.cache
 def parser() -> lark.Lark:
-    return lark.Lark.open(
-        str(GRAMMAR), parser="lalr", lexer="contextual", postlex=PythonIndenter(), start=STARTS
-    )
+    return load()
 
 
 def grammar_accepts(text: str, start: str = "start") -> bool:
@@ -235,13 +250,11 @@ def test_mutants_that_cpython_refuses_are_refused() -> None:
 
 def test_lark_resolves_no_conflict(caplog: pytest.LogCaptureFixture) -> None:
     lark.logger.addHandler(caplog.handler)
-    before = lark.logger.level
+    level = lark.logger.level
     lark.logger.setLevel(logging.DEBUG)
     try:
-        without_lexer = {"parser": "lalr", "lexer": "contextual", "postlex": PythonIndenter()}
-        lark.lexer.has_interegular, kept = False, lark.lexer.has_interegular
-        lark.Lark.open(str(GRAMMAR), start=STARTS, debug=True, **without_lexer)
+        load(is_logged=True)
     finally:
-        lark.logger.setLevel(before)
-        lark.lexer.has_interegular = kept
+        lark.logger.setLevel(level)
+        lark.logger.removeHandler(caplog.handler)
     assert "onflict" not in caplog.text
