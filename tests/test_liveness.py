@@ -162,7 +162,7 @@ def test_an_answer_holds_for_all_stacks_that_are_equal_as_far_as_it_read(grammar
         assert len(answer.heights) == len(configuration.hypotheses)
         key = tuple(
             (state, claims, tuple(itertools.islice(stack, max(stack.height - height + 1, 0))))
-            for (state, claims, stack), height in zip(
+            for (state, claims, stack, _), height in zip(
                 configuration.hypotheses, answer.heights, strict=True
             )
         )
@@ -195,7 +195,7 @@ def test_json_never_needs_more_than_the_top_of_a_stack():
     recognizer, liveness = liveness_of(Grammar.bundled("json").text)
     configuration = recognizer.advance(recognizer.initial, b'{"a":[' * 3000 + b'"')
     answer = liveness.decide(configuration)
-    ((_, _, stack),) = configuration.hypotheses
+    ((_, _, stack, _),) = configuration.hypotheses
     assert answer.is_live
     assert answer.heights[0] >= stack.height - 5
 

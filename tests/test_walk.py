@@ -176,7 +176,7 @@ def test_what_was_not_inspected_does_not_matter(grammar, tokens):
         found = walker.walk(configuration)
         tokens_before, verdicts = found.outcome_of_tokens(), _verdicts(found)
         hypotheses = []
-        for (state, claims, stack), n_read in zip(
+        for (state, claims, stack, _), n_read in zip(
             configuration.hypotheses, found.inspected, strict=True
         ):
             read = list(itertools.islice(stack, n_read))
@@ -197,7 +197,7 @@ def test_an_outcome_says_where_its_stacks_leave_the_base(grammar, tokens):
     for configuration in some_configurations(recognizer, vocabulary, 30):
         found = walker.walk(configuration)
         for outcome in map(found.outcome, range(found.n_outcomes)):
-            for (_, _, stack), (home, height) in zip(
+            for (_, _, stack, _), (home, height) in zip(
                 outcome.configuration.hypotheses, outcome.origins, strict=True
             ):
                 base = configuration.hypotheses[home].stack
