@@ -37,8 +37,9 @@ class CPythonIndenter(Indenter):
         The terminal of line breaks. It takes blank lines, comments and the white space that the
         next line starts with. Where its last line holds a comment, the text ends.
     INLINE_types : list of str
-        Terminals that are dropped within a line, white space for one. They are refused where a
-        line starts.
+        Terminals that are dropped within a line, white space for one. Where a line starts, which
+        comes to pass at the start of the text and behind joined lines, they are refused unless a
+        block is open: CPython finds the column of such lines in another way.
     JOIN_types : list of str
         Terminals that join a line with the next: likewise, and refused inside strings and at the
         end of the text.
@@ -91,7 +92,8 @@ class CPythonIndenter(Indenter):
             if token.type in (*self.INLINE_types, *self.JOIN_types):
                 if self._is_quoted[-1] and token.type in self.JOIN_types:
                     raise DedentError(f"a line is joined inside a string: {token!r}")
-                if last is None or last.type == self.NL_type:
+                is_line_start = last is None or last.type == self.NL_type
+                if is_line_start and len(self.indent_level) == 1:
                     raise DedentError(f"a line starts with {token!r}")
                 continue
             if token.type == self.NL_type:
@@ -99,7 +101,10 @@ class CPythonIndenter(Indenter):
                     raise DedentError("a line ends inside a string")
                 if self.paren_level:
                     continue
-                yield from self.handle_NL(token)
+                if _is_at_the_end(stream):
+                    yield token
+                else:
+                    yield from self.handle_NL(token)
             else:
                 yield token
                 self._open_or_close(token)
@@ -176,6 +181,19 @@ class PythonIndenter(CPythonIndenter):
     INLINE_types: ClassVar[list[str]] = ["_BLANK"]
     JOIN_types: ClassVar[list[str]] = ["_JOIN"]
     ALWAYS_types: ClassVar[list[str]] = ["NAME", "BAD_NUMBER", *(word.upper() for word in kwlist)]
+
+
+def _is_at_the_end(stream: Any) -> bool:
+    """Return whether the lexer has read all of the text; it does not say so before it is asked.
+
+    To ask would have it read on as if nothing came behind the line break.
+    """
+    frame = getattr(stream, "gi_frame", None)
+    state = frame.f_locals.get("lexer_state") if frame is not None else None
+    if state is None:
+        return False
+    end = getattr(state.text, "end", None)  # of a slice, since Lark 1.3
+    return bool(state.line_ctr.char_pos == (len(state.text) if end is None else end))
 
 
 def columns(indentation: str) -> tuple[int, int]:

@@ -255,9 +255,11 @@ def _commit_lexeme(
         return _commit(tables, work, base_offsets, cell, label), plain
     place = tables.places[_read(work, base_offsets, cell)]
     if role != NEWLINE:
-        if place == AT_LINE_START or (role == JOIN and place == IN_STRING):
-            return wide(REFUSED), plain
-        return cell, plain
+        is_refused = role == JOIN and place == IN_STRING
+        if place == AT_LINE_START:
+            work.counts[READS] |= COLUMNS_READ
+            is_refused = plain >> COLUMNS_SHIFT == 0
+        return (wide(REFUSED) if is_refused else cell), plain
     if place == IN_STRING:
         return wide(REFUSED), plain
     after = _commit(tables, work, base_offsets, cell, label)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from cfgguide.errors import GrammarError
 from cfgguide.fsm import DEAD, NO, YES
-from cfgguide.line_names import CLOSES, FED, INLINE, JOIN, OPENS
+from cfgguide.line_names import CLOSES, FED, INLINE, JOIN, NEWLINE, OPENS
 from cfgguide.lines import (
     AT_LINE_START,
     BLOCKS,
@@ -107,10 +107,13 @@ class LineReader:
 
     def commit(self, stack: Stack, layout: Layout, label: int) -> tuple[Stack, Layout] | None:
         """Return stack and layout after a lexeme, or None if it is refused."""
-        role, (_, level, column) = self._roles[label], layout
+        role, (columns, level, column) = self._roles[label], layout
         plain = layout._replace(column=NO_COLUMN) if column else layout
         if role in (INLINE, JOIN):
-            return (stack, plain) if self.takes(role, stack.state) else None
+            is_taken = self.takes(role, stack.state) or (
+                self._places[stack.state] == AT_LINE_START and len(columns) > 1
+            )
+            return (stack, plain) if is_taken else None
         if role not in (FED, OPENS, CLOSES):
             return self._line(stack, plain, column)
         if role != FED:
@@ -130,9 +133,14 @@ class LineReader:
             return place not in (AT_LINE_START, IN_STRING)
         return place != IN_STRING
 
-    def may_be_last(self, label: int) -> bool:
-        """Return whether the text may end behind a lexeme."""
-        return self._roles[label] != JOIN
+    def last(self, layout: Layout, label: int) -> Layout | None:
+        """Return the layout before the last lexeme, or None if it cannot be the last.
+
+        By CPython's rules white space at the end of the text, behind a line break, is no line.
+        """
+        if self._roles[label] == NEWLINE and self.lines.is_cpython:
+            return layout._replace(column=NO_COLUMN)
+        return None if self._roles[label] == JOIN else layout
 
     def full(self, layout: Layout) -> int:
         """Return whether no more blocks or brackets can be opened: `Between.full`."""
