@@ -110,9 +110,7 @@ class LineReader:
         role, (columns, level, column) = self._roles[label], layout
         plain = layout._replace(column=NO_COLUMN) if column else layout
         if role in (INLINE, JOIN):
-            is_taken = self.takes(role, stack.state) or (
-                self._places[stack.state] == AT_LINE_START and len(columns) > 1
-            )
+            is_taken = self.takes(role, stack.state, in_block=len(columns) > 1)
             return (stack, plain) if is_taken else None
         if role not in (FED, OPENS, CLOSES):
             return self._line(stack, plain, column)
@@ -124,14 +122,15 @@ class LineReader:
         after = self._parse_table.shift(stack, label)
         return None if after is None else (after, plain)
 
-    def takes(self, role: int, state: int) -> bool:
-        """Return whether a lexeme that is not fed, or a line break, may stand in a parse state."""
+    def takes(self, role: int, state: int, *, in_block: bool = False) -> bool:
+        """Return whether a lexeme that is not fed, or a line break, may stand in a parse state.
+
+        `in_block` tells whether it is known that a block is open.
+        """
         place = self._places[state]
-        if role == INLINE:
-            return place != AT_LINE_START
-        if role == JOIN:
-            return place not in (AT_LINE_START, IN_STRING)
-        return place != IN_STRING
+        if role in (INLINE, JOIN) and place == AT_LINE_START:
+            return in_block
+        return role == INLINE or place != IN_STRING
 
     def last(self, layout: Layout, label: int) -> Layout | None:
         """Return the layout before the last lexeme, or None if it cannot be the last.

@@ -133,7 +133,8 @@ class Liveness:
         if reader is not None and reader.is_newline[scanner_state]:
             return self._controls_of_line(hypothesis, context)
         full = reader.full(layout) if reader is not None else 0
-        place_in_line = reader.lines.places[stack.state] if reader is not None else 0
+        in_block = len(layout.columns) > 1
+        place_in_line = 2 * reader.lines.places[stack.state] + in_block if reader is not None else 0
         question = (scanner_state, claims, context, full, int(place_in_line))
         if question not in self._controls:
             place = Between(claims, BOUNDARY, context, full)
@@ -141,7 +142,9 @@ class Liveness:
                 self._controls[question] = self._pushdown.at(place)
             else:
                 ends = self._lexemes.ends(scanner_state, place)
-                self._controls[question] = self._pushdown.after(ends, stack.state)
+                self._controls[question] = self._pushdown.after(
+                    ends, stack.state, in_block=in_block
+                )
         return self._controls[question]
 
     def _controls_of_line(self, hypothesis: Hypothesis, context: int) -> Controls:
@@ -159,7 +162,8 @@ class Liveness:
                 breaks.append(after)
             else:
                 others.append((label, after))
-        controls = self._pushdown.after(others, stack.state)
+        in_block = len(layout.columns) > 1
+        controls = self._pushdown.after(others, stack.state, in_block=in_block)
         if reader.takes(NEWLINE, stack.state):
             choice = reader.choice(scanner_state, layout)
             for after in breaks:
