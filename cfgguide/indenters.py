@@ -19,7 +19,7 @@ from lark import Token
 from lark.indenter import DedentError, Indenter
 
 from cfgguide.errors import GrammarError
-from cfgguide.line_names import CLOSES, CPYTHON_TAB, INLINE, JOIN, OPENS, LineNames
+from cfgguide.line_names import CLOSES, COUNTED, CPYTHON_TAB, INLINE, JOIN, OPENS, LineNames
 
 _TAB = 8  # CPython's TABSIZE; its ALTTABSIZE is 1
 
@@ -52,8 +52,10 @@ class CPythonIndenter(Indenter):
         The first and last terminals of strings that are made of several.
     OPEN_FIELD_types, CLOSE_FIELD_types : list of str
         Brackets of fields in such strings in which line breaks are dropped.
-    max_brackets, max_indents : int
-        Most brackets and levels that may be open.
+    DECIMAL_types : list of str
+        Terminals that may have no more than `max_digits` digits.
+    max_brackets, max_indents, max_digits : int
+        Most brackets and levels that may be open, and most digits of a decimal integer.
     """
 
     NL_type = "_NEWLINE"
@@ -68,9 +70,11 @@ class CPythonIndenter(Indenter):
     INLINE_types: ClassVar[list[str]] = []
     JOIN_types: ClassVar[list[str]] = []
     ALWAYS_types: ClassVar[list[str]] = []
+    DECIMAL_types: ClassVar[list[str]] = []
     tab_len = _TAB
     max_brackets = 200
     max_indents = 99  # and the level of the file
+    max_digits = 4300  # CPython's sys.int_info.default_max_str_digits
 
     @property
     def always_accept(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -106,6 +110,9 @@ class CPythonIndenter(Indenter):
                 else:
                     yield from self.handle_NL(token)
             else:
+                n_digits = sum(map(str.isdigit, token)) if token.type in self.DECIMAL_types else 0
+                if n_digits > self.max_digits:
+                    raise DedentError(f"a number has {n_digits} digits")
                 yield token
                 self._open_or_close(token)
             last = token
@@ -178,6 +185,7 @@ class PythonIndenter(CPythonIndenter):
         for quote in ("DQ", "SQ", "TDQ", "TSQ")
     ]
     CLOSE_STRING_types: ClassVar[list[str]] = ["DQ_END", "SQ_END", "TDQ_END", "TSQ_END"]
+    DECIMAL_types: ClassVar[list[str]] = ["DECIMAL"]
     INLINE_types: ClassVar[list[str]] = ["_BLANK"]
     JOIN_types: ClassVar[list[str]] = ["_JOIN"]
     ALWAYS_types: ClassVar[list[str]] = ["NAME", "BAD_NUMBER", *(word.upper() for word in kwlist)]
@@ -253,6 +261,7 @@ def line_names(postlex: object) -> LineNames:
     roles |= dict.fromkeys(indenter.CLOSE_FIELD_types, CLOSES)
     roles |= dict.fromkeys(indenter.INLINE_types, INLINE)
     roles |= dict.fromkeys(indenter.JOIN_types, JOIN)
+    roles |= dict.fromkeys(indenter.DECIMAL_types, COUNTED)
     return LineNames(
         indenter.NL_type,
         indenter.INDENT_type,
@@ -266,6 +275,7 @@ def line_names(postlex: object) -> LineNames:
         ends_last_line=True,
         max_brackets=indenter.max_brackets,
         max_indents=indenter.max_indents,
+        max_digits=indenter.max_digits,
     )
 
 

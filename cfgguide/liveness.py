@@ -133,15 +133,20 @@ class Liveness:
         if reader is not None and reader.is_newline[scanner_state]:
             return self._controls_of_line(hypothesis, context)
         full = reader.full(layout) if reader is not None else 0
+        if reader is not None and reader.is_counted[scanner_state]:
+            room = reader.lines.max_digits - layout.column
+            full |= 4 * (room < 0 or (not room and self._scanner.match[scanner_state] == NO_MATCH))
         in_block = len(layout.columns) > 1
         place_in_line = 2 * reader.lines.places[stack.state] + in_block if reader is not None else 0
         question = (scanner_state, claims, context, full, int(place_in_line))
         if question not in self._controls:
-            place = Between(claims, BOUNDARY, context, full)
+            place = Between(claims, BOUNDARY, context, full & 3)
             if self._scanner.is_start[scanner_state]:
                 self._controls[question] = self._pushdown.at(place)
             else:
                 ends = self._lexemes.ends(scanner_state, place)
+                if reader is not None and full & 4:
+                    ends = reader.without_counted(ends)
                 self._controls[question] = self._pushdown.after(
                     ends, stack.state, in_block=in_block
                 )
