@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from cfgguide.generation import generate as generate
     from cfgguide.grammar import Grammar as Grammar
     from cfgguide.guide import Guide as Guide
+    from cfgguide.indenters import CPythonIndenter as CPythonIndenter
     from cfgguide.index import Index as Index
     from cfgguide.inspection import inspect as inspect
     from cfgguide.limits import Limits as Limits
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _MODULES = {
+    "CPythonIndenter": "indenters",
     "CfgGuideError": "errors",
     "Generation": "generation",
     "Grammar": "grammar",

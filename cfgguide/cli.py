@@ -12,23 +12,27 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cfgguide.ahead import DEFAULT_MAX_BYTES, Built, shown
 from cfgguide.cache import user_cache
 from cfgguide.compiler import compile as compile_index
 from cfgguide.compiler import compile_recognizer
 from cfgguide.diagnosis import diagnose, lexemes
-from cfgguide.errors import CfgGuideError, GrammarError, VocabularyError
-from cfgguide.grammar import LEXERS, Grammar
+from cfgguide.errors import CfgGuideError, VocabularyError
+from cfgguide.grammar import Grammar
 from cfgguide.guide import Guide
 from cfgguide.index import Index
 from cfgguide.inspection import inspect
 from cfgguide.liveness import Liveness
+from cfgguide.manners import Manner, manner_of
+from cfgguide.named_grammars import add_grammar, grammar_of
 from cfgguide.spelling import Spelling
 from cfgguide.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from cfgguide.generation import Generation
 
 YES, NO, UNUSABLE = 0, 1, 2
 INTERRUPTED = 130
@@ -85,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser(
         "check", help="a report on a grammar; or, with files, is each a sentence?"
     )
-    _add_grammar(command)
+    add_grammar(command)
     command.add_argument(
         "--tokenizer",
         metavar="PATH",
@@ -95,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(run=_check)
 
     command = commands.add_parser("generate", help="let a model write a sentence")
-    _add_grammar(command, whitespace=GENERATED_WHITESPACE)
+    add_grammar(command, whitespace=GENERATED_WHITESPACE, is_written=True)
     command.add_argument(
         "--prompt", type=_text, required=True, metavar="TEXT", help="what to write about"
     )
@@ -110,7 +114,7 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(run=_generate)
 
     command = commands.add_parser("trace", help="show a text token by token")
-    _add_grammar(command)
+    add_grammar(command)
     command.add_argument("--text", type=_text, required=True)
     command.add_argument(
         "--tokenizer", metavar="PATH", help="a folder or tokenizer.json; SmolLM2's by default"
@@ -118,7 +122,7 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(run=_trace)
 
     command = commands.add_parser("index", help="make the masks of a grammar ahead, into a file")
-    _add_grammar(command, whitespace=GENERATED_WHITESPACE)
+    add_grammar(command, whitespace=GENERATED_WHITESPACE, is_written=True)
     command.add_argument(
         "--tokenizer", metavar="PATH", help="a folder or tokenizer.json; SmolLM2's by default"
     )
@@ -149,61 +153,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_grammar(command: argparse.ArgumentParser, whitespace: int | None = None) -> None:
-    default = "any" if whitespace is None else str(whitespace)
-    command.set_defaults(default_whitespace=whitespace)
-    command.add_argument("grammar", metavar="GRAMMAR", help="a bundled name, or a .lark file")
-    command.add_argument("--start", default="start", metavar="RULE", help="the start rule")
-    command.add_argument("--lexer", choices=LEXERS, default=LEXERS[0], help="Lark's lexer")
-    command.add_argument(
-        "--strict",
-        action="store_true",
-        help="refuse shift/reduce conflicts, colliding terminals",
-    )
-    command.add_argument(
-        "--max-whitespace",
-        type=_whitespace,
-        metavar="N",
-        help="most characters of insignificant whitespace between two lexemes, or 'any'; for "
-        f"bundled grammars that have such a bound (default: {default})",
-    )
-
-
-def _whitespace(text: str) -> int | str:
-    try:
-        return text if text == "any" else int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor 'any'") from None
-
-
 def _text(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
         raise argparse.ArgumentTypeError("the text is not valid UTF-8") from None
     return text
-
-
-def _grammar(options: argparse.Namespace) -> Grammar:
-    """Return the grammar that the user named, with Lark's options."""
-    return replace(_named_grammar(options), lexer=options.lexer, strict=options.strict)
-
-
-def _named_grammar(options: argparse.Namespace) -> Grammar:
-    """Return the grammar that the user named: a bundled one, or a file if it looks like one."""
-    name, start, asked = options.grammar, options.start, options.max_whitespace
-    is_file = name.endswith(".lark") or "/" in name or os.path.isfile(name)
-    if is_file and name not in Grammar.bundled_names():
-        if isinstance(asked, int):
-            raise GrammarError(
-                "--max-whitespace is for bundled grammars; write the bound into your own"
-            )
-        return Grammar.open(name, start=start)
-    if isinstance(asked, int):
-        return Grammar.bundled(name, start=start, max_whitespace=asked)
-    if asked is None and name in Grammar.whitespace_bounded_names():
-        return Grammar.bundled(name, start=start, max_whitespace=options.default_whitespace)
-    return Grammar.bundled(name, start=start)
 
 
 def _grammars(options: argparse.Namespace) -> int:
@@ -213,7 +168,7 @@ def _grammars(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    grammar = _grammar(options)
+    grammar = grammar_of(options)
     if not options.files:
         return _report(grammar, options.grammar, options.tokenizer)
     if options.tokenizer is not None:
@@ -250,25 +205,29 @@ def _generate(options: argparse.Namespace) -> int:
     from cfgguide.generation import generate
     from cfgguide.models import load_model
 
-    grammar = _grammar(options)
+    grammar = grammar_of(options)
     compile_recognizer(grammar)  # a mistake in the grammar is told before a model is loaded
     model, tokenizer = load_model(options.model)
     index = compile_index(grammar, _vocabulary(tokenizer, model))
     if options.index is not None:
         index.add_file(options.index)
+    manner = manner_of(options.grammar)
+    screen = _Screen(manner)
     is_chat = bool(getattr(tokenizer, "chat_template", None)) and not options.raw
-    prompt: Any = [{"role": "user", "content": options.prompt}] if is_chat else options.prompt
+    request = manner.request.format(prompt=options.prompt)
+    prompt: Any = [{"role": "user", "content": request}] if is_chat else options.prompt
     result = generate(
         model,
         prompt,
         tokenizer=tokenizer,
         index=index,
         max_new_tokens=options.max_new_tokens,
+        until=manner.has_ended if grammar.start == manner.start else None,
         temperature=options.temperature,
         seed=options.seed,
-        on_text=_show,
+        on_text=screen.show,
     )
-    print(flush=True)
+    screen.end(is_cut=result.is_complete and not _ends_with_eos(result, index))
     if result.is_complete:
         return YES
     print(
@@ -279,14 +238,34 @@ def _generate(options: argparse.Namespace) -> int:
     return NO
 
 
-def _show(piece: str) -> None:
-    print(piece, end="", flush=True)
+def _ends_with_eos(result: Generation, index: Index) -> bool:
+    return result.token_ids[-1:] != () and result.token_ids[-1] in index.vocabulary.eos_token_ids
+
+
+class _Screen:
+    """Shows a text as it is written, without what may turn out to be nothing but its end."""
+
+    def __init__(self, manner: Manner) -> None:
+        self._tail = manner.tail
+        self._held = ""
+
+    def show(self, piece: str) -> None:
+        """Show a piece, and what was held back."""
+        text = self._held + piece
+        tail = self._tail.search(text) if self._tail is not None else None
+        shown = text[: tail.start()] if tail is not None else text
+        self._held = text[len(shown) :]
+        print(shown, end="", flush=True)
+
+    def end(self, *, is_cut: bool) -> None:
+        """Show the rest, but what is behind the end."""
+        print("" if is_cut else self._held, flush=True)
 
 
 def _trace(options: argparse.Namespace) -> int:
     from cfgguide.models import load_tokenizer
 
-    grammar = _grammar(options)
+    grammar = grammar_of(options)
     compile_recognizer(grammar)  # a mistake in the grammar is told before transformers is loaded
     tokenizer = load_tokenizer(options.tokenizer)
     index = compile_index(grammar, tokenizer)
@@ -315,7 +294,7 @@ def _trace(options: argparse.Namespace) -> int:
 def _index(options: argparse.Namespace) -> int:
     from cfgguide.models import load_tokenizer
 
-    grammar = _grammar(options)
+    grammar = grammar_of(options)
     compile_recognizer(grammar)  # a mistake in the grammar is told before transformers is loaded
     tokenizer = load_tokenizer(options.tokenizer)
     eos = None if options.eos is None else [_token_id(tokenizer, name) for name in options.eos]

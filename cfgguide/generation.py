@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from cfgguide.errors import GenerationError
+from cfgguide.guide import Guide
 from cfgguide.index import Index
 from cfgguide.logits_processor import LogitsProcessor
 
@@ -33,12 +34,13 @@ class Generation:
     Attributes
     ----------
     text : str
-        The text, without the prompt. Where it was cut inside a character, that part is missing.
+        The text, from `prefix` on and without the prompt. Where it was cut inside a character, that
+        part is missing.
     token_ids : tuple of int
         Its tokens, EOS included if the model wrote one.
     is_complete : bool
-        Whether the text is a sentence of the grammar that the model ended with EOS. If not, the
-        tokens ran out, and the text is the start of a sentence.
+        Whether the text is a sentence of the grammar that the model ended with EOS, or that `until`
+        ended. If not, the tokens ran out, and the text is the start of a sentence.
     """
 
     text: str
@@ -53,6 +55,8 @@ def generate(
     tokenizer: PreTrainedTokenizerBase,
     index: Index,
     max_new_tokens: int,
+    prefix: str = "",
+    until: Callable[[str], bool] | None = None,
     temperature: float = 0.0,
     seed: int | None = None,
     on_text: Callable[[str], None] | None = None,
@@ -72,12 +76,17 @@ def generate(
         Of the grammar and this tokenizer; see :func:`cfgguide.compile`.
     max_new_tokens : int
         Most tokens to write, EOS included; at least 1.
+    prefix : str
+        How the sentence begins: it stands behind the prompt, and the model goes on from there.
+    until : callable, optional
+        Asked of the text, `prefix` included, wherever it is a sentence: True ends it there, without
+        EOS.
     temperature : float
         0 takes the most probable token at each step; otherwise tokens are sampled.
     seed : int, optional
         Makes sampling reproducible; the global random state stays as it was.
     on_text : callable, optional
-        Called with each piece of text as it is written.
+        Called with each piece of text as it is written; not with `prefix`.
     progress : bool, optional
         Whether to show a bar of tokens; by default on a terminal, unless `on_text` is given.
 
@@ -92,12 +101,19 @@ def generate(
         If `max_new_tokens`, `temperature` or `seed` make no sense, or a chat has no template.
     ModelError
         If the model's logits do not fit the vocabulary.
+    TokenRejectedError
+        If no sentence begins with `prefix`.
     """
     import torch
 
     _check(max_new_tokens, temperature, seed)
-    encoded = _encoded(prompt, tokenizer).to(model.device)
+    encoded = _encoded(prompt, tokenizer)
     length = int(encoded["input_ids"].shape[1])
+    begun = _ids_of(prefix, tokenizer)
+    ending = _Ending(index, begun, until)
+    added = torch.tensor([begun], dtype=torch.long)
+    input_ids = torch.cat([encoded["input_ids"], added], dim=1)
+    is_text = torch.cat([encoded["attention_mask"], torch.ones_like(added)], dim=1)
     if progress is None:
         progress = on_text is None and sys.stderr.isatty()
     bar = tqdm(total=max_new_tokens, unit="token", disable=not progress, leave=False)
@@ -107,13 +123,16 @@ def generate(
             torch.manual_seed(seed)
         write: Any = _without_own_settings(model).generate
         write(
-            input_ids=encoded["input_ids"],
-            attention_mask=encoded["attention_mask"],
+            input_ids=input_ids.to(model.device),
+            attention_mask=is_text.to(model.device),
             generation_config=_settings(index, max_new_tokens, temperature),
             logits_processor=[LogitsProcessor(index, prompt_length=length)],
+            stopping_criteria=[ending],
             streamer=stream,
         )
-    return stream.generation()
+    token_ids = (*begun, *stream.token_ids)
+    has_eos = token_ids[-1] in index.vocabulary.eos_token_ids
+    return Generation(prefix + stream.text, token_ids, has_eos or ending.is_reached)
 
 
 def _settings(index: Index, max_new_tokens: int, temperature: float) -> Any:
@@ -147,7 +166,7 @@ def _without_own_settings(model: PreTrainedModel) -> Any:
 
 
 class _Stream:
-    """Receives tokens from transformers as they are written."""
+    """Receives tokens from transformers as they are written, one step late."""
 
     def __init__(self, index: Index, on_text: Callable[[str], None] | None, bar: Any) -> None:
         self._vocabulary = index.vocabulary
@@ -155,8 +174,8 @@ class _Stream:
         self._bar = bar
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._is_prompt = True
-        self._token_ids: list[int] = []
-        self._pieces: list[str] = []
+        self.token_ids: list[int] = []
+        self.text = ""
 
     def put(self, value: torch.Tensor) -> None:
         """Take the prompt (first call), or the ids of the next tokens."""
@@ -164,21 +183,38 @@ class _Stream:
             self._is_prompt = False
             return
         for token_id in value.reshape(-1).tolist():
-            self._token_ids.append(token_id)
+            self.token_ids.append(token_id)
             self._bar.update()
             piece = self._decoder.decode(self._vocabulary.tokens[token_id] or b"")
-            self._pieces.append(piece)
+            self.text += piece
             if piece and self._on_text is not None:
                 self._on_text(piece)
 
     def end(self) -> None:
         """Take the end of generation."""
 
-    def generation(self) -> Generation:
-        is_complete = bool(self._token_ids) and (
-            self._token_ids[-1] in self._vocabulary.eos_token_ids
-        )
-        return Generation("".join(self._pieces), tuple(self._token_ids), is_complete)
+
+class _Ending:
+    """Tells transformers where a text is to end: the `until` of :func:`generate`."""
+
+    def __init__(
+        self, index: Index, begun: Sequence[int], until: Callable[[str], bool] | None
+    ) -> None:
+        self._until = until
+        self._guide = Guide(index)
+        for token_id in begun:
+            self._guide.advance(token_id)
+        self.is_reached = False
+
+    def __call__(self, input_ids: torch.Tensor, scores: Any, **options: Any) -> torch.Tensor:
+        """Return for the one row whether it ends with its last token; shape (1,)."""
+        import torch
+
+        if self._until is not None:
+            self._guide.advance(int(input_ids[0, -1]))
+            if self._guide.is_accepting and not self._guide.is_finished:
+                self.is_reached = self._until(self._guide.text.decode())
+        return torch.tensor([self.is_reached], device=input_ids.device)
 
 
 def _check(max_new_tokens: int, temperature: float, seed: int | None) -> None:
@@ -206,6 +242,15 @@ def _encoded(prompt: str | Sequence[Message], tokenizer: PreTrainedTokenizerBase
     if not prompt:  # a model needs at least one token to start from
         prompt = tokenizer.bos_token or tokenizer.eos_token
     return tokenizer(prompt, return_tensors="pt")
+
+
+def _ids_of(prefix: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    """Return the tokens of a text that is nothing but text."""
+    if not prefix:
+        return []
+    encode: Any = tokenizer.encode
+    ids: list[int] = encode(prefix, add_special_tokens=False, split_special_tokens=True)
+    return ids
 
 
 def _cuda_devices(model: PreTrainedModel) -> list[torch.device]:

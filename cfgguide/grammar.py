@@ -30,6 +30,9 @@ _WHITESPACE_BOUNDS = {
 # The indenters of bundled grammars.
 _INDENTERS = {"python": "PythonIndenter"}
 
+# Files beside the bundled grammars that these import: no grammars of their own.
+_PARTS = ("python_names",)
+
 #: A folder, or a loader such as ``lark.load_grammar.FromPackageLoader``: Lark calls it with the
 #: place of the importing grammar and a relative path, and gets a place and a text.
 ImportPath = str | Callable[[Any, str], tuple[Any, str]]
@@ -163,7 +166,8 @@ class Grammar:
     @classmethod
     def bundled_names(cls) -> tuple[str, ...]:
         """Return the names of the bundled grammars, sorted."""
-        return tuple(sorted(path.stem for path in _bundled_folder().glob("*.lark")))
+        names = (path.stem for path in _bundled_folder().glob("*.lark"))
+        return tuple(sorted(name for name in names if name not in _PARTS))
 
     @classmethod
     def whitespace_bounded_names(cls) -> tuple[str, ...]:

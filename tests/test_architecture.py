@@ -111,7 +111,7 @@ KNOWN_BY = {
     "transformers": {"logits_processor", "generation", "models", "smollm2"},
     "tokenizers": {"tokenizer_bytes", "smollm2"},
     "gguf": {"smollm2"},
-    "argparse": {"cli"},
+    "argparse": {"cli", "named_grammars"},
 }
 
 

@@ -6,6 +6,7 @@ of its own, for pipes and signals. Those marked `model` use SmolLM2.
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -342,6 +343,91 @@ def test_a_grammar_that_cannot_be_used_is_told_before_a_model_is_loaded(
     found = run(command, "my.lark", *required[command])
     assert (found.status, found.out) == (2, "")
     assert found.err.startswith(said)
+
+
+#: Blocks of lines, and the indenter that goes with them.
+BLOCKS = """\
+start: _NEWLINE? _block
+_block: (NAME _NEWLINE [_INDENT _block _DEDENT])+
+NAME: /[a-z]+/
+_NEWLINE: /(\\n[ ]*)+/
+%declare _INDENT _DEDENT
+"""
+INDENTERS = """\
+from lark.indenter import PythonIndenter
+
+class Blocks(PythonIndenter):
+    tab_len = 4
+
+class Overridden(PythonIndenter):
+    def handle_NL(self, token):
+        yield token
+
+number = 1
+"""
+
+
+@pytest.fixture
+def indenters(monkeypatch) -> str:
+    """The name of a module of the current folder, forgotten again."""
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path != ""])
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+    return "indenters_of_tests"
+
+
+@pytest.mark.parametrize(
+    ("text", "status"), [("a\n  b\n  c\nd\n", 0), ("a\n  b\n c\n", 1), ("a\nb\n  c", 1)]
+)
+def test_a_grammar_file_may_have_an_indenter_of_its_own(run, indenters, text, status):
+    Path("my.lark").write_text(BLOCKS)
+    Path(f"{indenters}.py").write_text(INDENTERS)
+    Path("text").write_text(text)
+    assert run("check", "my.lark", "text", "--indenter", f"{indenters}:Blocks").status == status
+
+
+@pytest.mark.parametrize("command", ["check", "generate", "trace", "index"])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (":Blocks", "--indenter names a module and a class, as in my_indenter:MyIndenter, not "),
+        ("blocks", "--indenter names a module and a class, as in my_indenter:MyIndenter, not "),
+        ("{}:Other", "cannot import the indenter '{}:Other': AttributeError: module '{}' has no "),
+        ("no_such:Blocks", "cannot import the indenter 'no_such:Blocks': ModuleNotFoundError: No "),
+        ("{}_broken:Blocks", "cannot import the indenter '{}_broken:Blocks': ZeroDivisionError: "),
+        ("{}:number", "postlex is a subclass of lark.indenter.Indenter, not 1: "),
+        ("{}:Overridden", "the indenter Overridden has its own handle_NL, of which nothing is "),
+    ],
+)
+def test_an_indenter_that_cannot_be_used_is_an_error(run, indenters, command, name, said):
+    Path("my.lark").write_text(BLOCKS)
+    Path(f"{indenters}.py").write_text(INDENTERS)
+    Path(f"{indenters}_broken.py").write_text("1 / 0")
+    required = {"generate": ["--prompt", "x"], "trace": ["--text", "a"], "index": ["--output", "o"]}
+    option = ["--indenter", name.format(indenters)]
+    found = run(command, "my.lark", *required.get(command, []), *option)
+    assert (found.status, found.out) == (2, "")
+    assert found.err.startswith("cfgguide: [grammar] " + said.format(indenters, indenters))
+
+
+def test_a_bundled_grammar_has_its_own_indenter(run, indenters):
+    Path(f"{indenters}.py").write_text(INDENTERS)
+    found = run("check", "json", "--indenter", f"{indenters}:Blocks")
+    assert (found.status, found.out) == (2, "")
+    assert "--indenter is for .lark files" in found.err
+
+
+@pytest.mark.slow
+def test_check_python_says_where_a_file_is_wrong(run):
+    Path("good.py").write_text("def f(x):\n    return x + 1\n\n\nprint(f(2))\n")
+    Path("bad.py").write_text("def f(x):\n    if x:\n        return 1\n  return 2\n")
+    found = run("check", "python", "good.py", "bad.py")
+    assert (found.status, found.err) == (1, "")
+    good, bad = found.out.split("\n", 1)
+    assert good == "good.py: is a sentence"
+    assert bad.startswith("bad.py: line 4, column 3: expected one of: ")
+    assert bad.endswith("\n  return 2\n  ^\n")
+    found = run("check", "python", "--start", "function", "good.py")
+    assert (found.status, found.out.startswith("good.py: line 5, column 1: ")) == (1, True)
 
 
 #: Five broken grammars, and all that `check` says of each.
@@ -763,6 +849,73 @@ def test_generate_with_smollm2(run):
     json.loads(found.out)
     found = run("generate", "json", "--prompt", "A long story", "--max-new-tokens", "2")
     assert found.status == 1
+
+
+@pytest.fixture
+def asked(monkeypatch) -> list[SimpleNamespace]:
+    """What `generate` is asked for, with a model that can chat and an index of nothing."""
+    calls, chatty = [], small_tokenizer()
+    chatty.chat_template = "{{ messages[0]['content'] }}"
+    loaded = random_model(N_SMALL + 5), chatty
+
+    def generate(model, prompt, **options):
+        calls.append(SimpleNamespace(prompt=prompt, **options))
+        return cfgguide.Generation("", (), True)
+
+    monkeypatch.setattr("cfgguide.models.load_model", lambda path: loaded)
+    monkeypatch.setattr("cfgguide.cli.compile_recognizer", lambda grammar: None)
+    monkeypatch.setattr("cfgguide.cli.compile_index", lambda grammar, vocabulary: grammar)
+    monkeypatch.setattr("cfgguide.generation.generate", generate)
+    return calls
+
+
+def test_a_python_function_is_what_is_asked_for_and_its_end_is_the_end(run, asked):
+    assert run("generate", "python", "--prompt", "Add {two} numbers.").status == 0
+    (call,) = asked
+    assert (call.index.start, call.until("def f():\n  pass\n#")) == ("function", True)
+    assert call.prompt[0]["content"].startswith("Add {two} numbers.\nAnswer with one function")
+
+
+@pytest.mark.parametrize("arguments", [["python", "--start", "start"], ["json"]])
+def test_other_texts_end_where_the_model_ends_them(run, asked, arguments):
+    assert run("generate", *arguments, "--prompt", "Count.").status == 0
+    assert (asked[0].index.start, asked[0].until) == ("start", None)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "is_cut", "shown"),
+    [
+        (["def f():", "\n  pass", "\n\n", "#"], True, "def f():\n  pass\n"),
+        (["def f():", "\n  pass", "\n\n", "#"], False, "def f():\n  pass\n\n#\n"),
+        (["#", " c\n", "\n#", "# d\n", "def f(): 1\n"], True, "# c\n\n## d\ndef f(): 1\n"),
+    ],
+)
+def test_the_comment_by_which_a_function_is_known_to_have_ended_is_not_shown(
+    run, asked, monkeypatch, pieces, is_cut, shown
+):
+    def generate(model, prompt, *, on_text, index, **options):
+        for piece in pieces:
+            on_text(piece)
+        eos = index.vocabulary.eos_token_ids[0]
+        return cfgguide.Generation("".join(pieces), (1,) if is_cut else (1, eos), True)
+
+    monkeypatch.setattr("cfgguide.generation.generate", generate)
+    monkeypatch.setattr(
+        "cfgguide.cli.compile_index",
+        lambda grammar, vocabulary: SimpleNamespace(vocabulary=vocabulary),
+    )
+    found = run("generate", "python", "--prompt", "x")
+    assert (found.status, found.out) == (0, shown)
+
+
+@pytest.mark.slow
+@pytest.mark.model
+def test_generate_writes_a_python_function_with_smollm2(run):
+    prompt = "Write a function that returns the n-th Fibonacci number."
+    found = run("generate", "python", "--prompt", prompt)
+    assert (found.status, found.err) == (0, "")
+    (function,) = ast.parse(found.out).body
+    assert isinstance(function, ast.FunctionDef)
 
 
 @pytest.mark.slow

@@ -144,6 +144,14 @@ def test_examples_run(path, monkeypatch, capsys):
     assert capsys.readouterr().out
 
 
+@pytest.mark.slow
+def test_the_walk_through_of_a_python_function_is_current():
+    script = runpy.run_path(str(ROOT / "docs" / "pictures" / "walkthrough.py"))
+    table = script["table"]()
+    assert table.count("\n") == 1 + len(script["TOKENS"])
+    assert f"\n{table}\n" in (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+
+
 # --- Links and names -----------------------------------------------------------------------------
 
 

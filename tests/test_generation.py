@@ -27,7 +27,7 @@ from models_for_tests import (
 )
 
 import cfgguide
-from cfgguide.errors import GenerationError, ModelError
+from cfgguide.errors import GenerationError, ModelError, TokenRejectedError
 from cfgguide.generation import Generation
 
 N_COLUMNS = N_SMALL + 5
@@ -132,6 +132,55 @@ def test_pieces_are_passed_on_as_they_are_written_and_join_to_the_text():
         assert all(pieces)  # half a character is no piece
         assert "\ufffd" not in found.text
         assert len(pieces) > 1
+
+
+@pytest.mark.parametrize("prefix", ["", "[", '[1, {"a'])
+def test_a_text_begins_with_its_prefix_which_the_model_goes_on_from(prefix):
+    """What is written is what a prompt with the prefix at its end gets, from there on."""
+    grammar = cfgguide.Grammar.bundled("json")
+    pieces: list[str] = []
+    found = written(grammar, prefix=prefix, on_text=pieces.append, max_new_tokens=12)
+    begun = tokenizer().encode(prefix)
+    assert found.text == prefix + "".join(pieces)
+    assert found.token_ids[: len(begun)] == tuple(begun)
+    assert len(found.token_ids) <= len(begun) + 12
+    ids, guide = tokenizer()("a = [")["input_ids"], cfgguide.Guide(index_of(grammar))
+    for token_id in begun:
+        guide.advance(token_id)
+    while len(guide.token_ids) < len(begun) + 12 and not guide.is_finished:
+        with torch.no_grad():
+            logits = random_model(N_COLUMNS)(torch.tensor([[*ids, *guide.token_ids]])).logits
+        allowed = guide.allowed_token_ids()
+        guide.advance(max(allowed, key=lambda token_id: logits[0, -1, token_id]))
+    assert found.token_ids == guide.token_ids
+
+
+def test_a_prefix_that_begins_no_sentence_is_an_error():
+    with pytest.raises(TokenRejectedError):
+        written(JSON, prefix="[}")
+
+
+def test_until_ends_a_text_where_it_is_a_sentence():
+    asked: list[str] = []
+
+    def is_long(text: str) -> bool:
+        asked.append(text)
+        return len(text) >= 5
+
+    grammar = cfgguide.Grammar('start: (/[a-z]/ ";")+')
+    found = written(grammar, prefix="x;", until=is_long, max_new_tokens=100)
+    assert found.is_complete
+    assert found.token_ids[-1] != EOS
+    assert all(text.endswith(";") for text in asked)
+    assert [len(text) >= 5 for text in asked] == [False] * (len(asked) - 1) + [True]
+    assert found.text == asked[-1]
+
+
+def test_a_text_that_until_does_not_end_is_complete_only_with_eos():
+    grammar = cfgguide.Grammar('start: /[a-z]/ ";" /[a-z]/ ";"')
+    assert not written(grammar, until=lambda text: False, max_new_tokens=2).is_complete
+    found = written(grammar, until=lambda text: False)
+    assert (found.is_complete, found.token_ids[-1]) == (True, EOS)
 
 
 def test_an_error_in_on_text_is_the_callers():

@@ -107,4 +107,5 @@ print(*cfgguide.Grammar.bundled_names())
 sys.exit(cfgguide.cli.main(["check", "json", "text.json"]))
 """
     said = run(sys.executable, "-c", script, cwd=tmp_path).splitlines()
-    assert said == [" ".join(path.stem for path in GRAMMARS), "text.json: is a sentence"]
+    names = [path.stem for path in GRAMMARS if path.stem != "python_names"]  # a part of another
+    assert said == [" ".join(names), "text.json: is a sentence"]

@@ -1,0 +1,68 @@
+r"""How a bundled grammar is written well: what a model is told, where it starts and where it stops.
+
+In: the name of a bundled grammar. Out: a :class:`Manner`. A mask says what a model may write; a
+small model also has to be told what is wanted, and to be stopped: behind a function it goes on with
+comments, of which a file may hold any number. ::
+
+    def f(x):
+        return x + 1
+
+    #                 <- nothing else may come here, and nothing is lost without it
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How a grammar is written.
+
+    Attributes
+    ----------
+    start : str
+        The start rule of what a model writes, unless another is asked for.
+    request : str
+        What a model that can chat is told; ``{prompt}`` is what the user wrote.
+    has_ended : callable, optional
+        Whether a text from that start rule has all that it needs: the `until` of
+        :func:`cfgguide.generate`.
+    tail : re.Pattern, optional
+        Finds what of the end of a text is worth showing only if more follows.
+    """
+
+    start: str = "start"
+    request: str = "{prompt}"
+    has_ended: Callable[[str], bool] | None = None
+    tail: re.Pattern[str] | None = None
+
+
+def is_past_block(text: str) -> bool:
+    r"""Return whether the last line is a comment at the left margin, behind an indented block.
+
+    >>> is_past_block("def f():\n    return 1\n"), is_past_block("def f():\n    return 1\n\n#")
+    (False, True)
+    >>> is_past_block("# from here\n#"), is_past_block("def f():\n\n# here, too\n    return 1")
+    (False, False)
+    """
+    *before, last = text.split("\n")
+    has_block = any(line[:1] in (" ", "\t") and line.strip() for line in before)
+    return has_block and last.startswith("#")
+
+
+_MANNERS = {
+    "python": Manner(
+        start="function",
+        request="{prompt}\nAnswer with one function in Python, without examples of its use.",
+        has_ended=is_past_block,
+        tail=re.compile(r"\n[\n#]*\Z"),
+    )
+}
+
+
+def manner_of(name: str) -> Manner:
+    """Return how a grammar is written; nothing special where it is none of those bundled."""
+    return _MANNERS.get(name, Manner())

@@ -1,0 +1,125 @@
+"""Puts the walk-through into docs/python.md: a function, token by token, from the real objects.
+
+Run ``python docs/pictures/walkthrough.py``; `tests/test_docs.py` holds that the page is current.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+import cfgguide
+from cfgguide.configuration import Configuration, Recognizer
+from cfgguide.diagnosis import Lexeme, lexemes
+from cfgguide.scanner import NO_MATCH
+
+# Willard & Louf 2023, section 4, and some tokens beside theirs.
+TOKENS = ["d", "ef", " f", "oo(", "):", " ", "pass"]
+OTHERS = ["f", "def", "(", ")", ":", "x", "\n", "\n  ", "if", "-> int", "*", ", ", "=", "@"]
+SHOWN = 3  # names of terminals in a cell
+
+
+def main() -> None:
+    page = Path(__file__).parent.parent / "python.md"
+    text = page.read_text(encoding="utf-8")
+    text = re.sub(
+        r"(?<=^\n)\| token \|.*?(?=^$)", lambda _: table() + "\n", text, flags=re.M | re.S
+    )
+    page.write_text(text, encoding="utf-8")
+
+
+def table() -> str:
+    """Return the walk-through as a table in Markdown."""
+    vocabulary = cfgguide.Vocabulary(
+        [word.encode() for word in TOKENS + OTHERS] + [None], eos_token_ids=len(TOKENS + OTHERS)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # most of Python can't be spelled with these
+        index = cfgguide.compile(cfgguide.Grammar.bundled("python", start="function"), vocabulary)
+    guide = cfgguide.Guide(index)
+    text = "".join(TOKENS).encode()
+    found = lexemes(index.recognizer, text)
+    rows = [
+        "| token | lexemes that end in it | stack | the last lexeme | it may be | then allowed |",
+        "|---|---|---|---|---|---|",
+    ]
+    end = 0
+    for number, token in enumerate(TOKENS):
+        guide.advance(number)
+        start, end = end, end + len(token)
+        ended = [row.terminal for row in found if start < row.end <= end]
+        (cells,) = {_cells(index.recognizer, each) for each in _likeliest(guide.configuration)}
+        allowed = [_word(vocabulary, number) for number in guide.allowed_token_ids().tolist()]
+        reading = _reading(found, text, end)
+        rows.append(
+            f"| {_code(token)} | {' '.join(ended)} | {cells[0]} | {_code(reading)} | {cells[1]} "
+            f"| {' '.join(allowed)} |"
+        )
+    return "\n".join(rows)
+
+
+def _likeliest(configuration: Configuration) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Yield scanner state and stack of each way to read the text that rests on no claim."""
+    for hypothesis in configuration.hypotheses:
+        if not hypothesis.claims:
+            yield hypothesis.scanner_state, tuple(hypothesis.stack)[::-1]
+
+
+def _cells(recognizer: Recognizer, place: tuple[int, tuple[int, ...]]) -> tuple[str, str]:
+    """Return the stack by its symbols, and the terminals that the lexeme may become."""
+    scanner_state, states = place
+    symbols = _symbols(recognizer)
+    names = (*recognizer.parse_table.terminals, "(ignored)")
+    labels = sorted(_ahead(recognizer, scanner_state))
+    shown = [names[label] for label in labels[:SHOWN]]
+    more = f" and {len(labels) - SHOWN} more" if len(labels) > SHOWN else ""
+    return " ".join(symbols[state] for state in states[1:]), " ".join(shown) + more
+
+
+def _symbols(recognizer: Recognizer) -> dict[int, str]:
+    """Return the symbol that leads to each parse state: there is one."""
+    table = recognizer.parse_table
+    found: dict[int, str] = {}
+    for state, terminal in np.argwhere(table.action > 0).tolist():
+        found[int(table.action[state, terminal]) - 1] = table.terminals[terminal]
+    for state, left in np.argwhere(table.goto >= 0).tolist():
+        found[int(table.goto[state, left])] = table.nonterminals[left]
+    return found
+
+
+def _ahead(recognizer: Recognizer, scanner_state: int) -> set[int]:
+    """Return the labels of the matches that a scanner state can still come to."""
+    scanner = recognizer.scanner
+    seen, pending = {scanner_state}, [scanner_state]
+    while pending:
+        state = pending.pop()
+        following = (
+            {*scanner.transitions[state].tolist(), *scanner.asks[state].tolist()} - seen - {0}
+        )
+        seen |= following
+        pending += following
+    return {int(scanner.match[state]) for state in seen} - {NO_MATCH}
+
+
+def _reading(found: list[Lexeme], text: bytes, end: int) -> str:
+    """Return the bytes read of the lexeme in which a token ends."""
+    start = max((row.start for row in found if row.start < end), default=0)
+    return text[start:end].decode()
+
+
+def _word(vocabulary: cfgguide.Vocabulary, token_id: int) -> str:
+    token = vocabulary.tokens[token_id]
+    return "EOS" if token is None else _code(token.decode())
+
+
+def _code(text: str) -> str:
+    shown = text.replace("\n", "\\n").replace(" ", "\u2423")
+    return f"`{shown}`" if shown else ""
+
+
+if __name__ == "__main__":
+    main()
