@@ -1,8 +1,8 @@
 """Who is right where engines disagree: a slow and separate reading of the language itself.
 
 In: the bytes of a text. Out: whether a sentence can follow them. JSON is read from its definition
-(RFC 8259), not from any engine's grammar; the other languages are what Lark says. Used only on
-tokens that the engines disagree about.
+(RFC 8259), not from any engine's grammar; Python is what CPython reads (:mod:`judging_python`), and
+the other languages are what Lark says. Used only on tokens that the engines disagree about.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import codecs
 import re
 from typing import Protocol
 
+from engines import lark_grammar
+from judging_python import PythonJudge
 from lark import Lark
 from lark.exceptions import UnexpectedInput
 from lark.lexer import PatternStr
@@ -169,3 +171,10 @@ class LarkJudge:
         except UnexpectedInput:
             return False
         return True
+
+
+def judge_of(grammar: str) -> Judge:
+    """Return what decides about a language."""
+    if grammar == "json":
+        return JsonJudge()
+    return PythonJudge() if grammar == "python" else LarkJudge(lark_grammar(grammar))

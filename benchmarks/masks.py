@@ -17,8 +17,8 @@ from pathlib import Path
 import documents
 import reporting
 from comparing import Texts, compare
-from engines import ENGINES, FLOOR, REFERENCE, lark_grammar
-from judging import JsonJudge, LarkJudge
+from engines import ENGINES, FLOOR, REFERENCE
+from judging import Judge, judge_of
 from measuring import Job, MeasuringError, Run, run
 from page import RESULTS, Section
 from tables import Measured
@@ -87,7 +87,7 @@ def _options() -> argparse.Namespace:
 def _measure(path: Path, options: argparse.Namespace, work: Path) -> Measured:
     """Measure all engines with one tokenizer."""
     tokenizer = open_tokenizer(path)
-    judge = LarkJudge(lark_grammar(options.grammar))
+    judge = judge_of(options.grammar)
     texts, skipped = _texts(tokenizer, options, judge)
     tokens = work / "tokens.json"
     tokens.write_text(json.dumps(texts.documents), encoding="utf-8")
@@ -105,10 +105,8 @@ def _measure(path: Path, options: argparse.Namespace, work: Path) -> Measured:
         jobs[REFERENCE] = replace(jobs[REFERENCE], patience=FIRST_PASSES * options.patience)
     rounds = _Rounds(jobs, work)
     rounds.pythons["syncode"] = options.syncode_python or sys.executable
-    rounds.measure(options.repeats, is_first_ever_wanted=options.first_ever)
+    rounds.measure(options.repeats, n_ids=tokenizer.size, is_first_ever_wanted=options.first_ever)
     firsts = {name: runs[0] for name, runs in rounds.runs.items() if name != FLOOR}
-    # RFC 8259 itself decides about JSON, and about the other languages Lark, which defines them.
-    decides = JsonJudge() if options.grammar == "json" else judge
     return Measured(
         tokenizer=tokenizer.name,
         size=tokenizer.size,
@@ -116,7 +114,7 @@ def _measure(path: Path, options: argparse.Namespace, work: Path) -> Measured:
         n_steps=texts.n_steps,
         skipped=skipped,
         runs=rounds.runs,
-        comparisons=compare(firsts, REFERENCE, texts, decides),
+        comparisons=compare(firsts, REFERENCE, texts, judge),
         starts=rounds.starts,
         first_ever=rounds.first_ever,
         absent=rounds.absent,
@@ -124,7 +122,7 @@ def _measure(path: Path, options: argparse.Namespace, work: Path) -> Measured:
 
 
 def _texts(
-    tokenizer: Tokenizer, options: argparse.Namespace, judge: LarkJudge
+    tokenizer: Tokenizer, options: argparse.Namespace, judge: Judge
 ) -> tuple[Texts, dict[str, int]]:
     """Return the documents as tokens, and how many were left out, for which reason."""
     token_bytes = tokenizer.token_bytes()
@@ -157,11 +155,11 @@ class _Rounds:
         self._nothing = work / "nothing.json"
         self._nothing.write_text("[]", encoding="utf-8")
 
-    def measure(self, repeats: int, *, is_first_ever_wanted: bool) -> None:
+    def measure(self, repeats: int, *, n_ids: int, is_first_ever_wanted: bool) -> None:
         for name in self._jobs:
             entry = ENGINES[name]
-            if entry.version is None:
-                self.absent[name] = f"not installed: `{entry.pip}`"
+            if reason := entry.absence(self._jobs[name].grammar, n_ids):
+                self.absent[name] = reason
             elif entry.kernel_cache:
                 _progress(f"{name}: kernels")
                 # Compiled kernels are a part of the installation: see that there are any.
@@ -189,7 +187,7 @@ class _Rounds:
             self.runs.setdefault(name, []).append(found)
         else:
             self.runs.pop(name, None)
-        if found and ENGINES[name].cache:
+        if found and name == REFERENCE:
             start = self._without_documents(name)
             first = replace(start, is_first=True)
             for kind, job, cache in (

@@ -23,8 +23,8 @@ import targets
 from targets import Target
 
 RESULTS = Path(__file__).parent / "results"
-ORDER = ["masks-json", "masks-sql", "masks-python_expressions", "masks-ipv4", "masks-float"]
-ORDER += ["scaling", "generation", "index_size"]
+ORDER = ["masks-json", "masks-sql", "masks-python_expressions", "masks-python", "masks-ipv4"]
+ORDER += ["masks-float", "scaling", "generation", "index_size", "index_size-python"]
 
 
 @dataclass
