@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import tempfile
 from dataclasses import replace
@@ -32,10 +33,11 @@ QUICK_DOCUMENTS = 6
 
 def main() -> None:
     options = _options()
-    section = Section.begun(f"masks-{options.grammar}", f"Masks: {options.grammar}")
+    name = options.section or f"masks-{options.grammar}"
+    section = Section.begun(name, f"Masks: {options.grammar}")
     every = []
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         paths = [find(each) for each in options.tokenizer]
         for number, path in enumerate(paths or [write_standard_library_tokenizer(folder)]):
             work = folder / str(number)
@@ -70,6 +72,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--first-ever", action="store_true", help="also start with no compiled kernels on disk"
     )
+    parser.add_argument("--section", help="name of the section; default: masks- and the grammar")
     parser.add_argument("--quick", action="store_true", help="few documents, one round")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the figures")
     options = parser.parse_args()
@@ -211,7 +214,8 @@ class _Rounds:
         if entry.kernel_cache and not has_kernels:
             environment[entry.kernel_cache] = str(self._work / "kernels")
         if entry.cache:
-            environment[entry.cache] = str(self._work / f"cache-{cache}")
+            # With the slash that SynCode puts names behind.
+            environment[entry.cache] = str(self._work / f"cache-{cache}") + os.sep
         python = self.pythons.get(job.engine, sys.executable)
         try:
             return run(job, self._work, environment, python)
