@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from typing import Protocol
+from typing import Any, Protocol
 
 from engines import lark_grammar
 from judging_python import PythonJudge
@@ -128,8 +128,8 @@ class LarkJudge:
     _ENDINGS = ("", "x", "0", "1.1.1", ".1.1", ".1", "'", '"', "n'", 'n"', "x'", 'x"')
     _CUT = ("", "\x80", "\x80\x80", "\xa0\x80", "\x90\x80\x80")  # what completes a character
 
-    def __init__(self, grammar: str) -> None:
-        self._lark = Lark(grammar, parser="lalr", lexer="contextual")
+    def __init__(self, grammar: str, **options: Any) -> None:
+        self._lark = Lark(grammar, **{"parser": "lalr", "lexer": "contextual", **options})
         self._behind = " " if self._lark.ignore_tokens else ""
         self._literals = [
             terminal.pattern.value
