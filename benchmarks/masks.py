@@ -34,7 +34,7 @@ QUICK_DOCUMENTS = 6
 def main() -> None:
     options = _options()
     name = options.section or f"masks-{options.grammar}"
-    section = Section.begun(name, f"Masks: {options.grammar}")
+    section = Section.begun(name, _title(options))
     every = []
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -45,6 +45,12 @@ def main() -> None:
             every.append(_measure(path, options, work))
     reporting.report(section, options.grammar, Path(options.documents).name, every)
     section.write(options.results)
+
+
+def _title(options: argparse.Namespace) -> str:
+    """Return the heading: sections that are told apart are told apart by their tokenizers."""
+    names = ", ".join(Path(each).name for each in options.tokenizer) if options.section else ""
+    return f"Masks: {options.grammar}" + (f", {names}" if names else "")
 
 
 def _options() -> argparse.Namespace:
