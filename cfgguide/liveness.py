@@ -82,6 +82,7 @@ class Liveness:
         *,
         budget: Budget | None = None,
         max_nodes: int = DEFAULT_MAX_NODES,
+        assurance: Assurance | None = None,
     ) -> None:
         self.recognizer = recognizer
         self._table = recognizer.parse_table
@@ -89,15 +90,18 @@ class Liveness:
         self._spelling = spelling
         self._budget = budget
         self._max_nodes = max_nodes
+        self._assurance = assurance
         self._controls: dict[tuple[int, Claims, int, int, int], Controls] = {}
         self._verdicts: dict[Node, Verdict] = {}
 
     # What most grammars need little of is made when it is first needed.
 
-    @cached_property
+    @property
     def assurance(self) -> Assurance:
         """What is sure without looking at the stack."""
-        return Assurance.of(self.recognizer, self._spelling)
+        if self._assurance is None:
+            self._assurance = Assurance.of(self.recognizer, self._spelling)
+        return self._assurance
 
     @cached_property
     def _pushdown(self) -> Pushdown:
@@ -218,7 +222,9 @@ class Liveness:
     def spellable_terminals(self) -> set[int]:
         """Return the terminals of which the vocabulary can spell some lexeme."""
         is_free = len(self._spelling.steps) == 1  # else what can be spelled depends on the place
-        if is_free:
+        if self._assurance is not None and is_free:
+            labels = self._assurance.possible_labels
+        elif is_free:
             labels = possible_labels(self._scanner, self._spelling)
         else:
             labels = frozenset(self._lexemes.labels())
