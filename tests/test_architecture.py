@@ -198,7 +198,7 @@ def test_type_checkers_see_the_public_names():
 def test_a_module_can_be_read_in_one_sitting(module):
     # numba keeps compiled code by the file of the outermost function: kernels that call each other
     # must stand in one file, or a change in one would leave stale code of the others behind.
-    most = 1000 if module == "kernels" else MOST_LINES
+    most = 1100 if module == "kernels" else MOST_LINES
     assert len((PACKAGE / f"{module}.py").read_text("utf-8").splitlines()) <= most
 
 

@@ -1,6 +1,6 @@
 """Python files, token by token: is all that CPython parses allowed, and nothing else?
 
-``python tests/conformance/standard_library.py FOLDER`` reads every file of the running interpreter's
+``python tests/conformance/standard_library.py FOLDER`` reads every file of the interpreter's
 standard library that `ast.parse` accepts, spelled by the tokenizer in FOLDER, and looks up each
 token in the mask of its place; EOS must be allowed at the end. ``--random 200`` spells so many of
 the files in random tokens instead. ``--corpus FILE ...`` reads lines of JSON with a "text" each
