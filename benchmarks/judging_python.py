@@ -8,6 +8,7 @@ wrong text from an incomplete one, and a backslash at the very end makes any lin
 from __future__ import annotations
 
 import ast
+import contextlib
 import keyword
 import re
 import warnings
@@ -27,7 +28,7 @@ class PythonJudge:
     Examples
     --------
     >>> judge = PythonJudge()
-    >>> texts = (b"de", b"x = ", b"if x:\n  ", b"f(\n", b"x = 'a", b'f"{a', b"# \xc3", b"x = y n")
+    >>> texts = (b"de", b"x = ", b"if x:\n  ", b"f(\n", b"x = 'a", b'f"{a', b"x = \xdc", b"x = y n")
     >>> all(judge.is_prefix(text) for text in texts)
     True
     >>> texts = (b"x = 1 1", b"f() = ", b"if x:\n    a\n  b ", b"x = )", b"'a\n", b"print x")
@@ -37,7 +38,6 @@ class PythonJudge:
     (True, False)
     """
 
-    _CUT = ("", "\x80", "\x80\x80", "\xa0\x80", "\x90\x80\x80")  # what completes a character
     _TAILS = ("", "\\\n", "\n")
     _STEMS = ("", "x", "0", "=", "=x", " x", "  x", "   x", "    x", "       x", "''", '""')
     _QUOTES = ("'", '"', "'''", '"""')
@@ -45,13 +45,10 @@ class PythonJudge:
 
     def is_prefix(self, data: bytes) -> bool:
         """Return whether some Python file starts with these bytes."""
-        for cut in self._CUT:
-            try:
-                text = (data + cut.encode("latin-1")).decode()
-            except UnicodeDecodeError:
-                continue
-            return any(_reads(text + ending) for ending in self._endings(text))
-        return False
+        texts = list(_completed(data))
+        return any(
+            _reads(text + ending) for text in texts[:1] for ending in self._endings(text)
+        ) or any(_reads(text + ending) for text in texts[1:] for ending in self._TAILS)
 
     def is_sentence(self, data: bytes) -> bool:
         """Return whether the bytes are a Python file."""
@@ -68,6 +65,16 @@ class PythonJudge:
         completed = [each[len(word) :] for each in _WORDS if word and each.startswith(word)]
         for stem in [*self._STEMS, *completed]:
             yield stem + "\\\n"
+
+
+def _completed(data: bytes) -> Iterator[str]:
+    """Yield a text, or if it ends within a character, some texts that complete it."""
+    for first in (b"", b"\x80", b"\x90", b"\xa0", b"\xb0", b"\x80\x80", b"\x90\x80", b"\x90\x90"):
+        for last in (b"", *(bytes([byte]) for byte in range(0x80, 0xC0))):
+            with contextlib.suppress(UnicodeDecodeError):
+                yield (data + first + last).decode()
+                if not first + last:
+                    return
 
 
 def _reads(text: str) -> bool:
