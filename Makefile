@@ -63,11 +63,15 @@ bench: install
 	$(BIN)/python benchmarks/masks.py --grammar json --first-ever $(CHOSEN)
 	$(BIN)/python benchmarks/masks.py --grammar sql --repeats 2 --passes 2 $(CHOSEN)
 	$(BIN)/python benchmarks/masks.py --grammar python_expressions --repeats 2 --passes 2 $(CHOSEN)
+	$(BIN)/python benchmarks/masks.py --grammar python --repeats 1 --passes 2 --patience 40 $(FIRST)
+	$(BIN)/python benchmarks/masks.py --grammar python --section masks-python-large \
+		--repeats 1 --passes 2 --patience 40 $(LAST)
 	$(BIN)/python benchmarks/masks.py --grammar ipv4 $(FIRST)
 	$(BIN)/python benchmarks/masks.py --grammar float $(FIRST)
 	$(BIN)/python benchmarks/scaling.py $(LAST)
 	$(BIN)/python benchmarks/generation.py
 	$(BIN)/python benchmarks/index_size.py $(FIRST)
+	$(BIN)/python benchmarks/index_size.py --grammar python $(FIRST)
 	$(BIN)/python benchmarks/page.py docs/performance.md
 
 conformance: install

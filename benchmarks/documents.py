@@ -22,6 +22,7 @@ _MAKERS: dict[str, Callable[[Random], str]] = {
     "json": documents_json.document,
     "sql": documents_sql.document,
     "python_expressions": documents_python.document,
+    "python": documents_python.function_or_file,
     "ipv4": lambda rng: ".".join(str(rng.randrange(256)) for _ in range(4)),
     "float": lambda rng: f"{rng.uniform(-1000, 1000):.{rng.randrange(1, 12)}f}",
 }

@@ -1,13 +1,17 @@
-"""Expressions of Python made from seeds, and cut out of Python sources.
+"""Python: expressions made from seeds or cut out of sources, and functions of the standard library.
 
 In: a random generator, or a source text. Out: expressions as people write them, within
-`grammars/python_expressions.cfgguide.lark`.
+`grammars/python_expressions.cfgguide.lark`; functions and short files as people have written them.
 """
 
 from __future__ import annotations
 
 import ast
+import sysconfig
+import textwrap
 from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
 from random import Random
 
 _NAMES = """
@@ -21,6 +25,7 @@ OPERATORS = ["+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>"
 COMPARISONS = ["==", "!=", "<", "<=", ">", ">=", "in", "not in", "is", "is not"]
 SHORTEST, LONGEST = 400, 1500  # characters
 _MAX_DEPTH = 4
+_SHARE_OF_FILES = 0.2  # of the documents of whole Python
 
 
 def document(rng: Random) -> str:
@@ -49,6 +54,68 @@ def expressions_of(source: str) -> Iterator[str]:
         text = ast.get_source_segment(source, value) if is_wanted and value is not None else None
         if text:
             yield text
+
+
+def function_or_file(rng: Random) -> str:
+    """Return a function or, less often, a short file of this Python's standard library."""
+    is_file = rng.random() < _SHARE_OF_FILES
+    paths = list(_sources())
+    while True:
+        source = rng.choice(paths).read_bytes()
+        texts = [source.decode()] if is_file else list(functions_of(source))
+        texts = [text for text in texts if SHORTEST <= len(text) <= 2 * LONGEST]
+        if texts and is_python(texts[0]):
+            return rng.choice(texts)
+
+
+def functions() -> Iterator[str]:
+    """Yield the functions of this Python's standard library, file by file in a random order."""
+    paths = list(_sources())
+    Random(0).shuffle(paths)
+    for path in paths:
+        yield from functions_of(path.read_bytes())
+
+
+def functions_of(source: bytes) -> Iterator[str]:
+    """Yield the functions and methods of a source, as they are written and moved to the left.
+
+    Those that cannot be moved, for a string in them goes over lines, are left out.
+    """
+    try:
+        tree, text = ast.parse(source), source.decode()
+    except (SyntaxError, ValueError):  # the library's tests hold such files
+        return
+    lines = text.splitlines(keepends=True)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+            moved = textwrap.dedent("".join(lines[first - 1 : node.end_lineno]))
+            if is_python(moved):
+                yield moved
+
+
+def is_python(text: str) -> bool:
+    """Return whether this Python reads a text."""
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
+@cache
+def _sources() -> tuple[Path, ...]:
+    folder = Path(sysconfig.get_path("stdlib"))
+    found = (path for path in folder.rglob("*.py") if "site-packages" not in path.parts)
+    return tuple(path for path in sorted(found) if _is_utf8(path))
+
+
+def _is_utf8(path: Path) -> bool:
+    try:
+        path.read_bytes().decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _expression(rng: Random, depth: int) -> str:

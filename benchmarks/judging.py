@@ -1,16 +1,18 @@
 """Who is right where engines disagree: a slow and separate reading of the language itself.
 
 In: the bytes of a text. Out: whether a sentence can follow them. JSON is read from its definition
-(RFC 8259), not from any engine's grammar; the other languages are what Lark says. Used only on
-tokens that the engines disagree about.
+(RFC 8259), not from any engine's grammar; Python is what CPython reads (:mod:`judging_python`), and
+the other languages are what Lark says. Used only on tokens that the engines disagree about.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
-from typing import Protocol
+from typing import Any, Protocol
 
+from engines import lark_grammar
+from judging_python import PythonJudge
 from lark import Lark
 from lark.exceptions import UnexpectedInput
 from lark.lexer import PatternStr
@@ -126,8 +128,8 @@ class LarkJudge:
     _ENDINGS = ("", "x", "0", "1.1.1", ".1.1", ".1", "'", '"', "n'", 'n"', "x'", 'x"')
     _CUT = ("", "\x80", "\x80\x80", "\xa0\x80", "\x90\x80\x80")  # what completes a character
 
-    def __init__(self, grammar: str) -> None:
-        self._lark = Lark(grammar, parser="lalr", lexer="contextual")
+    def __init__(self, grammar: str, **options: Any) -> None:
+        self._lark = Lark(grammar, **{"parser": "lalr", "lexer": "contextual", **options})
         self._behind = " " if self._lark.ignore_tokens else ""
         self._literals = [
             terminal.pattern.value
@@ -169,3 +171,10 @@ class LarkJudge:
         except UnexpectedInput:
             return False
         return True
+
+
+def judge_of(grammar: str) -> Judge:
+    """Return what decides about a language."""
+    if grammar == "json":
+        return JsonJudge()
+    return PythonJudge() if grammar == "python" else LarkJudge(lark_grammar(grammar))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import tempfile
 from dataclasses import replace
@@ -17,8 +18,8 @@ from pathlib import Path
 import documents
 import reporting
 from comparing import Texts, compare
-from engines import ENGINES, FLOOR, REFERENCE, lark_grammar
-from judging import JsonJudge, LarkJudge
+from engines import ENGINES, FLOOR, REFERENCE
+from judging import Judge, judge_of
 from measuring import Job, MeasuringError, Run, run
 from page import RESULTS, Section
 from tables import Measured
@@ -32,10 +33,11 @@ QUICK_DOCUMENTS = 6
 
 def main() -> None:
     options = _options()
-    section = Section.begun(f"masks-{options.grammar}", f"Masks: {options.grammar}")
+    name = options.section or f"masks-{options.grammar}"
+    section = Section.begun(name, _title(options))
     every = []
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         paths = [find(each) for each in options.tokenizer]
         for number, path in enumerate(paths or [write_standard_library_tokenizer(folder)]):
             work = folder / str(number)
@@ -43,6 +45,12 @@ def main() -> None:
             every.append(_measure(path, options, work))
     reporting.report(section, options.grammar, Path(options.documents).name, every)
     section.write(options.results)
+
+
+def _title(options: argparse.Namespace) -> str:
+    """Return the heading: sections that are told apart are told apart by their tokenizers."""
+    names = ", ".join(Path(each).name for each in options.tokenizer) if options.section else ""
+    return f"Masks: {options.grammar}" + (f", {names}" if names else "")
 
 
 def _options() -> argparse.Namespace:
@@ -70,6 +78,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--first-ever", action="store_true", help="also start with no compiled kernels on disk"
     )
+    parser.add_argument("--section", help="name of the section; default: masks- and the grammar")
     parser.add_argument("--quick", action="store_true", help="few documents, one round")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the figures")
     options = parser.parse_args()
@@ -87,7 +96,7 @@ def _options() -> argparse.Namespace:
 def _measure(path: Path, options: argparse.Namespace, work: Path) -> Measured:
     """Measure all engines with one tokenizer."""
     tokenizer = open_tokenizer(path)
-    judge = LarkJudge(lark_grammar(options.grammar))
+    judge = judge_of(options.grammar)
     texts, skipped = _texts(tokenizer, options, judge)
     tokens = work / "tokens.json"
     tokens.write_text(json.dumps(texts.documents), encoding="utf-8")
@@ -105,10 +114,8 @@ def _measure(path: Path, options: argparse.Namespace, work: Path) -> Measured:
         jobs[REFERENCE] = replace(jobs[REFERENCE], patience=FIRST_PASSES * options.patience)
     rounds = _Rounds(jobs, work)
     rounds.pythons["syncode"] = options.syncode_python or sys.executable
-    rounds.measure(options.repeats, is_first_ever_wanted=options.first_ever)
+    rounds.measure(options.repeats, n_ids=tokenizer.size, is_first_ever_wanted=options.first_ever)
     firsts = {name: runs[0] for name, runs in rounds.runs.items() if name != FLOOR}
-    # RFC 8259 itself decides about JSON, and about the other languages Lark, which defines them.
-    decides = JsonJudge() if options.grammar == "json" else judge
     return Measured(
         tokenizer=tokenizer.name,
         size=tokenizer.size,
@@ -116,7 +123,7 @@ def _measure(path: Path, options: argparse.Namespace, work: Path) -> Measured:
         n_steps=texts.n_steps,
         skipped=skipped,
         runs=rounds.runs,
-        comparisons=compare(firsts, REFERENCE, texts, decides),
+        comparisons=compare(firsts, REFERENCE, texts, judge),
         starts=rounds.starts,
         first_ever=rounds.first_ever,
         absent=rounds.absent,
@@ -124,7 +131,7 @@ def _measure(path: Path, options: argparse.Namespace, work: Path) -> Measured:
 
 
 def _texts(
-    tokenizer: Tokenizer, options: argparse.Namespace, judge: LarkJudge
+    tokenizer: Tokenizer, options: argparse.Namespace, judge: Judge
 ) -> tuple[Texts, dict[str, int]]:
     """Return the documents as tokens, and how many were left out, for which reason."""
     token_bytes = tokenizer.token_bytes()
@@ -157,11 +164,11 @@ class _Rounds:
         self._nothing = work / "nothing.json"
         self._nothing.write_text("[]", encoding="utf-8")
 
-    def measure(self, repeats: int, *, is_first_ever_wanted: bool) -> None:
+    def measure(self, repeats: int, *, n_ids: int, is_first_ever_wanted: bool) -> None:
         for name in self._jobs:
             entry = ENGINES[name]
-            if entry.version is None:
-                self.absent[name] = f"not installed: `{entry.pip}`"
+            if reason := entry.absence(self._jobs[name].grammar, n_ids):
+                self.absent[name] = reason
             elif entry.kernel_cache:
                 _progress(f"{name}: kernels")
                 # Compiled kernels are a part of the installation: see that there are any.
@@ -189,7 +196,7 @@ class _Rounds:
             self.runs.setdefault(name, []).append(found)
         else:
             self.runs.pop(name, None)
-        if found and ENGINES[name].cache:
+        if found and name == REFERENCE:
             start = self._without_documents(name)
             first = replace(start, is_first=True)
             for kind, job, cache in (
@@ -213,7 +220,8 @@ class _Rounds:
         if entry.kernel_cache and not has_kernels:
             environment[entry.kernel_cache] = str(self._work / "kernels")
         if entry.cache:
-            environment[entry.cache] = str(self._work / f"cache-{cache}")
+            # With the slash that SynCode puts names behind.
+            environment[entry.cache] = str(self._work / f"cache-{cache}") + os.sep
         python = self.pythons.get(job.engine, sys.executable)
         try:
             return run(job, self._work, environment, python)

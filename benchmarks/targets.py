@@ -16,6 +16,7 @@ from measuring import FloatArray, Run
 from tables import Measured, number
 
 LARGE = 150_000  # tokens: vocabularies for which the worst single mask has a target
+_WARM = ["warm mask, p50", "warm mask, p99"]
 _WALKERS = ("llguidance", "xgrammar")  # engines that walk the vocabulary at each step
 
 
@@ -70,23 +71,26 @@ def of_masks(grammar: str, measured: Measured) -> list[Target]:
     found: list[Target] = []
     if grammar == "json":
         found += _of_json(setting, measured, peers)
+    elif grammar == "python":
+        if FLOOR in measured.runs:
+            found += _against(setting, measured, [FLOOR], _WARM, 3.0)
+        found += _of_language(setting, measured, peers, "SynCode")
     elif grammar in ("sql", "python_expressions"):
         walkers = [name for name in peers if name in _WALKERS]
         found += _of_language(setting, measured, walkers, "fastest of llguidance and XGrammar")
         if others := [name for name in peers if name not in _WALKERS]:
             found += _of_language(setting, measured, others, ", ".join(others))
     else:
-        found += _against(setting, measured, peers, ["warm mask, p50", "warm mask, p99"], 1.0)
+        found += _against(setting, measured, peers, _WARM, 1.0)
     if measured.size >= LARGE:
         found += _worst(setting, measured)
     return found
 
 
 def _of_json(setting: str, measured: Measured, peers: list[str]) -> Iterator[Target]:
-    masks = ["warm mask, p50", "warm mask, p99"]
-    yield from _against(setting, measured, peers, masks, 1.0)
+    yield from _against(setting, measured, peers, _WARM, 1.0)
     if FLOOR in measured.runs:
-        yield from _against(setting, measured, [FLOOR], masks, 3.0)
+        yield from _against(setting, measured, [FLOOR], _WARM, 3.0)
     yield from _against(setting, measured, peers, ["advance, p50", "advance, p99"], 1.5)
     for kind, runs in {"nothing cached": measured.runs[REFERENCE], **measured.starts}.items():
         median, low, high = figures.median_of(runs, lambda run: run.seconds["compile"] * 1e3)

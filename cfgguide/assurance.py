@@ -36,7 +36,7 @@ import numpy.typing as npt
 from cfgguide.completions import Completions
 from cfgguide.configuration import Configuration, Hypothesis, Recognizer
 from cfgguide.fsm import DEAD, MONITOR, NO, YES
-from cfgguide.line_names import INLINE, JOIN, NEWLINE
+from cfgguide.line_names import COUNTED, INLINE, JOIN, NEWLINE
 from cfgguide.lines import AT_LINE_START
 from cfgguide.parse_table import END, ERROR
 from cfgguide.partition import distinct_rows
@@ -137,9 +137,26 @@ class Assurance:
                     return True
                 continue
             committed = recognizer.commit(stack, layout, label)
-            if committed is not None and self.is_assured[committed[0].state, group]:
+            if committed is None or self._lacks_digits(recognizer, hypothesis, label):
+                continue
+            table = self.is_assured
+            if lines is not None and lines.roles[label] == INLINE:
+                is_start = lines.places[stack.state] == AT_LINE_START
+                if not is_start and recognizer.parse_table.shift(stack, lines.newline) is None:
+                    table = self.is_begun  # else the line break takes white space before it
+            if table[committed[0].state, group]:
                 return True
         return False
+
+    def _lacks_digits(self, recognizer: Recognizer, hypothesis: Hypothesis, label: int) -> bool:
+        """Return whether a number that is counted needs another digit and has no room for it."""
+        lines, state = recognizer.lines, hypothesis.scanner_state
+        return (
+            lines is not None
+            and bool(lines.roles[label] == COUNTED)
+            and hypothesis.layout.column >= lines.max_digits
+            and bool(recognizer.scanner.match[state] == NO_MATCH)
+        )
 
     def _is_sure_of_line(self, recognizer: Recognizer, hypothesis: Hypothesis, group: int) -> bool:
         """Return whether it is sure what follows if the lexeme becomes a line break."""

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from cfgguide import frontend, scanner
+from cfgguide import frontend, kept_assurances, scanner
 from cfgguide.configuration import Recognizer
 from cfgguide.errors import GrammarError, VocabularyError, VocabularyWarning
 from cfgguide.frontend import CompiledGrammar
@@ -78,12 +78,19 @@ def _decided_for(grammar: Grammar, *, budget: Budget, use_cache: bool) -> Livene
     tables = kept.load()
     if tables is not None:  # of a grammar that has a sentence: others are not kept
         recognizer = Recognizer(*tables, budget=budget)
-        return Liveness(recognizer, Spelling.of_all_bytes(), budget=budget)
+        return _kept_liveness(recognizer, Spelling.of_all_bytes(), budget=budget)
     compiled = frontend.load(grammar)
     everything = decided(compiled, budget=budget)
-    machine = everything.recognizer.scanner
-    kept.store(compiled.parse_table, machine, compiled.lines, compiled.imported)
+    recognizer = everything.recognizer
+    kept.store(compiled.parse_table, recognizer.scanner, compiled.lines, compiled.imported)
+    kept_assurances.store(recognizer, Spelling.of_all_bytes(), everything.assurance)
     return everything
+
+
+def _kept_liveness(recognizer: Recognizer, spelling: Spelling, *, budget: Budget) -> Liveness:
+    """Return what decides, with what is assured from the cache, for a large grammar."""
+    assurance = kept_assurances.found_or_made(recognizer, spelling)
+    return Liveness(recognizer, spelling, budget=budget, assurance=assurance)
 
 
 def decided(compiled: CompiledGrammar, *, budget: Budget) -> Liveness:
@@ -151,7 +158,7 @@ def compile(
     everything = _kept_or_decided(grammar, budget=budget, use_cache=use_cache)
     vocabulary = Vocabulary.of(tokenizer_or_vocabulary)
     spelling = vocabulary.spelling
-    liveness, unspellable = spelled_by(everything, spelling, budget=budget)
+    liveness, unspellable = spelled_by(everything, spelling, budget=budget, use_cache=use_cache)
     budget.stop_clock()
     if unspellable:
         warnings.warn(
@@ -167,7 +174,7 @@ def compile(
 
 
 def spelled_by(
-    everything: Liveness, spelling: Spelling, *, budget: Budget
+    everything: Liveness, spelling: Spelling, *, budget: Budget, use_cache: bool
 ) -> tuple[Liveness, tuple[str, ...]]:
     """Return what decides with a vocabulary, and the terminals that it cannot spell.
 
@@ -179,6 +186,8 @@ def spelled_by(
         What the vocabulary can spell.
     budget : Budget
         What deciding may cost.
+    use_cache : bool
+        Whether the user's cache is asked, and kept up.
 
     Raises
     ------
@@ -188,7 +197,7 @@ def spelled_by(
     recognizer = everything.recognizer
     if spelling.spells_any_of(recognizer.scanner.used_bytes()):
         return everything, ()
-    liveness = Liveness(recognizer, spelling, budget=budget)
+    liveness = (_kept_liveness if use_cache else Liveness)(recognizer, spelling, budget=budget)
     lost = everything.spellable_terminals() - liveness.spellable_terminals()
     unspellable = tuple(recognizer.parse_table.terminals[terminal] for terminal in sorted(lost))
     if not liveness.is_live(recognizer.initial):

@@ -176,8 +176,11 @@ class Recognizer:
         if not self.ahead.may_end(claims):
             return None
         if self._match[state] != NO_MATCH:
-            if self.line_reader and not self.line_reader.may_be_last(self._match[state]):
-                return None
+            if self.line_reader is not None:
+                last = self.line_reader.last(layout, self._match[state])
+                if last is None:
+                    return None
+                layout = last
             committed = self.commit(stack, layout, self._match[state])
             if committed is None:
                 return None

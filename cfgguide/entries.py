@@ -144,9 +144,10 @@ class Entries:
         """
         if lines is None:
             return self._find(path_of(configuration, self._deepest))
+        _, *stacks = path_of(configuration, self._deepest, lines)
         for reads in lines.possible_reads:
-            path = path_of(configuration, self._deepest, lines._replace(reads=reads))
-            found = self._find(path)
+            head = lexers_part(configuration, lines._replace(reads=reads))
+            found = self._find((head, *stacks))
             if found is not None:
                 return found
         return None
@@ -211,10 +212,13 @@ class LinesPart(NamedTuple):
         Whether the text may end. Whoever asks knows: it depends on the whole stack.
     reads : int
         What is known to be needed of the layout: `LEVEL_READ`, `COLUMNS_READ`, as bits.
+    columns : tuple of int
+        Per hypothesis what counts of `Layout.column`.
     """
 
     is_sentence: bool
     reads: int
+    columns: tuple[int, ...]
 
     @property
     def possible_reads(self) -> tuple[int, ...]:
@@ -240,15 +244,21 @@ def path_of(configuration: Configuration, depth: int, lines: LinesPart | None = 
     if lines is None:
         lexer = tuple((state, claims) for state, claims, _, _ in hypotheses)
         return ((lexer, configuration.context), *islice(levels, depth))
+    return (lexers_part(configuration, lines), *islice(levels, depth))
+
+
+def lexers_part(configuration: Configuration, lines: LinesPart) -> Hashable:
+    """Return the first part of a path, where there is an indenter."""
     parts = tuple(
-        (state, claims, _needed(layout, lines)) for state, claims, _, layout in hypotheses
+        (each.scanner_state, each.claims, _needed(each.layout, column, lines))
+        for each, column in zip(configuration.hypotheses, lines.columns, strict=True)
     )
-    return ((parts, configuration.context), *islice(levels, depth))
+    return parts, configuration.context
 
 
-def _needed(layout: Layout, lines: LinesPart) -> tuple[int, ...]:
+def _needed(layout: Layout, column: int, lines: LinesPart) -> tuple[int, ...]:
     """Return what is needed of a layout as numbers; -1 for the level if it is not."""
-    columns, level, column = layout
+    columns, level, _ = layout
     if not lines.reads:
         return (int(lines.is_sentence), column)
     level = level if lines.reads & LEVEL_READ else -1

@@ -114,7 +114,7 @@ class CompiledGrammar:
     @property
     def bytes_apart(self) -> bytes:
         """Bytes that are not to be taken as alike, whatever the terminals say."""
-        return b"" if self.lines is None else b"\n\r\t\f "
+        return b"" if self.lines is None else b"\n\r\t\f 0123456789"
 
 
 def load(grammar: Grammar) -> CompiledGrammar:

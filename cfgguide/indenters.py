@@ -19,7 +19,7 @@ from lark import Token
 from lark.indenter import DedentError, Indenter
 
 from cfgguide.errors import GrammarError
-from cfgguide.line_names import CLOSES, CPYTHON_TAB, INLINE, JOIN, OPENS, LineNames
+from cfgguide.line_names import CLOSES, COUNTED, CPYTHON_TAB, INLINE, JOIN, OPENS, LineNames
 
 _TAB = 8  # CPython's TABSIZE; its ALTTABSIZE is 1
 
@@ -37,8 +37,9 @@ class CPythonIndenter(Indenter):
         The terminal of line breaks. It takes blank lines, comments and the white space that the
         next line starts with. Where its last line holds a comment, the text ends.
     INLINE_types : list of str
-        Terminals that are dropped within a line, white space for one. They are refused where a
-        line starts.
+        Terminals that are dropped within a line, white space for one. Where a line starts, which
+        comes to pass at the start of the text and behind joined lines, they are refused unless a
+        block is open: CPython finds the column of such lines in another way.
     JOIN_types : list of str
         Terminals that join a line with the next: likewise, and refused inside strings and at the
         end of the text.
@@ -51,8 +52,10 @@ class CPythonIndenter(Indenter):
         The first and last terminals of strings that are made of several.
     OPEN_FIELD_types, CLOSE_FIELD_types : list of str
         Brackets of fields in such strings in which line breaks are dropped.
-    max_brackets, max_indents : int
-        Most brackets and levels that may be open.
+    DECIMAL_types : list of str
+        Terminals that may have no more than `max_digits` digits.
+    max_brackets, max_indents, max_digits : int
+        Most brackets and levels that may be open, and most digits of a decimal integer.
     """
 
     NL_type = "_NEWLINE"
@@ -67,9 +70,11 @@ class CPythonIndenter(Indenter):
     INLINE_types: ClassVar[list[str]] = []
     JOIN_types: ClassVar[list[str]] = []
     ALWAYS_types: ClassVar[list[str]] = []
+    DECIMAL_types: ClassVar[list[str]] = []
     tab_len = _TAB
     max_brackets = 200
     max_indents = 99  # and the level of the file
+    max_digits = 4300  # CPython's sys.int_info.default_max_str_digits
 
     @property
     def always_accept(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -91,7 +96,8 @@ class CPythonIndenter(Indenter):
             if token.type in (*self.INLINE_types, *self.JOIN_types):
                 if self._is_quoted[-1] and token.type in self.JOIN_types:
                     raise DedentError(f"a line is joined inside a string: {token!r}")
-                if last is None or last.type == self.NL_type:
+                is_line_start = last is None or last.type == self.NL_type
+                if is_line_start and len(self.indent_level) == 1:
                     raise DedentError(f"a line starts with {token!r}")
                 continue
             if token.type == self.NL_type:
@@ -99,8 +105,14 @@ class CPythonIndenter(Indenter):
                     raise DedentError("a line ends inside a string")
                 if self.paren_level:
                     continue
-                yield from self.handle_NL(token)
+                if _is_at_the_end(stream):
+                    yield token
+                else:
+                    yield from self.handle_NL(token)
             else:
+                n_digits = sum(map(str.isdigit, token)) if token.type in self.DECIMAL_types else 0
+                if n_digits > self.max_digits:
+                    raise DedentError(f"a number has {n_digits} digits")
                 yield token
                 self._open_or_close(token)
             last = token
@@ -173,9 +185,23 @@ class PythonIndenter(CPythonIndenter):
         for quote in ("DQ", "SQ", "TDQ", "TSQ")
     ]
     CLOSE_STRING_types: ClassVar[list[str]] = ["DQ_END", "SQ_END", "TDQ_END", "TSQ_END"]
+    DECIMAL_types: ClassVar[list[str]] = ["DECIMAL"]
     INLINE_types: ClassVar[list[str]] = ["_BLANK"]
     JOIN_types: ClassVar[list[str]] = ["_JOIN"]
     ALWAYS_types: ClassVar[list[str]] = ["NAME", "BAD_NUMBER", *(word.upper() for word in kwlist)]
+
+
+def _is_at_the_end(stream: Any) -> bool:
+    """Return whether the lexer has read all of the text; it does not say so before it is asked.
+
+    To ask would have it read on as if nothing came behind the line break.
+    """
+    frame = getattr(stream, "gi_frame", None)
+    state = frame.f_locals.get("lexer_state") if frame is not None else None
+    if state is None:
+        return False
+    end = getattr(state.text, "end", None)  # of a slice, since Lark 1.3
+    return bool(state.line_ctr.char_pos == (len(state.text) if end is None else end))
 
 
 def columns(indentation: str) -> tuple[int, int]:
@@ -235,6 +261,7 @@ def line_names(postlex: object) -> LineNames:
     roles |= dict.fromkeys(indenter.CLOSE_FIELD_types, CLOSES)
     roles |= dict.fromkeys(indenter.INLINE_types, INLINE)
     roles |= dict.fromkeys(indenter.JOIN_types, JOIN)
+    roles |= dict.fromkeys(indenter.DECIMAL_types, COUNTED)
     return LineNames(
         indenter.NL_type,
         indenter.INDENT_type,
@@ -248,6 +275,7 @@ def line_names(postlex: object) -> LineNames:
         ends_last_line=True,
         max_brackets=indenter.max_brackets,
         max_indents=indenter.max_indents,
+        max_digits=indenter.max_digits,
     )
 
 

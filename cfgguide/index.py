@@ -167,11 +167,11 @@ class Index:
     def add_kept(self) -> None:
         """Use the masks that are in the user's cache, if there are any."""
         found = kept_masks.load(self.digest)
-        if found is not None:
-            try:
+        try:
+            if found is not None:
                 self.add_packed(*found)
-            except IndexFormatError:
-                kept_masks.drop(self.digest)
+        except IndexFormatError:
+            kept_masks.drop(self.digest)
 
     def packed(self) -> tuple[Arrays, object]:
         """Return the grammar's tables and all masks as arrays and a JSON value."""
@@ -223,7 +223,7 @@ class Index:
         arrays, value = archive.read(path, kind=KIND)
         if not isinstance(value, dict) or "grammar" not in value:
             raise IndexFormatError(f"{os.fspath(path)!r} holds no grammar; make it anew")
-        tables = grammar_file.unpacked(_part(arrays, "grammar."), value["grammar"])
+        tables = grammar_file.unpacked(archive.part(arrays, "grammar."), value["grammar"])
         budget = Budget()
         recognizer = Recognizer(*tables, budget=budget)
         liveness = Liveness(recognizer, vocabulary.spelling, budget=budget)
@@ -247,7 +247,7 @@ class Index:
         """Use masks as :meth:`packed` returns them; raises as :meth:`add_file`."""
         masks = value.get("masks") if isinstance(value, dict) else None
         stored: StoredEntries = index_file.Stored(
-            _part(arrays, "masks."), masks, possible=self._possible(), copies=self._copies
+            archive.part(arrays, "masks."), masks, possible=self._possible(), copies=self._copies
         )
         with self._lock:
             self._entries.put_behind(stored)
@@ -257,8 +257,7 @@ class Index:
         with self._lock:
             n_dropped = self._entries.n_dropped
             lines = self._layouts.part(configuration) if self._layouts else None
-            found = self._entries.find(configuration, lines)
-            if found is None:
+            if (found := self._entries.find(configuration, lines)) is None:
                 found = self._fill(configuration, lines)
             if self._entries.n_dropped > n_dropped:
                 self._visits.forget()  # they hold what was dropped
@@ -290,10 +289,10 @@ class Index:
     ) -> Built:
         """Make masks ahead of their first use, until all are made or a bound is reached.
 
-        What is not made is made when it is first asked for, as without this. Configurations in
-        which the text can be read in several ways, or that claim something of the text to come,
-        always are. Guides may use the index at the same time. What was made stays when the call is
-        interrupted, and a later call goes on from there.
+        What is not made is made when it is first asked for, as without this. So are those of
+        configurations in which the text can be read in several ways, or that claim something of the
+        text to come, and all masks of grammars with an indenter. Guides may use the index at the
+        same time. What was made stays when the call is interrupted, and a later call goes on.
 
         Parameters
         ----------
@@ -400,7 +399,7 @@ class Index:
             return self._liveness.expected(configuration)
 
     def _fill(self, configuration: Configuration, lines: LinesPart | None) -> Subset:
-        mask = self._mask(configuration, is_sentence=lines is not None and lines.is_sentence)
+        mask = self._mask(configuration, is_sentence=bool(lines and lines.is_sentence))
         assert mask is not None, "below the bottom of a whole stack nothing is asked for"
         return self._entries.add(configuration, mask, lines)
 
@@ -411,8 +410,7 @@ class Index:
         )
 
     def _mask(self, configuration: Configuration, *, is_sentence: bool = False) -> Mask | None:
-        walk = self._walker.walk(configuration)
-        if walk is None:
+        if (walk := self._walker.walk(configuration)) is None:
             return None
         inspected, reads = walk.inspected, walk.reads
         for number in walk.open_outcomes:
@@ -444,11 +442,3 @@ class Index:
                 top = configuration.hypotheses[home].stack.height
                 inspected[home] = max(inspected[home], top - height + 1)
         return answer.is_live
-
-
-def _part(arrays: Arrays, prefix: str) -> Arrays:
-    return {
-        name.removeprefix(prefix): array
-        for name, array in arrays.items()
-        if name.startswith(prefix)
-    }

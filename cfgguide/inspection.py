@@ -155,6 +155,6 @@ def _unspellable(
     everything: Liveness, tokenizer_or_vocabulary: object, budget: Budget
 ) -> Unspellable:
     spelling = Vocabulary.of(tokenizer_or_vocabulary).spelling
-    _, terminals = spelled_by(everything, spelling, budget=budget)
+    _, terminals = spelled_by(everything, spelling, budget=budget, use_cache=False)
     missing = everything.recognizer.scanner.used_bytes() - spelling.reachable_bytes
     return Unspellable(terminals, tuple(sorted(missing)))

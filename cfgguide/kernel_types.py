@@ -80,7 +80,8 @@ class Tables(NamedTuple):
     roles: npt.NDArray[np.int8]
     places: npt.NDArray[np.int8]
     byte_kinds: npt.NDArray[np.int8]
-    is_newline: npt.NDArray[np.bool_]
+    is_followed: npt.NDArray[np.bool_]
+    is_counted: npt.NDArray[np.bool_]
     is_free: npt.NDArray[np.bool_]
     is_begun: npt.NDArray[np.bool_]
     newline: int
@@ -89,6 +90,7 @@ class Tables(NamedTuple):
     tab: int
     max_brackets: int
     max_indents: int
+    max_digits: int
 
 
 class Base(NamedTuple):
@@ -351,7 +353,8 @@ def examples() -> tuple[Tables, PackedTrie, Workspace, Base, Int32Array]:
         roles=small,
         places=small,
         byte_kinds=small,
-        is_newline=flags,
+        is_followed=flags,
+        is_counted=flags,
         is_free=flags,
         is_begun=grid,
         newline=0,
@@ -360,6 +363,7 @@ def examples() -> tuple[Tables, PackedTrie, Workspace, Base, Int32Array]:
         tab=0,
         max_brackets=0,
         max_indents=0,
+        max_digits=0,
     )
     trie = PackedTrie(table, numbers, 1)
     base = Base(numbers, numbers, numbers, numbers, numbers, 0, layouts, numbers, numbers, numbers)

@@ -55,12 +55,13 @@ from cfgguide.kernel_types import (
     Tables,
     Workspace,
 )
-from cfgguide.line_names import CLOSES, CPYTHON_TAB, FED, JOIN, NEWLINE, OPENS
+from cfgguide.line_names import CLOSES, COUNTED, CPYTHON_TAB, FED, INLINE, JOIN, NEWLINE, OPENS
 from cfgguide.lines import (
     AT_LINE_START,
     BREAK,
     COLUMN_0,
     COLUMN_SHIFT,
+    DIGIT,
     FORM_FEED,
     IN_STRING,
     MOST_COLUMNS,
@@ -163,15 +164,17 @@ def _ends(tables: Tables, work: Workspace, base_offsets: Int32Array, cell: int) 
 
 
 @kernel
-def _moved(tables: Tables, layout: int, byte_class: int) -> int:
-    """Return the layout after one more byte of a line break, -1 where the line is too wide."""
+def _moved(tables: Tables, layout: int, byte_class: int, state: int) -> int:
+    """Return the layout after one more byte of a lexeme, -1 where a line is too wide."""
     kind, column = tables.byte_kinds[byte_class], layout & COLUMN_BITS
     rest = layout - column
+    if tables.is_counted[state]:
+        return layout + 1 if kind == DIGIT and column <= tables.max_digits else layout
     if kind == BREAK:
         return int(rest + COLUMN_0)
     if column == 0:
         return layout
-    if kind == OTHER:
+    if kind in (OTHER, DIGIT):
         return rest if tables.tab == CPYTHON_TAB else layout
     if kind == FORM_FEED:
         return int(rest + COLUMN_0)
@@ -245,7 +248,9 @@ def _commit_lexeme(
         return _commit(tables, work, base_offsets, cell, label), layout
     plain = layout & ~COLUMN_BITS
     role = tables.roles[label] if label < tables.ignored else FED
-    if role == FED:
+    if role == COUNTED and layout - plain > tables.max_digits:
+        return wide(REFUSED), plain
+    if role in (FED, COUNTED):
         return _commit(tables, work, base_offsets, cell, label), plain
     if role in (OPENS, CLOSES):
         level = plain >> LEVEL_SHIFT & LEVEL_BITS
@@ -255,9 +260,11 @@ def _commit_lexeme(
         return _commit(tables, work, base_offsets, cell, label), plain
     place = tables.places[_read(work, base_offsets, cell)]
     if role != NEWLINE:
-        if place == AT_LINE_START or (role == JOIN and place == IN_STRING):
-            return wide(REFUSED), plain
-        return cell, plain
+        is_refused = role == JOIN and place == IN_STRING
+        if place == AT_LINE_START:
+            work.counts[READS] |= COLUMNS_READ
+            is_refused = plain >> COLUMNS_SHIFT == 0
+        return (wide(REFUSED) if is_refused else cell), plain
     if place == IN_STRING:
         return wide(REFUSED), plain
     after = _commit(tables, work, base_offsets, cell, label)
@@ -378,7 +385,7 @@ def _emit(tables: Tables, work: Workspace, frame: int, number: int, cell: int, l
     state, n_claims, n = work.open_state[number], work.open_n_claims[number], work.frame_n[frame]
     if state == 0:
         return DONE
-    if tables.has_lines and not tables.is_newline[state]:
+    if tables.has_lines and not tables.is_followed[state]:
         layout &= ~COLUMN_BITS
     if tables.match[state] < 0:
         for index in range(n_claims):
@@ -436,8 +443,8 @@ def _extend(
         return DONE
     n_claims = work.frame_n_claims[source, index]
     layout = work.frame_layout[source, index]
-    if tables.has_lines and tables.is_newline[target]:
-        layout = _moved(tables, layout, byte_class)
+    if tables.has_lines and tables.is_followed[target]:
+        layout = _moved(tables, layout, byte_class, wide(target))
         if layout < 0:
             return DONE  # too wide
     elif tables.has_lines:
@@ -535,8 +542,8 @@ def _step(
             block = tables.blocks[work.frame_state[depth - 1, index]]
             is_over = tables.transitions[tables.representatives[block], byte_class] == 0
             if is_over and work.frame_n_claims[depth - 1, index] == 0 and not is_asking[target]:
-                if tables.has_lines and tables.is_newline[target]:
-                    layout = _moved(tables, layout, byte_class)
+                if tables.has_lines and tables.is_followed[target]:
+                    layout = _moved(tables, layout, byte_class, wide(target))
                     if layout < 0:
                         continue
                 result = _append(work, depth, target, cell, layout)
@@ -697,7 +704,7 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
     segment_outcome, n_segments = work.segment_outcome, 0
     has_contexts = len(tables.contexts) > 1
     loop_of_state, takes = tables.loop_of_state, tables.takes
-    frame_layout, has_lines, is_newline = work.frame_layout, tables.has_lines, tables.is_newline
+    frame_layout, has_lines, is_followed = work.frame_layout, tables.has_lines, tables.is_followed
     layout = wide(0)
     last_state, last_cell, last_outcome, last_layout = NONE, NONE, NONE, layout
     is_plain[0] = frame_n[0] == 1 and frame_n_claims[0, 0] == 0
@@ -718,11 +725,11 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
         state = frame_state[depth - 1, 0]
         target = transitions[state, byte_class]
         after = kind[target]
-        in_newline = has_lines and (is_newline[target] or is_newline[state])
+        is_counting = has_lines and (is_followed[target] or is_followed[state])
         if (
             is_plain[depth - 1]
             and (after == MATCHING or after + kind[state] == 0)
-            and not in_newline
+            and not is_counting
         ):
             frame_state[depth, 0] = target
             frame_cell[depth, 0] = frame_cell[depth - 1, 0]
@@ -735,7 +742,7 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
             if is_plain[depth - 1]:
                 frame_n[depth - 1] = 1
                 frame_n_claims[depth - 1, 0] = 0
-                if target == 0 and not in_newline:
+                if target == 0 and not is_counting:
                     label, cell = match[state], frame_cell[depth - 1, 0]
                     if has_lines and 0 <= label < tables.ignored and tables.roles[label] != FED:
                         label = tables.ignored + 1  # not as simple
@@ -748,7 +755,7 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
                         layout = frame_layout[depth - 1, 0]
                         start = _start(tables, work, base.offsets, depth - 1, wide(cell))
                         target = transitions[start, byte_class]
-                        is_line = has_lines and is_newline[target]
+                        is_line = has_lines and is_followed[target]
                         if kind[start] != ASKING and kind[target] != ASKING and not is_line:
                             if target == 0:
                                 continue
@@ -834,11 +841,22 @@ def _judge_end(
             return OPEN
         is_begun = True
     else:
+        role = tables.roles[label] if label < tables.ignored else FED
+        n_digits = layout & COLUMN_BITS
         after, layout = _commit_lexeme(tables, work, base_offsets, cell, label, layout)
         if after == REFUSED:
             return DEAD_END
         if after < 0:
             return after
+        if role == COUNTED and n_digits >= tables.max_digits and tables.match[state] < 0:
+            return OPEN
+        if role == INLINE and tables.places[_read(work, base_offsets, cell)] != AT_LINE_START:
+            # A line break takes white space before it: if the parser takes one, that is another
+            # end of the lexeme; if not, none has to follow.
+            taken = _commit(tables, work, base_offsets, cell, tables.newline)
+            if taken < 0 and taken != REFUSED:
+                return taken
+            is_begun = taken == REFUSED
     depth = work.column_depth[layout >> COLUMNS_SHIFT]
     is_full = layout >> LEVEL_SHIFT & LEVEL_BITS >= tables.max_brackets
     if is_full or depth >= tables.max_indents or not tables.is_sure[end]:
@@ -956,7 +974,7 @@ def _judge(
             claim = work.outcome_claims[outcome, index, place]
             if claim < 0 or tables.transitions[tables.representatives[claim], byte_class] != 0:
                 is_settled = False
-        if is_settled and tables.has_lines and tables.is_newline[target]:
+        if is_settled and tables.has_lines and tables.is_followed[target]:
             continue  # the layout would have to follow
         if (
             is_settled

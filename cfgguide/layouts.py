@@ -48,7 +48,13 @@ class Layouts:
             for each in configuration.hypotheses
         )
         is_sentence = self._recognizer.is_sentence(configuration)
-        return LinesPart(is_sentence, LEVEL_READ | COLUMNS_READ if is_tight else 0)
+        columns = tuple(
+            0
+            if self._reader.is_counted[each.scanner_state] and each.layout.column < self._few_digits
+            else each.layout.column
+            for each in configuration.hypotheses
+        )
+        return LinesPart(is_sentence, LEVEL_READ | COLUMNS_READ if is_tight else 0, columns)
 
     def read_to_decide(self, configuration: Configuration) -> int:
         """Return what of its layouts was read to decide whether a configuration is live."""
@@ -58,6 +64,11 @@ class Layouts:
                 is_free = self._reader.is_free[state]
                 reads |= LEVEL_READ if is_free else LEVEL_READ | COLUMNS_READ
         return reads
+
+    @cached_property
+    def _few_digits(self) -> int:
+        """So few digits that no token can make them too many."""
+        return self._reader.lines.max_digits - self._vocabulary.trie.max_depth - 1
 
     @cached_property
     def _most_opened(self) -> tuple[int, int]:

@@ -10,9 +10,10 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 # What is done with a lexeme: in `Lines.roles`.
-FED, NEWLINE, INLINE, JOIN, OPENS, CLOSES = 0, 1, 2, 3, 4, 5
+FED, NEWLINE, INLINE, JOIN, OPENS, CLOSES, COUNTED = 0, 1, 2, 3, 4, 5, 6
 MOST_LEVELS = (1 << 11) - 1  # of brackets
 MOST_INDENTS = 10_000
+MOST_DIGITS = 1 << 20
 CPYTHON_TAB = 0  # in `Lines.tab`: to the next column that 8 divides
 
 
@@ -36,6 +37,8 @@ class LineNames:
         Whether a line break is fed at the end of the text if there is none.
     max_brackets, max_indents : int
         How many may be open.
+    max_digits : int
+        How many digits the numbers may have that are counted.
     """
 
     newline: str
@@ -50,6 +53,7 @@ class LineNames:
     ends_last_line: bool = False
     max_brackets: int = MOST_LEVELS
     max_indents: int = MOST_INDENTS
+    max_digits: int = MOST_DIGITS
 
     def as_json(self) -> dict[str, Any]:
         """Return the same as a JSON value."""
@@ -76,7 +80,7 @@ class LineNames:
                     and len(pair) == 2
                     and isinstance(pair[0], str)
                     and type(pair[1]) is int
-                    and FED <= pair[1] <= CLOSES
+                    and FED <= pair[1] <= COUNTED
                     for pair in part
                 )
                 part = tuple(map(tuple, part)) if is_right else part
@@ -88,5 +92,6 @@ class LineNames:
             if not is_right:
                 return None
             found[name] = part
-        is_in_bounds = found["max_brackets"] > 0 and found["max_indents"] > 0
+        is_in_bounds = min(found["max_brackets"], found["max_indents"]) > 0
+        is_in_bounds &= 0 < found["max_digits"] <= MOST_DIGITS
         return cls(**found) if is_in_bounds and 0 <= found["tab"] <= 100 else None

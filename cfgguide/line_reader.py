@@ -8,17 +8,21 @@ is dropped if a bracket is open. (Since rules are balanced, it takes none inside
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from cfgguide.errors import GrammarError
 from cfgguide.fsm import DEAD, NO, YES
-from cfgguide.line_names import CLOSES, FED, INLINE, JOIN, OPENS
+from cfgguide.line_names import CLOSES, COUNTED, INLINE, JOIN, NEWLINE, OPENS
 from cfgguide.lines import (
     AT_LINE_START,
     BLOCKS,
     BRACKETS,
     BREAK,
+    DIGIT,
     IN_STRING,
     NO_COLUMN,
     OTHER,
@@ -49,6 +53,8 @@ class LineReader:
         Whether it may come to any greater column.
     opening_bytes : frozenset of int
         What lexemes may start with that open brackets.
+    is_counted : bool, shape (n_scanner_states,)
+        Whether the lexeme may become a number whose digits are counted.
     may_count : bool, shape (n_scanner_states,)
         Whether there can be a column that more bytes change.
     """
@@ -66,15 +72,19 @@ class LineReader:
         self.is_free = self.is_newline & _can_reach(scanner, leads_to_break, within=self.is_newline)
         space = int(np.flatnonzero(self.kinds == SPACE)[0])
         self.can_widen = scanner.match[scanner.transitions[:, space]] == lines.newline
-        self.may_count = self._counting(scanner)
+        counted = np.isin(scanner.match, np.flatnonzero(lines.roles == COUNTED))
+        self.is_counted = _can_reach(scanner, counted) & ~self.is_newline
+        self.may_count = self._counting(scanner) | self.is_counted
         self.opening_bytes = _first_bytes(scanner, np.flatnonzero(lines.roles == OPENS))
         self._is_newline: list[bool] = self.is_newline.tolist()
+        self._is_counted: list[bool] = self.is_counted.tolist()
         self._kinds: list[int] = self.kinds.tolist()
         self._roles: list[int] = lines.roles.tolist()
         self._places: list[int] = lines.places.tolist()
 
     def _counting(self, scanner: Scanner) -> npt.NDArray[np.bool_]:
-        keeping = self.kinds != OTHER if self.lines.is_cpython else self.kinds >= OTHER
+        is_other = (self.kinds == OTHER) | (self.kinds == DIGIT)
+        keeping = ~is_other if self.lines.is_cpython else self.kinds >= OTHER
         keeping = np.flatnonzero(keeping & (self.kinds != BREAK))
         found = np.zeros(scanner.n_states, dtype=np.bool_)
         found[scanner.transitions[:, self.kinds == BREAK]] = True
@@ -95,11 +105,16 @@ class LineReader:
             if after is None:
                 return None
             column = after
+        elif self._is_counted[scanner_state]:
+            is_digit = self._kinds[byte_class] == DIGIT
+            column = min(layout.column + is_digit, self.lines.max_digits + 1)
         return layout if column == layout.column else layout._replace(column=column)
 
     def read(self, layout: Layout, lexeme: bytes, label: int) -> Layout:
         """Return the layout at the end of a whole lexeme, before it is committed."""
         column: int | None = NO_COLUMN
+        if self._roles[label] == COUNTED:
+            column = min(sum(map(bytes.isdigit, _bytes_of(lexeme))), self.lines.max_digits + 1)
         if label == self.lines.newline:
             for kind in self.lines.byte_kinds()[list(lexeme)].tolist():
                 column = self.lines.column_after(column or NO_COLUMN, kind)
@@ -107,13 +122,16 @@ class LineReader:
 
     def commit(self, stack: Stack, layout: Layout, label: int) -> tuple[Stack, Layout] | None:
         """Return stack and layout after a lexeme, or None if it is refused."""
-        role, (_, level, column) = self._roles[label], layout
+        role, (columns, level, column) = self._roles[label], layout
         plain = layout._replace(column=NO_COLUMN) if column else layout
         if role in (INLINE, JOIN):
-            return (stack, plain) if self.takes(role, stack.state) else None
-        if role not in (FED, OPENS, CLOSES):
+            is_taken = self.takes(role, stack.state, in_block=len(columns) > 1)
+            return (stack, plain) if is_taken else None
+        if role == NEWLINE:
             return self._line(stack, plain, column)
-        if role != FED:
+        if role == COUNTED and column > self.lines.max_digits:
+            return None
+        if role in (OPENS, CLOSES):
             level += 1 if role == OPENS else -1
             if not 0 <= level <= self.lines.max_brackets:
                 return None
@@ -121,23 +139,33 @@ class LineReader:
         after = self._parse_table.shift(stack, label)
         return None if after is None else (after, plain)
 
-    def takes(self, role: int, state: int) -> bool:
-        """Return whether a lexeme that is not fed, or a line break, may stand in a parse state."""
-        place = self._places[state]
-        if role == INLINE:
-            return place != AT_LINE_START
-        if role == JOIN:
-            return place not in (AT_LINE_START, IN_STRING)
-        return place != IN_STRING
+    def takes(self, role: int, state: int, *, in_block: bool = False) -> bool:
+        """Return whether a lexeme that is not fed, or a line break, may stand in a parse state.
 
-    def may_be_last(self, label: int) -> bool:
-        """Return whether the text may end behind a lexeme."""
-        return self._roles[label] != JOIN
+        `in_block` tells whether it is known that a block is open.
+        """
+        place = self._places[state]
+        if role in (INLINE, JOIN) and place == AT_LINE_START:
+            return in_block
+        return role == INLINE or place != IN_STRING
+
+    def last(self, layout: Layout, label: int) -> Layout | None:
+        """Return the layout before the last lexeme, or None if it cannot be the last.
+
+        By CPython's rules white space at the end of the text, behind a line break, is no line.
+        """
+        if self._roles[label] == NEWLINE and self.lines.is_cpython:
+            return layout._replace(column=NO_COLUMN)
+        return None if self._roles[label] == JOIN else layout
 
     def full(self, layout: Layout) -> int:
         """Return whether no more blocks or brackets can be opened: `Between.full`."""
         blocks = BLOCKS if len(layout.columns) > self.lines.max_indents else 0
         return blocks | (BRACKETS if layout.level >= self.lines.max_brackets else 0)
+
+    def without_counted(self, ends: Iterable[Any]) -> tuple[Any, ...]:
+        """Return the ends of a lexeme, labels first, without those of counted numbers."""
+        return tuple(end for end in ends if self._roles[end[0]] != COUNTED)
 
     def choice(self, scanner_state: int, layout: Layout) -> tuple[bool, bool, int, int]:
         """Return what a line break may still lead to, that a lexeme may become.
@@ -197,6 +225,10 @@ class LineReader:
         if after is None or column != columns[-1]:
             return None
         return after, layout._replace(columns=columns)
+
+
+def _bytes_of(text: bytes) -> list[bytes]:
+    return [bytes([byte]) for byte in text]
 
 
 def _kinds_of_classes(lines: Lines, scanner: Scanner) -> npt.NDArray[np.int8]:

@@ -41,7 +41,7 @@ from cfgguide.parse_table import NO_STATE, START_STATE, ParseTable
 # Where a parse state stands that a shift led to: in `Lines.places`.
 IN_LINE, AT_LINE_START, IN_STRING = 0, 1, 2
 # What the bytes of a line break do to the column.
-OTHER, BREAK, SPACE, TAB, FORM_FEED = 0, 1, 2, 3, 4
+OTHER, BREAK, SPACE, TAB, FORM_FEED, DIGIT = 0, 1, 2, 3, 4, 5
 
 BLOCKS, BRACKETS = 1, 2  # of which no more can be opened, as bits
 
@@ -64,7 +64,8 @@ class Layout(NamedTuple):
         Number of open brackets.
     column : int
         The packed column to which white space has led in the lexeme that the scanner is in, if
-        that has a line break before it; 0 otherwise.
+        that has a line break before it; of a number that is counted, how many digits it has; 0
+        otherwise.
     """
 
     columns: tuple[int, ...]
@@ -93,6 +94,8 @@ class Lines:
         Whether a line break is fed at the end of the text if there is none.
     max_brackets, max_indents : int
         How many may be open.
+    max_digits : int
+        How many digits numbers may have that are counted.
     names : LineNames
         What all this was made from.
     """
@@ -106,6 +109,7 @@ class Lines:
     ends_last_line: bool
     max_brackets: int
     max_indents: int
+    max_digits: int
     names: LineNames
 
     @property
@@ -119,6 +123,7 @@ class Lines:
         kinds[ord("\n")], kinds[ord(" ")], kinds[ord("\t")] = BREAK, SPACE, TAB
         if self.is_cpython:
             kinds[ord("\r")], kinds[ord("\f")] = BREAK, FORM_FEED
+            kinds[ord("0") : ord("9") + 1] = DIGIT
         return kinds
 
     def column_after(self, column: int, kind: int) -> int | None:
@@ -127,7 +132,7 @@ class Lines:
             return COLUMN_0
         if column == NO_COLUMN:
             return NO_COLUMN
-        if kind == OTHER:
+        if kind in (OTHER, DIGIT):
             return NO_COLUMN if self.is_cpython else column
         if kind == FORM_FEED:
             return COLUMN_0
@@ -176,6 +181,7 @@ class Lines:
             ends_last_line=names.ends_last_line,
             max_brackets=min(names.max_brackets, MOST_LEVELS),
             max_indents=min(names.max_indents, MOST_INDENTS),
+            max_digits=names.max_digits,
             names=names,
         )
 

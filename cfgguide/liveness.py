@@ -82,6 +82,7 @@ class Liveness:
         *,
         budget: Budget | None = None,
         max_nodes: int = DEFAULT_MAX_NODES,
+        assurance: Assurance | None = None,
     ) -> None:
         self.recognizer = recognizer
         self._table = recognizer.parse_table
@@ -89,15 +90,18 @@ class Liveness:
         self._spelling = spelling
         self._budget = budget
         self._max_nodes = max_nodes
+        self._assurance = assurance
         self._controls: dict[tuple[int, Claims, int, int, int], Controls] = {}
         self._verdicts: dict[Node, Verdict] = {}
 
     # What most grammars need little of is made when it is first needed.
 
-    @cached_property
+    @property
     def assurance(self) -> Assurance:
         """What is sure without looking at the stack."""
-        return Assurance.of(self.recognizer, self._spelling)
+        if self._assurance is None:
+            self._assurance = Assurance.of(self.recognizer, self._spelling)
+        return self._assurance
 
     @cached_property
     def _pushdown(self) -> Pushdown:
@@ -133,15 +137,23 @@ class Liveness:
         if reader is not None and reader.is_newline[scanner_state]:
             return self._controls_of_line(hypothesis, context)
         full = reader.full(layout) if reader is not None else 0
-        place_in_line = reader.lines.places[stack.state] if reader is not None else 0
+        if reader is not None and reader.is_counted[scanner_state]:
+            room = reader.lines.max_digits - layout.column
+            full |= 4 * (room < 0 or (not room and self._scanner.match[scanner_state] == NO_MATCH))
+        in_block = len(layout.columns) > 1
+        place_in_line = 2 * reader.lines.places[stack.state] + in_block if reader is not None else 0
         question = (scanner_state, claims, context, full, int(place_in_line))
         if question not in self._controls:
-            place = Between(claims, BOUNDARY, context, full)
+            place = Between(claims, BOUNDARY, context, full & 3)
             if self._scanner.is_start[scanner_state]:
                 self._controls[question] = self._pushdown.at(place)
             else:
                 ends = self._lexemes.ends(scanner_state, place)
-                self._controls[question] = self._pushdown.after(ends, stack.state)
+                if reader is not None and full & 4:
+                    ends = reader.without_counted(ends)
+                self._controls[question] = self._pushdown.after(
+                    ends, stack.state, in_block=in_block
+                )
         return self._controls[question]
 
     def _controls_of_line(self, hypothesis: Hypothesis, context: int) -> Controls:
@@ -159,7 +171,8 @@ class Liveness:
                 breaks.append(after)
             else:
                 others.append((label, after))
-        controls = self._pushdown.after(others, stack.state)
+        in_block = len(layout.columns) > 1
+        controls = self._pushdown.after(others, stack.state, in_block=in_block)
         if reader.takes(NEWLINE, stack.state):
             choice = reader.choice(scanner_state, layout)
             for after in breaks:
@@ -209,7 +222,9 @@ class Liveness:
     def spellable_terminals(self) -> set[int]:
         """Return the terminals of which the vocabulary can spell some lexeme."""
         is_free = len(self._spelling.steps) == 1  # else what can be spelled depends on the place
-        if is_free:
+        if self._assurance is not None and is_free:
+            labels = self._assurance.possible_labels
+        elif is_free:
             labels = possible_labels(self._scanner, self._spelling)
         else:
             labels = frozenset(self._lexemes.labels())

@@ -54,7 +54,8 @@ class Loops:
         there are none.
         """
         states = np.arange(scanner.n_states)
-        goes_round = (scanner.transitions == states[:, None])[:, scanner.byte_classes]
+        rows = scanner.transitions[:, scanner.byte_classes]
+        goes_round = rows == states[:, None]
         goes_round[scanner.is_asking | (states == DEAD)] = False
         if reader is not None:
             goes_round[reader.may_count] = False
@@ -64,7 +65,7 @@ class Loops:
         if len(scanner.contexts) == 1:
             for state in np.flatnonzero(goes_round[:, :128].sum(axis=1) >= _LEAST_BYTES).tolist():
                 halves = np.packbits(goes_round[state, :128], bitorder="little").view(np.uint64)
-                loop = (int(halves[0]), int(halves[1]), _takes_characters(scanner, state))
+                loop = (int(halves[0]), int(halves[1]), _takes_characters(scanner, rows, state))
                 if loop in loops or len(loops) < _MOST_LOOPS:
                     loop_of_state[state] = loops.setdefault(loop, len(loops))
         takes = np.zeros((max(1, len(loops)), len(kinds.sums)), dtype=np.bool_)
@@ -75,10 +76,15 @@ class Loops:
         return cls(loop_of_state, takes)
 
 
-def _takes_characters(scanner: Scanner, state: int) -> bool:
-    """Return whether every character beyond ASCII leads from a state back to it."""
+def _takes_characters(scanner: Scanner, rows: Int32Array, state: int) -> bool:
+    """Return whether every character beyond ASCII leads from a state back to it.
+
+    Parameters
+    ----------
+    rows : int32, shape (n_scanner_states, 256)
+        The scanner's transitions by bytes.
+    """
     steps = utf8_steps()
-    rows = scanner.transitions[:, scanner.byte_classes]
     pending = [(state, BETWEEN)]
     seen = set(pending)
     while pending:

@@ -232,5 +232,5 @@ def _closed(edges: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Return the pairs of nodes of which the second is reached from the first."""
     reached = edges.copy()
     for node in range(len(edges)):
-        reached |= np.outer(reached[:, node], reached[node])
+        reached[reached[:, node]] |= reached[node]
     return reached

@@ -122,14 +122,16 @@ class Frontier:
         self._max_depth = max_depth
         self._known = set(known)
         self._too_shallow = {path[:end] for path in self._known for end in range(2, len(path))}
-        roots = _roots(liveness)
+        has_lines = liveness.recognizer.lines is not None
+        roots = np.empty((0, 3), dtype=np.int64) if has_lines else _roots(liveness)
         self._n_untried = len(roots)  # of the roots
         self._roots = self._parts(roots)
         self._children: deque[Part] = deque()
         self._undecided: deque[Part] = deque()
         self.n_decided = 0
-        self.n_given_up = 0
-        self.share = 0.0 if len(roots) else 1.0
+        # With an indenter whether the text may end depends on the whole stack, and so do masks.
+        self.n_given_up = int(has_lines)
+        self.share = 0.0 if len(roots) or has_lines else 1.0
 
     @property
     def n_left(self) -> int:

@@ -294,7 +294,8 @@ def _line_tables(reader: LineReader, assurance: Assurance) -> tuple[Any, ...]:
         lines.roles,
         lines.places,
         reader.kinds,
-        reader.is_newline,
+        reader.is_newline | reader.is_counted,
+        reader.is_counted,
         reader.is_free,
         assurance.is_begun,
         lines.newline,
@@ -303,6 +304,7 @@ def _line_tables(reader: LineReader, assurance: Assurance) -> tuple[Any, ...]:
         lines.tab,
         lines.max_brackets,
         lines.max_indents,
+        lines.max_digits,
     )
 
 

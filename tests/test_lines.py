@@ -46,6 +46,8 @@ class SmallIndenter(CPythonIndenter):
     INLINE_types: ClassVar[list[str]] = ["WS"]
     JOIN_types: ClassVar[list[str]] = ["JOIN"]
     ALWAYS_types: ClassVar[list[str]] = ["NAME"]
+    DECIMAL_types: ClassVar[list[str]] = ["DECIMAL"]
+    max_digits = 3
     max_brackets = 2
     max_indents = 2
 
@@ -138,7 +140,9 @@ CASES = {
         stmt: simple _NEWLINE | "i" ":" block
         block: simple _NEWLINE | _NEWLINE _INDENT stmt+ _DEDENT
         simple: expr (";" expr)*
-        expr: NAME | LPAR expr* RPAR | START text* END
+        expr: NAME | LPAR expr* RPAR | START text* END | DECIMAL | REAL
+        DECIMAL: /[1-9](_?[0-9])*/
+        REAL: /[1-9](_?[0-9])*[.]/
         text: "x" | LBRACE expr RBRACE | "q" quoted* "p"
         quoted: NAME | LPAR quoted RPAR
         LBRACE: "{"
@@ -158,7 +162,7 @@ CASES = {
         [
             *("a", "i:", "i", ":", "\n", "\n  ", "\n\t", "\n ", "  ", " ", "(", ")", "fx", "f"),
             *("q", "p", "e", "x", "{", "}", "#", "# c\n", ";", "\\\n", "a\n  a", "\r", "\f"),
-            *("\n\n  a", "\n    (a\n)a", "))", "i:\n i:\n  "),
+            *("\n\n  a", "\n    (a\n)a", "))", "i:\n i:\n  ", "1", "1_", "_", "11.", "12", "."),
         ],
         0,
     ),

@@ -9,8 +9,8 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import importlib.util
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -82,6 +82,10 @@ class Entry:
     kernel_cache, cache : str or None
         Environment variables that name the folder of kernels compiled on first use, and the folder
         where compiled grammars are kept.
+    cannot : dict of str to str
+        Grammars that it cannot read, and why.
+    most_ids : int or None
+        Largest vocabulary with which it is measured; larger ones take it too long.
     is_optional : bool
         Whether it is left out unless asked for.
     """
@@ -93,6 +97,8 @@ class Entry:
     grammars: tuple[str, ...] | None = None
     kernel_cache: str | None = None
     cache: str | None = None
+    cannot: Mapping[str, str] = field(default_factory=dict)
+    most_ids: int | None = None
     is_optional: bool = False
 
     @property
@@ -105,6 +111,14 @@ class Entry:
         except importlib.metadata.PackageNotFoundError:
             return None
 
+    def absence(self, grammar: str, n_ids: int) -> str | None:
+        """Return why it is not measured with a grammar and a vocabulary; None if it is."""
+        if grammar in self.cannot:
+            return self.cannot[grammar]
+        if self.most_ids is not None and n_ids > self.most_ids:
+            return f"left out: it takes too long with more than {self.most_ids:,} ids"
+        return f"not installed: `{self.pip}`" if self.version is None else None
+
     def load(self) -> Engine:
         """Import the adapter, and with it the engine."""
         engine: Engine = getattr(importlib.import_module(self.module), self.class_name)()
@@ -116,6 +130,7 @@ REFERENCE = "cfgguide"
 FLOOR = "numpy copy"
 _REQUIREMENTS = "pip install -c constraints.txt -r benchmarks/requirements.txt"
 _XGRAMMAR = f"{_REQUIREMENTS} && pip install --no-deps xgrammar==0.2.8"
+_NO_LINES = {"python": "left out: its grammars know no indentation"}
 ENGINES = {
     REFERENCE: Entry(
         "engines.cfgguide_engine",
@@ -125,12 +140,18 @@ ENGINES = {
         kernel_cache="NUMBA_CACHE_DIR",
         cache="CFGGUIDE_CACHE",
     ),
-    "xgrammar": Entry("engines.xgrammar_engine", "XGrammar", "xgrammar", _XGRAMMAR),
+    "xgrammar": Entry(
+        "engines.xgrammar_engine", "XGrammar", "xgrammar", _XGRAMMAR, cannot=_NO_LINES
+    ),
     "xgrammar builtin": Entry(
         "engines.xgrammar_engine", "XGrammarBuiltin", "xgrammar", _XGRAMMAR, ("json",)
     ),
-    "llguidance": Entry("engines.llguidance_engine", "LLGuidance", "llguidance", _REQUIREMENTS),
-    "glrmask": Entry("engines.glrmask_engine", "GLRMask", "glrmask", _REQUIREMENTS),
+    "llguidance": Entry(
+        "engines.llguidance_engine", "LLGuidance", "llguidance", _REQUIREMENTS, cannot=_NO_LINES
+    ),
+    "glrmask": Entry(
+        "engines.glrmask_engine", "GLRMask", "glrmask", _REQUIREMENTS, cannot=_NO_LINES
+    ),
     "outlines-core": Entry(
         "engines.outlines_engine",
         "OutlinesCore",
@@ -138,7 +159,14 @@ ENGINES = {
         _REQUIREMENTS,
         ("ipv4", "float"),
     ),
-    "syncode": Entry("engines.syncode_engine", "SynCode", grammars=("json",), is_optional=True),
+    "syncode": Entry(
+        "engines.syncode_engine",
+        "SynCode",
+        grammars=("json", "python"),
+        cache="SYNCODE_CACHE",
+        most_ids=100_000,
+        is_optional=True,
+    ),
     FLOOR: Entry("engines.copy_engine", "Copy"),
 }
 

@@ -27,7 +27,9 @@ class CfgGuide:
 
     def compile(self, grammar: str) -> None:
         """Compile the grammar's text."""
-        self._index = compile(Grammar(lark_grammar(grammar)), self._vocabulary)
+        is_bundled = grammar in Grammar.bundled_names()
+        text = Grammar.bundled(grammar) if is_bundled else Grammar(lark_grammar(grammar))
+        self._index = compile(text, self._vocabulary)
 
     def start(self) -> Sequence:
         """Start a guide on the index, which all guides share."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -12,9 +15,11 @@ from vocabularies import Tokenizer
 
 from engines import Sequence, lark_grammar, new_mask
 
+_OWN = ("json", "python")  # grammars that it brings along
+
 
 class SynCode:
-    """SynCode with its own JSON grammar, in the mode that should mask no valid token."""
+    """SynCode with its own grammars, in the mode that should mask no valid token."""
 
     mask: npt.NDArray[np.int32]
     refusals: tuple[type[Exception], ...] = ()  # it takes any token, and then masks nothing
@@ -26,12 +31,13 @@ class SynCode:
         self.mask = new_mask(tokenizer)
 
     def compile(self, grammar: str) -> None:
-        """Build its mask store, which it would keep on disk."""
+        """Build its mask store anew; it writes it to its folder all the same."""
         self._constrainer = GrammarConstrainer(
-            grammar=Grammar(grammar if grammar == "json" else lark_grammar(grammar)),
+            grammar=Grammar(grammar if grammar in _OWN else lark_grammar(grammar)),
             tokenizer=self._tokenizer,
             byte_tokenizer=self._bytes,
             use_cache=False,
+            indent=grammar == "python",
         )
 
     def start(self) -> Sequence:
@@ -48,5 +54,7 @@ class SynCode:
         return Sequence(fill, ids.append)
 
     def sizes(self) -> dict[str, int]:
-        """Return nothing: SynCode tells no size."""
-        return {}
+        """Return the size of the largest file that it keeps: the mask store of the grammar."""
+        stores = Path(os.environ["SYNCODE_CACHE"]) / "mask_stores"
+        sizes = [path.stat().st_size for path in stores.rglob("*.pkl")]
+        return {"mask store on disk": max(sizes)}

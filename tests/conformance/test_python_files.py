@@ -1,0 +1,111 @@
+"""The grammar of Python agrees with `ast.parse` on the standard library and on the corpora.
+
+Lark parses each text whole, which takes minutes. Texts of the corpora that are lost are listed.
+The corpora are in the folder that the environment variable CFGGUIDE_CONFORMANCE_DATA names.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import os
+import sys
+import sysconfig
+import tokenize
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import lark
+import lark.lexer
+import pytest
+
+from cfgguide.indenters import PythonIndenter
+
+pytestmark = pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="3.11 is the judge")
+
+GRAMMAR = Path(__file__).parents[2] / "grammars" / "python.lark"
+CORPORA = Path(os.environ.get("CFGGUIDE_CONFORMANCE_DATA", "no folder")) / "corpora"
+# Strings with quotes in the fields of strings in fields; lines that begin with a backslash; a
+# last line of blanks alone, which the postlex takes for an indentation.
+LOST = {
+    "python_humaneval": set[str](),
+    "python_black": {
+        "backslash_before_indent.py#input",
+        "beginning_backslash.py#input",
+        "form_feeds.py#input",
+        "fstring.py#input",
+        "fstring.py#output",
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def parser() -> lark.Lark:
+    lark.lexer.has_interegular = False  # the search for terminals that overlap takes minutes
+    return lark.Lark.open(str(GRAMMAR), parser="lalr", lexer="contextual", postlex=PythonIndenter())
+
+
+def verdicts(parser: lark.Lark, text: str) -> tuple[bool, bool]:
+    """Return whether CPython and whether the grammar accept a text."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            ast.parse(text)
+            is_python = True
+        except (SyntaxError, ValueError):
+            is_python = False
+    try:
+        parser.parse(text)
+    except lark.exceptions.LarkError:
+        return is_python, False
+    return is_python, True
+
+
+def library() -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of each file of the standard library that can be decoded."""
+    root = Path(sysconfig.get_paths()["stdlib"])
+    for path in sorted(root.rglob("*.py")):
+        if "site-packages" in path.parts:
+            continue
+        content = path.read_bytes()
+        try:
+            encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
+            yield str(path.relative_to(root)), content.decode(encoding)
+        except (SyntaxError, UnicodeDecodeError):
+            continue
+
+
+def test_the_standard_library(parser: lark.Lark) -> None:
+    found = {name: verdicts(parser, text) for name, text in library()}
+    assert len(found) > 1500
+    differing = [name for name, (is_python, ours) in found.items() if is_python != ours]
+    assert differing == [str(Path("test", "test_fstring.py"))]  # line breaks in fields
+
+
+@pytest.mark.parametrize("corpus", sorted(LOST))
+def test_corpora(parser: lark.Lark, corpus: str) -> None:
+    file = CORPORA / corpus / "data.jsonl"
+    if not file.exists():
+        pytest.skip("the corpora are not here")
+    found = set()
+    for line in file.read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        is_python, ours = verdicts(parser, record["text"])
+        assert is_python or not ours, record["id"]
+        if is_python != ours:
+            found.add(record["id"])
+    assert found == LOST[corpus]
+
+
+def test_mutants_are_never_accepted_wrongly(parser: lark.Lark) -> None:
+    file = CORPORA / "mutants_python" / "data.jsonl"
+    if not file.exists():
+        pytest.skip("the corpora are not here")
+    for line in file.read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        is_python, ours = verdicts(parser, record["text"])
+        assert is_python or not ours, record["id"]
+        ends_in_blanks = record["text"].replace("\r", "\n").rpartition("\n")[2].strip() == ""
+        assert ours or not is_python or ends_in_blanks, record["id"]

@@ -1,0 +1,145 @@
+"""What is assured of a grammar, from the cache: the same again; made anew if it can't be right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import cfgguide
+from cfgguide import Grammar, Guide, kept_assurances
+from cfgguide.assurance import Assurance
+from cfgguide.cache import Cache, user_cache
+from cfgguide.compiler import compile_recognizer
+from cfgguide.kept_assurances import KIND
+from cfgguide.spelling import Spelling
+
+GRAMMAR = Grammar(
+    'start: "if" NAME "[" start* "]" | NAME "=" /"[^"]*"/ \nNAME: /[a-z]+/ \n%ignore " "'
+)
+ALL_BYTES = Spelling.of_all_bytes()
+
+
+@pytest.fixture
+def cache(monkeypatch, tmp_path) -> Cache:
+    monkeypatch.setenv("CFGGUIDE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(kept_assurances, "LEAST_STATES", 1)  # keep those of small grammars too
+    found = user_cache()
+    assert found is not None
+    return found
+
+
+def kept(cache: Cache) -> list[str]:
+    names = [entry.path.name for entry in cache.entries()]
+    return [name.removeprefix(f"{KIND}-") for name in names if name.startswith(KIND)]
+
+
+def same(one: Assurance | None, other: Assurance | None) -> bool:
+    assert one is not None
+    assert other is not None
+    return all(np.array_equal(value, getattr(other, name)) for name, value in vars(one).items())
+
+
+def test_what_is_assured_comes_back_as_it_was(cache):
+    recognizer = compile_recognizer(GRAMMAR)
+    made = Assurance.of(recognizer, ALL_BYTES)
+    assert len(kept(cache)) == 1
+    found = kept_assurances.found_or_made(recognizer, ALL_BYTES)
+    assert same(found, made)
+    assert [array.dtype for array in vars(found).values() if isinstance(array, np.ndarray)] == [
+        array.dtype for array in vars(made).values() if isinstance(array, np.ndarray)
+    ]
+
+
+def test_what_is_found_is_used(cache):
+    recognizer = compile_recognizer(GRAMMAR)
+    (digest,) = kept(cache)
+    arrays, labels = cache.load(KIND, digest)
+    cache.store(KIND, digest, {**arrays, "is_assured": np.zeros_like(arrays["is_assured"])}, labels)
+    found = kept_assurances.found_or_made(recognizer, ALL_BYTES)
+    assert found is not None
+    assert not found.is_assured.any()
+
+
+@pytest.mark.parametrize("lacking", [b"", b"{", b"q"])
+def test_a_guide_from_the_cache_allows_the_same(cache, lacking):
+    tokens = [bytes([byte]) for byte in range(256) if bytes([byte]) not in lacking.split()]
+    vocabulary = cfgguide.Vocabulary([*tokens, b"if", None], eos_token_ids=len(tokens) + 1)
+    found = []
+    for _ in range(2):
+        guide = Guide(cfgguide.compile(GRAMMAR, vocabulary))
+        masks = []
+        for token in b"if x[ab =":
+            masks.append(guide.allowed_token_ids().tolist())
+            guide.advance(tokens.index(bytes([token])))
+        found.append((masks, guide.expected()))
+    assert found[0] == found[1]
+    assert len(kept(cache)) == 1 + bool(lacking)
+
+
+def test_nothing_is_kept_of_small_grammars_or_without_a_cache(cache, monkeypatch):
+    compile_recognizer(GRAMMAR, use_cache=False)
+    monkeypatch.setattr(kept_assurances, "LEAST_STATES", 1000)
+    recognizer = compile_recognizer(GRAMMAR)
+    assert kept_assurances.found_or_made(recognizer, ALL_BYTES) is None
+    monkeypatch.setattr(kept_assurances, "LEAST_STATES", 1)
+    monkeypatch.setenv("CFGGUIDE_CACHE", "off")
+    assert kept_assurances.found_or_made(recognizer, ALL_BYTES) is None
+    assert kept(cache) == []
+
+
+def set_one(name, number):
+    return lambda arrays, labels: arrays[name].flat.__setitem__(-1, number)
+
+
+def replace(name, change):
+    return lambda arrays, labels: arrays.__setitem__(name, change(arrays[name]))
+
+
+NUMBERS = ("end_offsets", "end_labels", "end_groups")
+FLAGS = ("is_sure", "is_letter", "is_assured", "is_begun")
+HUGE = 2**31 - 1
+DAMAGES = {
+    **{
+        f"no {name}": lambda arrays, labels, name=name: arrays.pop(name) for name in NUMBERS + FLAGS
+    },
+    **{f"{name} too high": set_one(name, HUGE) for name in NUMBERS},
+    **{f"{name} too low": set_one(name, -HUGE) for name in NUMBERS},
+    **{
+        f"{name} of doubles": replace(name, lambda array: array.astype(float))
+        for name in NUMBERS + FLAGS
+    },
+    **{f"{name} cut": replace(name, lambda array: array[:-1]) for name in NUMBERS + FLAGS},
+    **{f"{name} deeper": replace(name, lambda array: array[None]) for name in NUMBERS + FLAGS},
+    "no groups": lambda arrays, labels: arrays.update(
+        is_assured=arrays["is_assured"][:, :0], is_begun=arrays["is_begun"][:, :0]
+    ),
+    "offsets that go back": lambda arrays, labels: arrays["end_offsets"].__setitem__(1, HUGE),
+    "offsets that start late": lambda arrays, labels: arrays["end_offsets"].__setitem__(0, 1),
+    "an unknown label": lambda arrays, labels: labels.append(10_000),
+    "a label that is a text": lambda arrays, labels: labels.append("NAME"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_what_cannot_be_right_is_made_anew(cache, name):
+    recognizer = compile_recognizer(GRAMMAR)
+    (digest,) = kept(cache)
+    whole = cache.path(KIND, digest).read_bytes()
+    found, labels = cache.load(KIND, digest)
+    arrays = {key: np.array(array) for key, array in found.items()}
+    DAMAGES[name](arrays, labels)
+    cache.store(KIND, digest, arrays, labels)
+    assert cache.path(KIND, digest).read_bytes() != whole
+    again = kept_assurances.found_or_made(recognizer, ALL_BYTES)
+    assert same(again, Assurance.of(recognizer, ALL_BYTES))
+    assert cache.path(KIND, digest).read_bytes() == whole
+
+
+@pytest.mark.parametrize("labels", [None, 3, {"0": 1}])
+def test_labels_of_another_shape_are_made_anew(cache, labels):
+    recognizer = compile_recognizer(GRAMMAR)
+    (digest,) = kept(cache)
+    arrays, _ = cache.load(KIND, digest)
+    cache.store(KIND, digest, arrays, labels)
+    again = kept_assurances.found_or_made(recognizer, ALL_BYTES)
+    assert same(again, Assurance.of(recognizer, ALL_BYTES))
