@@ -67,11 +67,13 @@ def inspect(
     texts = TerminalTexts(compiled, recognizer.scanner)
     never = _never_matched(compiled, everything, texts)
     definitions = compiled.definitions
+    by_indenter = _known_to_indenter(compiled)
+    unused = tuple(name for name in definitions.unused_terminals() if name not in by_indenter)
     return Report(
         sizes=_sizes(recognizer, seconds),
         overlaps=overlaps.find(compiled, texts),
         never_matched=never,
-        unused_terminals=definitions.unused_terminals(),
+        unused_terminals=unused,
         unreachable_rules=definitions.unreachable_rules(),
         endless_rules=definitions.endless_rules(found.terminal for found in never),
         unbounded=_unbounded(compiled, definitions, texts),
@@ -96,13 +98,23 @@ def _sizes(recognizer: Recognizer, seconds: float) -> Sizes:
     )
 
 
+def _known_to_indenter(compiled: CompiledGrammar) -> set[str]:
+    """Return the terminals that an indenter feeds, drops, or has tried in every state."""
+    if compiled.lines is None:
+        return set()
+    names = compiled.lines.names
+    return {names.indent, names.dedent, *names.always, *(name for name, _ in names.roles)}
+
+
 def _never_matched(
     compiled: CompiledGrammar, everything: Liveness, texts: TerminalTexts
 ) -> tuple[NeverMatched, ...]:
     matched = everything.spellable_terminals()
+    lines = compiled.lines
+    fed = () if lines is None else (lines.indent, lines.dedent)
     found = []
     for number, name in enumerate(compiled.parse_table.terminals):
-        if number in matched or number == END:
+        if number in matched or number in (END, *fed):
             continue
         if name in compiled.definitions.declared:
             found.append(NeverMatched(name, "declared without a pattern"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from typing import ClassVar
 
 import lark
 import pytest
@@ -275,6 +276,28 @@ def test_json_is_unbounded_unless_its_whitespace_is_bounded():
 
 
 # --- Vocabularies ---------------------------------------------------------------------------------
+
+
+def test_what_an_indenter_feeds_or_drops_is_of_use():
+    class Indented(cfgguide.CPythonIndenter):
+        OPEN_PAREN_types: ClassVar[list[str]] = []
+        CLOSE_PAREN_types: ClassVar[list[str]] = []
+        INLINE_types: ClassVar[list[str]] = ["BLANK"]
+        ALWAYS_types: ClassVar[list[str]] = ["WORD"]
+
+    text = """
+        start: item+
+        item: A _NEWLINE [_INDENT item+ _DEDENT]
+        A: "a"
+        WORD: /[a-z]{2,}/
+        BLANK: " "
+        LOST: "-"
+        _NEWLINE: /(\\n[ ]*)+/
+        %declare _INDENT _DEDENT _NOTHING
+        """
+    report = inspect(Grammar(text, postlex=Indented))
+    assert report.unused_terminals == ("LOST", "_NOTHING")
+    assert (report.never_matched, report.endless_rules) == ((), ())
 
 
 def test_what_a_vocabulary_cannot_spell():
