@@ -102,9 +102,10 @@ def test_after_the_name_only_the_bracket_that_was_opened_can_close():
     }
     guide.rollback(2)
     recognizer = guide.index.recognizer
-    after_name = recognizer.commit(
-        guide.configuration.hypotheses[0].stack, table.terminals.index("N")
-    )
+    _, _, stack, layout = guide.configuration.hypotheses[0]
+    committed = recognizer.commit(stack, layout, table.terminals.index("N"))
+    assert committed is not None
+    after_name, _ = committed
     actions = zip(table.terminals, table.action[after_name.state].tolist(), strict=True)
     row = {name for name, action in actions if action}
     assert row == {"RPAR", "RSQB"}
