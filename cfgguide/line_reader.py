@@ -114,7 +114,8 @@ class LineReader:
         """Return the layout at the end of a whole lexeme, before it is committed."""
         column: int | None = NO_COLUMN
         if self._roles[label] == COUNTED:
-            column = min(sum(map(bytes.isdigit, _bytes_of(lexeme))), self.lines.max_digits + 1)
+            n_digits = int((self.lines.byte_kinds()[list(lexeme)] == DIGIT).sum())
+            column = min(n_digits, self.lines.max_digits + 1)
         if label == self.lines.newline:
             for kind in self.lines.byte_kinds()[list(lexeme)].tolist():
                 column = self.lines.column_after(column or NO_COLUMN, kind)
@@ -225,10 +226,6 @@ class LineReader:
         if after is None or column != columns[-1]:
             return None
         return after, layout._replace(columns=columns)
-
-
-def _bytes_of(text: bytes) -> list[bytes]:
-    return [bytes([byte]) for byte in text]
 
 
 def _kinds_of_classes(lines: Lines, scanner: Scanner) -> npt.NDArray[np.int8]:
