@@ -17,10 +17,15 @@ import cfgguide
 from cfgguide.index import Index
 from cfgguide.visits import Visit
 
+# What ends most programs; tried before single bytes of every kind.
 _WORDS = (
-    *(b"pass", b" in", b" else", b"else", b"except", b"finally", b" import", b"import", b" as"),
-    *(b"def", b" for", b"case", b" case", b"0", b"x", b"\n", b" ", b"    ", b"\n ", b"\n    "),
+    *(b" pass", b"pass", b" in", b"in", b" else", b"else", b" except", b"except", b"finally"),
+    *(b" import", b"import", b" as", b"as", b" case", b"case", b" for", b"def", b"0", b" x", b"x"),
+    *(b":", b")", b"]", b"}", b'"', b"'", b'"""', b"'''", b"=", b",", b"(", b" ", b".x", b"."),
+    *(b"\x80", b"\xa0", b"\xbf"),
+    *(b"\n", b"\n ", b"\n    ", b"\n        ", b"\n            "),
 )
+_BYTES = tuple(bytes([byte]) for byte in range(256))
 
 
 class Endings:
@@ -34,17 +39,25 @@ class Endings:
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        tokens = index.vocabulary.tokens
         first: dict[bytes, int] = {}
-        for token_id, token in enumerate(tokens):
+        for token_id, token in enumerate(index.vocabulary.tokens):
             if token:
                 first.setdefault(token, token_id)
-        words = [bytes([byte]) for byte in range(256)] + list(_WORDS)
-        self._tried = [first[word] for word in words if word in first]
+        few = [first[word] for word in _WORDS if word in first]
+        many = list(dict.fromkeys([first[word] for word in _BYTES if word in first] + few))
+        # What is tried, how much the height of a stack counts, and how often.
+        self._searches = [(few, 3, 20_000), (many, 3, 50_000), (few, 30, 20_000), (many, 30, 50_000)]
         self._eos = index.vocabulary.eos_token_ids[0]
 
-    def ending(self, visit: Visit, *, most: int = 200_000) -> list[int] | None:
+    def ending(self, visit: Visit) -> list[int] | None:
         """Return tokens that complete a sentence, without EOS; None if none is found soon."""
+        for tried, weight, most in self._searches:
+            found = self._found(visit, tried, weight, most)
+            if found is not None:
+                return found
+        return None
+
+    def _found(self, visit: Visit, tried: list[int], weight: int, most: int) -> list[int] | None:
         number = count()
         pending: list[tuple[float, int, Visit, tuple[int, ...]]] = [(0, 0, visit, ())]
         seen = {visit.configuration}
@@ -53,7 +66,7 @@ class Endings:
             subset = self._index.allowed(here)
             if self._eos in subset:
                 return list(path)
-            for token_id in self._tried:
+            for token_id in tried:
                 if token_id not in subset:
                     continue
                 after = self._index.advance(here, token_id)
@@ -61,7 +74,7 @@ class Endings:
                     continue
                 seen.add(after.configuration)
                 height = min(each.stack.height for each in after.configuration.hypotheses)
-                cost = 3 * height + len(path)
+                cost = weight * height + len(path)
                 heapq.heappush(pending, (cost, next(number), after, (*path, token_id)))
         return None
 

@@ -22,6 +22,7 @@ import tokenize
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from tqdm import tqdm
 from transformers import AutoTokenizer
@@ -77,7 +78,8 @@ class _Reader:
         """Return where and why a text is refused; nothing if it is a sentence."""
         data = text.encode("utf-8", "surrogatepass")
         if self._seed is None:
-            ids = self._tokenizer.encode(text, add_special_tokens=False)  # type: ignore[attr-defined]
+            encode: Any = self._tokenizer.encode  # type: ignore[attr-defined]
+            ids = encode(text, add_special_tokens=False, split_special_tokens=True)
         else:
             ids = list(self._random_ids(data, random.Random(name)))
         tokens = [self.index.vocabulary.tokens[token_id] or b"" for token_id in ids]
