@@ -28,7 +28,7 @@ _WHITESPACE_BOUNDS = {
 }
 
 # The indenters of bundled grammars.
-_INDENTERS = {"python": "PythonIndenter"}
+_INDENTERS = {"python": "PythonIndenter", "python312": "Python312Indenter"}
 
 # Files beside the bundled grammars that these import: no grammars of their own.
 _PARTS = ("python_names",)

@@ -27,7 +27,7 @@ from cfgguide.parse_table import ERROR, NO_STATE, START_STATE, ParseTable
 from cfgguide.scanner import NO_MATCH, Scanner
 
 KIND = "grammar"
-VERSION = 2  # of what the arrays mean
+VERSION = 3  # of what the arrays mean
 
 _TABLE_ARRAYS = ("action", "goto", "set_of_state")
 _SCANNER_ARRAYS = (

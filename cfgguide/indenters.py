@@ -52,6 +52,9 @@ class CPythonIndenter(Indenter):
         The first and last terminals of strings that are made of several.
     OPEN_FIELD_types, CLOSE_FIELD_types : list of str
         Brackets of fields in such strings in which line breaks are dropped.
+    SPEC_types : list of str
+        Terminals that begin, directly in such a field and in the same rule, a part up to its end in
+        which line breaks are refused.
     DECIMAL_types : list of str
         Terminals that may have no more than `max_digits` digits.
     max_brackets, max_indents, max_digits : int
@@ -67,6 +70,7 @@ class CPythonIndenter(Indenter):
     CLOSE_STRING_types: ClassVar[list[str]] = []
     OPEN_FIELD_types: ClassVar[list[str]] = []
     CLOSE_FIELD_types: ClassVar[list[str]] = []
+    SPEC_types: ClassVar[list[str]] = []
     INLINE_types: ClassVar[list[str]] = []
     JOIN_types: ClassVar[list[str]] = []
     ALWAYS_types: ClassVar[list[str]] = []
@@ -86,7 +90,8 @@ class CPythonIndenter(Indenter):
         self.paren_level = 0
         self.indent_level = [0]
         self._alternative = [0]  # the columns as they are if a tab counts as one space
-        self._is_quoted = [False]  # of all that is open, whether line breaks are refused
+        # Of all that is open: whether it is a field, and whether line breaks are refused.
+        self._is_field, self._is_quoted = [False], [False]
         return self._process(stream)
 
     def _process(self, stream: Iterator[Token]) -> Iterator[Token]:
@@ -153,15 +158,21 @@ class CPythonIndenter(Indenter):
             self.paren_level += 1
             if self.paren_level > self.max_brackets:
                 raise DedentError("too many brackets are open")
-            is_quoted = self._is_quoted[-1] and kind not in self.OPEN_FIELD_types
-            self._is_quoted.append(is_quoted)
+            is_field = kind in self.OPEN_FIELD_types
+            self._is_field.append(is_field)
+            self._is_quoted.append(self._is_quoted[-1] and not is_field)
         elif kind in self.OPEN_STRING_types:
+            self._is_field.append(False)
             self._is_quoted.append(True)
         elif kind in self.CLOSE_PAREN_types or kind in self.CLOSE_FIELD_types:
             self.paren_level -= 1
+            self._is_field.pop()
             self._is_quoted.pop()
         elif kind in self.CLOSE_STRING_types:
+            self._is_field.pop()
             self._is_quoted.pop()
+        elif kind in self.SPEC_types and self._is_field[-1]:
+            self._is_quoted[-1] = True
 
 
 class PythonIndenter(CPythonIndenter):
@@ -189,6 +200,27 @@ class PythonIndenter(CPythonIndenter):
     INLINE_types: ClassVar[list[str]] = ["_BLANK"]
     JOIN_types: ClassVar[list[str]] = ["_JOIN"]
     ALWAYS_types: ClassVar[list[str]] = ["NAME", "BAD_NUMBER", *(word.upper() for word in kwlist)]
+
+
+class Python312Indenter(PythonIndenter):
+    """The postlex of the bundled grammar of Python 3.12 and later.
+
+    In the fields of f-strings lines may end. CPython has 200 brackets open at most and 149 f-strings
+    in each other; a field is a bracket, too, and what is counted here are brackets.
+    """
+
+    OPEN_PAREN_types: ClassVar[list[str]] = ["LPAR", "LSQB", "LBRACE"]
+    OPEN_FIELD_types: ClassVar[list[str]] = ["FIELD"]
+    CLOSE_PAREN_types: ClassVar[list[str]] = ["RPAR", "RSQB", "RBRACE", "SPEC_END"]
+    SPEC_types: ClassVar[list[str]] = ["COLON"]
+    # Lark's names for what the grammar imports without naming it.
+    OPEN_STRING_types: ClassVar[list[str]] = [
+        f"python__{name}" for name in PythonIndenter.OPEN_STRING_types
+    ]
+    CLOSE_STRING_types: ClassVar[list[str]] = [
+        f"python__{name}" for name in PythonIndenter.CLOSE_STRING_types
+    ]
+    max_brackets = 149
 
 
 def _is_at_the_end(stream: Any) -> bool:
@@ -270,6 +302,7 @@ def line_names(postlex: object) -> LineNames:
         strings=frozenset(indenter.OPEN_STRING_types),
         string_ends=frozenset(indenter.CLOSE_STRING_types),
         fields=frozenset(indenter.OPEN_FIELD_types),
+        specs=frozenset(indenter.SPEC_types),
         always=tuple(indenter.ALWAYS_types),
         tab=CPYTHON_TAB,
         ends_last_line=True,

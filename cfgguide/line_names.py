@@ -27,8 +27,9 @@ class LineNames:
         Terminals.
     roles : tuple of (str, int)
         Other terminals that are not simply fed, and what is done with them.
-    strings, string_ends, fields : frozenset of str
-        Terminals that open and close strings, and brackets in them that hold whole lines.
+    strings, string_ends, fields, specs : frozenset of str
+        Terminals that open and close strings; brackets in them that hold whole lines; and what in
+        such brackets begins a part that again holds none.
     always : tuple of str
         Terminals that the lexer tries in every state.
     tab : int
@@ -48,6 +49,7 @@ class LineNames:
     strings: frozenset[str] = frozenset()
     string_ends: frozenset[str] = frozenset()
     fields: frozenset[str] = frozenset()
+    specs: frozenset[str] = frozenset()
     always: tuple[str, ...] = ()
     tab: int = 8
     ends_last_line: bool = False

@@ -263,6 +263,7 @@ def _places(
     closings = {name for name, role in zip(table.terminals, roles, strict=False) if role == CLOSES}
     closings |= names.string_ends
     spans = _spans(table, openings, closings)
+    specs = _spec_moves(names, moves, spans)
     is_quoted: dict[int, bool] = {START_STATE: False}
     pending = [START_STATE]
 
@@ -292,7 +293,7 @@ def _places(
                     if end is not None:
                         reach(end, quoted)
             else:
-                reach(target, quoted)
+                reach(target, quoted or (state, symbol) in specs)
     places = np.full(table.n_states, IN_LINE, dtype=np.int8)
     places[[state for state, quoted in is_quoted.items() if quoted]] = IN_STRING
     places[START_STATE] = AT_LINE_START
@@ -300,6 +301,23 @@ def _places(
         column = table.action[:, table.terminals.index(name)]
         places[np.unique(column[column > 0] - 1)] = AT_LINE_START
     return places
+
+
+def _spec_moves(
+    names: LineNames, moves: list[dict[str, int]], spans: Mapping[str, set[tuple[str, ...]]]
+) -> set[tuple[int, str]]:
+    """Return the states in fields, and the terminals there, with which a format spec begins."""
+    found: set[tuple[int, str]] = set()
+    for field in names.fields & spans.keys():
+        for span in spans[field]:
+            specs = [place for place, symbol in enumerate(span) if symbol in names.specs]
+            for state in range(len(moves)) if specs else ():
+                at: int | None = state
+                for step in span[: specs[0]]:
+                    at = moves[at].get(step) if at is not None else None
+                if at is not None:
+                    found.add((at, span[specs[0]]))
+    return found
 
 
 def _spans(

@@ -5,8 +5,9 @@ allowed token with the same probability, up to ``--tokens`` of them; ``--model M
 from a model at temperature 1 instead, in batches of ``--rows``; "smollm2" is that of
 `cfgguide.models`. What is open in the end is closed by the shortest ending that a search finds.
 `ast.parse` judges each program, and `compile` is asked, too: what it refuses beyond that is
-counted. ``--save FILE`` keeps the programs as lines of JSON. The exit status is 1 if `ast.parse`
-refuses any, if a step has no token, or if no ending is found.
+counted. ``--judge COMMAND`` asks a program instead, such as ``node pyodide_judge.mjs`` for the
+parser of a later CPython. ``--save FILE`` keeps the programs as lines of JSON. The exit status is 1
+if any is refused, if a step has no token, or if no ending is found.
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ import argparse
 import ast
 import json
 import random
+import re
+import shlex
+import subprocess
 import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +49,7 @@ TASKS = (
     *("is a test case with unittest", "generates primes with yield", "multiplies two matrices"),
 )
 
+BATCH = 500  # programs that are judged at once
 Walk = tuple[list[int], Visit, bool]
 
 
@@ -56,13 +61,13 @@ def main() -> int:
     else:
         model, tokenizer = None, _tokenizer(options.tokenizer)
     index = cfgguide.compile(cfgguide.Grammar.bundled(options.grammar), tokenizer)
-    verdicts = _Verdicts(index, options.save)
+    judge = asked(shlex.split(options.judge)) if options.judge else _parsed
+    verdicts = _Verdicts(index, judge, options.save)
     walks = _written(model, tokenizer, index, options) if model else _random_walks(index, options)
     started = time.perf_counter()
     for walk in tqdm(walks, total=options.programs, unit="program", disable=None):
-        verdicts.judge(walk)
-        if verdicts.n_programs % 500 == 0:
-            print(f"{verdicts.n_programs:,} programs, {verdicts.n_wrong} wrong", flush=True)
+        verdicts.add(walk)
+    verdicts.judge()
     verdicts.report(time.perf_counter() - started)
     return int(verdicts.n_wrong > 0)
 
@@ -75,6 +80,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--programs", type=int, default=1000, help="so many")
     parser.add_argument("--tokens", type=int, default=60, help="most tokens before the ending")
     parser.add_argument("--rows", type=int, default=32, help="rows of a batch of the model")
+    parser.add_argument("--judge", help="a program that reads lines of JSON and writes errors")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--save", type=Path, help="a file for the programs")
     options = parser.parse_args()
@@ -144,18 +150,47 @@ def _walk(index: Index, row: list[int]) -> Walk:
     return tokens, visit, False
 
 
-class _Verdicts:
-    """Ends programs and judges them."""
+def asked(command: list[str]) -> Callable[[list[str]], list[str]]:
+    """Return a judge that has a program read texts and write why each is refused, if it is."""
 
-    def __init__(self, index: Index, save: Path | None) -> None:
+    def judge(texts: list[str]) -> list[str]:
+        lines = "".join(json.dumps({"text": text}) + "\n" for text in texts)
+        run = subprocess.run(command, input=lines, stdout=subprocess.PIPE, text=True, check=True)
+        verdicts = run.stdout.split("\n")[:-1]
+        assert len(verdicts) == len(texts), f"{command[0]} judged {len(verdicts)} of {len(texts)}"
+        return verdicts
+
+    return judge
+
+
+def _parsed(texts: list[str]) -> list[str]:
+    """Return why `ast.parse` refuses each text, if it does."""
+    verdicts = []
+    for text in texts:
+        try:
+            ast.parse(text)
+            verdicts.append("")
+        except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+            verdicts.append(f"{type(error).__name__}: {error}")
+    return verdicts
+
+
+class _Verdicts:
+    """Ends programs and has them judged."""
+
+    def __init__(
+        self, index: Index, judge: Callable[[list[str]], list[str]], save: Path | None
+    ) -> None:
         self.n_programs = self.n_wrong = 0
         self._n_open = self._n_bytes = self._n_ending = 0
         self._compile_refuses: Counter[str] = Counter()
         self._index = index
+        self._judge = judge
         self._endings = Endings(index)
+        self._texts: list[str] = []
         self._saved = save.open("w", encoding="utf-8") if save else None
 
-    def judge(self, walk: Walk) -> None:
+    def add(self, walk: Walk) -> None:
         tokens, visit, has_ended = walk
         self.n_programs += 1
         if not has_ended:
@@ -168,18 +203,28 @@ class _Verdicts:
             tokens = tokens + ending
         data = text_of(self._index.vocabulary, tokens)
         self._n_bytes += len(data)
-        try:
-            text = data.decode()
-            ast.parse(text)
-        except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
-            self._complain(f"{type(error).__name__}: {error}", data)
-            return
+        self._texts.append(data.decode())
+        if len(self._texts) >= BATCH:
+            self.judge()
+            print(f"{self.n_programs:,} programs, {self.n_wrong} wrong", flush=True)
+
+    def judge(self) -> None:
+        """Judge the programs that are at hand."""
+        for text, why in zip(self._texts, self._judge(self._texts), strict=True):
+            if why:
+                self._complain(why, text.encode())
+                continue
+            if self._judge is _parsed:
+                self._compile(text)
+            if self._saved:
+                self._saved.write(json.dumps({"text": text}) + "\n")
+        self._texts.clear()
+
+    def _compile(self, text: str) -> None:
         try:
             compile(text, "<sampled>", "exec", dont_inherit=True)
         except (SyntaxError, ValueError) as error:
             self._compile_refuses[_kind(str(error))] += 1
-        if self._saved:
-            self._saved.write(json.dumps({"text": text}) + "\n")
 
     def _complain(self, why: str, data: bytes) -> None:
         self.n_wrong += 1
@@ -201,9 +246,7 @@ class _Verdicts:
 
 def _kind(message: str) -> str:
     """Return an error's message without names and places."""
-    message = message.split(" (<")[0]
-    quoted = message.split("'")
-    return "'...'".join(quoted[::2]) if len(quoted) > 1 else message
+    return re.sub(r"(?<!\w)'.*?'(?!\w)", "'...'", message.split(" (<")[0])
 
 
 if __name__ == "__main__":
