@@ -30,7 +30,7 @@ pytestmark = [
 
 GRAMMAR = Path(__file__).parent.parent / "grammars" / "python.lark"
 TEXTS = Path(__file__).parent / "python_texts.txt"
-STARTS = ["start", "function", "statement", "expression"]
+STARTS = ["start", "program", "function", "statement", "expression"]
 
 re_parser: Any = __import__("re._parser", fromlist=["parse"])
 
@@ -144,6 +144,70 @@ def test_a_function_is_one_definition(text: str, is_accepted: bool) -> None:
 def test_a_statement_is_one_line_or_one_block(text: str, is_accepted: bool) -> None:
     assert cpython_accepts(text)
     assert grammar_accepts(text, "statement") == is_accepted
+
+
+PLACES = [
+    "{}",
+    "class C:\n {}",
+    "def f():\n {}",
+    "async def f():\n {}",
+    "def f():\n class C:\n  {}",
+    "async def f():\n def g():\n  {}",
+    "def f():\n async def g():\n  {}",
+    "for a in b:\n {}",
+    "for a in b: pass\nelse:\n {}",
+    "while a:\n if b:\n  c\n elif b:\n  {}",
+    "while a: {}",
+    "def f():\n for a in b:\n  {}",
+    "for a in b:\n def f():\n  {}",
+    "for a in b:\n class C:\n  {}",
+    "for a in b:\n try:\n  {}\n finally: c",
+    "try: a\nexcept b:\n {}\nelse: c",
+    "with a:\n {}",
+    "def f():\n match a:\n  case b:\n   {}",
+    "async def f():\n async for a in b:\n  {}",
+    "async def f():\n while a:\n  async with b:\n   {}",
+    "async def f():\n try:\n  {}\n except* a: b",
+]
+STATEMENTS = [
+    *("pass", "x", "return", "return 1", "break", "a; continue", "yield", "yield 1", "x = yield"),
+    *("x = y = yield 1", "x: int = yield", "x += yield", "case = yield", "import x; break"),
+    *("async for y in z: pass", "async for y in z: break", "async with y: pass", "if x: return"),
+    *("def h(): return", "def h(): break", "class D: return", "async def h(): return"),
+    *("for y in z: continue", "while y: pass\n", "match = 1", "match x, y", "@a\ndef h(): yield"),
+]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_statements_of_programs_stand_in_their_places(place: str) -> None:
+    """`compile` judges, which looks at places."""
+    n_accepted = 0
+    for statement in STATEMENTS:
+        margin = place.partition("{")[0].rpartition("\n")[2]
+        if "\n" in statement and margin.strip():
+            continue  # two lines behind a colon
+        text = place.format(statement.replace("\n", "\n" + margin))
+        try:
+            compile(text, "", "exec", dont_inherit=True)
+            is_right = True
+        except SyntaxError:
+            is_right = False
+        assert grammar_accepts(text, "program") == is_right, text
+        assert grammar_accepts(text) == cpython_accepts(text)
+        n_accepted += is_right
+    assert 0 < n_accepted < len(STATEMENTS)
+
+
+def test_statements_of_functions_stand_in_their_places() -> None:
+    assert grammar_accepts("def f():\n for x in y: break\n return x", "function")
+    assert grammar_accepts("async def f():\n async for x in y: break", "function")
+    for text in (
+        "def f():\n break",
+        "def f():\n async for x in y: z",
+        "def f():\n class C: return",
+    ):
+        assert cpython_accepts(text)
+        assert not grammar_accepts(text, "function"), text
 
 
 @pytest.mark.parametrize("word", sorted(__import__("keyword").kwlist))
