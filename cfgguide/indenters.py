@@ -205,8 +205,8 @@ class PythonIndenter(CPythonIndenter):
 class Python312Indenter(PythonIndenter):
     """The postlex of the bundled grammar of Python 3.12 and later.
 
-    In the fields of f-strings lines may end. CPython has 200 brackets open at most and 149 f-strings
-    in each other; a field is a bracket, too, and what is counted here are brackets.
+    In the fields of f-strings lines may end. CPython has at most 200 brackets and 149 f-strings
+    open; fields are brackets, too, and here brackets are all that is counted.
     """
 
     OPEN_PAREN_types: ClassVar[list[str]] = ["LPAR", "LSQB", "LBRACE"]

@@ -53,14 +53,13 @@ def is_past_block(text: str) -> bool:
     return has_block and last.startswith("#")
 
 
-_MANNERS = {
-    "python": Manner(
-        start="function",
-        request="{prompt}\nAnswer with one function in Python, without examples of its use.",
-        has_ended=is_past_block,
-        tail=re.compile(r"\n[\n#]*\Z"),
-    )
-}
+_PYTHON = Manner(
+    start="function",
+    request="{prompt}\nAnswer with one function in Python, without examples of its use.",
+    has_ended=is_past_block,
+    tail=re.compile(r"\n[\n#]*\Z"),
+)
+_MANNERS = {"python": _PYTHON, "python312": _PYTHON}
 
 
 def manner_of(name: str) -> Manner:
