@@ -37,9 +37,8 @@ class CPythonIndenter(Indenter):
         The terminal of line breaks. It takes blank lines, comments and the white space that the
         next line starts with. Where its last line holds a comment, the text ends.
     INLINE_types : list of str
-        Terminals that are dropped within a line, white space for one. Where a line starts, which
-        comes to pass at the start of the text and behind joined lines, they are refused unless a
-        block is open: CPython finds the column of such lines in another way.
+        Terminals that are dropped within a line, white space for one. Where a line starts they are
+        refused: CPython finds the column of such a line in another way.
     JOIN_types : list of str
         Terminals that join a line with the next: likewise, and refused inside strings and at the
         end of the text.
@@ -102,7 +101,7 @@ class CPythonIndenter(Indenter):
                 if self._is_quoted[-1] and token.type in self.JOIN_types:
                     raise DedentError(f"a line is joined inside a string: {token!r}")
                 is_line_start = last is None or last.type == self.NL_type
-                if is_line_start and len(self.indent_level) == 1:
+                if is_line_start:
                     raise DedentError(f"a line starts with {token!r}")
                 continue
             if token.type == self.NL_type:

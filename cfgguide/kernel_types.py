@@ -35,7 +35,7 @@ LEVEL_SHIFT, COLUMNS_SHIFT = 32, 43
 COLUMN_BITS = (1 << LEVEL_SHIFT) - 1
 LEVEL_BITS = (1 << (COLUMNS_SHIFT - LEVEL_SHIFT)) - 1
 MOST_COLUMN_CELLS = 1 << 19
-BYTE_AND_KIND, FIRST_TOKEN, END_TOKEN, FIRST_CHILD = 0, 1, 2, 3  # columns of `nodes`
+BYTE, FIRST_TOKEN, END_TOKEN, FIRST_CHILD = 0, 1, 2, 3  # columns of `nodes`
 
 
 class Tables(NamedTuple):
@@ -75,7 +75,7 @@ class Tables(NamedTuple):
     is_letter: npt.NDArray[np.bool_]
     is_assured: npt.NDArray[np.bool_]
     loop_of_state: Int32Array
-    takes: npt.NDArray[np.bool_]
+    takes: npt.NDArray[np.int64]
     has_lines: bool
     roles: npt.NDArray[np.int8]
     places: npt.NDArray[np.int8]
@@ -147,7 +147,7 @@ class PackedTrie(NamedTuple):
     Attributes
     ----------
     nodes : int32, shape (n_nodes + 1, 4)
-        `BYTE_AND_KIND`: the last byte of its path, and its kind of :class:`Kinds` times 256;
+        `BYTE`: the last byte of its path;
         `FIRST_TOKEN` and `END_TOKEN`: its tokens and those below it, as places in `token_ids`, its
         own first; `FIRST_CHILD`: its children end where those of the next node begin.
     token_ids : int32, shape (n_text_tokens,)
@@ -348,7 +348,7 @@ def examples() -> tuple[Tables, PackedTrie, Workspace, Base, Int32Array]:
         is_letter=flags,
         is_assured=grid,
         loop_of_state=numbers,
-        takes=grid,
+        takes=np.zeros(1, dtype=np.int64),
         has_lines=False,
         roles=small,
         places=small,

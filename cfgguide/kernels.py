@@ -18,7 +18,7 @@ from __future__ import annotations
 from cfgguide.jit import kernel, wide
 from cfgguide.kernel_types import (
     ASKING,
-    BYTE_AND_KIND,
+    BYTE,
     COLUMN_BITS,
     COLUMNS_READ,
     COLUMNS_SHIFT,
@@ -260,10 +260,7 @@ def _commit_lexeme(
         return _commit(tables, work, base_offsets, cell, label), plain
     place = tables.places[_read(work, base_offsets, cell)]
     if role != NEWLINE:
-        is_refused = role == JOIN and place == IN_STRING
-        if place == AT_LINE_START:
-            work.counts[READS] |= COLUMNS_READ
-            is_refused = plain >> COLUMNS_SHIFT == 0
+        is_refused = place == AT_LINE_START or (role == JOIN and place == IN_STRING)
         return (wide(REFUSED) if is_refused else cell), plain
     if place == IN_STRING:
         return wide(REFUSED), plain
@@ -716,7 +713,7 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
             depth -= 1
             continue
         next_node[depth] = node + 1
-        byte_class = byte_classes[nodes[node, BYTE_AND_KIND] & 0xFF]
+        byte_class = byte_classes[nodes[node, BYTE]]
         if has_contexts:
             context = tables.contexts[work.frame_context[depth - 1], byte_class]
             work.frame_context[depth] = context
@@ -778,7 +775,7 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
         first_token, end_token = nodes[node, FIRST_TOKEN], nodes[node, END_TOKEN]
         if first_child < end_child:
             loop = loop_of_state[state] if is_simple else NONE
-            if loop == NONE or not takes[loop, nodes[node, BYTE_AND_KIND] >> 8]:
+            if loop == NONE or not takes[node] >> loop & 1:
                 end_token = nodes[first_child, FIRST_TOKEN]  # those of the node alone
                 next_node[depth + 1], end_node[depth + 1] = first_child, end_child
         if first_token < end_token:

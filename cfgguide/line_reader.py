@@ -123,11 +123,10 @@ class LineReader:
 
     def commit(self, stack: Stack, layout: Layout, label: int) -> tuple[Stack, Layout] | None:
         """Return stack and layout after a lexeme, or None if it is refused."""
-        role, (columns, level, column) = self._roles[label], layout
+        role, (_, level, column) = self._roles[label], layout
         plain = layout._replace(column=NO_COLUMN) if column else layout
         if role in (INLINE, JOIN):
-            is_taken = self.takes(role, stack.state, in_block=len(columns) > 1)
-            return (stack, plain) if is_taken else None
+            return (stack, plain) if self.takes(role, stack.state) else None
         if role == NEWLINE:
             return self._line(stack, plain, column)
         if role == COUNTED and column > self.lines.max_digits:
@@ -140,14 +139,11 @@ class LineReader:
         after = self._parse_table.shift(stack, label)
         return None if after is None else (after, plain)
 
-    def takes(self, role: int, state: int, *, in_block: bool = False) -> bool:
-        """Return whether a lexeme that is not fed, or a line break, may stand in a parse state.
-
-        `in_block` tells whether it is known that a block is open.
-        """
+    def takes(self, role: int, state: int) -> bool:
+        """Return whether a lexeme that is not fed, or a line break, may stand in a parse state."""
         place = self._places[state]
         if role in (INLINE, JOIN) and place == AT_LINE_START:
-            return in_block
+            return False
         return role == INLINE or place != IN_STRING
 
     def last(self, layout: Layout, label: int) -> Layout | None:

@@ -140,9 +140,8 @@ class Liveness:
         if reader is not None and reader.is_counted[scanner_state]:
             room = reader.lines.max_digits - layout.column
             full |= 4 * (room < 0 or (not room and self._scanner.match[scanner_state] == NO_MATCH))
-        in_block = len(layout.columns) > 1
-        place_in_line = 2 * reader.lines.places[stack.state] + in_block if reader is not None else 0
-        question = (scanner_state, claims, context, full, int(place_in_line))
+        place_in_line = int(reader.lines.places[stack.state]) if reader is not None else 0
+        question = (scanner_state, claims, context, full, place_in_line)
         if question not in self._controls:
             place = Between(claims, BOUNDARY, context, full & 3)
             if self._scanner.is_start[scanner_state]:
@@ -151,9 +150,7 @@ class Liveness:
                 ends = self._lexemes.ends(scanner_state, place)
                 if reader is not None and full & 4:
                     ends = reader.without_counted(ends)
-                self._controls[question] = self._pushdown.after(
-                    ends, stack.state, in_block=in_block
-                )
+                self._controls[question] = self._pushdown.after(ends, stack.state)
         return self._controls[question]
 
     def _controls_of_line(self, hypothesis: Hypothesis, context: int) -> Controls:
@@ -171,8 +168,7 @@ class Liveness:
                 breaks.append(after)
             else:
                 others.append((label, after))
-        in_block = len(layout.columns) > 1
-        controls = self._pushdown.after(others, stack.state, in_block=in_block)
+        controls = self._pushdown.after(others, stack.state)
         if reader.takes(NEWLINE, stack.state):
             choice = reader.choice(scanner_state, layout)
             for after in breaks:

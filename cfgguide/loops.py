@@ -1,12 +1,15 @@
 r"""Loops of the scanner that read whole subtrees of the vocabulary.
 
-In: a scanner, and the kinds of the vocabulary's subtrees. Out: for each scanner state that goes
-round on many bytes (inside a string, a name, a comment) the kinds of nodes below which every token
-leads from that state back to it. The walk takes such a subtree as a whole instead of reading on. ::
+In: a scanner, and a vocabulary trie. Out: for each scanner state that goes round on many characters
+(inside a string, a name, a comment) the nodes below which every token leads from that state back to
+it. The walk takes such a subtree as a whole instead of reading on. ::
 
     inside a JSON string    goes round on every character but " \ and control characters
     a node with letters, digits and é below it      taken
     a node with a quote below it                    visited, and its children are asked
+
+A character beyond ASCII goes round by way of states that stand inside it. Two states whose
+characters go round alike have one loop.
 """
 
 from __future__ import annotations
@@ -16,37 +19,39 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cfgguide import trie_kernels
 from cfgguide.fsm import DEAD
-from cfgguide.kernel_types import Int32Array
+from cfgguide.kernel_types import Int32Array, PackedTrie
 from cfgguide.line_reader import LineReader
 from cfgguide.lines import BREAK
 from cfgguide.scanner import Scanner
-from cfgguide.subtrees import BETWEEN, NEVER, NO_UTF8, Kinds, utf8_steps
 
 NO_LOOP = -1  # in `Loops.loop_of_state`
+_LEAVES = -1  # in the steps of a loop
 
 _LEAST_BYTES = 5  # of a loop
-_MOST_LOOPS = 64
+_MOST_LOOPS = 63  # bits of a number
+_MOST_STATES = 10_000  # inside the characters of a loop
 
 
 @dataclass(frozen=True)
 class Loops:
-    """Which kinds of subtrees the scanner states go round in.
+    """Which subtrees the scanner states go round in.
 
     Attributes
     ----------
     loop_of_state : int32, shape (n_scanner_states,)
         The loop of each state, -1 = none.
-    takes : bool, shape (n_loops, n_kinds)
-        Whether all tokens below a node of a kind lead from a state with a loop back to it.
+    takes : int64, shape (n_nodes,)
+        Bit l: whether all tokens below a node lead from a state with loop l back to it.
     """
 
     loop_of_state: Int32Array
-    takes: npt.NDArray[np.bool_]
+    takes: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, scanner: Scanner, kinds: Kinds, reader: LineReader | None = None) -> Loops:
-        """Return the loops of a scanner; states beyond the first 64 loops have none.
+    def of(cls, scanner: Scanner, trie: PackedTrie, reader: LineReader | None = None) -> Loops:
+        """Return the loops of a scanner; states beyond the first 63 loops have none.
 
         With an indenter, what changes the column of a line is no loop.
 
@@ -61,42 +66,52 @@ class Loops:
             goes_round[reader.may_count] = False
             goes_round &= ~(reader.is_newline[:, None] & (reader.lines.byte_kinds() == BREAK))
         loop_of_state = np.full(scanner.n_states, NO_LOOP, dtype=np.int32)
-        loops: dict[tuple[int, int, bool], int] = {}
+        loops: dict[tuple[int, bytes], int] = {}
         if len(scanner.contexts) == 1:
             for state in np.flatnonzero(goes_round[:, :128].sum(axis=1) >= _LEAST_BYTES).tolist():
-                halves = np.packbits(goes_round[state, :128], bitorder="little").view(np.uint64)
-                loop = (int(halves[0]), int(halves[1]), _takes_characters(scanner, rows, state))
+                steps = _steps(scanner, rows, state, goes_round[state])
+                loop = (len(steps), steps.tobytes())
                 if loop in loops or len(loops) < _MOST_LOOPS:
                     loop_of_state[state] = loops.setdefault(loop, len(loops))
-        takes = np.zeros((max(1, len(loops)), len(kinds.sums)), dtype=np.bool_)
-        for (low, high, takes_characters), number in loops.items():
-            allowed = np.array([low, high, int(takes_characters)], dtype=np.uint64)
-            takes[number] = ((kinds.sums & ~allowed) == 0).all(axis=1)
-        takes[:, NEVER] = False
+        takes = np.zeros(len(trie.nodes) - 1, dtype=np.int64)
+        for (n_states, data), number in loops.items():
+            steps = np.frombuffer(data, dtype=np.int32).reshape(n_states, 256)
+            trie_kernels.add_loop(trie.nodes, steps, 1 << number, takes)
         return cls(loop_of_state, takes)
 
 
-def _takes_characters(scanner: Scanner, rows: Int32Array, state: int) -> bool:
-    """Return whether every character beyond ASCII leads from a state back to it.
+def _steps(
+    scanner: Scanner, rows: Int32Array, state: int, goes_round: npt.NDArray[np.bool_]
+) -> Int32Array:
+    """Return how characters lead from a state back to it.
 
     Parameters
     ----------
     rows : int32, shape (n_scanner_states, 256)
         The scanner's transitions by bytes.
+    goes_round : bool, shape (256,)
+        The bytes that lead to the state at once.
+
+    Returns
+    -------
+    int32, shape (n_states, 256)
+        The next state by the last one and a byte: 0 is the state itself, others stand inside
+        characters and are numbered as they are met; -1 leads elsewhere.
     """
-    steps = utf8_steps()
-    pending = [(state, BETWEEN)]
-    seen = set(pending)
-    while pending:
-        here, utf8 = pending.pop()
-        bytes_read = 0x80 + np.flatnonzero(steps[utf8, 0x80:] != NO_UTF8)
-        moves = np.stack([rows[here, bytes_read], steps[utf8, bytes_read].astype(np.int32)], axis=1)
-        for target, after in np.unique(moves, axis=0).tolist():
+    numbers = {state: 0}
+    order = [state]
+    steps: list[Int32Array] = []
+    for here in order:
+        step = np.full(256, _LEAVES, dtype=np.int32)
+        if here == state:
+            step[goes_round] = 0
+        row = rows[here, 0x80:]
+        for target in dict.fromkeys(row.tolist()):
             if target == DEAD or scanner.is_asking[target]:
-                return False
-            if (after == BETWEEN) != (target == state):
-                return False
-            if after != BETWEEN and (target, after) not in seen:
-                seen.add((target, after))
-                pending.append((target, after))
-    return True
+                continue
+            if target not in numbers and len(numbers) < _MOST_STATES:
+                numbers[target] = len(numbers)
+                order.append(target)
+            step[0x80:][row == target] = numbers.get(target, _LEAVES)
+        steps.append(step)
+    return np.stack(steps)

@@ -141,9 +141,9 @@ class Pushdown:
         """Number of pairs of a control and a parse state looked at so far."""
         return len(self._targets)
 
-    def after(self, ends: Iterable[End], state: int, *, in_block: bool = False) -> Controls:
+    def after(self, ends: Iterable[End], state: int) -> Controls:
         """Return the controls after lexemes that end in these ways, over a parse state."""
-        controls = self._after(ends, state, in_block=in_block)
+        controls = self._after(ends, state)
         return frozenset(self._number(control) for control in controls)
 
     def after_line(self, line: Line) -> Controls:
@@ -183,9 +183,7 @@ class Pushdown:
             self._controls.append(control)
         return number
 
-    def _after(
-        self, ends: Iterable[End], state: int, *, in_block: bool = False
-    ) -> Iterator[Control]:
+    def _after(self, ends: Iterable[End], state: int) -> Iterator[Control]:
         choices: set[tuple[int, Between | Line | Ending]] = set()
         for label, between in ends:
             role = FED if self._lines is None else int(self._lines.roles[label])
@@ -194,7 +192,7 @@ class Pushdown:
             elif label > self._scanner.ignored:
                 continue
             elif role in (INLINE, JOIN):
-                if self._reader is not None and self._reader.takes(role, state, in_block=in_block):
+                if self._reader is not None and self._reader.takes(role, state):
                     yield between
             elif role != NEWLINE:
                 choices.add((label, between))

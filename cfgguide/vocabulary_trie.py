@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.kernel_types import (
-    BYTE_AND_KIND,
+    BYTE,
     END_TOKEN,
     FIRST_CHILD,
     FIRST_TOKEN,
@@ -33,7 +33,6 @@ from cfgguide.kernel_types import (
 )
 
 if TYPE_CHECKING:
-    from cfgguide.subtrees import Kinds
     from cfgguide.vocabulary import Vocabulary
 
 
@@ -92,13 +91,6 @@ class VocabularyTrie:
         return cls(arrays, int(lengths.max(initial=0)))
 
     @cached_property
-    def kinds(self) -> Kinds:
-        """What is below the nodes; see :mod:`cfgguide.subtrees`."""
-        from cfgguide.subtrees import Kinds  # which needs numba; a vocabulary alone does not
-
-        return Kinds.of(self.arrays, self.max_depth)
-
-    @cached_property
     def packed(self) -> PackedTrie:
         """The trie as a walk reads it."""
         byte, depth, skip, first_token, token_ids = self.arrays
@@ -109,7 +101,7 @@ class VocabularyTrie:
             ends = np.searchsorted(below, skip[level])
             n_children[level] = ends - np.searchsorted(below, level)
         nodes = np.zeros((len(depth) + 1, 4), dtype=np.int32)
-        nodes[:-1, BYTE_AND_KIND] = (byte.astype(np.int32) | self.kinds.kind_of_node << 8)[order]
+        nodes[:-1, BYTE] = byte[order]
         nodes[:-1, FIRST_TOKEN] = first_token[:-1][order]
         nodes[:-1, END_TOKEN] = first_token[skip][order]
         nodes[:, FIRST_CHILD] = np.cumsum(np.append(len(levels[0]), n_children[order]))

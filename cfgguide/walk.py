@@ -145,7 +145,7 @@ class Walker:
     def __init__(self, recognizer: Recognizer, trie: VocabularyTrie, assurance: Assurance) -> None:
         table, scanner = recognizer.parse_table, recognizer.scanner
         reader = recognizer.line_reader
-        loops = Loops.of(scanner, trie.kinds, reader)
+        loops = Loops.of(scanner, trie.packed, reader)
         self._tables = kernel_types.like(
             _EXAMPLES[0],
             kernel_types.Tables(

@@ -221,15 +221,15 @@ MUTATIONS = [
     ),
     Mutation(
         "characters in whole subtrees",
-        "loops",
-        "allowed = np.array([low, high, int(takes_characters)], dtype=np.uint64)",
-        "allowed = np.array([low, high, 1], dtype=np.uint64)",
+        "trie_kernels",
+        "                is_fine = first == last or takes[here] & bit != 0\n",
+        "                is_fine = True\n",
     ),
     Mutation(
         "whole characters below a node",
-        "subtrees",
-        "np.flatnonzero(is_whole & (n_below >= _LEAST_NODES))",
-        "np.flatnonzero(n_below >= _LEAST_NODES)",
+        "trie_kernels",
+        "                or nodes[here, FIRST_TOKEN] < nodes[first, FIRST_TOKEN]\n",
+        "",
     ),
 ]
 

@@ -54,34 +54,3 @@ def test_only_tokens_with_a_byte_of_no_token_of_its_own_make_nodes(tokens):
     whole = {token for token in tokens if token and not single.issuperset(token)}
     inside = {token[:end] for token in whole for end in range(1, len(token))}
     assert len(Spelling.of(tokens).steps) == 1 + len(inside)
-
-
-def is_text(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-PIECES = st.sampled_from([b"a", b"b", "é".encode(), "€".encode(), b"\xc3", b"\x80", b"\xed\xa0"])
-MIXED = st.lists(st.none() | st.lists(PIECES, max_size=4).map(b"".join), max_size=25)
-
-
-@given(MIXED)
-def test_the_kind_of_a_node_tells_the_bytes_below_it(tokens):
-    trie = VocabularyTrie.of(vocabulary_of(tokens))
-    texts = [token for token in tokens if token]
-    prefixes = sorted({text[:end] for text in texts for end in range(1, len(text) + 1)})
-    for prefix, kind in zip(prefixes, trie.kinds.kind_of_node.tolist(), strict=True):
-        below = [text[len(prefix) :] for text in texts if text.startswith(prefix)]
-        n_below = sum(other.startswith(prefix) for other in prefixes) - 1
-        if n_below < 3 or not all(map(is_text, below)):
-            assert kind == 0
-            continue
-        members = {byte for text in below for byte in text}
-        told = [int(part) for part in trie.kinds.sums[kind]]
-        assert {byte for byte in range(128) if told[byte // 64] >> byte % 64 & 1} == {
-            byte for byte in members if byte < 128
-        }
-        assert told[2] == any(byte > 127 for byte in members)
