@@ -17,14 +17,15 @@ import cfgguide
 from cfgguide.index import Index
 from cfgguide.visits import Visit
 
-# What ends most programs; tried before single bytes of every kind.
-_WORDS = (
+# What ends most programs: what closes brackets, strings and lines, and what must come before.
+_CLOSING = (
     *(b" pass", b"pass", b" in", b"in", b" else", b"else", b" except", b"except", b"finally"),
-    *(b" import", b"import", b" as", b"as", b" case", b"case", b" for", b"def", b"0", b" x", b"x"),
-    *(b":", b")", b"]", b"}", b'"', b"'", b'"""', b"'''", b"=", b",", b"(", b" ", b".x", b"."),
-    *(b"\x80", b"\xa0", b"\xbf"),
-    *(b"\n", b"\n ", b"\n    ", b"\n        ", b"\n            "),
+    *(b" import", b"import", b" as", b"as", b" case", b"case", b" for", b"class", b" x", b"x"),
+    *(b":", b")", b"]", b"}", b'"', b"'", b'"""', b"'''", b".x", b"0", b"\x80", b"\xa0", b"\xbf"),
+    *(b"\n", b"\n ", b"\n    ", b"\n        ", b"\n            ", b" "),
 )
+_WORDS = (*_CLOSING, b"=", b",", b"(", b".", b"def")
+_LETTERS = tuple(bytes([byte]) for byte in b"acdefhiklmnoprstuwy")  # of keywords
 _BYTES = tuple(bytes([byte]) for byte in range(256))
 
 
@@ -43,6 +44,8 @@ class Endings:
         for token_id, token in enumerate(index.vocabulary.tokens):
             if token:
                 first.setdefault(token, token_id)
+        closing = [first[word] for word in _CLOSING if word in first]
+        words = [first[word] for word in (*_CLOSING, *_LETTERS) if word in first]
         few = [first[word] for word in _WORDS if word in first]
         many = list(dict.fromkeys([first[word] for word in _BYTES if word in first] + few))
         # What is tried, how much the height of a stack counts, and how often.
