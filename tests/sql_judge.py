@@ -37,6 +37,7 @@ _SYNTAX = (
 )
 _IS_SYNTAX = re.compile("|".join(_SYNTAX), re.DOTALL)
 _SPACE = r"(?:[\s\ufeff]|--[^\n]*\n|/\*(?s:.*?)\*/)*"
+_EMPTY_STATEMENTS = re.compile(r";[;\s]*\Z")
 _EXPLAINS = re.compile(_SPACE + r"explain(?![\w$])", re.IGNORECASE)
 _ONE_STATEMENT = "one statement at a time"
 _MOST_REPAIRS = 8
@@ -44,7 +45,10 @@ _MOST_REPAIRS = 8
 _REPAIRS = (
     (r"no such table: (?:main\.|temp\.)?(.+)", "CREATE TABLE {0}(a)"),
     (r"unknown database:? (.+)", "ATTACH ':memory:' AS {0}"),
-    (r"cannot create INSTEAD OF trigger on table: (.+)", "DROP TABLE {0}; CREATE VIEW {0} AS SELECT 1"),
+    (
+        r"cannot create INSTEAD OF trigger on table: (.+)",
+        "DROP TABLE {0}; CREATE VIEW {0} AS SELECT 1",
+    ),
 )
 
 
@@ -70,21 +74,22 @@ def error(text: str, database: sqlite3.Connection | None = None) -> str:
 
 def verdict(text: str) -> bool | None:
     """Return whether SQLite parses one statement; None if it does not say."""
+    text = _EMPTY_STATEMENTS.sub(";", text, count=1)
     database = sqlite3.connect(":memory:")
     try:
+        message = error(text, database)
         for _ in range(_MOST_REPAIRS):
-            message = error(text, database)
-            if not message:
-                return True
-            if is_syntax(message) or _ONE_STATEMENT in message:
-                return False
-            if error(text.rstrip().rstrip(";") + "\n)", database) != message:
-                return True
             if not _repaired(database, message):
-                return None
+                break
+            message = error(text, database)
+        if not message:
+            return True
+        if is_syntax(message) or _ONE_STATEMENT in message:
+            return False
+        rest_was_read = error(text.rstrip().rstrip(";") + "\n)", database) != message
+        return True if rest_was_read else None
     finally:
         database.close()
-    return None
 
 
 def _repaired(database: sqlite3.Connection, message: str) -> bool:

@@ -40,7 +40,12 @@ from sampled_programs import Endings, text_of, walked  # noqa: E402
 
 # What a model is asked for, so that programs differ by more than chance.
 TASKS = (
-    *("reads a file and counts its words", "sorts a list of numbers", "draws a clock", "plays dice"),
+    *(
+        "reads a file and counts its words",
+        "sorts a list of numbers",
+        "draws a clock",
+        "plays dice",
+    ),
     *("parses command-line options", "defines a class for bank accounts", "is a small web server"),
     *("downloads pages with async functions", "checks a password", "prints a calendar"),
     *("uses match statements to walk over a tree", "formats a table with f-strings"),
