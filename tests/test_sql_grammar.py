@@ -38,7 +38,13 @@ HOLES = (
     "RELEASE {0}",
     "{0} 1",
 )
-LOST = {"window": ("SELECT a {0} FROM t", "SELECT * FROM t {0}", "SELECT * FROM t {0} JOIN u")}
+# An alias or a type called `window` without AS: SQLite looks further ahead than one word.
+LOST_HOLES = {
+    "SELECT a {0} FROM t",
+    "SELECT * FROM t {0}",
+    "SELECT * FROM t {0} JOIN u",
+    "CREATE TABLE t (a {0} NOT NULL)",
+}
 
 
 def texts(mark: str) -> list[str]:
@@ -69,8 +75,9 @@ def test_keywords_are_names_where_sqlite_has_them_so(hole: str) -> None:
     for word in WORDS:
         text = hole.format(word)
         said = verdict(text)
-        if hole in LOST.get(word, ()):
-            assert said and not is_accepted(text), text
+        if word == "window" and hole in LOST_HOLES:
+            assert said is True
+            assert not is_accepted(text)
         elif said is not None:
             assert is_accepted(text) == said, text
 

@@ -36,7 +36,7 @@ from cfgguide.models import load_model
 from cfgguide.visits import Visit
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from sampled_programs import Endings, text_of, walked  # noqa: E402
+from sampled_programs import Endings, text_of, walked
 
 # What a model is asked for, so that programs differ by more than chance.
 TASKS = (
