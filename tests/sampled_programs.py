@@ -46,12 +46,7 @@ class Endings:
         few = [first[word] for word in _WORDS if word in first]
         many = list(dict.fromkeys([first[word] for word in _BYTES if word in first] + few))
         # What is tried, how much the height of a stack counts, and how often.
-        self._searches = [
-            (few, 3, 20_000),
-            (many, 3, 50_000),
-            (few, 30, 20_000),
-            (many, 30, 50_000),
-        ]
+        self._searches = [(few, 3, 20_000), (many, 3, 50_000), (few, 30, 20_000), (many, 30, 50_000)]
         self._eos = index.vocabulary.eos_token_ids[0]
 
     def ending(self, visit: Visit) -> list[int] | None:

@@ -87,7 +87,9 @@ def test_what_python_311_has_is_kept(text: str) -> None:
     assert grammar_accepts(text) == (not NOT_ANY_MORE.match(text))
 
 
-@pytest.mark.parametrize(("depth", "is_accepted"), [(149, True), (150, False)], ids=["149", "150"])
+@pytest.mark.parametrize(
+    ("depth", "is_accepted"), [(149, True), (150, False)], ids=["149", "150"]
+)
 def test_f_strings_nest_as_deep_as_cpython_has_them(depth: int, is_accepted: bool) -> None:
     assert grammar_accepts('f"{' * depth + "1" + '}"' * depth) == is_accepted
 

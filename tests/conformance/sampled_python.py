@@ -36,16 +36,11 @@ from cfgguide.models import load_model
 from cfgguide.visits import Visit
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from sampled_programs import Endings, text_of, walked
+from sampled_programs import Endings, text_of, walked  # noqa: E402
 
 # What a model is asked for, so that programs differ by more than chance.
 TASKS = (
-    *(
-        "reads a file and counts its words",
-        "sorts a list of numbers",
-        "draws a clock",
-        "plays dice",
-    ),
+    *("reads a file and counts its words", "sorts a list of numbers", "draws a clock", "plays dice"),
     *("parses command-line options", "defines a class for bank accounts", "is a small web server"),
     *("downloads pages with async functions", "checks a password", "prints a calendar"),
     *("uses match statements to walk over a tree", "formats a table with f-strings"),
