@@ -262,4 +262,8 @@ SAMPLES = {
     "INTEGER": ["0", "1", "42", "0x1F"],
     "FLOAT": ["1.5", ".5", "1.", "1e3", "1.5E-3"],
     "EQUAL": ["=", "=="],
+    "BITS": ["b'01'", "X'1F'"],
+    "PARAMETER": ["$1"],
+    "RESERVED": ["all", "from"],
+    "COLUMN_WORD": ["bigint", "none", "xmlpi"],
 }

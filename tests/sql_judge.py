@@ -32,7 +32,7 @@ _SYNTAX = (
     r'RETURNING may not use "TABLE.\*" wildcards',
     r"cannot use RETURNING in a trigger",
     r"qualified table names are not allowed on ",
-    r"the (NOT )?INDEXED( BY)? clause is not allowed on UPDATE or DELETE statements within triggers",
+    r"the (NOT )?INDEXED( BY)? clause is not allowed on UPDATE or DELETE statements within ",
     r"the query contains a null character",
 )
 _IS_SYNTAX = re.compile("|".join(_SYNTAX), re.DOTALL)

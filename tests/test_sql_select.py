@@ -1,4 +1,4 @@
-"""`sql_select` lets one query be written, and nothing else: attempts to smuggle more are refused."""
+"""`sql_select` lets one query be written, and no attempt to smuggle more is accepted."""
 
 from __future__ import annotations
 
@@ -107,10 +107,10 @@ def test_no_attempt_to_smuggle_is_accepted(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "SELECT a, count(*) FROM t WHERE b LIKE 'x%' GROUP BY a HAVING count(*) > 1 ORDER BY 2 DESC;",
+        "SELECT a, count(*) FROM t WHERE b LIKE 'x%' GROUP BY a HAVING a > 1 ORDER BY 2 DESC;",
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 9) SELECT i FROM n",
         "VALUES (1, 'DROP TABLE t; --')",
-        "SELECT edit, t.eval, edit.a, replace(a, 'b', 'c') FROM main.t JOIN json_each('[1]') USING (edit)",
+        "SELECT edit, t.eval, edit.a, replace(a, 'b', 'c') FROM main.t JOIN f(1) USING (edit)",
         'SELECT "load_extension", [writefile] FROM t',
         'SELECT \'load_extension(1)\', "delete" FROM "insert"',
         "SELECT sum(a) OVER (PARTITION BY b) FROM t",

@@ -3,8 +3,8 @@
 ``python tests/conformance/sql_texts.py --corpus FILE ...`` reads lines of JSON with a "text" each;
 ``--derived 10000`` makes so many sentences of the grammar at random, all of which the database must
 parse; ``--mutated 10000`` changes texts of the corpora at random. Each text goes to Lark and to the
-judge, and disagreements are listed with what the refusing side said. ``--grammar`` names the grammar.
-The exit status is 1 if there are any.
+judge, and disagreements are listed with what the refusing side said. ``--grammar`` names the
+grammar. The exit status is 1 if there are any.
 """
 
 from __future__ import annotations
@@ -16,16 +16,19 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import lark
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+import postgresql_judge
 import sql_judge
 from derivations import Deriver, mutated
 from sql_grammars import SAMPLES, SYMBOLS, WORDS, parser
 
 SHOWN = 40
+JUDGES: dict[str, Any] = {"sql": sql_judge, "postgresql": postgresql_judge}
 
 
 def main() -> int:
@@ -43,7 +46,7 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    options.add_argument("--grammar", default="sql")
+    options.add_argument("--grammar", choices=JUDGES, default="sql")
     options.add_argument("--corpus", type=Path, nargs="+", default=[], help="files of JSON lines")
     options.add_argument("--derived", type=int, default=0, help="so many random sentences")
     options.add_argument("--mutated", type=int, default=0, help="so many random changes")
@@ -80,14 +83,15 @@ def _refusal(text: str, options: argparse.Namespace) -> str:
 
 
 def _compare(name: str, texts: Iterable[str], options: argparse.Namespace) -> int:
+    judge = JUDGES[options.grammar]
     counts: Counter[tuple[bool | None, bool]] = Counter()
     causes: dict[str, list[str]] = {}
     for text in texts:
         refusal = _refusal(text, options)
-        said = sql_judge.verdict(text)
+        said = judge.verdict(text)
         counts[said, not refusal] += 1
         if said is not None and said != (not refusal):
-            cause = refusal or "judge: " + (sql_judge.error(text) or "refuses")
+            cause = refusal or "judge: " + (judge.error(text) or "refuses")
             causes.setdefault(cause, []).append(text)
     n_wrong = counts[True, False] + counts[False, True]
     print(
