@@ -1,0 +1,54 @@
+"""The bundled grammar of PostgreSQL's queries and writing, judged anew by PostgreSQL's parser.
+
+`postgresql_texts.txt` holds statements of one construction each: `+` PostgreSQL parses them, `-` it
+refuses them, `~` it parses them and the grammar does not.
+"""
+
+from __future__ import annotations
+
+import ast
+import random
+from pathlib import Path
+
+import pytest
+from derivations import mutated
+from postgresql_judge import verdict
+from sql_grammars import SYMBOLS, WORDS, is_accepted
+
+TEXTS = Path(__file__).parent / "postgresql_texts.txt"
+
+
+def texts(mark: str) -> list[str]:
+    lines = TEXTS.read_text(encoding="utf-8").splitlines()
+    return [ast.literal_eval(line[2:]) for line in lines if line.startswith(f"{mark} ")]
+
+
+@pytest.mark.parametrize("text", texts("+"))
+def test_what_postgresql_parses_is_accepted(text: str) -> None:
+    assert verdict(text) is True
+    assert is_accepted(text, "postgresql")
+
+
+@pytest.mark.parametrize("text", texts("-"))
+def test_what_postgresql_refuses_is_refused(text: str) -> None:
+    assert verdict(text) is False
+    assert not is_accepted(text, "postgresql")
+
+
+@pytest.mark.parametrize("text", texts("~"))
+def test_what_is_known_to_be_lost_is_refused(text: str) -> None:
+    assert verdict(text) is True
+    assert not is_accepted(text, "postgresql")
+
+
+def test_changed_texts_that_are_accepted_are_parsed() -> None:
+    rng = random.Random(5)
+    bases = [text for mark in "+-" for text in texts(mark)]
+    counts = {True: 0, False: 0}
+    for _ in range(1200):
+        text = mutated(rng, rng.choice(bases), [*WORDS, *SYMBOLS], rng.choice((1, 1, 2)))
+        is_sentence = is_accepted(text, "postgresql")
+        counts[is_sentence] += 1
+        if is_sentence:
+            assert verdict(text) is not False, text
+    assert min(counts.values()) > 100
