@@ -50,10 +50,8 @@ class Endings:
         many = list(dict.fromkeys([first[word] for word in _BYTES if word in first] + few))
         # What is tried, how much the height of a stack counts, and how often.
         self._searches = [
-            (few, 3, 20_000),
-            (many, 3, 50_000),
-            (few, 30, 20_000),
-            (many, 30, 50_000),
+            *((closing, 3, 5_000), (words, 3, 10_000), (few, 3, 20_000), (many, 3, 50_000)),
+            *((closing, 30, 10_000), (few, 30, 20_000), (many, 30, 50_000)),
         ]
         self._eos = index.vocabulary.eos_token_ids[0]
 
