@@ -36,10 +36,10 @@ demo: install
 	$(BIN)/python examples/write_python.py
 
 test: install
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
 
 test-slow: install
-	$(BIN)/python -m pytest -n 2 -m slow
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow
 
 fmt: install
 	$(BIN)/ruff format .

@@ -6,7 +6,7 @@ import random
 from functools import cache
 
 import lark
-import lark.lexer
+from lark_for_tests import no_search_for_overlaps
 
 import cfgguide
 
@@ -228,12 +228,8 @@ SYMBOLS = [
 def parser(name: str, start: str) -> lark.Lark:
     """Return Lark's parser for a bundled grammar."""
     grammar = cfgguide.Grammar.bundled(name, start=start)
-    # Lark's search for terminals that overlap takes minutes.
-    kept, lark.lexer.has_interegular = lark.lexer.has_interegular, False
-    try:
+    with no_search_for_overlaps():
         return lark.Lark(grammar.text, **grammar.lark_options)
-    finally:
-        lark.lexer.has_interegular = kept
 
 
 def is_accepted(text: str, name: str = "sql", start: str = "statement") -> bool:

@@ -15,6 +15,8 @@ from derivations import mutated
 from postgresql_judge import verdict
 from sql_grammars import SYMBOLS, WORDS, is_accepted
 
+pytestmark = pytest.mark.xdist_group("postgresql")  # the grammar is loaded once
+
 TEXTS = Path(__file__).parent / "postgresql_texts.txt"
 
 

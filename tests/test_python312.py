@@ -16,14 +16,16 @@ from functools import cache
 from pathlib import Path
 
 import lark
-import lark.lexer
 import libcst
 import pytest
+from lark_for_tests import no_search_for_overlaps
 from sampled_programs import Endings, text_of, walked
 from tokenizers_for_tests import standard_library_vocabulary
 
 import cfgguide
 from cfgguide.index import Index
+
+pytestmark = pytest.mark.xdist_group("python312")  # the grammar is loaded once
 
 TEXTS = Path(__file__).parent / "python312_texts.txt"
 OLDER = Path(__file__).parent / "python_texts.txt"
@@ -37,12 +39,8 @@ UNKNOWN_TO_LIBCST = ("\\N{", "except a,:")
 @functools.cache
 def parser() -> lark.Lark:
     grammar = cfgguide.Grammar.bundled("python312")
-    # Lark's search for terminals that overlap takes minutes.
-    kept, lark.lexer.has_interegular = lark.lexer.has_interegular, False
-    try:
+    with no_search_for_overlaps():
         return lark.Lark(grammar.text, **grammar.lark_options)
-    finally:
-        lark.lexer.has_interegular = kept
 
 
 def grammar_accepts(text: str) -> bool:

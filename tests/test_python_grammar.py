@@ -18,14 +18,15 @@ from pathlib import Path
 from typing import Any
 
 import lark
-import lark.lexer
 import pytest
+from lark_for_tests import no_search_for_overlaps
 
 from cfgguide.indenters import PythonIndenter
 
 pytestmark = [
     pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="Python 3.11 is the judge"),
     pytest.mark.filterwarnings("ignore"),
+    pytest.mark.xdist_group("python"),  # the grammar is loaded once
 ]
 
 GRAMMAR = Path(__file__).parent.parent / "grammars" / "python.lark"
@@ -36,9 +37,7 @@ re_parser: Any = __import__("re._parser", fromlist=["parse"])
 
 
 def load(*, is_logged: bool = False) -> lark.Lark:
-    """Load the grammar without Lark's search for terminals that overlap: it takes minutes."""
-    kept, lark.lexer.has_interegular = lark.lexer.has_interegular, False
-    try:
+    with no_search_for_overlaps():
         return lark.Lark.open(
             str(GRAMMAR),
             parser="lalr",
@@ -47,8 +46,6 @@ def load(*, is_logged: bool = False) -> lark.Lark:
             start=STARTS,
             debug=is_logged,
         )
-    finally:
-        lark.lexer.has_interegular = kept
 
 
 @functools.cache
@@ -312,6 +309,7 @@ def test_mutants_that_cpython_refuses_are_refused() -> None:
     assert [text for text in accepted if not cpython_accepts(text)] == []
 
 
+@pytest.mark.slow
 def test_lark_resolves_no_conflict(caplog: pytest.LogCaptureFixture) -> None:
     lark.logger.addHandler(caplog.handler)
     level = lark.logger.level

@@ -15,6 +15,8 @@ from derivations import Deriver, mutated
 from sql_grammars import SAMPLES, SYMBOLS, WORDS, is_accepted, parser
 from sql_judge import is_syntax, verdict
 
+pytestmark = pytest.mark.xdist_group("sql")  # the grammar is loaded once
+
 TEXTS = Path(__file__).parent / "sql_texts.txt"
 # Where names may stand; each keyword is put there in turn.
 HOLES = (

@@ -6,6 +6,8 @@ import pytest
 from sql_grammars import is_accepted
 from sql_judge import verdict
 
+pytestmark = pytest.mark.xdist_group("sql")  # the grammar is loaded once
+
 WRITES = (
     "INSERT INTO t VALUES (1)",
     "REPLACE INTO t VALUES (1)",

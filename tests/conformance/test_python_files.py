@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import lark
-import lark.lexer
 import pytest
+from lark_for_tests import no_search_for_overlaps
 
 from cfgguide.indenters import PythonIndenter
 
@@ -43,8 +43,10 @@ LOST = {
 
 @pytest.fixture(scope="module")
 def parser() -> lark.Lark:
-    lark.lexer.has_interegular = False  # the search for terminals that overlap takes minutes
-    return lark.Lark.open(str(GRAMMAR), parser="lalr", lexer="contextual", postlex=PythonIndenter())
+    with no_search_for_overlaps():
+        return lark.Lark.open(
+            str(GRAMMAR), parser="lalr", lexer="contextual", postlex=PythonIndenter()
+        )
 
 
 def verdicts(parser: lark.Lark, text: str) -> tuple[bool, bool]:
