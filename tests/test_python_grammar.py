@@ -214,6 +214,7 @@ def test_a_keyword_is_no_name(word: str) -> None:
     assert grammar_accepts(f"{word}_ = a.{word}s(_{word}=1)")
 
 
+@pytest.mark.slow
 def test_names_are_those_of_str_isidentifier() -> None:
     every = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code <= 0xDFFF]
     [name] = [terminal for terminal in parser().terminals if terminal.name == "NAME"]
