@@ -89,8 +89,8 @@ class CPythonIndenter(Indenter):
         self.paren_level = 0
         self.indent_level = [0]
         self._alternative = [0]  # the columns as they are if a tab counts as one space
-        # Of all that is open: whether it is a field, and whether line breaks are refused.
-        self._is_field, self._is_quoted = [False], [False]
+        # Of all that is open: whether it is a field, and whether line breaks are refused in it.
+        self._open = [(False, False)]
         return self._process(stream)
 
     def _process(self, stream: Iterator[Token]) -> Iterator[Token]:
@@ -98,14 +98,13 @@ class CPythonIndenter(Indenter):
         token: Token | None = None
         for token in stream:
             if token.type in (*self.INLINE_types, *self.JOIN_types):
-                if self._is_quoted[-1] and token.type in self.JOIN_types:
+                if self._open[-1][1] and token.type in self.JOIN_types:
                     raise DedentError(f"a line is joined inside a string: {token!r}")
-                is_line_start = last is None or last.type == self.NL_type
-                if is_line_start:
+                if last is None or last.type == self.NL_type:
                     raise DedentError(f"a line starts with {token!r}")
                 continue
             if token.type == self.NL_type:
-                if self._is_quoted[-1]:
+                if self._open[-1][1]:
                     raise DedentError("a line ends inside a string")
                 if self.paren_level:
                     continue
@@ -152,26 +151,22 @@ class CPythonIndenter(Indenter):
             raise DedentError(f"no block starts in column {column}")
 
     def _open_or_close(self, token: Token) -> None:
-        kind = token.type
+        kind, (is_in_field, is_quoted) = token.type, self._open[-1]
         if kind in self.OPEN_PAREN_types or kind in self.OPEN_FIELD_types:
             self.paren_level += 1
             if self.paren_level > self.max_brackets:
                 raise DedentError("too many brackets are open")
             is_field = kind in self.OPEN_FIELD_types
-            self._is_field.append(is_field)
-            self._is_quoted.append(self._is_quoted[-1] and not is_field)
+            self._open.append((is_field, is_quoted and not is_field))
         elif kind in self.OPEN_STRING_types:
-            self._is_field.append(False)
-            self._is_quoted.append(True)
+            self._open.append((False, True))
         elif kind in self.CLOSE_PAREN_types or kind in self.CLOSE_FIELD_types:
             self.paren_level -= 1
-            self._is_field.pop()
-            self._is_quoted.pop()
+            self._open.pop()
         elif kind in self.CLOSE_STRING_types:
-            self._is_field.pop()
-            self._is_quoted.pop()
-        elif kind in self.SPEC_types and self._is_field[-1]:
-            self._is_quoted[-1] = True
+            self._open.pop()
+        elif kind in self.SPEC_types and is_in_field:
+            self._open[-1] = (True, True)
 
 
 class PythonIndenter(CPythonIndenter):

@@ -6,23 +6,18 @@ refuses them, `~` it parses them and the grammar does not.
 
 from __future__ import annotations
 
-import ast
 import random
-from pathlib import Path
+from functools import partial
 
 import pytest
 from derivations import mutated
+from judged_texts import texts_of
 from postgresql_judge import verdict
 from sql_grammars import SYMBOLS, WORDS, is_accepted
 
 pytestmark = pytest.mark.xdist_group("postgresql")  # the grammar is loaded once
 
-TEXTS = Path(__file__).parent / "postgresql_texts.txt"
-
-
-def texts(mark: str) -> list[str]:
-    lines = TEXTS.read_text(encoding="utf-8").splitlines()
-    return [ast.literal_eval(line[2:]) for line in lines if line.startswith(f"{mark} ")]
+texts = partial(texts_of, "postgresql_texts.txt")
 
 
 @pytest.mark.parametrize("text", texts("+"))

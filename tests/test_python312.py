@@ -7,7 +7,6 @@ this interpreter is not. libcst, which parses up to 3.14, is asked anew; it take
 
 from __future__ import annotations
 
-import ast
 import functools
 import random
 import re
@@ -18,6 +17,7 @@ from pathlib import Path
 import lark
 import libcst
 import pytest
+from judged_texts import texts_of
 from lark_for_tests import no_search_for_overlaps
 from sampled_programs import Endings, text_of, walked
 from tokenizers_for_tests import standard_library_vocabulary
@@ -27,8 +27,7 @@ from cfgguide.index import Index
 
 pytestmark = pytest.mark.xdist_group("python312")  # the grammar is loaded once
 
-TEXTS = Path(__file__).parent / "python312_texts.txt"
-OLDER = Path(__file__).parent / "python_texts.txt"
+texts = functools.partial(texts_of, "python312_texts.txt")
 # Generator expressions without parentheses: 3.12 wants them.
 NOT_ANY_MORE = re.compile(r"f'\{\w (async )?for ")
 # Of the texts that CPython parses, those that libcst does not: a name of a character in a format
@@ -59,11 +58,6 @@ def libcst_accepts(text: str) -> bool:
     return True
 
 
-def texts(mark: str, path: Path = TEXTS) -> list[str]:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return [ast.literal_eval(line[2:]) for line in lines if line.startswith(f"{mark} ")]
-
-
 @pytest.mark.parametrize("text", texts("+"))
 def test_what_cpython_parses_is_accepted(text: str) -> None:
     assert grammar_accepts(text)
@@ -82,7 +76,7 @@ def test_what_is_documented_as_lost_is_refused(text: str) -> None:
 
 @pytest.mark.slow
 def test_what_python_311_has_is_kept() -> None:
-    for text in texts("+", OLDER):
+    for text in texts_of("python_texts.txt", "+"):
         assert grammar_accepts(text) == (not NOT_ANY_MORE.match(text)), text
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import lark
 import pytest
+from judged_texts import texts_of
 from lark_for_tests import no_search_for_overlaps
 
 from cfgguide.indenters import PythonIndenter
@@ -30,7 +31,7 @@ pytestmark = [
 ]
 
 GRAMMAR = Path(__file__).parent.parent / "grammars" / "python.lark"
-TEXTS = Path(__file__).parent / "python_texts.txt"
+texts = functools.partial(texts_of, "python_texts.txt")
 STARTS = ["start", "program", "function", "statement", "expression"]
 
 re_parser: Any = __import__("re._parser", fromlist=["parse"])
@@ -69,11 +70,6 @@ def cpython_accepts(text: str, mode: str = "exec") -> bool:
         except (SyntaxError, ValueError):
             return False
     return True
-
-
-def texts(mark: str) -> list[str]:
-    lines = TEXTS.read_text(encoding="utf-8").splitlines()
-    return [ast.literal_eval(line[2:]) for line in lines if line.startswith(f"{mark} ")]
 
 
 @pytest.mark.parametrize("text", texts("+"))

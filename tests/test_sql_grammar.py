@@ -6,18 +6,18 @@ them, `~` it parses them and the grammar does not.
 
 from __future__ import annotations
 
-import ast
 import random
-from pathlib import Path
+from functools import partial
 
 import pytest
 from derivations import Deriver, mutated
+from judged_texts import texts_of
 from sql_grammars import SAMPLES, SYMBOLS, WORDS, is_accepted, parser
 from sql_judge import is_syntax, verdict
 
 pytestmark = pytest.mark.xdist_group("sql")  # the grammar is loaded once
 
-TEXTS = Path(__file__).parent / "sql_texts.txt"
+texts = partial(texts_of, "sql_texts.txt")
 # Where names may stand; each keyword is put there in turn.
 HOLES = (
     "SELECT {0}",
@@ -47,11 +47,6 @@ LOST_HOLES = {
     "SELECT * FROM t {0} JOIN u",
     "CREATE TABLE t (a {0} NOT NULL)",
 }
-
-
-def texts(mark: str) -> list[str]:
-    lines = TEXTS.read_text(encoding="utf-8").splitlines()
-    return [ast.literal_eval(line[2:]) for line in lines if line.startswith(f"{mark} ")]
 
 
 @pytest.mark.parametrize("text", texts("+"))
