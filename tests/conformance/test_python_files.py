@@ -23,7 +23,10 @@ from lark_for_tests import no_search_for_overlaps
 
 from cfgguide.indenters import PythonIndenter
 
-pytestmark = pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="3.11 is the judge")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="3.11 is the judge"),
+]
 
 GRAMMAR = Path(__file__).parents[2] / "grammars" / "python.lark"
 CORPORA = Path(os.environ.get("CFGGUIDE_CONFORMANCE_DATA", "no folder")) / "corpora"
