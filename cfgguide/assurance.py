@@ -198,15 +198,14 @@ class _Kinds:
     def of(cls, scanner: Scanner) -> _Kinds:
         settles = scanner.transitions[scanner.representatives] == DEAD
         settles[0] = True  # of states that never match again nothing is claimed
-        # Where a lexeme may end: at a match, or at a question if the answer is no and that matches.
+        # Where a lexeme may end: at a match, or at questions if all answers are no and that matches.
         matching = np.flatnonzero((scanner.match != NO_MATCH) & ~scanner.is_asking)
-        asking, refusing = _unless(scanner)
-        asking, refusing = (
-            part[scanner.match[refusing] != NO_MATCH] for part in (asking, refusing)
-        )
+        asking, refusing, refused = _refusals(scanner, settles)
+        is_end = scanner.match[refusing] != NO_MATCH
+        asking, refusing, refused = asking[is_end], refusing[is_end], refused[is_end]
         ending = np.concatenate([matching, refusing])
         rows = settles[scanner.blocks[ending]]
-        rows[len(matching) :] &= settles[scanner.blocks[scanner.asks[asking, MONITOR]]]
+        rows[len(matching) :] &= refused
         nothing = np.ones((1, scanner.transitions.shape[1]), dtype=np.bool_)
         groups, group_of_row = distinct_rows(np.concatenate([rows, nothing]))
         # Sorted: the last group is that where nothing is claimed.
@@ -232,8 +231,8 @@ class _Kinds:
         letters : iterable of int
             The bytes to use.
         is_sure : bool
-            Whether to answer questions about the text ahead by "no" only, and go on only with
-            bytes that make that true at once; else all answers are taken.
+            Whether to go on behind a question only with bytes that settle it at once; else with
+            all bytes, and all answers.
 
         Returns
         -------
@@ -242,10 +241,7 @@ class _Kinds:
         classes = _classes(scanner, letters)
         moves = scanner.transitions[:, classes]
         if is_sure:
-            asking, refusing = _unless(scanner)
-            monitors = scanner.asks[asking, MONITOR]
-            moves[scanner.is_asking] = DEAD
-            moves[asking] = np.where(moves[monitors] == DEAD, moves[refusing], DEAD)
+            moves[scanner.is_asking] = _moves_of_asking(scanner, moves)
         else:
             moves = np.concatenate([moves, scanner.asks[:, [YES, NO]]], axis=1)
         found = np.zeros((scanner.n_states, len(self.labels)), dtype=np.bool_)
@@ -269,13 +265,57 @@ def possible_labels(scanner: Scanner, spelling: Spelling) -> frozenset[int]:
     return kinds.labels_from_starts(scanner, reached)
 
 
-def _unless(scanner: Scanner) -> tuple[Int32Array, Int32Array]:
-    """Return the states that ask one question, and what they are if its answer is no."""
-    asking = np.flatnonzero(scanner.is_asking)
-    monitor, refusing = scanner.asks[asking, MONITOR], scanner.asks[asking, NO]
-    is_simple = (scanner.match[monitor] == NO_MATCH) & ~scanner.is_asking[monitor]
-    is_simple &= ~scanner.is_asking[refusing]
-    return asking[is_simple], refusing[is_simple]
+def _refusals(scanner: Scanner, settles: BoolArray) -> tuple[Int32Array, Int32Array, BoolArray]:
+    """Return the states that ask, what they are if all answers are no, and when these are true.
+
+    Parameters
+    ----------
+    settles : bool, shape (n_blocks, n_byte_classes)
+        Whether a byte settles, as true, that a block will not match.
+
+    Returns
+    -------
+    asking, refusing : int32, shape (n,)
+        States; those whose questions have an answer at once are left out.
+    refused : bool, shape (n, n_byte_classes)
+        Whether a byte settles all answers as true.
+    """
+    asking = here = np.flatnonzero(scanner.is_asking).astype(np.int32)
+    refused = np.ones((len(asking), settles.shape[1]), dtype=np.bool_)
+    is_open = np.ones(len(asking), dtype=np.bool_)
+    while scanner.is_asking[here].any():
+        monitor = scanner.asks[here, MONITOR]
+        is_asked = scanner.is_asking[here]
+        is_open &= ~is_asked | _is_waiting(scanner)[monitor]
+        refused &= ~is_asked[:, None] | settles[scanner.blocks[monitor]]
+        here = np.where(is_asked, scanner.asks[here, NO], here)
+    return asking[is_open], here[is_open], refused[is_open]
+
+
+def _moves_of_asking(scanner: Scanner, moves: Int32Array) -> Int32Array:
+    """Return where bytes lead from the states that ask, if they settle the answers at once.
+
+    Parameters
+    ----------
+    moves : int32, shape (n_scanner_states, n_letters)
+        Where they lead from the other states.
+    """
+    letters = np.arange(moves.shape[1])
+    here = np.flatnonzero(scanner.is_asking)[:, None].repeat(len(letters), axis=1)
+    while scanner.is_asking[here].any():
+        monitor = scanner.asks[here, MONITOR]
+        ahead = np.where(_is_waiting(scanner)[monitor], moves[monitor, letters], DEAD)
+        is_match = scanner.match[ahead] != NO_MATCH
+        is_answered = _is_waiting(scanner)[monitor] & ((ahead == DEAD) | is_match)
+        after = np.where(is_match, scanner.asks[here, YES], scanner.asks[here, NO])
+        here = np.where(scanner.is_asking[here], np.where(is_answered, after, DEAD), here)
+    return moves[here, letters]
+
+
+def _is_waiting(scanner: Scanner) -> BoolArray:
+    """Return which states are neither matching nor asking: as monitors, they must read on."""
+    found: BoolArray = (scanner.match == NO_MATCH) & ~scanner.is_asking
+    return found
 
 
 def _classes(scanner: Scanner, letters: Iterable[int]) -> Int32Array:

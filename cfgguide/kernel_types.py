@@ -23,6 +23,7 @@ RUNNING, MATCHING, ASKING, DYING = 0, 1, 2, 3  # kinds of scanner states
 
 NOT_COMPUTED = -9  # in `commits`
 NONE = -1  # no cell, no token, no outcome
+LONGEST_REST = 3  # bytes of a character behind its first
 DEAD_END, LIVE, OPEN = 0, 1, 2  # what is known of an outcome: in `verdicts`
 # Places in `counts`.
 N_CELLS, N_OUTCOMES, N_SEGMENTS, IS_SENTENCE, N_OPEN, N_COLUMNS, READS = 0, 1, 2, 3, 4, 5, 6

@@ -8,7 +8,7 @@ again if the same state is pushed on the same cell, so equal stacks are equal nu
 
 What a token leads to is an *outcome*; many tokens lead to few. Tokens side by side in the trie that
 lead to the same are one *segment*, and whole subtrees are taken unseen where a loop of the scanner
-reads all of them (:mod:`cfgguide.subtrees`). Whether a sentence can follow is judged for each
+reads all of them (:mod:`cfgguide.loops`). Whether a sentence can follow is judged for each
 outcome by what is sure for every stack (:mod:`cfgguide.assurance`); what that leaves open is
 decided elsewhere, and the mask filled afterwards.
 """
@@ -32,6 +32,7 @@ from cfgguide.kernel_types import (
     LEVEL_READ,
     LEVEL_SHIFT,
     LIVE,
+    LONGEST_REST,
     MATCHING,
     MOST_COLUMN_CELLS,
     N_CELLS,
@@ -944,6 +945,81 @@ def _is_doomed(tables: Tables, state: int, monitor: int) -> bool:
 
 
 @kernel
+def _settles(tables: Tables, work: Workspace, outcome: int, index: int, byte_class: int) -> bool:
+    """Return whether a byte of a class makes all claims true at once."""
+    for place in range(work.outcome_n_claims[outcome, index]):
+        claim = wide(work.outcome_claims[outcome, index, place])
+        after = tables.transitions[tables.representatives[abs(claim)], byte_class]
+        if after != 0 if claim > 0 else tables.match[after] < 0:
+            return False
+    return True
+
+
+@kernel
+def _is_settled_soon(
+    tables: Tables, work: Workspace, base_offsets: Int32Array, outcome: int, index: int
+) -> bool:
+    """Return whether more of the lexeme makes all claims true, and it can end then.
+
+    One byte is looked at; where it only goes on with a character, the rest of that, too.
+    """
+    state, cell = wide(work.outcome_state[outcome, index]), work.outcome_cell[outcome, index]
+    layout = work.outcome_layout[outcome, index]
+    claim = wide(work.outcome_claims[outcome, index, 0])
+    monitor = wide(tables.representatives[abs(claim)])
+    for number in range(LONGEST_REST):
+        if number and work.outcome_n_claims[outcome, index] > 1:
+            return False
+        next_state, next_monitor = wide(0), wide(0)
+        for byte_class in range(tables.transitions.shape[1]):
+            target = wide(tables.transitions[state, byte_class])
+            if target == 0 or not tables.is_letter[byte_class]:
+                continue
+            if tables.has_lines and tables.is_followed[target]:
+                continue  # the layout would have to follow
+            after = wide(tables.transitions[monitor, byte_class])
+            is_settled = after == 0 if claim > 0 else tables.match[after] >= 0
+            if is_settled and (number or _settles(tables, work, outcome, index, byte_class)):
+                if _judge_state(tables, work, base_offsets, target, wide(cell), layout) == LIVE:
+                    return True
+            elif after and tables.match[after] < 0 and not tables.is_asking[after]:
+                if not tables.is_asking[target]:
+                    next_state, next_monitor = target, after
+        if next_state == 0:
+            return False
+        state, monitor = next_state, next_monitor
+    return False
+
+
+@kernel
+def _judge_next(
+    tables: Tables, work: Workspace, base_offsets: Int32Array, outcome: int, index: int
+) -> int:
+    """Return `LIVE` if the lexeme may end here, and the next begin so that all claims are true."""
+    state, cell = work.outcome_state[outcome, index], wide(work.outcome_cell[outcome, index])
+    if tables.match[state] < 0:
+        return OPEN
+    after = _commit(tables, work, base_offsets, cell, tables.match[state])
+    if after < 0:
+        return wide(OPEN)
+    starts = tables.starts[tables.set_of_state[_read(work, base_offsets, wide(after))]]
+    for byte_class in range(tables.transitions.shape[1]):
+        if tables.transitions[state, byte_class] != 0 or not tables.is_letter[byte_class]:
+            continue
+        if not _settles(tables, work, outcome, index, byte_class):
+            continue
+        is_live = True
+        for start in starts:  # whatever the context
+            target = wide(0 if tables.is_asking[start] else tables.transitions[start, byte_class])
+            if target == 0 or _judge_state(tables, work, base_offsets, target, after, 0) != LIVE:
+                is_live = False
+                break
+        if is_live:
+            return LIVE
+    return OPEN
+
+
+@kernel
 def _judge(
     tables: Tables, work: Workspace, base_offsets: Int32Array, outcome: int, index: int
 ) -> int:
@@ -961,24 +1037,11 @@ def _judge(
             return DEAD_END
     if verdict == OPEN:
         return verdict
-    # What is claimed not to match is settled if one more byte of the lexeme leads nowhere there.
-    for byte_class in range(tables.transitions.shape[1]):
-        target = tables.transitions[state, byte_class]
-        if target == 0 or tables.is_asking[target] or not tables.is_letter[byte_class]:
-            continue
-        is_settled = True
-        for place in range(n_claims):
-            claim = work.outcome_claims[outcome, index, place]
-            if claim < 0 or tables.transitions[tables.representatives[claim], byte_class] != 0:
-                is_settled = False
-        if is_settled and tables.has_lines and tables.is_followed[target]:
-            continue  # the layout would have to follow
-        if (
-            is_settled
-            and _judge_state(tables, work, base_offsets, wide(target), cell, layout) == LIVE
-        ):
-            return LIVE
-    return OPEN
+    if _is_settled_soon(tables, work, base_offsets, outcome, index):
+        return LIVE
+    return (
+        wide(OPEN) if tables.has_lines else _judge_next(tables, work, base_offsets, outcome, index)
+    )
 
 
 @kernel

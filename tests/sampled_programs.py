@@ -2,7 +2,8 @@
 
 :func:`walked` takes tokens at random, each allowed one with the same probability, and
 :func:`ending` closes what is open: a best-first search over tokens of a few bytes, those first that
-leave the lowest stack behind. Both see nothing but masks and configurations.
+leave the lowest stack behind. Where that takes too long, it goes down the stack step by step. Both
+see nothing but masks and configurations.
 """
 
 from __future__ import annotations
@@ -57,20 +58,36 @@ class Endings:
 
     def ending(self, visit: Visit) -> list[int] | None:
         """Return tokens that complete a sentence, without EOS; None if none is found soon."""
-        for tried, weight, most in self._searches:
-            found = self._found(visit, tried, weight, most)
-            if found is not None:
-                return found
-        return None
+        return self._first(visit, height=0) or self._step_by_step(visit)
 
-    def _found(self, visit: Visit, tried: list[int], weight: int, most: int) -> list[int] | None:
+    def _first(self, visit: Visit, height: int) -> list[int] | None:
+        """Return what the first search finds that finds anything."""
+        found = (self._found(visit, *search, height) for search in self._searches)
+        return next((path for path in found if path is not None), None)
+
+    def _step_by_step(self, visit: Visit) -> list[int] | None:
+        """Return an ending that is put together of ways down the stack."""
+        path: list[int] = []
+        while self._eos not in self._index.allowed(visit):
+            step = self._first(visit, _height(visit))
+            if step is None:
+                return None
+            path += step
+            for token_id in step:
+                visit = self._index.advance(visit, token_id)
+        return path
+
+    def _found(
+        self, visit: Visit, tried: list[int], weight: int, most: int, height: int
+    ) -> list[int] | None:
+        """Return tokens after which the text may end, or some stack is lower than a height."""
         number = count()
         pending: list[tuple[float, int, Visit, tuple[int, ...]]] = [(0, 0, visit, ())]
         seen = {visit.configuration}
         while pending and next(number) < most:
             _, _, here, path = heapq.heappop(pending)
             subset = self._index.allowed(here)
-            if self._eos in subset:
+            if self._eos in subset or _height(here) < height:
                 return list(path)
             for token_id in tried:
                 if token_id not in subset:
@@ -79,10 +96,13 @@ class Endings:
                 if after.configuration in seen:
                     continue
                 seen.add(after.configuration)
-                height = min(each.stack.height for each in after.configuration.hypotheses)
-                cost = weight * height + len(path)
+                cost = weight * _height(after) + len(path)
                 heapq.heappush(pending, (cost, next(number), after, (*path, token_id)))
         return None
+
+
+def _height(visit: Visit) -> int:
+    return min(each.stack.height for each in visit.configuration.hypotheses)
 
 
 def walked(index: Index, rng: random.Random, n_tokens: int) -> tuple[list[int], Visit, bool]:

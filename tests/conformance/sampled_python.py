@@ -124,9 +124,9 @@ def _written(
     """Yield what a model writes, each row up to EOS or the last token."""
     import torch
 
-    torch.manual_seed(options.seed)
     settings = {"do_sample": True, "temperature": 1.0, "top_k": 0, "top_p": 1.0}
     for first in range(0, options.programs, options.rows):
+        torch.manual_seed(options.seed + first)  # each batch can be had again by itself
         task = TASKS[(first // options.rows) % len(TASKS)]
         request = f"Write a Python program that {task}. Reply with nothing but code."
         chat = [{"role": "user", "content": request}]
@@ -233,7 +233,7 @@ class _Verdicts:
 
     def _complain(self, why: str, data: bytes) -> None:
         self.n_wrong += 1
-        print(f"program {self.n_programs}: {why}: ...{data[-300:]!r}", flush=True)
+        print(f"program {self.n_programs}: {why}: {data!r}", flush=True)
 
     def report(self, seconds: float) -> None:
         if self._saved:
