@@ -26,25 +26,20 @@ Source: Aho, Lam, Sethi, Ullman, "Compilers", section 4.7, on when LR parsers de
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from cfgguide.completions import Completions
 from cfgguide.configuration import Configuration, Hypothesis, Recognizer
-from cfgguide.fsm import DEAD, MONITOR, NO, YES
+from cfgguide.fsm import DEAD
+from cfgguide.lexeme_ends import BoolArray, Int32Array, Kinds, classes_of
 from cfgguide.line_names import COUNTED, INLINE, JOIN, NEWLINE
 from cfgguide.lines import AT_LINE_START
 from cfgguide.parse_table import END, ERROR
-from cfgguide.partition import distinct_rows
 from cfgguide.scanner import NO_MATCH, Scanner
 from cfgguide.spelling import BOUNDARY, Spelling
-
-Int32Array = npt.NDArray[np.int32]
-BoolArray = npt.NDArray[np.bool_]
 
 _MOST_CELLS = 1 << 26  # of the table of what can follow; without it nothing is assured
 
@@ -91,8 +86,8 @@ class Assurance:
         scanner = recognizer.scanner
         single = {byte for byte, node in spelling.steps[BOUNDARY] if node == BOUNDARY}
         is_letter = np.zeros(scanner.transitions.shape[1], dtype=np.bool_)
-        is_letter[_classes(scanner, single)] = True
-        kinds = _Kinds.of(scanner)
+        is_letter[classes_of(scanner, single)] = True
+        kinds = Kinds.of(scanner)
         sure = kinds.reached(scanner, single, is_sure=True)
         possible = kinds.reached(scanner, spelling.reachable_bytes, is_sure=False)
         states, ends = np.nonzero(possible)
@@ -100,7 +95,7 @@ class Assurance:
         states, ends = states[order], ends[order]
         offsets = np.searchsorted(states, np.arange(scanner.n_states + 1))
         possible_labels = kinds.labels_from_starts(scanner, possible)
-        letters = _classes(scanner, single)
+        letters = classes_of(scanner, single)
         is_assured, is_begun = _assured(recognizer, kinds, sure, letters, possible_labels)
         return cls(
             end_offsets=offsets.astype(np.int32),
@@ -171,156 +166,11 @@ class Assurance:
         return is_free and bool(self.is_begun[after.state, group])
 
 
-@dataclass(frozen=True)
-class _Kinds:
-    """The kinds of ends: by label, and by the group of what is claimed then.
-
-    Attributes
-    ----------
-    labels, groups : int32, shape (n_kinds,)
-        Of each kind, sorted.
-    kind_of_state : int32, shape (n_scanner_states,)
-        The kind of end in each scanner state that matches; -1 = none.
-    settles : bool, shape (n_groups, n_byte_classes)
-        Whether a byte settles, as true, what a group claims.
-    """
-
-    labels: Int32Array
-    groups: Int32Array
-    kind_of_state: Int32Array
-    settles: BoolArray
-
-    @property
-    def n_groups(self) -> int:
-        return len(self.settles)
-
-    @classmethod
-    def of(cls, scanner: Scanner) -> _Kinds:
-        settles = scanner.transitions[scanner.representatives] == DEAD
-        settles[0] = True  # of states that never match again nothing is claimed
-        # Where a lexeme may end: at a match, or at questions if all answers are no and that matches.
-        matching = np.flatnonzero((scanner.match != NO_MATCH) & ~scanner.is_asking)
-        asking, refusing, refused = _refusals(scanner, settles)
-        is_end = scanner.match[refusing] != NO_MATCH
-        asking, refusing, refused = asking[is_end], refusing[is_end], refused[is_end]
-        ending = np.concatenate([matching, refusing])
-        rows = settles[scanner.blocks[ending]]
-        rows[len(matching) :] &= refused
-        nothing = np.ones((1, scanner.transitions.shape[1]), dtype=np.bool_)
-        groups, group_of_row = distinct_rows(np.concatenate([rows, nothing]))
-        # Sorted: the last group is that where nothing is claimed.
-        numbers = scanner.match[ending].astype(np.int64) * len(groups) + group_of_row[:-1]
-        kinds, kind_of_end = np.unique(numbers, return_inverse=True)
-        kind_of_state = np.full(scanner.n_states, -1, dtype=np.int32)
-        kind_of_state[np.concatenate([matching, asking])] = kind_of_end.reshape(-1)
-        labels, group_of_kind = np.divmod(kinds.astype(np.int32), len(groups))
-        return cls(labels, group_of_kind, kind_of_state, groups)
-
-    def labels_from_starts(self, scanner: Scanner, reached: BoolArray) -> frozenset[int]:
-        """Return the labels of the kinds that are reached from some start."""
-        is_started = reached[scanner.starts.reshape(-1)].any(axis=0)
-        return frozenset(self.labels[is_started].tolist())
-
-    def reached(self, scanner: Scanner, letters: Iterable[int], *, is_sure: bool) -> BoolArray:
-        """Return the kinds of ends that each scanner state can come to.
-
-        Parameters
-        ----------
-        scanner : Scanner
-            The union FSMs.
-        letters : iterable of int
-            The bytes to use.
-        is_sure : bool
-            Whether to go on behind a question only with bytes that settle it at once; else with
-            all bytes, and all answers.
-
-        Returns
-        -------
-        bool, shape (n_scanner_states, n_kinds)
-        """
-        classes = _classes(scanner, letters)
-        moves = scanner.transitions[:, classes]
-        if is_sure:
-            moves[scanner.is_asking] = _moves_of_asking(scanner, moves)
-        else:
-            moves = np.concatenate([moves, scanner.asks[:, [YES, NO]]], axis=1)
-        found = np.zeros((scanner.n_states, len(self.labels)), dtype=np.bool_)
-        matching = np.flatnonzero(self.kind_of_state >= 0)
-        found[matching, self.kind_of_state[matching]] = True
-        # Sets of kinds as bits, passed back along the moves until nothing is new.
-        sets = np.packbits(found, axis=1)
-        columns = list({column.tobytes(): column for column in moves.T if column.any()}.values())
-        while True:
-            before = sets.copy()
-            for column in columns:
-                sets |= sets[column]
-            if np.array_equal(before, sets):
-                return np.unpackbits(sets, axis=1, count=len(self.labels)).astype(np.bool_)
-
-
 def possible_labels(scanner: Scanner, spelling: Spelling) -> frozenset[int]:
     """Return the labels of the lexemes that can be spelled at all: Assurance.possible_labels."""
-    kinds = _Kinds.of(scanner)
+    kinds = Kinds.of(scanner)
     reached = kinds.reached(scanner, spelling.reachable_bytes, is_sure=False)
     return kinds.labels_from_starts(scanner, reached)
-
-
-def _refusals(scanner: Scanner, settles: BoolArray) -> tuple[Int32Array, Int32Array, BoolArray]:
-    """Return the states that ask, what they are if all answers are no, and when these are true.
-
-    Parameters
-    ----------
-    settles : bool, shape (n_blocks, n_byte_classes)
-        Whether a byte settles, as true, that a block will not match.
-
-    Returns
-    -------
-    asking, refusing : int32, shape (n,)
-        States; those whose questions have an answer at once are left out.
-    refused : bool, shape (n, n_byte_classes)
-        Whether a byte settles all answers as true.
-    """
-    asking = here = np.flatnonzero(scanner.is_asking).astype(np.int32)
-    refused = np.ones((len(asking), settles.shape[1]), dtype=np.bool_)
-    is_open = np.ones(len(asking), dtype=np.bool_)
-    while scanner.is_asking[here].any():
-        monitor = scanner.asks[here, MONITOR]
-        is_asked = scanner.is_asking[here]
-        is_open &= ~is_asked | _is_waiting(scanner)[monitor]
-        refused &= ~is_asked[:, None] | settles[scanner.blocks[monitor]]
-        here = np.where(is_asked, scanner.asks[here, NO], here)
-    return asking[is_open], here[is_open], refused[is_open]
-
-
-def _moves_of_asking(scanner: Scanner, moves: Int32Array) -> Int32Array:
-    """Return where bytes lead from the states that ask, if they settle the answers at once.
-
-    Parameters
-    ----------
-    moves : int32, shape (n_scanner_states, n_letters)
-        Where they lead from the other states.
-    """
-    letters = np.arange(moves.shape[1])
-    here = np.flatnonzero(scanner.is_asking)[:, None].repeat(len(letters), axis=1)
-    while scanner.is_asking[here].any():
-        monitor = scanner.asks[here, MONITOR]
-        ahead = np.where(_is_waiting(scanner)[monitor], moves[monitor, letters], DEAD)
-        is_match = scanner.match[ahead] != NO_MATCH
-        is_answered = _is_waiting(scanner)[monitor] & ((ahead == DEAD) | is_match)
-        after = np.where(is_match, scanner.asks[here, YES], scanner.asks[here, NO])
-        here = np.where(scanner.is_asking[here], np.where(is_answered, after, DEAD), here)
-    return moves[here, letters]
-
-
-def _is_waiting(scanner: Scanner) -> BoolArray:
-    """Return which states are neither matching nor asking: as monitors, they must read on."""
-    found: BoolArray = (scanner.match == NO_MATCH) & ~scanner.is_asking
-    return found
-
-
-def _classes(scanner: Scanner, letters: Iterable[int]) -> Int32Array:
-    """Return the classes of bytes, each once."""
-    return np.unique(scanner.byte_classes[sorted(letters)])
 
 
 def written(recognizer: Recognizer, labels: frozenset[int]) -> list[bool]:
@@ -333,7 +183,7 @@ def written(recognizer: Recognizer, labels: frozenset[int]) -> list[bool]:
 
 def _assured(
     recognizer: Recognizer,
-    kinds: _Kinds,
+    kinds: Kinds,
     sure: BoolArray,
     letters: Int32Array,
     possible_labels: frozenset[int],
@@ -381,7 +231,7 @@ def _is_line_start(recognizer: Recognizer) -> BoolArray:
 
 
 def _largest(
-    recognizer: Recognizer, kinds: _Kinds, following: BoolArray, needed: BoolArray
+    recognizer: Recognizer, kinds: Kinds, following: BoolArray, needed: BoolArray
 ) -> tuple[BoolArray, BoolArray]:
     """Return the largest tables in which each pair leads to others with all that it needs.
 
@@ -440,7 +290,7 @@ def _largest(
         is_assured, is_begun = found, found_begun
 
 
-def _following(scanner: Scanner, kinds: _Kinds, sure: BoolArray, letters: Int32Array) -> BoolArray:
+def _following(scanner: Scanner, kinds: Kinds, sure: BoolArray, letters: Int32Array) -> BoolArray:
     """Return what the next lexeme can be, whatever the context.
 
     Returns

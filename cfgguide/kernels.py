@@ -979,12 +979,16 @@ def _is_settled_soon(
                 continue  # the layout would have to follow
             after = wide(tables.transitions[monitor, byte_class])
             is_settled = after == 0 if claim > 0 else tables.match[after] >= 0
-            if is_settled and (number or _settles(tables, work, outcome, index, byte_class)):
-                if _judge_state(tables, work, base_offsets, target, wide(cell), layout) == LIVE:
-                    return True
-            elif after and tables.match[after] < 0 and not tables.is_asking[after]:
-                if not tables.is_asking[target]:
-                    next_state, next_monitor = target, after
+            if is_settled and not number:
+                is_settled = _settles(tables, work, outcome, index, byte_class)
+            if (
+                is_settled
+                and _judge_state(tables, work, base_offsets, target, wide(cell), layout) == LIVE
+            ):
+                return True
+            is_open = after != 0 and tables.match[after] < 0
+            if is_open and not (tables.is_asking[after] or tables.is_asking[target]):
+                next_state, next_monitor = target, after
         if next_state == 0:
             return False
         state, monitor = next_state, next_monitor
