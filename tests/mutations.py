@@ -31,7 +31,7 @@ SUITES = {
     "tests": [
         *("tests/test_probes.py", "tests/test_oracle.py", "tests/test_scanner.py"),
         *("tests/test_walk.py", "tests/test_liveness.py", "tests/test_grammar.py"),
-        "tests/test_fsm.py",
+        *("tests/test_fsm.py", "tests/test_lines.py", "tests/test_loops.py"),
     ],
     "fuzz": ["tests/fuzz/test_fuzz.py"],
 }
@@ -88,9 +88,9 @@ MUTATIONS = [
     Mutation(
         "running the reductions, instead of reading the row",
         "pushdown",
-        "            if action > 0:\n                self._go_on(between, action - 1, pair)\n",
+        "            if action > 0:\n                behind = ",
         "            if action < 0:\n                self._add(pair, ACCEPTED)\n"
-        "            elif action > 0:\n                self._go_on(between, action - 1, pair)\n",
+        "            elif action > 0:\n                behind = ",
     ),
     Mutation("liveness", "index", "        return answer.is_live\n", "        return True\n"),
     Mutation(
@@ -102,14 +102,14 @@ MUTATIONS = [
     Mutation(
         "masks kept under as much of the stack as was read",
         "index",
-        "self._entries.add(configuration, max(inspected), bitmask, n_tokens)",
-        "self._entries.add(configuration, 1, bitmask, n_tokens)",
+        "return Mask(max(inspected), bitmask, reads)",
+        "return Mask(1, bitmask, reads)",
     ),
     Mutation(
         "ignored lexemes",
         "configuration",
-        "        if label == self.scanner.ignored:\n            return stack\n",
-        "        if label == self.scanner.ignored:\n            return None\n",
+        "        if label == self.scanner.ignored:\n            return stack, layout._replace(",
+        "        if label == self.scanner.ignored:\n            return None, layout._replace(",
     ),
     Mutation(
         "look-behind",
@@ -203,9 +203,27 @@ MUTATIONS = [
     ),
     Mutation(
         "what is claimed when a lexeme ends, in what is sure",
-        "assurance",
+        "lexeme_ends",
         "        rows = settles[scanner.blocks[ending]]\n",
         "        rows = settles[scanner.blocks[ending]] | True\n",
+    ),
+    Mutation(
+        "questions that a byte leaves open, in what is sure",
+        "lexeme_ends",
+        "np.where(is_answered, after, DEAD)",
+        "after",
+    ),
+    Mutation(
+        "claims that a byte settles, in what is sure",
+        "kernels",
+        "after != 0 if claim > 0 else tables.match[after] < 0",
+        "after != 0 and claim > 0",
+    ),
+    Mutation(
+        "what ends a lexeme that could go on, in what is sure",
+        "kernels",
+        "tables.transitions[state, byte_class] != 0 or not tables.is_letter[byte_class]",
+        "not tables.is_letter[byte_class]",
     ),
     Mutation(
         "conflicts in what is sure",
