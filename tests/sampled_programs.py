@@ -1,4 +1,4 @@
-"""Programs sampled from masks, and their shortest endings.
+"""Texts sampled from masks, and their shortest endings.
 
 :func:`walked` takes tokens at random, each allowed one with the same probability, and
 :func:`ending` closes what is open: a best-first search over tokens of a few bytes, those first that
@@ -18,15 +18,22 @@ import cfgguide
 from cfgguide.index import Index
 from cfgguide.visits import Visit
 
-# What ends most programs: what closes brackets, strings and lines, and what must come before.
-_CLOSING = (
+# What ends most texts: what closes brackets, strings and lines, and what must come before.
+_PYTHON = (
     *(b" pass", b"pass", b" in", b"in", b" else", b"else", b" except", b"except", b"finally"),
     *(b" import", b"import", b" as", b"as", b" case", b"case", b" for", b"class", b" x", b"x"),
     *(b":", b")", b"]", b"}", b'"', b"'", b'"""', b"'''", b".x", b"0", b"\x80", b"\xa0", b"\xbf"),
     *(b"\n", b"\n ", b"\n    ", b"\n        ", b"\n            ", b" "),
 )
-_WORDS = (*_CLOSING, b"=", b",", b"(", b".", b"def")
-_LETTERS = tuple(bytes([byte]) for byte in b"acdefhiklmnoprstuwy")  # of keywords
+_SQL = (
+    *(b" x", b"x", b"1", b" 1", b")", b"]", b'"', b"'", b"`", b"*/", b"\n", b" ", b";", b".x"),
+    *(b" then", b" end", b" when", b" as", b" from", b" by", b" on", b" to", b" set", b" values"),
+    *(b" select", b" and", b" in", b" is", b" null", b" into", b" table", b" join", b" do"),
+    *(b" like", b" row", b" following", b" preceding", b"\x80", b"\xa0", b"\xbf"),
+)
+LANGUAGES = {"python": _PYTHON, "sql": _SQL}
+_SIGNS = (b"=", b",", b"(", b".")
+_LETTERS = tuple(bytes([byte]) for byte in b"abcdefghijklmnopqrstuvwxyz")  # of keywords
 _BYTES = tuple(bytes([byte]) for byte in range(256))
 
 
@@ -37,17 +44,20 @@ class Endings:
     ----------
     index : Index
         Of the grammar.
+    language : str
+        One of `LANGUAGES`: which words end texts of it.
     """
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: Index, language: str = "python") -> None:
         self._index = index
         first: dict[bytes, int] = {}
         for token_id, token in enumerate(index.vocabulary.tokens):
             if token:
                 first.setdefault(token, token_id)
-        closing = [first[word] for word in _CLOSING if word in first]
-        words = [first[word] for word in (*_CLOSING, *_LETTERS) if word in first]
-        few = [first[word] for word in _WORDS if word in first]
+        ends = LANGUAGES[language]
+        closing = [first[word] for word in ends if word in first]
+        words = [first[word] for word in (*ends, *_SIGNS, *_LETTERS) if word in first]
+        few = [first[word] for word in (*ends, *_SIGNS, b"def") if word in first]
         many = list(dict.fromkeys([first[word] for word in _BYTES if word in first] + few))
         # What is tried, how much the height of a stack counts, and how often.
         self._searches = [

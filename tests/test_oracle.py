@@ -311,6 +311,60 @@ CASES = {
         within=3,
         depth=4,
     ),
+    # --- Questions about the text ahead that the next byte does or does not answer ------------
+    "a keyword that another goes on with": Case(
+        """
+        start: IN "a" | INTO "b" | INT NAME
+        IN.2: /in(?![a-z])/
+        INT.2: /int(?![a-z])/
+        INTO.2: /into(?![a-z])/
+        NAME: /[a-z]+/
+        %ignore " "
+        """,
+        [b"in", b"int", b"into", b"o", b"t", b" ", b"a", b"b"],
+        within=3,
+        depth=3,
+    ),
+    "a question that a byte leaves open": Case(
+        """
+        start: "p" NEVER_MATCHES | "z"
+        NEVER_MATCHES: /a(?!bc)bcq/
+        """,
+        [b"p", b"a", b"b", b"c", b"q", b"z"],
+        within=3,
+        depth=3,
+    ),
+    "a claim that the rest of the lexeme belies": Case(
+        """
+        start: "p" NEVER_MATCHES | "p" PLAIN "!"
+        NEVER_MATCHES: /if(?=a)b/
+        PLAIN: /ig/
+        """,
+        [b"p", b"i", b"if", b"g", b"a", b"b", b"!"],
+        within=3,
+        depth=3,
+    ),
+    "a lexeme that would go on with what follows it": Case(
+        """
+        start: "p" SHORT "s" "t" | "p" LONG NEVER | "p" SHORT "x"
+        SHORT: /g(?!y)/
+        LONG: /gs/
+        %declare NEVER
+        """,
+        [b"p", b"g", b"s", b"t", b"x", b"y"],
+        within=3,
+        depth=4,
+    ),
+    "two questions, one after the other": Case(
+        """
+        start: NUMBER ";" | FRACTION ";"
+        NUMBER: /[0-9]+(?![0-9.a])/
+        FRACTION: /[0-9]+(?:\\.[0-9]*)?(?![0-9a])/
+        """,
+        [b"1", b"1.", b".", b"a", b";", b"1;"],
+        within=2,
+        depth=3,
+    ),
 }
 
 
