@@ -214,8 +214,7 @@ def _generate(options: argparse.Namespace) -> int:
     manner = manner_of(options.grammar)
     screen = _Screen(manner)
     is_chat = bool(getattr(tokenizer, "chat_template", None)) and not options.raw
-    request = manner.request.format(prompt=options.prompt)
-    prompt: Any = [{"role": "user", "content": request}] if is_chat else options.prompt
+    prompt: Any = _chat(manner, options.prompt) if is_chat else options.prompt
     result = generate(
         model,
         prompt,
@@ -236,6 +235,11 @@ def _generate(options: argparse.Namespace) -> int:
         file=sys.stderr,
     )
     return NO
+
+
+def _chat(manner: Manner, prompt: str) -> list[dict[str, str]]:
+    messages = [{"role": "user", "content": manner.request.format(prompt=prompt)}]
+    return messages + [{"role": "assistant", "content": manner.opening}] * bool(manner.opening)
 
 
 def _ends_with_eos(result: Generation, index: Index) -> bool:

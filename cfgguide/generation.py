@@ -69,7 +69,8 @@ def generate(
     model : PreTrainedModel
         A causal language model of transformers.
     prompt : str or sequence of messages
-        A text to continue, or a chat, which goes through the tokenizer's chat template.
+        A text to continue, or a chat, which goes through the tokenizer's chat template. If its last
+        message is the assistant's, the model goes on with that; no part of it is in the sentence.
     tokenizer : PreTrainedTokenizerBase
         The model's tokenizer.
     index : Index
@@ -233,9 +234,12 @@ def _encoded(prompt: str | Sequence[Message], tokenizer: PreTrainedTokenizerBase
                 "the prompt is a chat, but the tokenizer has no chat template; "
                 "give the prompt as a text"
             )
+        messages = [dict(message) for message in prompt]
+        is_begun = bool(messages) and messages[-1].get("role") == "assistant"
         return tokenizer.apply_chat_template(
-            [dict(message) for message in prompt],
-            add_generation_prompt=True,
+            messages,
+            add_generation_prompt=not is_begun,
+            continue_final_message=is_begun,
             return_dict=True,
             return_tensors="pt",
         )

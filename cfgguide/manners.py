@@ -27,6 +27,9 @@ class Manner:
         The start rule of what a model writes, unless another is asked for.
     request : str
         What a model that can chat is told; ``{prompt}`` is what the user wrote.
+    opening : str
+        What a model that can chat is taken to have said before it begins: it writes code with more
+        confidence where it believes to be in a block of code.
     has_ended : callable, optional
         Whether a text from that start rule has all that it needs: the `until` of
         :func:`cfgguide.generate`.
@@ -36,6 +39,7 @@ class Manner:
 
     start: str = "start"
     request: str = "{prompt}"
+    opening: str = ""
     has_ended: Callable[[str], bool] | None = None
     tail: re.Pattern[str] | None = None
 
@@ -53,13 +57,36 @@ def is_past_block(text: str) -> bool:
     return has_block and last.startswith("#")
 
 
+def is_past_statement(text: str) -> bool:
+    r"""Return whether the last line ends in a semicolon, or a blank line stands behind the rest.
+
+    >>> is_past_statement("SELECT 1;\n"), is_past_statement("SELECT 1\n\n")
+    (True, True)
+    >>> is_past_statement("SELECT 1\n"), is_past_statement("\n\n")
+    (False, False)
+    """
+    said = text.rstrip()
+    return said.endswith(";") or (bool(said) and text.endswith("\n\n"))
+
+
+def _statement(start: str, dialect: str) -> Manner:
+    request = f"{{prompt}}\nAnswer with one statement of SQL for {dialect}, and nothing else."
+    return Manner(start, request, "```sql\n", is_past_statement)
+
+
 _PYTHON = Manner(
     start="function",
     request="{prompt}\nAnswer with one function in Python, without examples of its use.",
     has_ended=is_past_block,
     tail=re.compile(r"\n[\n#]*\Z"),
 )
-_MANNERS = {"python": _PYTHON, "python312": _PYTHON}
+_MANNERS = {
+    "python": _PYTHON,
+    "python312": _PYTHON,
+    "sql": _statement("statement", "SQLite"),
+    "sql_select": _statement("start", "SQLite"),
+    "postgresql": _statement("statement", "PostgreSQL"),
+}
 
 
 def manner_of(name: str) -> Manner:

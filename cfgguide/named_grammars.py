@@ -34,7 +34,7 @@ def add_grammar(
     default = "any" if whitespace is None else str(whitespace)
     command.set_defaults(default_whitespace=whitespace, is_written=is_written)
     command.add_argument("grammar", metavar="GRAMMAR", help="a bundled name, or a .lark file")
-    told = "start, but function for python" if is_written else "start"
+    told = "start, but function for python, statement for sql" if is_written else "start"
     command.add_argument("--start", metavar="RULE", help=f"the start rule (default: {told})")
     command.add_argument(
         "--indenter",
