@@ -18,6 +18,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import sql_judge
 from models_for_tests import N_SMALL, random_model, small_tokenizer
 
 import cfgguide
@@ -876,6 +877,25 @@ def test_a_python_function_is_what_is_asked_for_and_its_end_is_the_end(run, aske
     assert call.prompt[0]["content"].startswith("Add {two} numbers.\nAnswer with one function")
 
 
+@pytest.mark.parametrize(
+    ("name", "start", "dialect"),
+    [
+        ("sql", "statement", "SQLite"),
+        ("sql_select", "start", "SQLite"),
+        ("postgresql", "statement", "PostgreSQL"),
+    ],
+)
+def test_a_statement_of_sql_is_begun_as_code_and_ends_at_its_semicolon(
+    run, asked, name, start, dialect
+):
+    assert run("generate", name, "--prompt", "Count users.").status == 0
+    (call,) = asked
+    assert (call.index.start, call.until("SELECT 1;")) == (start, True)
+    request, answer = call.prompt
+    assert request["content"].startswith("Count users.\n") and dialect in request["content"]
+    assert answer == {"role": "assistant", "content": "```sql\n"}
+
+
 @pytest.mark.parametrize("arguments", [["python", "--start", "start"], ["json"]])
 def test_other_texts_end_where_the_model_ends_them(run, asked, arguments):
     assert run("generate", *arguments, "--prompt", "Count.").status == 0
@@ -916,6 +936,14 @@ def test_generate_writes_a_python_function_with_smollm2(run):
     assert (found.status, found.err) == (0, "")
     (function,) = ast.parse(found.out).body
     assert isinstance(function, ast.FunctionDef)
+
+
+@pytest.mark.slow
+@pytest.mark.model
+def test_generate_writes_a_statement_of_sql_with_smollm2(run):
+    found = run("generate", "sql", "--prompt", "Create a table of books and their authors.")
+    assert (found.status, found.err) == (0, "")
+    assert sql_judge.verdict(found.out) is not False, found.out
 
 
 @pytest.mark.slow

@@ -320,6 +320,15 @@ def test_a_chat_goes_through_the_chat_template(monkeypatch):
     assert written(JSON, tuple(chat), **options) == written(JSON, rendered, **options)
 
 
+def test_what_the_assistant_has_begun_is_gone_on_with(monkeypatch):
+    monkeypatch.setattr(tokenizer(), "chat_template", CHAT_TEMPLATE)
+    chat = [{"role": "user", "content": "a list"}, {"role": "assistant", "content": "here: "}]
+    options = {"max_new_tokens": 6, "temperature": 1.0, "seed": 5}
+    rendered = "user: a list\nassistant: here: "
+    assert written(JSON, chat, **options) == written(JSON, rendered, **options)
+    assert written(JSON, chat, **options) != written(JSON, rendered[:-6], **options)
+
+
 def test_a_chat_without_a_template_is_an_error():
     with pytest.raises(GenerationError) as error:
         written(JSON, [{"role": "user", "content": "a list"}])
