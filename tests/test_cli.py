@@ -892,7 +892,8 @@ def test_a_statement_of_sql_is_begun_as_code_and_ends_at_its_semicolon(
     (call,) = asked
     assert (call.index.start, call.until("SELECT 1;")) == (start, True)
     request, answer = call.prompt
-    assert request["content"].startswith("Count users.\n") and dialect in request["content"]
+    assert request["content"].startswith("Count users.\n")
+    assert dialect in request["content"]
     assert answer == {"role": "assistant", "content": "```sql\n"}
 
 
