@@ -72,6 +72,7 @@ bench: install
 	$(BIN)/python benchmarks/generation.py
 	$(BIN)/python benchmarks/index_size.py $(FIRST)
 	$(BIN)/python benchmarks/index_size.py --grammar python $(FIRST)
+	$(BIN)/python benchmarks/index_size.py --grammar sql $(FIRST)
 	$(BIN)/python benchmarks/page.py docs/performance.md
 
 conformance: install

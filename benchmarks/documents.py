@@ -21,6 +21,7 @@ N_LEXEMES = 200  # where a document is a single lexeme
 _MAKERS: dict[str, Callable[[Random], str]] = {
     "json": documents_json.document,
     "sql": documents_sql.document,
+    "sqlite": documents_sql.document,
     "python_expressions": documents_python.document,
     "python": documents_python.function_or_file,
     "ipv4": lambda rng: ".".join(str(rng.randrange(256)) for _ in range(4)),
@@ -43,8 +44,7 @@ def read(grammar: str, source: str) -> dict[str, str]:
     """
     if source == DEFAULT:
         n_documents = N_LEXEMES if grammar in ("ipv4", "float") else N_DOCUMENTS
-        make = _MAKERS[grammar]
-        return {f"document-{seed:02}": make(Random(seed)) for seed in range(n_documents)}
+        return {f"document-{seed:02}": made(grammar, seed) for seed in range(n_documents)}
     texts = dict(_texts(Path(source)))
     if grammar != "python_expressions":
         return texts
@@ -53,6 +53,11 @@ def read(grammar: str, source: str) -> dict[str, str]:
         for name, text in texts.items()
         for number, expression in enumerate(documents_python.expressions_of(text))
     }
+
+
+def made(grammar: str, seed: int) -> str:
+    """Return the document that is made from a seed."""
+    return _MAKERS[grammar](Random(seed))
 
 
 def _texts(path: Path) -> Iterator[tuple[str, str]]:

@@ -1,9 +1,9 @@
-"""Measures how large the index of a Python grammar becomes over real functions.
+"""Measures how large the index of a grammar of Python or SQL becomes over real texts.
 
-In: functions of this Python's standard library. Out: a section of `docs/performance.md`. Of two
-grammars: the bundled one, with functions as they are written; and Lark's own, without its indenter.
-That has no blocks: a function is written as the line of its ``def`` and then its statements one by
-one, those with blocks as ``if x: pass``.
+In: functions of this Python's standard library, or statements of SQL. Out: a section of
+`docs/performance.md`. There are two grammars of Python: the bundled one, with functions as they are
+written; and Lark's own, without its indenter. That has no blocks: a function is written as the line
+of its ``def`` and then its statements one by one, those with blocks as ``if x: pass``.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
 
+import documents
 import documents_python
 import lark
 import tables
@@ -32,17 +33,17 @@ from vocabularies import GEMMA, Tokenizer, find, open_tokenizer, write_standard_
 
 from cfgguide import Grammar, Guide, Index, Vocabulary, compile
 
-N_FUNCTIONS = 1000
-GRAMMARS = ("lark-python", "python")  # Lark's own, and the bundled one
+N_TEXTS = {"lark-python": 1000, "python": 1000, "sql": 5000}
+GRAMMARS = tuple(N_TEXTS)  # Python: Lark's own, and the bundled one
 MOST = 50.0  # MB, the figure of Willard & Louf 2023, section 4.2
-SHOWN = (1, 10, 30, 100, 300, 1000)
+SHOWN = (1, 10, 30, 100, 300, 1000, 3000)
 
 
 @dataclass(frozen=True)
 class Row:
-    """The index after some functions; sizes in MB."""
+    """The index after some texts; sizes in MB."""
 
-    functions: int
+    texts: int
     tokens: int
     entries: int
     distinct_masks: int
@@ -52,31 +53,43 @@ class Row:
 
     def cells(self) -> list[str]:
         """Return a row of the table."""
-        counts = [self.functions, self.tokens, self.entries, self.distinct_masks]
+        counts = [self.texts, self.tokens, self.entries, self.distinct_masks]
         sizes = [f"{self.masks_mb:.2f}", f"{self.resident_mb:.0f}", f"{self.seconds:.1f}"]
         return [*(f"{count:,}" for count in counts), *sizes]
 
 
-HEAD = ["functions", "tokens", "entries", "distinct masks", "MB of masks", "MB of all", "seconds"]
+HEAD = ["texts", "tokens", "entries", "distinct masks", "MB of masks", "MB of all", "seconds"]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--tokenizer", help=f"a folder or file, or {GEMMA!r}")
-    parser.add_argument("--functions", type=int, default=N_FUNCTIONS)
-    parser.add_argument("--patience", type=float, default=180.0, help="seconds for all functions")
+    parser.add_argument("--texts", type=int, help="so many; default: 1,000 functions, 5,000 of SQL")
+    parser.add_argument("--patience", type=float, default=180.0, help="seconds for all texts")
+    parser.add_argument(
+        "--documents",
+        default=documents.DEFAULT,
+        help="SQL: a folder of files, or JSON lines with a `text` each; default: made here",
+    )
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the figures")
     parser.add_argument("--grammar", choices=GRAMMARS, default=GRAMMARS[0])
     options = parser.parse_args()
-    is_larks = options.grammar == GRAMMARS[0]
-    if is_larks:
+    options.texts = options.texts or N_TEXTS[options.grammar]
+    if options.grammar == "lark-python":
         name, title = "index_size", "Size of an index: Lark's python.lark"
         path = Path(lark.__file__).parent / "grammars" / "python.lark"
         grammar = Grammar.open(path, start="file_input")
         judge: Judge = LarkJudge(grammar.text, **grammar.lark_options)
+        texts, what = _functions(), "functions"
+    elif options.grammar == "sql":
+        name, title = "index_size-sql", "Size of an index: the bundled grammar of SQLite's SQL"
+        grammar = Grammar.bundled("sql")
+        judge = LarkJudge(grammar.text, **grammar.lark_options)
+        texts, what = _statements(options), "texts of SQL"
     else:
         name, title = "index_size-python", "Size of an index: the bundled grammar of Python"
         grammar, judge = Grammar.bundled("python"), PythonJudge()
+        texts, what = documents_python.functions(), "functions"
     section = Section.begun(name, title)
     with tempfile.TemporaryDirectory() as folder:
         named = options.tokenizer and find(options.tokenizer)
@@ -90,15 +103,14 @@ def main() -> None:
             started = time.process_time()
             index = compile(grammar, vocabulary)
             seconds.append(time.process_time() - started)
-        texts = _functions() if is_larks else documents_python.functions()
         growth = _fill(index, judge, tokenizer, texts, options)
         last = growth[-1]
-        setting = f"{options.grammar} after {last.functions:,} functions, {tokenizer.name}"
+        setting = f"{options.grammar} after {last.texts:,} {what}, {tokenizer.name}"
         saved = Path(folder) / "index"
         index.save(saved)
         sizes = {
             "in memory, its masks": last.masks_mb,
-            "in memory, growth of the process since the first function": (
+            "in memory, growth of the process since the first text": (
                 last.resident_mb - growth[0].resident_mb
             ),
             "on disk": saved.stat().st_size / 1e6,
@@ -107,10 +119,9 @@ def main() -> None:
         Target(f"index {where}", setting, size, MOST, "MB") for where, size in sizes.items()
     ]
     section.lines = [
-        f"Functions of Python {sys.version.split()[0]}'s standard library, in a random order, "
-        f"{tokenizer.size:,} ids. Compiling took {seconds[0]:.1f} s of processor time with nothing "
-        f"cached and {seconds[1]:.1f} s from the cache. *MB of all*: growth of the "
-        "process since; the first function's is what decides about any text of the grammar, later "
+        f"{_origin(options)}, {tokenizer.size:,} ids. Compiling took {seconds[0]:.1f} s of "
+        f"processor time with nothing cached and {seconds[1]:.1f} s from the cache. *MB of all*: growth of the "
+        "process since; the first text's is what decides about any text of the grammar, later "
         "ones' are masks, and the configurations that guides have visited.",
         "",
         *tables.table(HEAD, [row.cells() for row in growth]),
@@ -124,15 +135,15 @@ def _fill(
     index: Index,
     judge: Judge,
     tokenizer: Tokenizer,
-    functions: Iterator[str],
+    found: Iterator[str],
     options: argparse.Namespace,
 ) -> list[Row]:
-    """Lead a guide through each function, and return how the index grew."""
+    """Lead a guide through each text, and return how the index grew."""
     rows = []
     n_tokens = 0
     before = resident_bytes()
     started = time.perf_counter()
-    texts = (text for text in functions if judge.is_sentence(text.encode()))
+    texts = (text for text in found if judge.is_sentence(text.encode()))
     for number, text in enumerate(texts, start=1):
         guide = Guide(index)
         for token in tokenizer.encode(text):
@@ -140,13 +151,30 @@ def _fill(
             guide.advance(token)
             n_tokens += 1
         seconds = time.perf_counter() - started
-        is_last = number == options.functions or seconds > options.patience
+        is_last = number == options.texts or seconds > options.patience
         if number in SHOWN or is_last:
             sizes = (index.nbytes / 1e6, (resident_bytes() - before) / 1e6)
             rows.append(Row(number, n_tokens, index.n_entries, index.n_subsets, *sizes, seconds))
         if is_last:
             break
     return rows
+
+
+def _origin(options: argparse.Namespace) -> str:
+    """Return a sentence's beginning: which texts these are."""
+    if options.grammar != "sql":
+        version = sys.version.split()[0]
+        return f"Functions of Python {version}'s standard library, in a random order"
+    is_made = options.documents == documents.DEFAULT
+    return "Statements made from seeds" if is_made else f"Texts of {Path(options.documents).name}"
+
+
+def _statements(options: argparse.Namespace) -> Iterator[str]:
+    """Yield texts of SQL."""
+    if options.documents == documents.DEFAULT:
+        yield from (documents.made("sqlite", seed) for seed in range(options.texts))
+    else:
+        yield from documents.read("sqlite", options.documents).values()
 
 
 def _functions() -> Iterator[str]:

@@ -75,7 +75,7 @@ def of_masks(grammar: str, measured: Measured) -> list[Target]:
         if FLOOR in measured.runs:
             found += _against(setting, measured, [FLOOR], _WARM, 3.0)
         found += _of_language(setting, measured, peers, "SynCode")
-    elif grammar in ("sql", "python_expressions"):
+    elif grammar in ("sql", "sqlite", "python_expressions"):
         walkers = [name for name in peers if name in _WALKERS]
         found += _of_language(setting, measured, walkers, "fastest of llguidance and XGrammar")
         if others := [name for name in peers if name not in _WALKERS]:

@@ -978,9 +978,10 @@ def _is_settled_soon(
             if tables.has_lines and tables.is_followed[target]:
                 continue  # the layout would have to follow
             after = wide(tables.transitions[monitor, byte_class])
-            is_settled = after == 0 if claim > 0 else tables.match[after] >= 0
-            if is_settled and not number:
+            if number == 0:
                 is_settled = _settles(tables, work, outcome, index, byte_class)
+            else:
+                is_settled = after == 0 if claim > 0 else tables.match[after] >= 0
             if (
                 is_settled
                 and _judge_state(tables, work, base_offsets, target, wide(cell), layout) == LIVE

@@ -131,6 +131,9 @@ FLOOR = "numpy copy"
 _REQUIREMENTS = "pip install -c constraints.txt -r benchmarks/requirements.txt"
 _XGRAMMAR = f"{_REQUIREMENTS} && pip install --no-deps xgrammar==0.2.8"
 _NO_LINES = {"python": "left out: its grammars know no indentation"}
+BUNDLED = {"json": "json", "python": "python", "sqlite": "sql"}  # names of bundled grammars
+_PLAIN = {"sqlite": "left out: it reads neither `%declare` nor look-ahead"}
+_WRITTEN_AS = {"sqlite": "sql"}  # what the other engines run: a part of the language
 ENGINES = {
     REFERENCE: Entry(
         "engines.cfgguide_engine",
@@ -150,7 +153,7 @@ ENGINES = {
         "engines.llguidance_engine", "LLGuidance", "llguidance", _REQUIREMENTS, cannot=_NO_LINES
     ),
     "glrmask": Entry(
-        "engines.glrmask_engine", "GLRMask", "glrmask", _REQUIREMENTS, cannot=_NO_LINES
+        "engines.glrmask_engine", "GLRMask", "glrmask", _REQUIREMENTS, cannot=_NO_LINES | _PLAIN
     ),
     "outlines-core": Entry(
         "engines.outlines_engine",
@@ -162,7 +165,7 @@ ENGINES = {
     "syncode": Entry(
         "engines.syncode_engine",
         "SynCode",
-        grammars=("json", "python"),
+        grammars=("json", "python", "sqlite"),
         cache="SYNCODE_CACHE",
         most_ids=100_000,
         is_optional=True,
@@ -174,13 +177,13 @@ ENGINES = {
 def lark_grammar(grammar: str) -> str:
     """Return the text that defines a grammar: Lark's reading of it is the language."""
     ours = GRAMMARS / f"{grammar}.cfgguide.lark"
-    path = ours if ours.exists() else _BUNDLED / f"{grammar}.lark"
+    path = _BUNDLED / f"{BUNDLED[grammar]}.lark" if grammar in BUNDLED else ours
     return path.read_text(encoding="utf-8")
 
 
 def grammar_text(grammar: str, engine: str) -> str:
     """Return the grammar as it is written for an engine."""
-    (path,) = GRAMMARS.glob(f"{grammar}.{engine}.*")
+    (path,) = GRAMMARS.glob(f"{_WRITTEN_AS.get(grammar, grammar)}.{engine}.*")
     return path.read_text(encoding="utf-8")
 
 

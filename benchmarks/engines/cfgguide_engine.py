@@ -9,7 +9,7 @@ import numpy.typing as npt
 from vocabularies import Tokenizer
 
 from cfgguide import Grammar, Guide, TokenRejectedError, Vocabulary, compile
-from engines import Sequence, lark_grammar, new_mask
+from engines import BUNDLED, Sequence, lark_grammar, new_mask
 
 
 class CfgGuide:
@@ -27,9 +27,11 @@ class CfgGuide:
 
     def compile(self, grammar: str) -> None:
         """Compile the grammar's text."""
-        is_bundled = grammar in Grammar.bundled_names()
-        text = Grammar.bundled(grammar) if is_bundled else Grammar(lark_grammar(grammar))
-        self._index = compile(text, self._vocabulary)
+        if grammar in BUNDLED:
+            chosen = Grammar.bundled(BUNDLED[grammar])
+        else:
+            chosen = Grammar(lark_grammar(grammar))
+        self._index = compile(chosen, self._vocabulary)
 
     def start(self) -> Sequence:
         """Start a guide on the index, which all guides share."""

@@ -15,7 +15,7 @@ from vocabularies import Tokenizer
 
 from engines import Sequence, lark_grammar, new_mask
 
-_OWN = ("json", "python")  # grammars that it brings along
+_OWN = {"json": "json", "python": "python", "sqlite": "sql"}  # grammars that it brings along
 
 
 class SynCode:
@@ -33,7 +33,7 @@ class SynCode:
     def compile(self, grammar: str) -> None:
         """Build its mask store anew; it writes it to its folder all the same."""
         self._constrainer = GrammarConstrainer(
-            grammar=Grammar(grammar if grammar in _OWN else lark_grammar(grammar)),
+            grammar=Grammar(_OWN.get(grammar) or lark_grammar(grammar)),
             tokenizer=self._tokenizer,
             byte_tokenizer=self._bytes,
             use_cache=False,
