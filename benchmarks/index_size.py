@@ -120,9 +120,9 @@ def main() -> None:
     ]
     section.lines = [
         f"{_origin(options)}, {tokenizer.size:,} ids. Compiling took {seconds[0]:.1f} s of "
-        f"processor time with nothing cached and {seconds[1]:.1f} s from the cache. *MB of all*: growth of the "
-        "process since; the first text's is what decides about any text of the grammar, later "
-        "ones' are masks, and the configurations that guides have visited.",
+        f"processor time with nothing cached and {seconds[1]:.1f} s from the cache. *MB of all*: "
+        "growth of the process since; the first text's is what decides about any text of the "
+        "grammar, later ones' are masks, and the configurations that guides have visited.",
         "",
         *tables.table(HEAD, [row.cells() for row in growth]),
         "",
