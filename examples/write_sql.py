@@ -1,0 +1,77 @@
+"""A real model asks a database: SmolLM2-135M writes queries, SQLite runs them.
+
+The grammar is that of one query of SQLite, `sql_select`, with the names of the database: no table,
+column or function is written that is not there, and nothing that writes. Whether a query answers the
+question is another matter: the model is small. Run it with ``make demo``, or with a question of your
+own: ``python examples/write_sql.py "Which books are older than 1950?"``.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+import time
+
+import cfgguide
+from cfgguide.manners import is_past_statement
+from cfgguide.models import load_model
+
+SCHEMA = """\
+CREATE TABLE authors (id INTEGER PRIMARY KEY, name TEXT, country TEXT);
+CREATE TABLE books (id INTEGER PRIMARY KEY, title TEXT, author_id INTEGER, year INTEGER, copies INTEGER);
+"""
+ROWS = """
+INSERT INTO authors VALUES (1, 'Selma Lagerlöf', 'Sweden'), (2, 'Italo Calvino', 'Italy'),
+                           (3, 'Astrid Lindgren', 'Sweden');
+INSERT INTO books VALUES (1, 'Invisible Cities', 2, 1972, 3), (2, 'Ronia', 3, 1981, 5),
+                         (3, 'Gösta Berlings saga', 1, 1891, 1), (4, 'Cosmicomics', 2, 1965, 2);
+"""
+QUESTIONS = [
+    "How many books are there?",
+    "Which books are newer than 1970?",
+    "What are the names of the authors from Sweden?",
+]
+REQUEST = "{schema}\nWrite one SQLite query that answers this question: {question}"
+
+
+def main() -> int:
+    database = sqlite3.connect(":memory:")
+    database.executescript(SCHEMA + ROWS)
+    database.execute("PRAGMA query_only = ON")
+    model, tokenizer = load_model()
+    started = time.perf_counter()
+    grammar = cfgguide.sql.with_schema(cfgguide.Grammar.bundled("sql_select"), database)
+    index = cfgguide.compile(grammar, tokenizer)
+    print(f"compiled the grammar for {index.vocabulary.size} tokens ", end="")
+    print(f"in {time.perf_counter() - started:.2f} s\n")
+    n_answered = 0
+    for question in sys.argv[1:] or QUESTIONS:
+        print(f"> {question}")
+        request = REQUEST.format(schema=SCHEMA, question=question)
+        written = cfgguide.generate(
+            model,
+            [
+                {"role": "user", "content": request},
+                {"role": "assistant", "content": "```sql\n"},
+            ],
+            tokenizer=tokenizer,
+            index=index,
+            until=is_past_statement,
+            max_new_tokens=80,
+            on_text=lambda piece: print(piece, end="", flush=True),
+        )
+        if not written.is_complete:
+            print("\n-- incomplete: the tokens ran out before the query ended\n")
+            continue
+        try:
+            rows = database.execute(written.text).fetchmany(5)
+        except sqlite3.OperationalError as error:  # such as a column of another table
+            print(f"\n-- SQLite parses it, and finds: {error}\n")
+            continue
+        n_answered += 1
+        print("\n-- SQLite answers: " + ", ".join(map(repr, rows)) + "\n")
+    return 0 if n_answered else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
