@@ -34,6 +34,7 @@ _COLLATIONS = ("binary", "nocase", "rtrim")
 # Types that SQLite converts to as they say. DATE and BOOLEAN are none: they make numbers of texts.
 _TYPES = ("bigint", "blob", "char", "decimal", "double", "float", "int", "integer", "numeric")
 _TYPES += ("real", "smallint", "text", "varchar")
+_OPERATORS = ("match", "regexp")  # which call the function of that name
 _TABLE_FUNCTIONS = ("json_each", "json_tree")
 _TABLE_FUNCTION_COLUMNS = ("atom", "fullkey", "id", "key", "parent", "path", "type", "value")
 
@@ -50,8 +51,9 @@ _PLACES = {
     "_table_to_read": {_TABLE, _ALIAS},
     "_written_table": {_TABLE},
     "_column": {_COLUMN, _ALIAS, _TRUTH},
-    "_qualifier": {_TABLE, _ALIAS, _TABLE_FUNCTION, _EXCLUDED},
+    "_qualifier": {_TABLE, _ALIAS, _TABLE_FUNCTION},
     "_qualified_column": {_COLUMN, _ALIAS, _ELEMENT},
+    "_excluded": {_EXCLUDED},
     "_written_column": {_COLUMN},
     "_joined_column": {_COLUMN, _ALIAS},
     "_new": {_ALIAS},
@@ -87,6 +89,7 @@ def with_schema(
       (with "sql"), or json_each and json_tree, which have columns of their own. `rowid` is none,
       unless the schema says so.
     * A new name (behind AS or without it; of a CTE, its columns, a window) is an alias.
+    * REGEXP and MATCH are operators if there are functions of these names.
     * Collations are BINARY, NOCASE and RTRIM; types in CAST the usual ones that SQLite converts to
       as they say.
     * Definitions, transactions, PRAGMA and the like are left out of "sql": they make new names, or
@@ -150,7 +153,7 @@ def with_schema(
         if _lower(each) in _TABLE_FUNCTIONS:
             _give(roles, _TABLE_FUNCTION, [each])
             _give(roles, _ELEMENT, _TABLE_FUNCTION_COLUMNS)
-    if name == "sql":
+    if name == "sql" and roles.get("excluded", set()).isdisjoint(_PLACES["_qualifier"]):
         _give(roles, _EXCLUDED, ["excluded"])
     forbidden.check(roles)
     _give(roles, _TRUTH, ["true", "false"])
@@ -340,5 +343,7 @@ def _name_rules(roles: Mapping[str, set[str]]) -> Iterator[str]:
     for rule, wanted in _PLACES.items():
         fitting = [name for name, (given, _) in terminals.items() if given & wanted]
         yield f"{rule}: {' | '.join(fitting or ['NEVER'])}"
+    operators = [name.upper() for name in _OPERATORS if _FUNCTION in roles.get(name, ())]
+    yield f"_called_operator: {' | '.join(operators or ['NEVER'])}"
     for name, (_, pattern) in terminals.items():
         yield f"{name}: /{pattern}/"
