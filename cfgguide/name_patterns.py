@@ -1,12 +1,15 @@
 r"""Patterns of terminals that match one of many names, plain or quoted as SQL has it.
 
-In: names. Out: regular expressions in Lark's notation, without the slashes around. Each matches some
-of the names, as a whole word or in one of three kinds of quotes, without regard to case in ASCII.
+In: names. Out: regular expressions in Lark's notation, without the slashes around. Each matches
+some of the names, as a whole word or in one of three kinds of quotes, without regard to case in
+ASCII.
 
 An alternation of all names would be tried name by name. So names are sorted and share what they
 begin with, as in a trie, and letters that go on alike share a class::
 
     ["id", "ids", "t1", "t2"]  ->  id(?:s)?|t[12]
+
+Not in it: whether a word is a keyword, for that depends on where it stands.
 
 Many names are cut into several patterns, so that none needs more states than one terminal may have.
 """
@@ -15,7 +18,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from os.path import commonprefix
 
 # Letters that a name of SQLite goes on with; a quote, for x'00' is no name x before a string.
 _NO_LETTER = r"(?!['$0-9A-Za-z_\x80-\U0010ffff])"
@@ -24,11 +26,12 @@ _MOST_NESTED = 40
 # Characters that the names of one pattern may have in their trie. All names may be written in four
 # ways, and an FSM has 20,000 states at most.
 _MOST_CHARACTERS = 3000
+_WORD = re.compile(r"[A-Z_a-z\x80-\ufefe\uff00-\U0010ffff][$\w\x80-\U0010ffff]*", re.ASCII)
 _ODD = re.compile(r"[^\w\"'`\x80-\U0010ffff]", re.ASCII)
 
 
 def name_patterns(plain: Iterable[str], quoted: Iterable[str]) -> list[str]:
-    r"""Return patterns that together match all `plain` names as words and the `quoted` ones in quotes.
+    r"""Return patterns that match all `plain` names as words, and the `quoted` ones in quotes.
 
     >>> name_patterns(["id", "ids"], [])
     ['(?ai:id(?:s)?)(?![\'$0-9A-Za-z_\\x80-\\U0010ffff])']
@@ -38,9 +41,20 @@ def name_patterns(plain: Iterable[str], quoted: Iterable[str]) -> list[str]:
     """
     are_plain, are_quoted = set(plain), set(quoted)
     return [
-        "|".join(_forms([name for name in part if name in are_plain], are_quoted.intersection(part)))
+        "|".join(
+            _forms([name for name in part if name in are_plain], are_quoted.intersection(part))
+        )
         for part in _parts(sorted(are_plain | are_quoted))
     ]
+
+
+def is_word(name: str) -> bool:
+    """Return whether a name is one word of SQL, as it stands.
+
+    >>> is_word("größe"), is_word("e-mail"), is_word("2nd")
+    (True, False, False)
+    """
+    return _WORD.fullmatch(name) is not None
 
 
 def _forms(plain: Sequence[str], quoted: Iterable[str]) -> Iterator[str]:
@@ -65,7 +79,7 @@ def _parts(names: Sequence[str]) -> Iterator[list[str]]:
     part: list[str] = []
     size, before = 0, ""
     for name in names:
-        new = len(name) - len(commonprefix([before, name]))
+        new = len(name) - _n_shared(before, name)
         if part and size + new > _MOST_CHARACTERS:
             yield part
             part, size = [], 0
@@ -100,12 +114,22 @@ def _branches(names: Sequence[str], depth: int) -> list[str]:
 
 def _rest(names: Sequence[str], depth: int) -> str:
     """Return a pattern for what follows the first letter, which all names share."""
-    shared = commonprefix([names[0], names[-1]])
-    rests = [name[len(shared) :] for name in names]
+    shared = _n_shared(names[0], names[-1])
+    rests = [name[shared:] for name in names]
     is_optional = not rests[0]
     branches = _branches(rests[is_optional:], depth + 1)
     group = f"(?:{'|'.join(branches)})" + "?" * is_optional if branches else ""
-    return _escaped(shared[1:]) + group
+    return _escaped(names[0][1:shared]) + group
+
+
+def _n_shared(one: str, other: str) -> int:
+    """Return how many letters two names begin with alike."""
+    n_shared = 0
+    for letter, beside in zip(one, other, strict=False):
+        if letter != beside:
+            break
+        n_shared += 1
+    return n_shared
 
 
 def _letters(letters: Sequence[str]) -> str:

@@ -2,15 +2,15 @@ r"""SQL that knows a schema: tables, columns and functions are those that there 
 
 In: a bundled grammar of SQL and a schema. Out: a grammar in which every name is a known one. It is
 a text in Lark's language like any other: `grammars/sql_schema.lark` narrows the places where names
-stand, and the names come behind it, made here. A word may be the name of a table and of a column and
-an alias; Lark's lexer gives it one terminal, so there is a terminal for each set of roles that
-occurs::
+stand, and the names come behind it, made here. A word may be the name of a table and of a column
+and an alias, and Lark's lexer gives it one terminal: so there is a terminal for each set of roles
+that occurs. ::
 
     _table_to_read: TABLE_NAME | TABLE_OR_COLUMN_NAME | ALIAS_NAME
-    TABLE_OR_COLUMN_NAME: /(?ai:order_no|vat)(?![...])|(?ai:"(?:order_no|vat)")(?!")|.../
+    TABLE_NAME: /(?ai:orders|users)(?![...])|(?ai:"(?:orders|users)")(?!")|.../
 
-The patterns are tries, written as nested groups, so that they are small and quick to match. Large
-ones are cut into several terminals.
+Where a keyword may stand, Lark's lexer tries it before all names, as in the grammar that is
+narrowed.
 """
 
 from __future__ import annotations
@@ -19,55 +19,72 @@ import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from enum import Flag, auto
 from pathlib import Path
 
 from cfgguide.errors import GrammarError
 from cfgguide.grammar import Grammar
-from cfgguide.name_patterns import name_patterns
+from cfgguide.name_patterns import is_word, name_patterns
 
 #: A schema: the names of the columns of each table, or a database that has them.
 Schema = Mapping[str, Iterable[str]] | sqlite3.Connection
 
-_GRAMMARS = ("sql", "sql_select")
 _ALIASES = (*"abcdefghijklmnopqrstuvwxyz", *(f"t{number}" for number in range(1, 10)))
 _COLLATIONS = ("binary", "nocase", "rtrim")
-# Types that SQLite converts to as they say. DATE and BOOLEAN are none: they make numbers of texts.
-_TYPES = ("bigint", "blob", "char", "decimal", "double", "float", "int", "integer", "numeric")
-_TYPES += ("real", "smallint", "text", "varchar")
+# Types to which SQLite converts as they say. DATE and BOOLEAN are none: they make numbers of texts.
+_INTEGERS = ("bigint", "int", "integer", "smallint")
+_NUMBERS = ("decimal", "double", "float", "numeric", "real")
+_TYPES = (*_INTEGERS, *_NUMBERS, "blob", "char", "text", "varchar")
 _OPERATORS = ("match", "regexp")  # which call the function of that name
 _TABLE_FUNCTIONS = ("json_each", "json_tree")
-_TABLE_FUNCTION_COLUMNS = ("atom", "fullkey", "id", "key", "parent", "path", "type", "value")
+_ELEMENTS = ("atom", "fullkey", "id", "key", "parent", "path", "type", "value")
 
-# Roles, in the order in which the names of terminals say them.
-_TABLE, _COLUMN, _ALIAS, _FUNCTION = "TABLE", "COLUMN", "ALIAS", "FUNCTION"
-_TABLE_FUNCTION, _ELEMENT, _EXCLUDED = "TABLE_FUNCTION", "ELEMENT", "EXCLUDED"
-_TRUTH, _COLLATION, _TYPE = "TRUTH", "COLLATION", "TYPE"
-_ROLES = (_TABLE, _COLUMN, _ALIAS, _FUNCTION, _TABLE_FUNCTION)
-_ROLES += (_ELEMENT, _EXCLUDED, _TRUTH, _COLLATION, _TYPE)
-_NEVER_QUOTED = {_TRUTH, _COLLATION, _TYPE}
-
-# The rules that sql_schema.lark leaves open, and whose names may stand there.
-_PLACES = {
-    "_table_to_read": {_TABLE, _ALIAS},
-    "_written_table": {_TABLE},
-    "_column": {_COLUMN, _ALIAS, _TRUTH},
-    "_qualifier": {_TABLE, _ALIAS, _TABLE_FUNCTION},
-    "_qualified_column": {_COLUMN, _ALIAS, _ELEMENT},
-    "_excluded": {_EXCLUDED},
-    "_written_column": {_COLUMN},
-    "_joined_column": {_COLUMN, _ALIAS},
-    "_new": {_ALIAS},
-    "_function_name": {_FUNCTION},
-    "_table_function_name": {_TABLE_FUNCTION},
-    "%override _collation": {_COLLATION},
-    "_type": {_TYPE},
-}
+# The start rules of each grammar, and what it ignores besides spaces.
 _STARTS = {
     "sql": "%import .sql (start, statement, select, expression, LINE_COMMENT, BLOCK_COMMENT)\n"
     "%ignore LINE_COMMENT\n%ignore BLOCK_COMMENT\n",
     "sql_select": 'start: select_stmt ";"?\n',
 }
-_IDENTIFIER = re.compile(r"[A-Z_a-z\x80-\ufefe\uff00-\U0010ffff][$\w\x80-\U0010ffff]*", re.ASCII)
+
+
+class _Role(Flag):
+    """What a name may be; several roles together are what it may be as a whole."""
+
+    TABLE = auto()
+    COLUMN = auto()
+    ALIAS = auto()
+    FUNCTION = auto()
+    TABLE_FUNCTION = auto()
+    ELEMENT = auto()  # a column of a table function
+    EXCLUDED = auto()
+    TRUTH = auto()
+    COLLATION = auto()
+    TYPE = auto()
+
+    @property
+    def terminal(self) -> str:
+        """The name of the terminal of the names that have just these roles."""
+        return "_OR_".join(str(role.name) for role in self) + "_NAME"
+
+
+_NEVER_QUOTED = _Role.TRUTH | _Role.COLLATION | _Role.TYPE
+
+# The rules that sql_schema.lark leaves open, and whose names may stand there.
+_PLACES = {
+    "_table_to_read": _Role.TABLE | _Role.ALIAS,
+    "_written_table": _Role.TABLE,
+    "_column": _Role.COLUMN | _Role.ALIAS | _Role.TRUTH,
+    "_qualifier": _Role.TABLE | _Role.ALIAS | _Role.TABLE_FUNCTION,
+    "_qualified_column": _Role.COLUMN | _Role.ALIAS | _Role.ELEMENT,
+    "_excluded": _Role.EXCLUDED,
+    "_written_column": _Role.COLUMN,
+    "_joined_column": _Role.COLUMN | _Role.ALIAS,
+    "_new": _Role.ALIAS,
+    "_function_name": _Role.FUNCTION,
+    "_table_function_name": _Role.TABLE_FUNCTION,
+    "%override _collation": _Role.COLLATION,
+    "_type": _Role.TYPE,
+}
 
 
 def with_schema(
@@ -80,23 +97,24 @@ def with_schema(
     """Return a bundled grammar of SQL in which all names are those of a schema, or aliases.
 
     Names compare as SQLite compares them, without regard to case in ASCII, and may be written in
-    double quotes, brackets or backticks. Reserved words, and names that are no plain words, must be.
-    ``'text'`` is always a string.
+    double quotes, brackets or backticks. Reserved words, LEFT and the other words of joins among
+    them, and names that are no plain words must be quoted. ``'text'`` is always a string.
 
-    * A table is read if it or an alias is called so, and written if it is called so. There are no
-      names of databases before it.
-    * A column is one of any table, or an alias. It may stand behind a table, an alias, `excluded`
-      (with "sql"), or json_each and json_tree, which have columns of their own. `rowid` is none,
-      unless the schema says so.
-    * A new name (behind AS or without it; of a CTE, its columns, a window) is an alias.
+    * A table that is read is one of the schema's or an alias; one that is written is of the schema.
+      No name of a database stands before it.
+    * A column is one of any table, or an alias. It may stand behind a table, an alias, or
+      `excluded` (with "sql"), and behind json_each, json_tree and aliases are their columns, too.
+      `rowid` is none, unless the schema has it.
+    * A new name (behind AS or without it; of a CTE, its columns, a window) is an alias. If it is a
+      keyword of any kind, it is quoted.
     * REGEXP and MATCH are operators if there are functions of these names.
-    * Collations are BINARY, NOCASE and RTRIM; types in CAST the usual ones that SQLite converts to
-      as they say.
+    * Collations are BINARY, NOCASE and RTRIM; types in CAST are the usual ones to which SQLite
+      converts as they say (not DATE, for one, which makes a number of a text).
     * Definitions, transactions, PRAGMA and the like are left out of "sql": they make new names, or
       have names that no schema knows. So are INDEXED BY and RAISE.
 
-    What no grammar of this kind can check: that a column belongs to a table that is in scope, that an
-    alias was introduced, that a name is not ambiguous, types, and numbers of arguments or columns.
+    No grammar of this kind can check that a column belongs to a table that is in scope, that an
+    alias was introduced, that a name is not ambiguous, types, or numbers of arguments and columns.
 
     Parameters
     ----------
@@ -128,53 +146,40 @@ def with_schema(
     ...     cfgguide.Grammar.bundled("sql_select"),
     ...     {"users": ["id", "name"], "order": ["id", "user_id"]},
     ... )
-    >>> reads = cfgguide.compile_recognizer(grammar).accepts
-    >>> reads('SELECT u.name, count(*) FROM users u JOIN "order" AS o ON o.user_id = u.id')
+    >>> recognizer = cfgguide.compile_recognizer(grammar)
+    >>> def is_sentence(text):
+    ...     configuration = recognizer.advance(recognizer.initial, text)
+    ...     return configuration is not None and recognizer.is_sentence(configuration)
+    >>> is_sentence(b'SELECT u.name, count(*) FROM users u JOIN "order" AS o ON o.user_id = u.id')
     True
-    >>> reads("SELECT nam FROM users"), reads("SELECT id FROM user"), reads("SELECT f(id) FROM users")
-    (False, False, False)
+    >>> is_sentence(b"SELECT nam FROM users"), is_sentence(b"SELECT name FROM customers")
+    (False, False)
     """
-    name = _name_of(grammar)
-    forbidden = _Forbidden.of(name)
+    name, folder = _place_of(grammar)
     if isinstance(schema, sqlite3.Connection):
-        tables, found = _tables_of(schema), schema
+        tables, database = _tables_of(schema), schema
     else:
-        tables, found = _checked_schema(schema), None
-    if functions is None:
-        called = _functions_of(found)
-    else:
-        called = _checked(functions, "functions")
-    roles: dict[str, set[str]] = {}
-    _give(roles, _TABLE, tables)
-    _give(roles, _COLUMN, (column for columns in tables.values() for column in columns))
-    _give(roles, _ALIAS, _ALIASES if aliases is None else _checked(aliases, "aliases"))
-    _give(roles, _FUNCTION, (each for each in called if _lower(each) not in _TABLE_FUNCTIONS))
-    for each in called:
-        if _lower(each) in _TABLE_FUNCTIONS:
-            _give(roles, _TABLE_FUNCTION, [each])
-            _give(roles, _ELEMENT, _TABLE_FUNCTION_COLUMNS)
-    if name == "sql" and roles.get("excluded", set()).isdisjoint(_PLACES["_qualifier"]):
-        _give(roles, _EXCLUDED, ["excluded"])
-    forbidden.check(roles)
-    _give(roles, _TRUTH, ["true", "false"])
-    _give(roles, _COLLATION, _COLLATIONS)
-    _give(roles, _TYPE, _TYPES)
-    assert grammar.source_path is not None
-    part = Grammar.open(Path(grammar.source_path).with_name("sql_schema.lark")).text
-    return replace(grammar, text="\n".join([part, _STARTS[name], *_name_rules(roles)]) + "\n")
+        tables, database = _checked_schema(schema), None
+    given = _ALIASES if aliases is None else _checked(aliases, "aliases")
+    called = _functions_of(database) if functions is None else _checked(functions, "functions")
+    roles = _roles_of(tables, given, called, has_upserts=name == "sql")
+    if name == "sql_select":
+        _Forbidden.read().check(roles)
+    part = Grammar.open(folder / "sql_schema.lark").text
+    return replace(grammar, text="\n".join([part, _STARTS[name], *_rules_of(roles), ""]))
 
 
-def _name_of(grammar: Grammar) -> str:
-    """Return which bundled grammar it is."""
+def _place_of(grammar: object) -> tuple[str, Path]:
+    """Return the name of a bundled grammar, and its folder."""
     if not isinstance(grammar, Grammar):
         raise GrammarError(f"with_schema takes a Grammar, not {type(grammar).__name__}")
-    for name in _GRAMMARS:
+    for name in _STARTS:
         bundled = Grammar.bundled(name)
         if (grammar.text, grammar.source_path) == (bundled.text, bundled.source_path):
-            return name
+            return name, Path(str(bundled.source_path)).parent
     raise GrammarError(
-        "with_schema narrows the bundled grammars "
-        f"{' and '.join(map(repr, _GRAMMARS))}, as Grammar.bundled returns them, and no other"
+        f"with_schema narrows the bundled grammars {' and '.join(map(repr, _STARTS))}, "
+        "as Grammar.bundled returns them, and no other"
     )
 
 
@@ -190,7 +195,9 @@ def _checked_schema(schema: object) -> dict[str, list[str]]:
     if not schema:
         raise GrammarError("the schema has no tables; name at least one, with its columns")
     _checked(list(schema), "tables of a schema")
-    tables = {table: _checked(columns, f"columns of {table!r}") for table, columns in schema.items()}
+    tables = {
+        table: _checked(columns, f"columns of {table!r}") for table, columns in schema.items()
+    }
     for table, columns in tables.items():
         if not columns:
             raise GrammarError(f"the table {table!r} has no columns; name at least one")
@@ -207,15 +214,11 @@ def _checked(names: object, what: str) -> list[str]:
             raise GrammarError(f"the {what} are strings, not {name!r}")
         if not name:
             raise GrammarError(f"one of the {what} has no name; leave it out")
-        if "\0" in name or _has_surrogate(name):
+        if re.search(r"[\x00\ud800-\udfff]", name):
             raise GrammarError(
                 f"the {what} hold {name!r}; no text of SQL has a NUL or a surrogate: rename it"
             )
     return found
-
-
-def _has_surrogate(name: str) -> bool:
-    return any("\ud800" <= character <= "\udfff" for character in name)
 
 
 def _tables_of(database: sqlite3.Connection) -> dict[str, list[str]]:
@@ -225,30 +228,31 @@ def _tables_of(database: sqlite3.Connection) -> dict[str, list[str]]:
         "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
         r"AND name NOT LIKE 'sqlite\_%' ESCAPE '\'",
     )
-    if sqlite3.sqlite_version_info >= (3, 37):  # before that, no one can tell
-        internal = _asked(database, "SELECT name FROM pragma_table_list WHERE type = 'shadow'")
+    if sqlite3.sqlite_version_info >= (3, 37):  # older ones do not say which tables are internal
+        internal = _asked(
+            database, "SELECT name FROM pragma_table_list WHERE (schema, type) = ('main', 'shadow')"
+        )
         names = [name for name in names if name not in internal]
     if not names:
         raise GrammarError("the database has no tables; create them first, or give a mapping")
     columns = "SELECT name FROM pragma_table_xinfo(?, 'main') WHERE hidden != 1"
-    tables = {table: _asked(database, columns, table) for table in names}
-    return _checked_schema(tables)
+    return _checked_schema({table: _asked(database, columns, table) for table in names})
 
 
 def _functions_of(database: sqlite3.Connection | None) -> list[str]:
-    """Return the functions of a database, or of SQLite, that no grammar need forbid."""
+    """Return the functions of a database, or of SQLite, but those that `sql_select` forbids."""
     own = database or sqlite3.connect(":memory:")
     try:
         found = _asked(own, "SELECT DISTINCT name FROM pragma_function_list")
-        found += [
-            name for name in _asked(own, "SELECT name FROM pragma_module_list")
-            if name in _TABLE_FUNCTIONS
-        ]
+        modules = _asked(own, "SELECT name FROM pragma_module_list")
     finally:
         if database is None:
             own.close()
-    forbidden = _Forbidden.of("sql_select").functions
-    return [name for name in found if _IDENTIFIER.fullmatch(name) and _lower(name) not in forbidden]
+    forbidden = _Forbidden.read().functions
+    # Operators are in the list, too: "->" is no word.
+    return [name for name in found if is_word(name) and _lower(name) not in forbidden] + [
+        name for name in modules if name in _TABLE_FUNCTIONS
+    ]
 
 
 def _asked(database: sqlite3.Connection, query: str, *parameters: str) -> list[str]:
@@ -264,44 +268,7 @@ def _asked(database: sqlite3.Connection, query: str, *parameters: str) -> list[s
         ) from None
 
 
-@dataclass(frozen=True)
-class _Forbidden:
-    """What a grammar never lets a function or a table be called, in lower case."""
-
-    functions: frozenset[str] = frozenset()
-    tables: frozenset[str] = frozenset()
-    beginnings: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, name: str) -> _Forbidden:
-        """Read it from the text of a bundled grammar."""
-        if name != "sql_select":
-            return cls()
-        text = Grammar.bundled(name).text
-        functions = _words_of("FORBIDDEN.3", text)
-        return cls(functions, _words_of("NO_TABLE.3", text), ("pragma_",))
-
-    def check(self, roles: Mapping[str, set[str]]) -> None:
-        """Raise an error if one of the names could never be written.
-
-        Raises
-        ------
-        GrammarError
-            If a function or a table is forbidden.
-        """
-        for name, given in roles.items():
-            is_table = not given.isdisjoint({_TABLE, _ALIAS})
-            if _FUNCTION in given and name in self.functions:
-                raise GrammarError(
-                    f"the function {name!r} is forbidden by 'sql_select'; leave it out of functions"
-                )
-            if is_table and (name in self.tables or name.startswith(self.beginnings)):
-                raise GrammarError(
-                    f"no table may be called {name!r} in 'sql_select'; give a mapping without it"
-                )
-
-
-# --- Rules and terminals -------------------------------------------------------------------------
+# --- Roles ---------------------------------------------------------------------------------------
 
 
 def _lower(name: str) -> str:
@@ -309,9 +276,67 @@ def _lower(name: str) -> str:
     return "".join(letter.lower() if letter.isascii() else letter for letter in name)
 
 
-def _give(roles: dict[str, set[str]], role: str, names: Iterable[str]) -> None:
-    for name in names:
-        roles.setdefault(_lower(name), set()).add(role)
+def _roles_of(
+    tables: Mapping[str, Iterable[str]],
+    aliases: Iterable[str],
+    functions: Iterable[str],
+    *,
+    has_upserts: bool,
+) -> dict[str, _Role]:
+    """Return what each name may be, by the name in lower case."""
+    roles: dict[str, _Role] = {}
+
+    def give(role: _Role, names: Iterable[str]) -> None:
+        for name in map(_lower, names):
+            roles[name] = roles.get(name, _Role(0)) | role
+
+    called = {_lower(name) for name in functions}
+    give(_Role.TABLE, tables)
+    give(_Role.COLUMN, (column for columns in tables.values() for column in columns))
+    give(_Role.ALIAS, aliases)
+    give(_Role.FUNCTION, called.difference(_TABLE_FUNCTIONS))
+    give(_Role.TABLE_FUNCTION, called.intersection(_TABLE_FUNCTIONS))
+    give(_Role.ELEMENT, _ELEMENTS if called.intersection(_TABLE_FUNCTIONS) else ())
+    give(_Role.TRUTH, ("true", "false"))
+    give(_Role.COLLATION, _COLLATIONS)
+    give(_Role.TYPE, _TYPES)
+    # One terminal cannot stand for two rules before a dot; as a table it has what `excluded` has.
+    if has_upserts and not roles.get("excluded", _Role(0)) & _PLACES["_qualifier"]:
+        give(_Role.EXCLUDED, ["excluded"])
+    return roles
+
+
+@dataclass(frozen=True)
+class _Forbidden:
+    """What `sql_select` never lets a function or a table be called, in lower case."""
+
+    functions: frozenset[str]
+    tables: frozenset[str]
+
+    @classmethod
+    def read(cls) -> _Forbidden:
+        """Return what the text of that grammar says."""
+        text = Grammar.bundled("sql_select").text
+        return cls(_words_of("FORBIDDEN.3", text), _words_of("NO_TABLE.3", text))
+
+    def check(self, roles: Mapping[str, _Role]) -> None:
+        """Raise an error if one of the names could never be written.
+
+        Raises
+        ------
+        GrammarError
+            If a function or a table is forbidden.
+        """
+        for name, role in roles.items():
+            if role & _Role.FUNCTION and name in self.functions:
+                raise GrammarError(
+                    f"the function {name!r} is forbidden by 'sql_select'; leave it out of functions"
+                )
+            is_forbidden = name in self.tables or name.startswith("pragma_")
+            if is_forbidden and role & _PLACES["_table_to_read"]:
+                raise GrammarError(
+                    f"no table may be called {name!r} in 'sql_select'; give a mapping without it"
+                )
 
 
 def _words_of(terminal: str, text: str) -> frozenset[str]:
@@ -321,29 +346,39 @@ def _words_of(terminal: str, text: str) -> frozenset[str]:
     return frozenset(found[1].split("|"))
 
 
-def _name_rules(roles: Mapping[str, set[str]]) -> Iterator[str]:
+# --- Rules and terminals -------------------------------------------------------------------------
+
+
+def _rules_of(roles: Mapping[str, _Role]) -> Iterator[str]:
     """Yield the rules that say which names may stand where, and the terminals of the names."""
-    names_of: dict[frozenset[str], tuple[list[str], list[str]]] = {}  # plain and quoted ones
+    terminals = _terminals_of(roles)
+    for rule, wanted in _PLACES.items():
+        fitting = [name for name, (role, _) in terminals.items() if role & wanted]
+        yield f"{rule}: {' | '.join(fitting or ['NEVER'])}"
+    called = [name for name in _OPERATORS if roles.get(name, _Role(0)) & _Role.FUNCTION]
+    yield f"_called_operator: {' | '.join(map(str.upper, called)) or 'NEVER'}"
+    for name, (_, pattern) in terminals.items():
+        yield f"{name}: /{pattern}/"
+
+
+def _terminals_of(roles: Mapping[str, _Role]) -> dict[str, tuple[_Role, str]]:
+    """Return the roles and the pattern of each terminal, by its name."""
     text = Grammar.bundled("sql").text
     reserved = _words_of("RESERVED.1", text)
     keywords = frozenset(re.findall(r"^\w+\.2: /\(\?ai:(\w+)\)", text, re.MULTILINE))
-    for name, given in roles.items():
-        plain = given - {_ALIAS} if name in keywords else given
-        if plain and name not in reserved and _IDENTIFIER.fullmatch(name):
-            names_of.setdefault(frozenset(plain), ([], []))[0].append(name)
-        if quoted := given - _NEVER_QUOTED:
-            names_of.setdefault(frozenset(quoted), ([], []))[1].append(name)
-    terminals: dict[str, tuple[frozenset[str], str]] = {}
-    for each in sorted(names_of, key=sorted):
-        patterns = name_patterns(*names_of[each])
-        name = "_OR_".join(role for role in _ROLES if role in each) + "_NAME"
-        numbers = [f"_{number}" for number in range(1, len(patterns) + 1)]
-        for number, pattern in zip(numbers if len(patterns) > 1 else [""], patterns, strict=True):
-            terminals[name + number] = each, pattern
-    for rule, wanted in _PLACES.items():
-        fitting = [name for name, (given, _) in terminals.items() if given & wanted]
-        yield f"{rule}: {' | '.join(fitting or ['NEVER'])}"
-    operators = [name.upper() for name in _OPERATORS if _FUNCTION in roles.get(name, ())]
-    yield f"_called_operator: {' | '.join(operators or ['NEVER'])}"
-    for name, (_, pattern) in terminals.items():
-        yield f"{name}: /{pattern}/"
+    plain: dict[_Role, list[str]] = {}
+    quoted: dict[_Role, list[str]] = {}
+    for name, role in roles.items():
+        # Behind an expression a keyword may stand, and so may a new name.
+        as_word = role & ~_Role.ALIAS if name in keywords else role
+        if as_word and is_word(name) and name not in reserved:
+            plain.setdefault(as_word, []).append(name)
+        if in_quotes := role & ~_NEVER_QUOTED:
+            quoted.setdefault(in_quotes, []).append(name)
+    terminals = {}
+    for role in sorted({*plain, *quoted}, key=lambda role: role.value):
+        patterns = name_patterns(plain.get(role, []), quoted.get(role, []))
+        for number, pattern in enumerate(patterns, 1):
+            suffix = f"_{number}" if len(patterns) > 1 else ""
+            terminals[role.terminal + suffix] = role, pattern
+    return terminals

@@ -1,4 +1,4 @@
-"""`with_schema` lets SQL name what there is and nothing else, judged by SQLite on a real database."""
+"""`with_schema` lets SQL name what there is and nothing else; SQLite judges on a real database."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import sqlite3
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
+from itertools import product
 
 import lark
 import pytest
 from derivations import Deriver
 from lark_for_tests import no_search_for_overlaps
-from sql_grammars import SAMPLES, is_accepted
+from sql_grammars import SAMPLES, WORDS, is_accepted
 from sql_judge import error
 
 import cfgguide
@@ -54,7 +55,7 @@ KNOWN = (
     "SELECT max(id) FILTER (WHERE id > 1) OVER w, lag(total, 1) OVER (w ROWS CURRENT ROW) "
     "FROM orders WINDOW w AS (PARTITION BY user_id ORDER BY total)",
     "SELECT CAST(total AS INTEGER), CAST(id AS varchar(10)) FROM orders",
-    "SELECT name COLLATE nocase FROM users ORDER BY name COLLATE \nBINARY, rtrim(name) COLLATE RTRIM",
+    "SELECT name COLLATE nocase FROM users ORDER BY id COLLATE \nBINARY, rtrim(name) COLLATE RTRIM",
     "SELECT replace(name, 'a', 'b'), like('a', name), date('now'), current_date FROM users",
     "SELECT CASE WHEN total IS NOT TRUE THEN 'x' ELSE false END FROM orders",
     "SELECT e.value, e.key, json_tree.atom FROM users, json_each(name) AS e, json_tree(users.name)",
@@ -181,7 +182,8 @@ def test_a_query_is_narrowed_in_sql_select_too():
     for text in KNOWN:
         is_query = text.split()[0] in ("SELECT", "select", "WITH", "VALUES") and "/*" not in text
         assert is_parsed(parser, text) == is_query, text
-        assert is_parsed(parser, text + ";;") is False
+    assert is_parsed(parser, "SELECT id FROM users;")
+    assert not is_parsed(parser, "SELECT id FROM users; SELECT 1")
     assert not any(is_parsed(parser, text) for text in UNKNOWN)
     assert not is_parsed(parser, "SELECT excluded.id FROM users")  # what only an upsert has
 
@@ -245,7 +247,9 @@ def test_which_errors_name_what_is_unknown():
     assert not any(map(unknown_name, ["no such table: T1", "no such table: users"]))
     assert not any(map(unknown_name, ["no such column: a", "near x: syntax"]))
     assert not any(map(unknown_name, ["no such column: users.b", "no such column: e.fullkey"]))
-    assert all(map(unknown_name, ["no such table: user", "no such column: b.c1", "no such index: a"]))
+    assert all(
+        map(unknown_name, ["no such table: user", "no such column: b.c1", "no such index: a"])
+    )
     assert all(map(unknown_name, ["no such function: f", "no such column: atom"]))
 
 
@@ -255,10 +259,278 @@ def test_all_that_is_accepted_the_bundled_grammar_accepts_and_sqlite_knows(name,
     parser = narrowed(name, start)
     deriver = Deriver(parser, samples())
     n_judged = 0
-    for _ in range(400):
-        text = " ".join(deriver.sentence(rng, start, rng.choice((10, 20, 40, 60))))
+    for _ in range(100):
+        text = " ".join(deriver.sentence(rng, start, rng.choice((10, 20, 40))))
         if is_parsed(parser, text):
             assert is_accepted(text, name, start), text
             assert not unknown_name(error(text, database)), text
             n_judged += 1
-    assert n_judged > 300
+    assert n_judged > 80
+
+
+# --- Keywords as names ---------------------------------------------------------------------------
+
+HOLES = (
+    "SELECT {0}, 1 + t.{0} FROM t ORDER BY {0} DESC",
+    "SELECT {0}.x, {0}.* FROM t, {0}",
+    "SELECT max({0}) OVER (PARTITION BY {0} ROWS CURRENT ROW) FROM t JOIN t b USING ({0})",
+    "SELECT CASE {0} WHEN 1 THEN {0} END FROM t WHERE 1 IN {0}",
+    "UPDATE OR FAIL {0} SET x = 1",
+    "UPDATE t SET {0} = 1, ({0}, a) = (1, 2)",
+    "INSERT INTO t ({0}) VALUES (1) ON CONFLICT ({0}) DO NOTHING RETURNING {0}",
+    "INSERT INTO {0} SELECT {0} FROM t WHERE 1",
+    "DELETE FROM {0} WHERE x",
+)
+NEW_HOLES = (
+    "SELECT a AS {0} FROM t AS {0}",
+    "SELECT {0}.a {0} FROM t {0}",
+    "WITH {0}({0}) AS (SELECT 1) SELECT {0}.{0} FROM {0}",
+    "SELECT max(a) OVER {0} FROM t WINDOW {0} AS ()",
+)
+# SQLite lets these be names without quotes; here they are reserved.
+JOIN_WORDS = {"cross", "full", "indexed", "inner", "left", "natural", "outer", "right"}
+
+
+@cache
+def parser_of_keywords() -> lark.Lark:
+    """Lark's parser for a schema in which each keyword is a table, a column and an alias."""
+    schema = {"t": ["a", *WORDS], **{word: ["x"] for word in WORDS}}
+    grammar = cfgguide.Grammar.bundled("sql", start="statement")
+    return parser_of(with_schema(grammar, schema, aliases=["b", *WORDS]))
+
+
+@pytest.fixture(scope="module")
+def keyword_database():
+    made = sqlite3.connect(":memory:")
+    columns = ", ".join(f'"{word}"' for word in WORDS)
+    made.execute(f"CREATE TABLE t (a, {columns})")
+    for word in WORDS:
+        made.execute(f'CREATE TABLE "{word}" (x)')
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("hole", HOLES)
+def test_keywords_are_names_where_sqlite_has_them_so(hole, keyword_database):
+    for word in WORDS:
+        text = hole.format(word)
+        said = error(text, keyword_database)
+        is_name = not re.search("syntax error|incomplete|JOIN clause", said)
+        assert is_parsed(parser_of_keywords(), text) == (is_name and word not in JOIN_WORDS), text
+        assert not is_name or is_accepted(text), text
+
+
+@pytest.mark.parametrize("hole", [*HOLES, *NEW_HOLES])
+def test_in_quotes_any_keyword_is_a_name(hole, keyword_database):
+    for number, word in enumerate(WORDS[::4]):
+        text = hole.format(spellings(word)[2 + number % 3])
+        assert "syntax error" not in error(text, keyword_database)
+        assert is_parsed(parser_of_keywords(), text), text
+
+
+@pytest.mark.parametrize("hole", NEW_HOLES)
+def test_a_keyword_is_a_new_name_in_quotes_only(hole):
+    for word in WORDS:
+        assert is_parsed(parser_of_keywords(), hole.format(word)) == (word == "within"), word
+
+
+# --- What is given -------------------------------------------------------------------------------
+
+
+def test_a_database_tells_its_schema():
+    database = sqlite3.connect(":memory:")
+    database.row_factory = lambda cursor, row: {"name": row[0]}  # which must not matter
+    database.executescript("""
+        CREATE TABLE books (id INTEGER PRIMARY KEY AUTOINCREMENT, title, up AS (upper(title)));
+        CREATE VIEW titles (heading) AS SELECT title FROM books;
+        CREATE VIRTUAL TABLE pages USING fts5(body);
+        CREATE TABLE sqlites (one);
+    """)
+    database.create_function("slug", 1, str)
+    parser = select_parser(database)
+    assert is_parsed(parser, "SELECT b.title, up, slug(heading), body FROM books b, titles, pages")
+    assert is_parsed(parser, "SELECT one, highlight(pages.body, 0, 'a', 'b') FROM sqlites, pages")
+    assert is_parsed(parser, "SELECT count(*) FROM pages WHERE body MATCH 'x'")
+    for text in (
+        "SELECT * FROM sqlite_sequence",
+        "SELECT * FROM pages_content",
+        "SELECT rank FROM pages",
+        "SELECT load_extension('x')",
+        "SELECT id REGEXP 'x' FROM books",
+    ):
+        assert error(text, database) in ("", "no such function: REGEXP")
+        assert not is_parsed(parser, text), text
+    database.close()
+
+
+def test_aliases_and_functions_are_those_given():
+    parser = select_parser(
+        {"users": ["id"]}, aliases=["People", "my list", "key"], functions=["SLUG", "regexp"]
+    )
+    for text in (
+        "SELECT people.id FROM users people",
+        'SELECT slug(id) AS "my list" FROM users [KEY]',
+        "SELECT id REGEXP 'x' FROM users WHERE id LIKE 'y'",
+    ):
+        assert is_parsed(parser, text), text
+    for text in (
+        "SELECT a.id FROM users a",
+        "SELECT count(id) FROM users",
+        "SELECT id MATCH 'x' FROM users",
+        "SELECT * FROM json_each(1)",
+        "SELECT id key FROM users",
+    ):
+        assert not is_parsed(parser, text), text
+
+
+def test_with_no_aliases_and_no_functions_none_are_there():
+    parser = select_parser({"users": ["id"]}, aliases=[], functions=[])
+    assert is_parsed(parser, "SELECT users.id, * FROM users WHERE id IS TRUE OR id IN (1)")
+    assert not is_parsed(parser, "SELECT id AS a FROM users")
+    assert not is_parsed(parser, "SELECT abs(id) FROM users")
+
+
+def test_a_table_may_have_the_name_of_everything_else():
+    parser = parser_of(
+        with_schema(
+            cfgguide.Grammar.bundled("sql", start="statement"),
+            {"a": ["true", "count", "json_each"], "excluded": ["x"], "json_each": ["nocase"]},
+        )
+    )
+    for text in (
+        "SELECT a.count, count(true), x FROM a AS a, json_each, json_each(a.json_each)",
+        "SELECT excluded.* FROM excluded ORDER BY nocase COLLATE nocase",
+        "INSERT INTO excluded (x) VALUES (1) ON CONFLICT (x) DO UPDATE SET x = excluded.x",
+    ):
+        assert is_parsed(parser, text), text
+        assert is_accepted(text), text
+
+
+def test_the_options_of_the_grammar_stay():
+    bundled = replace(cfgguide.Grammar.bundled("sql", start="select"), lexer="basic")
+    given = with_schema(bundled, {"users": ["id"]})
+    assert given == replace(bundled, text=given.text)
+
+
+def test_order_and_case_of_names_change_nothing():
+    bundled = cfgguide.Grammar.bundled("sql_select")
+    one = with_schema(bundled, {"users": ["id", "name"], "orders": ["id"]}, functions=["f", "g"])
+    other = with_schema(
+        bundled, {"ORDERS": ("ID",), "Users": iter(["Name", "id"])}, functions={"G", "F"}
+    )
+    assert one.text == other.text
+
+
+@pytest.mark.parametrize(
+    ("schema", "names", "message"),
+    [
+        ({}, {}, "the schema has no tables; name at least one, with its columns"),
+        (sqlite3.connect(":memory:"), {}, "the database has no tables; create them first"),
+        (["users"], {}, "a schema is a mapping such as {'users': ['id', 'name']} or a sqlite3"),
+        ({"": ["id"]}, {}, "one of the tables of a schema has no name; leave it out"),
+        ({"users": [""]}, {}, "one of the columns of 'users' has no name"),
+        ({"users": []}, {}, "the table 'users' has no columns; name at least one"),
+        ({"users": "id"}, {}, "the columns of 'users' are a list of names, not 'id'"),
+        ({"users": None}, {}, "the columns of 'users' are a list of names, not None"),
+        ({"users": ["id", 1]}, {}, "the columns of 'users' are strings, not 1"),
+        ({1: ["id"]}, {}, "the tables of a schema are strings, not 1"),
+        ({"us\0ers": ["id"]}, {}, "no text of SQL has a NUL or a surrogate: rename it"),
+        ({"users": ["\ud800"]}, {}, "no text of SQL has a NUL or a surrogate: rename it"),
+        ({"users": ["id"]}, {"aliases": "ab"}, "the aliases are a list of names, not 'ab'"),
+        ({"users": ["id"]}, {"aliases": [""]}, "one of the aliases has no name"),
+        ({"users": ["id"]}, {"functions": [len]}, "the functions are strings, not <built-in"),
+        (
+            {"users": ["id"]},
+            {"functions": ["EVAL"]},
+            "the function 'eval' is forbidden by 'sql_sel",
+        ),
+        ({"fsdir": ["id"]}, {}, "no table may be called 'fsdir' in 'sql_select'"),
+        ({"pragma_x": ["id"]}, {}, "no table may be called 'pragma_x' in 'sql_select'"),
+        ({"users": ["id"]}, {"aliases": ["Zipfile"]}, "no table may be called 'zipfile'"),
+    ],
+)
+def test_what_cannot_be_used_is_an_error(schema, names, message):
+    with pytest.raises(GrammarError, match=re.escape(message)):
+        with_schema(cfgguide.Grammar.bundled("sql_select"), schema, **names)
+
+
+@pytest.mark.parametrize(
+    ("grammar", "message"),
+    [
+        (cfgguide.Grammar.bundled("json"), "narrows the bundled grammars 'sql' and 'sql_select'"),
+        (cfgguide.Grammar.bundled("postgresql"), "narrows the bundled grammars 'sql' and"),
+        (cfgguide.Grammar('start: "SELECT"'), "narrows the bundled grammars 'sql' and"),
+        ("sql", "with_schema takes a Grammar, not str"),
+    ],
+)
+def test_another_grammar_is_an_error(grammar, message):
+    with pytest.raises(GrammarError, match=message):
+        with_schema(grammar, {"users": ["id"]})
+
+
+def test_a_closed_database_is_an_error():
+    database = sqlite3.connect(":memory:")
+    database.close()
+    with pytest.raises(
+        GrammarError, match="cannot read the schema of the database: Cannot operate"
+    ):
+        with_schema(cfgguide.Grammar.bundled("sql"), database)
+
+
+def test_what_sql_select_forbids_is_forbidden_to_functions_and_tables():
+    grammar = cfgguide.Grammar.bundled("sql")  # which forbids nothing
+    given = with_schema(grammar, {"fsdir": ["x"]}, functions=["eval"], aliases=["pragma_x"])
+    assert all(word in given.text for word in ("fsdir", "eval", "pragma_x"))
+
+
+# --- Masks ---------------------------------------------------------------------------------------
+
+
+def test_masks_follow_the_schema():
+    words = [b"SELECT ", b"name", b"nam", b"title", b" FROM ", b"users", b"users;", b"user", b"u.",
+             b"count(", b" u", b" WHERE ", b"'title'", b'"name"', b"NAME", b"TitlE "]  # fmt: skip
+    every_byte = [bytes([byte]) for byte in range(256)]
+    vocabulary = cfgguide.Vocabulary([*every_byte, *words, None], eos_token_ids=256 + len(words))
+    grammar = with_schema(cfgguide.Grammar.bundled("sql_select"), {"users": ["id", "name"]})
+    guide = cfgguide.Guide(cfgguide.compile(grammar, vocabulary))
+
+    def allowed(text: bytes) -> set[bytes]:
+        """The words that may follow so much more text."""
+        for byte in text:
+            guide.advance(byte)
+        return {bytes(vocabulary.tokens[token] or b"") for token in guide.allowed_token_ids()} & {
+            *words
+        }
+
+    columns = {b"name", b"nam", b"NAME", b'"name"', b" u"}
+    assert allowed(b"SELECT ") == columns | {b"users", b"user", b"u.", b"count(", b"'title'"}
+    assert allowed(b"name FROM ") == {b"users", b"users;", b"user", b" u"}
+    assert allowed(b"users") == {b" u", b" WHERE "}
+    assert guide.is_accepting
+    assert allowed(b" u WHERE u.") == columns
+    assert allowed(b"[na") == set()
+    assert bytes(t for t in guide.allowed_token_ids().tolist() if t < 256) == b"Mm"
+
+
+@pytest.mark.slow
+def test_large_schemas_compile():
+    parts = ["user", "order", "total", "price", "date", "city", "phone", "mail", "group", "value"]
+    parts += ["amount", "level", "state", "batch"]
+    columns = ["_".join(names) for names in product(parts, repeat=3)]
+    schema = {
+        f"table_{number}": [
+            columns[(7 * number + 11 * place) % len(columns)] for place in range(10)
+        ]
+        for number in range(1000)
+    }
+    assert len({column for columns in schema.values() for column in columns}) > 2500
+    grammar = with_schema(cfgguide.Grammar.bundled("sql_select"), schema)
+    recognizer = cfgguide.compile_recognizer(grammar)
+    for text, is_sentence in (
+        (b"SELECT a.user_city_batch FROM table_999 a, table_0 WHERE date_user_user = 1", True),
+        (b"SELECT a.user_city_name FROM table_999 a", False),
+        (b"SELECT user_city_batch FROM table_1000", False),
+    ):
+        configuration = recognizer.advance(recognizer.initial, text)
+        accepted = configuration is not None and recognizer.is_sentence(configuration)
+        assert accepted == is_sentence
