@@ -412,6 +412,30 @@ def test_a_table_may_have_the_name_of_everything_else():
         assert is_accepted(text), text
 
 
+def test_names_may_be_of_any_characters():
+    rng = random.Random(5)
+    letters = " abz_09$\"'`[]().*+?^|\\/#-&~{}\n\t\x01\x7fäÄſ\u212a\u2028\ufeff\U0001f600"
+    names = {"".join(rng.choices(letters, k=rng.choice((1, 1, 2, 3, 5)))) for _ in range(400)}
+    known = sorted(names)[::2]
+    database = sqlite3.connect(":memory:")
+    columns = ", ".join(spellings(name)[2] for name in known)
+    database.execute(f"CREATE TABLE t ({columns})")
+    parsers = [
+        select_parser(given, aliases=[], functions=[])
+        for given in (database, {"t": reversed(known)})
+    ]
+    for name in sorted(names):
+        for text in spellings(name)[2:] if "]" not in name else spellings(name)[2:4]:
+            asked = f"SELECT t.{text} FROM t"
+            is_known = error(asked, database) == ""
+            assert is_known == (name in known), asked
+            assert [is_parsed(parser, asked) for parser in parsers] == 2 * [is_known], asked
+        asked = f"SELECT {name} FROM t"
+        if re.fullmatch(r"[a-zäſ\U0001f600_][a-zäſ\ufeff\U0001f6000-9_$]*", name):
+            assert is_parsed(parsers[0], asked) == (error(asked, database) == ""), asked
+    database.close()
+
+
 def test_the_options_of_the_grammar_stay():
     bundled = replace(cfgguide.Grammar.bundled("sql", start="select"), lexer="basic")
     given = with_schema(bundled, {"users": ["id"]})
