@@ -31,7 +31,7 @@ _WHITESPACE_BOUNDS = {
 _INDENTERS = {"python": "PythonIndenter", "python312": "Python312Indenter"}
 
 # Files beside the bundled grammars that these import: no grammars of their own.
-_PARTS = ("python_names",)
+_PARTS = ("python_names", "sql_schema")
 
 #: A folder, or a loader such as ``lark.load_grammar.FromPackageLoader``: Lark calls it with the
 #: place of the importing grammar and a relative path, and gets a place and a text.

@@ -155,6 +155,7 @@ HEAVY = {"torch", "transformers", "numba", "lark", "tokenizers", "numpy"}
         ("import cfgguide", HEAVY),
         ("import cfgguide; cfgguide.Grammar.bundled('json')", HEAVY),
         ("import cfgguide; cfgguide.Vocabulary([b'a'], eos_token_ids=0)", HEAVY),
+        ("import cfgguide.sql", HEAVY),
         ("from cfgguide.errors import CfgGuideError", HEAVY),
         ("import cfgguide.cli", {"torch", "transformers"}),
         ("import cfgguide; cfgguide.LogitsProcessor, cfgguide.generate", {"torch", "transformers"}),

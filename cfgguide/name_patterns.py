@@ -1,0 +1,150 @@
+r"""Patterns of terminals that match one of many names, plain or quoted as SQL has it.
+
+In: names. Out: regular expressions in Lark's notation, without the slashes around. Each matches
+some of the names, as a whole word or in one of three kinds of quotes, without regard to case in
+ASCII.
+
+An alternation of all names would be tried name by name. So names are sorted and share what they
+begin with, as in a trie, and letters that go on alike share a class::
+
+    ["id", "ids", "t1", "t2"]  ->  id(?:s)?|t[12]
+
+Not in it: whether a word is a keyword, for that depends on where it stands.
+
+Many names are cut into several patterns, so that none needs more states than one terminal may have.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+# Letters that a name of SQLite goes on with; a quote, for x'00' is no name x before a string.
+_NO_LETTER = r"(?!['$0-9A-Za-z_\x80-\U0010ffff])"
+# How often a group may stand in another one: less than limits.Limits.max_nesting.
+_MOST_NESTED = 40
+# Characters that the names of one pattern may have in their trie. All names may be written in four
+# ways, and an FSM has 20,000 states at most.
+_MOST_CHARACTERS = 3000
+_WORD = re.compile(r"[A-Z_a-z\x80-\ufefe\uff00-\U0010ffff][$\w\x80-\U0010ffff]*", re.ASCII)
+_ODD = re.compile(r"[^\w\"'`\x80-\U0010ffff]", re.ASCII)
+
+
+def name_patterns(plain: Iterable[str], quoted: Iterable[str]) -> list[str]:
+    r"""Return patterns that match all `plain` names as words, and the `quoted` ones in quotes.
+
+    >>> [pattern] = name_patterns(["id", "ids"], [])
+    >>> print(pattern)
+    (?ai:id(?:s)?)(?!['$0-9A-Za-z_\x80-\U0010ffff])
+    >>> [pattern] = name_patterns([], ['a"/b'])
+    >>> print(pattern)
+    (?ai:"a""\/b")(?!")|(?ai:`a"\/b`)(?!`)|(?ai:\[a"\/b\])
+    """
+    are_plain, are_quoted = set(plain), set(quoted)
+    return [
+        "|".join(
+            _forms([name for name in part if name in are_plain], are_quoted.intersection(part))
+        )
+        for part in _parts(sorted(are_plain | are_quoted))
+    ]
+
+
+def is_word(name: str) -> bool:
+    """Return whether a name is one word of SQL, as it stands.
+
+    >>> is_word("größe"), is_word("e-mail"), is_word("2nd")
+    (True, False, False)
+    """
+    return _WORD.fullmatch(name) is not None
+
+
+def _forms(plain: Sequence[str], quoted: Iterable[str]) -> Iterator[str]:
+    """Yield a pattern for each way to write the names."""
+    if plain:
+        yield f"(?ai:{one_of(plain)}){_NO_LETTER}"
+    for quote in '"`':
+        written = sorted(name.replace(quote, 2 * quote) for name in quoted)
+        if written:
+            yield f"(?ai:{quote}{_group(written)}{quote})(?!{quote})"
+    bracketed = sorted(name for name in quoted if "]" not in name)
+    if bracketed:
+        yield rf"(?ai:\[{_group(bracketed)}\])"
+
+
+def _group(names: Sequence[str]) -> str:
+    return _escaped(names[0]) if len(names) == 1 else f"(?:{one_of(names)})"
+
+
+def _parts(names: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the names, sorted, in parts whose tries are small."""
+    part: list[str] = []
+    size, before = 0, ""
+    for name in names:
+        new = len(name) - _n_shared(before, name)
+        if part and size + new > _MOST_CHARACTERS:
+            yield part
+            part, size = [], 0
+        part.append(name)
+        size, before = size + new, name
+    if part:
+        yield part
+
+
+def one_of(names: Sequence[str]) -> str:
+    r"""Return a pattern for sorted, different names: what they share is written once.
+
+    >>> one_of(["id", "t1", "t2", "tag.a"])
+    'id|t(?:[12]|ag\\.a)'
+    """
+    return "|".join(_branches(names, 0))
+
+
+def _branches(names: Sequence[str], depth: int) -> list[str]:
+    if depth == _MOST_NESTED:
+        return [_escaped(name) for name in reversed(names)]  # longer ones first
+    rests: dict[str, list[str]] = {}  # what may follow: the letters that it may follow
+    start = 0
+    while start < len(names):
+        end = start + 1
+        while end < len(names) and names[end][0] == names[start][0]:
+            end += 1
+        rests.setdefault(_rest(names[start:end], depth), []).append(names[start][0])
+        start = end
+    return [_letters(letters) + rest for rest, letters in rests.items()]
+
+
+def _rest(names: Sequence[str], depth: int) -> str:
+    """Return a pattern for what follows the first letter, which all names share."""
+    shared = _n_shared(names[0], names[-1])
+    rests = [name[shared:] for name in names]
+    is_optional = not rests[0]
+    branches = _branches(rests[is_optional:], depth + 1)
+    group = f"(?:{'|'.join(branches)})" + "?" * is_optional if branches else ""
+    return _escaped(names[0][1:shared]) + group
+
+
+def _n_shared(one: str, other: str) -> int:
+    """Return how many letters two names begin with alike."""
+    n_shared = 0
+    for letter, beside in zip(one, other, strict=False):
+        if letter != beside:
+            break
+        n_shared += 1
+    return n_shared
+
+
+def _letters(letters: Sequence[str]) -> str:
+    return _escaped(letters[0]) if len(letters) == 1 else f"[{''.join(map(_escaped, letters))}]"
+
+
+def _escaped(text: str) -> str:
+    r"""Return a text as a pattern; Lark wants no line break in one.
+
+    >>> print(_escaped("a-b\n/é"))
+    a\-b\x0a\/é
+    """
+    return _ODD.sub(lambda found: _odd(found[0]), text)
+
+
+def _odd(character: str) -> str:
+    return f"\\{character}" if " " <= character <= "~" else f"\\x{ord(character):02x}"
