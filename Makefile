@@ -9,7 +9,7 @@ export OMP_NUM_THREADS ?= 1
 	threads check clean
 
 help:
-	@echo "make demo         a real model writes JSON, then Python (sets up $(VENV) first)"
+	@echo "make demo         a real model writes JSON, Python and SQL (sets up $(VENV) first)"
 	@echo "make test         the fast tests"
 	@echo "make test-slow    the slow tests"
 	@echo "make fmt          format the code"
@@ -34,6 +34,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 demo: install
 	$(BIN)/python examples/write_json.py
 	$(BIN)/python examples/write_python.py
+	$(BIN)/python examples/write_sql.py
 
 test: install
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"

@@ -20,6 +20,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from cfgguide import sql as sql
     from cfgguide.batch import fill_bitmasks as fill_bitmasks
     from cfgguide.compiler import compile as compile
     from cfgguide.compiler import compile_recognizer as compile_recognizer
@@ -62,10 +63,12 @@ _MODULES = {
     "inspect": "inspection",
 }
 
-__all__ = [*sorted(_MODULES)]
+__all__ = sorted([*_MODULES, "sql"])
 
 
 def __getattr__(name: str) -> object:
+    if name == "sql":
+        return importlib.import_module("cfgguide.sql")
     if name not in _MODULES:
         raise AttributeError(f"module 'cfgguide' has no attribute {name!r}")
     value: object = getattr(importlib.import_module(f"cfgguide.{_MODULES[name]}"), name)

@@ -43,7 +43,8 @@ _ELEMENTS = ("atom", "fullkey", "id", "key", "parent", "path", "type", "value")
 _STARTS = {
     "sql": "%import .sql (start, statement, select, expression, LINE_COMMENT, BLOCK_COMMENT)\n"
     "%ignore LINE_COMMENT\n%ignore BLOCK_COMMENT\n",
-    "sql_select": 'start: select_stmt ";"?\n',
+    "sql_select": "%import .sql (_operator, _sign)\n"
+    '%extend _operator: "--" NEVER\n%extend _sign: "--" NEVER\nstart: select_stmt ";"?\n',
 }
 
 

@@ -1,9 +1,9 @@
 """A real model asks a database: SmolLM2-135M writes queries, SQLite runs them.
 
-The grammar is that of one query of SQLite, `sql_select`, with the names of the database: no table,
-column or function is written that is not there, and nothing that writes. Whether a query answers the
-question is another matter: the model is small. Run it with ``make demo``, or with a question of your
-own: ``python examples/write_sql.py "Which books are older than 1950?"``.
+The grammar is that of one query of SQLite, `sql_select`, with the names of the database: there is no
+other table, column or function, and nothing that writes. Whether a query answers the question is
+another matter: the model is small. Run it with ``make demo``, or with a question of your own:
+``python examples/write_sql.py "Which books are older than 1950?"``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from cfgguide.models import load_model
 
 SCHEMA = """\
 CREATE TABLE authors (id INTEGER PRIMARY KEY, name TEXT, country TEXT);
-CREATE TABLE books (id INTEGER PRIMARY KEY, title TEXT, author_id INTEGER, year INTEGER, copies INTEGER);
+CREATE TABLE books (id INTEGER PRIMARY KEY, title TEXT, author_id INTEGER, year INTEGER,
+                    copies INTEGER);
 """
 ROWS = """
 INSERT INTO authors VALUES (1, 'Selma Lagerlöf', 'Sweden'), (2, 'Italo Calvino', 'Italy'),
