@@ -23,9 +23,9 @@ from collections.abc import Iterable, Iterator, Sequence
 _NO_LETTER = r"(?!['$0-9A-Za-z_\x80-\U0010ffff])"
 # How often a group may stand in another one: less than limits.Limits.max_nesting.
 _MOST_NESTED = 40
-# Characters that the names of one pattern may have in their trie. All names may be written in four
-# ways, and an FSM has 20,000 states at most.
-_MOST_CHARACTERS = 3000
+# Bytes that the names of one pattern may have in their trie. All names may be written in four ways,
+# and an FSM has 20,000 states at most.
+_MOST_BYTES = 3000
 _WORD = re.compile(r"[A-Z_a-z\x80-\ufefe\uff00-\U0010ffff][$\w\x80-\U0010ffff]*", re.ASCII)
 _ODD = re.compile(r"[^\w\"'`\x80-\U0010ffff]", re.ASCII)
 
@@ -80,8 +80,8 @@ def _parts(names: Sequence[str]) -> Iterator[list[str]]:
     part: list[str] = []
     size, before = 0, ""
     for name in names:
-        new = len(name) - _n_shared(before, name)
-        if part and size + new > _MOST_CHARACTERS:
+        new = len(name[_n_shared(before, name) :].encode())
+        if part and size + new > _MOST_BYTES:
             yield part
             part, size = [], 0
         part.append(name)
