@@ -23,11 +23,11 @@ from collections.abc import Iterable, Iterator, Sequence
 _NO_LETTER = r"(?!['$0-9A-Za-z_\x80-\U0010ffff])"
 # How often a group may stand in another one: less than limits.Limits.max_nesting.
 _MOST_NESTED = 40
-# Characters that the names of one pattern may have in their trie. All names may be written in four
-# ways, and an FSM has 20,000 states at most.
-_MOST_CHARACTERS = 3000
+# Bytes that the names of one pattern may have in their trie. All names may be written in four ways,
+# and an FSM has 20,000 states at most.
+_MOST_BYTES = 3000
 _WORD = re.compile(r"[A-Z_a-z\x80-\ufefe\uff00-\U0010ffff][$\w\x80-\U0010ffff]*", re.ASCII)
-_ODD = re.compile(r"[^\w\"'`\x80-\U0010ffff]", re.ASCII)
+_ODD = re.compile(r"[^\w'`\x80-\U0010ffff]", re.ASCII)
 
 
 def name_patterns(plain: Iterable[str], quoted: Iterable[str]) -> list[str]:
@@ -38,7 +38,7 @@ def name_patterns(plain: Iterable[str], quoted: Iterable[str]) -> list[str]:
     (?ai:id(?:s)?)(?!['$0-9A-Za-z_\x80-\U0010ffff])
     >>> [pattern] = name_patterns([], ['a"/b'])
     >>> print(pattern)
-    (?ai:"a""\/b")(?!")|(?ai:`a"\/b`)(?!`)|(?ai:\[a"\/b\])
+    (?ai:\x22a\x22\x22\/b\x22)(?!\x22)|(?ai:`a\x22\/b`)(?!`)|(?ai:\[a\x22\/b\])
     """
     are_plain, are_quoted = set(plain), set(quoted)
     return [
@@ -64,8 +64,9 @@ def _forms(plain: Sequence[str], quoted: Iterable[str]) -> Iterator[str]:
         yield f"(?ai:{one_of(plain)}){_NO_LETTER}"
     for quote in '"`':
         written = sorted(name.replace(quote, 2 * quote) for name in quoted)
+        around = _escaped(quote)
         if written:
-            yield f"(?ai:{quote}{_group(written)}{quote})(?!{quote})"
+            yield f"(?ai:{around}{_group(written)}{around})(?!{around})"
     bracketed = sorted(name for name in quoted if "]" not in name)
     if bracketed:
         yield rf"(?ai:\[{_group(bracketed)}\])"
@@ -80,8 +81,8 @@ def _parts(names: Sequence[str]) -> Iterator[list[str]]:
     part: list[str] = []
     size, before = 0, ""
     for name in names:
-        new = len(name) - _n_shared(before, name)
-        if part and size + new > _MOST_CHARACTERS:
+        new = len(name[_n_shared(before, name) :].encode())
+        if part and size + new > _MOST_BYTES:
             yield part
             part, size = [], 0
         part.append(name)
@@ -138,7 +139,10 @@ def _letters(letters: Sequence[str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    r"""Return a text as a pattern; Lark wants no line break in one.
+    r"""Return a text as a pattern.
+
+    Lark wants no line break in one, and drops a backslash before a double quote, even if it is
+    itself escaped.
 
     >>> print(_escaped("a-b\n/é"))
     a\-b\x0a\/é
@@ -147,4 +151,5 @@ def _escaped(text: str) -> str:
 
 
 def _odd(character: str) -> str:
-    return f"\\{character}" if " " <= character <= "~" else f"\\x{ord(character):02x}"
+    is_shown = " " <= character <= "~" and character != '"'
+    return f"\\{character}" if is_shown else f"\\x{ord(character):02x}"

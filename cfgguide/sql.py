@@ -120,7 +120,7 @@ def with_schema(
     Parameters
     ----------
     grammar : Grammar
-        ``Grammar.bundled("sql")`` or ``Grammar.bundled("sql_select")``, with any start rule.
+        The bundled "sql" or "sql_select", with any of its start rules.
     schema : mapping of str to names, or sqlite3.Connection
         The columns of each table; or a database, whose tables and views are read now (not those of
         attached databases, nor SQLite's own, nor columns that are hidden).

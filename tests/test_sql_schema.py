@@ -18,7 +18,9 @@ from sql_grammars import SAMPLES, WORDS, is_accepted
 from sql_judge import error
 
 import cfgguide
+from cfgguide.determinisation import fsm_of_pattern
 from cfgguide.errors import GrammarError
+from cfgguide.name_patterns import name_patterns
 from cfgguide.sql import with_schema
 
 pytestmark = pytest.mark.xdist_group("sql")  # the grammars are loaded once
@@ -416,7 +418,9 @@ def test_names_may_be_of_any_characters():
     rng = random.Random(5)
     letters = " abz_09$\"'`[]().*+?^|\\/#-&~{}\n\t\x01\x7fäÄſ\u212a\u2028\ufeff\U0001f600"
     names = {"".join(rng.choices(letters, k=rng.choice((1, 1, 2, 3, 5)))) for _ in range(400)}
-    known = sorted(names)[::2]
+    odd = ['a\\"b', 'a\\\\"', "a\\", "a\\'b", "//a", "a#//b"]  # notation of Lark's own
+    known = sorted({*names} - {*odd})[::2] + odd
+    names.update(odd)
     database = sqlite3.connect(":memory:")
     columns = ", ".join(spellings(name)[2] for name in known)
     database.execute(f"CREATE TABLE t ({columns})")
@@ -540,6 +544,28 @@ def test_masks_follow_the_schema():
     assert allowed(b" u WHERE u.") == columns
     assert allowed(b"[na") == set()
     assert bytes(t for t in guide.allowed_token_ids().tolist() if t < 256) == b"Mm"
+
+
+def test_each_of_many_names_is_in_one_pattern():
+    rng = random.Random(6)
+    names = ["a" * length for length in range(1, 150)]  # more than groups may be nested
+    names += ["".join(rng.choices("abcdefgh_", k=10)) for _ in range(1000)]
+    patterns = [re.compile(pattern) for pattern in name_patterns(names, names)]
+    assert len(patterns) > 1
+    for name in {*names}:
+        for text in spellings(name):
+            assert sum(pattern.fullmatch(text) is not None for pattern in patterns) == 1, text
+    assert not any(pattern.match("a" * 150) for pattern in patterns)
+
+
+@pytest.mark.slow
+def test_no_terminal_of_many_names_needs_too_many_states():
+    rng = random.Random(6)
+    names = ["".join(chr(rng.randrange(0x4E00, 0x9FA5)) for _ in range(4)) for _ in range(400)]
+    patterns = name_patterns(names, names)
+    assert len(patterns) > 1
+    for pattern in patterns:
+        fsm_of_pattern(pattern, name="NAME")  # which raises if there are too many
 
 
 @pytest.mark.slow
