@@ -1,7 +1,7 @@
 """A real model asks a database: SmolLM2-135M writes queries, SQLite runs them.
 
-The grammar is that of one query of SQLite, `sql_select`, with the names of the database: there is no
-other table, column or function, and nothing that writes. Whether a query answers the question is
+The grammar is that of one query of SQLite, `sql_select`, with the names of the database: no other
+table, column or function, and nothing that writes. Whether a query answers the question is
 another matter: the model is small. Run it with ``make demo``, or with a question of your own:
 ``python examples/write_sql.py "Which books are older than 1950?"``.
 """
