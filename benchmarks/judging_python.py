@@ -22,8 +22,9 @@ _WORDS = sorted([*keyword.kwlist, *keyword.softkwlist])
 class PythonJudge:
     r"""Reads Python files as this interpreter does.
 
-    How a text may go on is tried, with what completes a name, a number, a string or a line. So a
-    "yes" is certain, and a "no" nearly so.
+    How a text may go on is tried, with what completes a name, a number, a string or a line. So both
+    answers are nearly certain: there may be other ways to go on (`if` and U+E0100 make a name), and
+    CPython asks for more behind `{} "."`, although nothing can follow.
 
     Examples
     --------
