@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from cfgguide.ahead import DEFAULT_MAX_BYTES, Built, shown
@@ -306,9 +309,10 @@ def _index(options: argparse.Namespace) -> int:
     index = compile_index(grammar, vocabulary)
     file = _IndexFile(index, options.output)
     max_bytes = DEFAULT_MAX_BYTES if options.max_bytes is None else options.max_bytes
-    with shown(None) as show:
+    with shown(None) as show, _interruptions() as check:
 
         def note(built: Built) -> None:
+            check()
             show(built)
             file.save_now_and_then()
 
@@ -324,6 +328,30 @@ def _index(options: argparse.Namespace) -> int:
     print(built)
     print(f"{options.output}: {os.path.getsize(options.output):,} bytes")
     return YES
+
+
+@contextmanager
+def _interruptions() -> Iterator[Callable[[], None]]:
+    """Yield what raises `KeyboardInterrupt` if one was asked for.
+
+    Python raises it at once by itself, but drops it where that is within a finaliser.
+    """
+    is_asked = False
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal is_asked
+        is_asked = True
+        signal.default_int_handler(number, frame)
+
+    def check() -> None:
+        if is_asked:
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield check
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 class _IndexFile:
