@@ -11,6 +11,7 @@ from __future__ import annotations
 import heapq
 import random
 from itertools import count
+from keyword import kwlist
 
 import numpy as np
 
@@ -33,6 +34,8 @@ _SQL = (
 )
 LANGUAGES = {"python": _PYTHON, "sql": _SQL}
 _SIGNS = (b"=", b",", b"(", b".")
+# What completes a keyword of which a part is written.
+_RESTS = tuple({word[cut:].encode() for word in kwlist for cut in range(1, len(word))})
 _LETTERS = tuple(bytes([byte]) for byte in b"abcdefghijklmnopqrstuvwxyz")  # of keywords
 _BYTES = tuple(bytes([byte]) for byte in range(256))
 
@@ -56,12 +59,14 @@ class Endings:
                 first.setdefault(token, token_id)
         ends = LANGUAGES[language]
         closing = [first[word] for word in ends if word in first]
+        rests = closing + [first[rest] for rest in sorted(_RESTS) if rest in first]
         words = [first[word] for word in (*ends, *_SIGNS, *_LETTERS) if word in first]
         few = [first[word] for word in (*ends, *_SIGNS, b"def") if word in first]
         many = list(dict.fromkeys([first[word] for word in _BYTES if word in first] + few))
         # What is tried, how much the height of a stack counts, and how often.
         self._searches = [
-            *((closing, 3, 5_000), (words, 3, 10_000), (few, 3, 20_000), (many, 3, 50_000)),
+            *((closing, 3, 5_000), (rests, 3, 10_000), (words, 3, 10_000), (few, 3, 20_000)),
+            (many, 3, 50_000),
             *((closing, 30, 10_000), (few, 30, 20_000), (many, 30, 50_000)),
         ]
         self._eos = index.vocabulary.eos_token_ids[0]
