@@ -103,11 +103,15 @@ def test_another_start_rule():
     assert not is_sentence(cfgguide.Grammar(text), "ba")
 
 
-def test_the_bundled_grammars_are_listed_and_compile():
+def test_the_bundled_grammars_are_listed():
     assert "json" in cfgguide.Grammar.bundled_names()
     assert list(cfgguide.Grammar.bundled_names()) == sorted(cfgguide.Grammar.bundled_names())
-    for name in cfgguide.Grammar.bundled_names():
-        compile_recognizer(cfgguide.Grammar.bundled(name))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", cfgguide.Grammar.bundled_names())
+def test_the_bundled_grammars_compile(name):
+    compile_recognizer(cfgguide.Grammar.bundled(name))
 
 
 @pytest.mark.parametrize("name", ["yaml", "", "JSON", "../json", "json.lark"])
