@@ -283,14 +283,8 @@ def test_more_outcomes_than_there_is_room_for():
 # --- Without numba's compiler ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "selected",
-    [
-        # All but the grammars with which plain Python takes long; of two of them the cheapest test.
-        "not never and not (look and not outcome) and not (empty and not outcome)",
-        pytest.param("never or look or empty", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("selected", ["not (never or look or empty)", "never or look or empty"])
 def test_the_kernels_run_uncompiled_with_the_same_results(selected):
     """The tests of this file but this one again, on plain Python and numpy, without a warning."""
     options = ["-W", "error::RuntimeWarning", "-q", "-x", "-p", "no:cacheprovider"]
