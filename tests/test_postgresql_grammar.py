@@ -15,7 +15,8 @@ from judged_texts import texts_of
 from postgresql_judge import verdict
 from sql_grammars import SYMBOLS, WORDS, is_accepted
 
-pytestmark = pytest.mark.xdist_group("postgresql")  # the grammar is loaded once
+# The grammar is loaded once, which with the texts takes half a minute.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("postgresql")]
 
 texts = partial(texts_of, "postgresql_texts.txt")
 
