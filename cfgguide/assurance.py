@@ -86,7 +86,8 @@ class Assurance:
         scanner = recognizer.scanner
         single = {byte for byte, node in spelling.steps[BOUNDARY] if node == BOUNDARY}
         is_letter = np.zeros(scanner.transitions.shape[1], dtype=np.bool_)
-        is_letter[classes_of(scanner, single)] = True
+        letters = classes_of(scanner, single)
+        is_letter[letters] = True
         kinds = Kinds.of(scanner)
         sure = kinds.reached(scanner, single, is_sure=True)
         possible = kinds.reached(scanner, spelling.reachable_bytes, is_sure=False)
@@ -95,7 +96,6 @@ class Assurance:
         states, ends = states[order], ends[order]
         offsets = np.searchsorted(states, np.arange(scanner.n_states + 1))
         possible_labels = kinds.labels_from_starts(scanner, possible)
-        letters = classes_of(scanner, single)
         is_assured, is_begun = _assured(recognizer, kinds, sure, letters, possible_labels)
         return cls(
             end_offsets=offsets.astype(np.int32),

@@ -242,7 +242,9 @@ def _generate(options: argparse.Namespace) -> int:
 
 def _chat(manner: Manner, prompt: str) -> list[dict[str, str]]:
     messages = [{"role": "user", "content": manner.request.format(prompt=prompt)}]
-    return messages + [{"role": "assistant", "content": manner.opening}] * bool(manner.opening)
+    if manner.opening:
+        messages.append({"role": "assistant", "content": manner.opening})
+    return messages
 
 
 def _ends_with_eos(result: Generation, index: Index) -> bool:

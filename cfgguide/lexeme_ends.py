@@ -1,8 +1,9 @@
-"""How lexemes can end: with which label, what is claimed then, and from which scanner states.
+"""The kinds of ends that lexemes come to, as a table over scanner states.
 
-In: the union FSMs. Out: :class:`Kinds`, the kinds of ends, and which of them each scanner state can
-come to. Only such questions about the text ahead are dealt with as the next byte answers: by a
-monitor that it ends, or lets match.
+In: the union FSMs. Out: :class:`Kinds`: an end is of a kind with others that have its label and
+claim the same of the next byte. (:mod:`cfgguide.lexemes` follows single lexemes exactly.) Only such
+questions about the text ahead are dealt with as the next byte answers: by a monitor that it ends,
+or lets match.
 """
 
 from __future__ import annotations
@@ -133,10 +134,10 @@ def _refusals(scanner: Scanner, settles: BoolArray) -> tuple[Int32Array, Int32Ar
     asking = here = np.flatnonzero(scanner.is_asking).astype(np.int32)
     refused = np.ones((len(asking), settles.shape[1]), dtype=np.bool_)
     is_open = np.ones(len(asking), dtype=np.bool_)
-    while scanner.is_asking[here].any():
+    is_waiting = _is_waiting(scanner)
+    while (is_asked := scanner.is_asking[here]).any():
         monitor = scanner.asks[here, MONITOR]
-        is_asked = scanner.is_asking[here]
-        is_open &= ~is_asked | _is_waiting(scanner)[monitor]
+        is_open &= ~is_asked | is_waiting[monitor]
         refused &= ~is_asked[:, None] | settles[scanner.blocks[monitor]]
         here = np.where(is_asked, scanner.asks[here, NO], here)
     return asking[is_open], here[is_open], refused[is_open]
@@ -152,13 +153,14 @@ def _moves_of_asking(scanner: Scanner, moves: Int32Array) -> Int32Array:
     """
     letters = np.arange(moves.shape[1])
     here = np.flatnonzero(scanner.is_asking)[:, None].repeat(len(letters), axis=1)
-    while scanner.is_asking[here].any():
+    is_waiting = _is_waiting(scanner)
+    while (is_asked := scanner.is_asking[here]).any():
         monitor = scanner.asks[here, MONITOR]
-        ahead = np.where(_is_waiting(scanner)[monitor], moves[monitor, letters], DEAD)
+        ahead = moves[monitor, letters]
         is_match = scanner.match[ahead] != NO_MATCH
-        is_answered = _is_waiting(scanner)[monitor] & ((ahead == DEAD) | is_match)
+        is_answered = is_waiting[monitor] & ((ahead == DEAD) | is_match)
         after = np.where(is_match, scanner.asks[here, YES], scanner.asks[here, NO])
-        here = np.where(scanner.is_asking[here], np.where(is_answered, after, DEAD), here)
+        here = np.where(is_asked, np.where(is_answered, after, DEAD), here)
     return moves[here, letters]
 
 

@@ -1,9 +1,9 @@
 """Texts sampled from masks, and their shortest endings.
 
 :func:`walked` takes tokens at random, each allowed one with the same probability, and
-:func:`ending` closes what is open: a best-first search over tokens of a few bytes, those first that
-leave the lowest stack behind. Where that takes too long, it goes down the stack step by step. Both
-see nothing but masks and configurations.
+:class:`Endings` closes what is open: a best-first search over tokens of a few bytes, those first
+that leave the lowest stack behind. Where that takes too long, it goes down the stack step by step.
+Both see nothing but masks and configurations.
 """
 
 from __future__ import annotations

@@ -68,8 +68,7 @@ _STATEMENTS = (
     *("deletes old sessions", "adds a column to a table", "creates a trigger that keeps a log"),
 )
 
-
-BATCH = 500  # programs that are judged at once
+BATCH = 500  # texts that are judged at once
 Walk = tuple[list[int], Visit, bool]
 Judge = Callable[[list[str]], list[str | None]]  # what is wrong with each text; None: who knows
 
