@@ -346,8 +346,9 @@ CASES = {
     ),
     "a lexeme that would go on with what follows it": Case(
         """
-        start: "p" SHORT "s" "t" | "p" LONG NEVER | "z"
-        SHORT: /g(?!y)/
+        start: BEFORE SHORT ("s" "t" | "t") | BEFORE LONG NEVER | "z"
+        BEFORE: /p(?!gt)/
+        SHORT: /g/
         LONG: /gs/
         %declare NEVER
         """,
