@@ -44,6 +44,7 @@ _STARTS = {
     "sql": "%import .sql (start, statement, select, expression, LINE_COMMENT, BLOCK_COMMENT)\n"
     "%ignore LINE_COMMENT\n%ignore BLOCK_COMMENT\n",
     "sql_select": "%import .sql (_operator, _sign)\n"
+    "%override SPACE: /[\\t\\n\\f\\r ]+/\n"
     '%extend _operator: "--" NEVER\n%extend _sign: "--" NEVER\nstart: select_stmt ";"?\n',
 }
 

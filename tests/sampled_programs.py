@@ -34,8 +34,16 @@ _SQL = (
 )
 LANGUAGES = {"python": _PYTHON, "sql": _SQL}
 _SIGNS = (b"=", b",", b"(", b".")
-# What completes a keyword of which a part is written.
-_RESTS = tuple({word[cut:].encode() for word in kwlist for cut in range(1, len(word))})
+_KEYWORDS = {
+    "python": kwlist,
+    "sql": (
+        *("and", "between", "case", "cast", "current", "distinct", "else", "end", "escape"),
+        *("except", "exists", "following", "from", "glob", "group", "having", "intersect", "isnull"),
+        *("join", "like", "limit", "match", "notnull", "null", "offset", "order", "over"),
+        *("partition", "preceding", "regexp", "select", "similar", "then", "unbounded", "union"),
+        *("using", "values", "when", "where", "window"),
+    ),
+}
 _LETTERS = tuple(bytes([byte]) for byte in b"abcdefghijklmnopqrstuvwxyz")  # of keywords
 _BYTES = tuple(bytes([byte]) for byte in range(256))
 
@@ -59,7 +67,9 @@ class Endings:
                 first.setdefault(token, token_id)
         ends = LANGUAGES[language]
         closing = [first[word] for word in ends if word in first]
-        rests = closing + [first[rest] for rest in sorted(_RESTS) if rest in first]
+        keywords = _KEYWORDS[language]
+        parts = {word[cut:].encode() for word in keywords for cut in range(1, len(word))}
+        rests = closing + [first[part] for part in sorted(parts) if part in first]
         words = [first[word] for word in (*ends, *_SIGNS, *_LETTERS) if word in first]
         few = [first[word] for word in (*ends, *_SIGNS, b"def") if word in first]
         many = list(dict.fromkeys([first[word] for word in _BYTES if word in first] + few))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+
 import pytest
 from sql_grammars import is_accepted
 from sql_judge import verdict
@@ -122,3 +124,13 @@ def test_no_attempt_to_smuggle_is_accepted(text: str) -> None:
 def test_queries_are_accepted(text: str) -> None:
     assert is_query(text)
     assert verdict(text) is True
+
+
+@pytest.mark.parametrize("space", ["\v", " \v", "\ufeff", "\n\ufeff"])
+def test_spaces_that_pythons_sqlite3_takes_for_a_second_statement_are_none(space: str) -> None:
+    database = sqlite3.connect(":memory:")
+    with pytest.raises(sqlite3.ProgrammingError, match="one statement at a time"):
+        database.execute(f"SELECT 1;{space}")
+    assert not is_query(f"SELECT 1;{space}")
+    assert is_query("SELECT 1;\t\n\f\r ")
+    database.execute("SELECT 1;\t\n\f\r ")
