@@ -41,6 +41,12 @@ class PatternError(CfgGuideError):
     code = "pattern"
 
 
+class SchemaError(GrammarError):
+    """A JSON Schema is broken, allows nothing, or asks for what a grammar can't guarantee."""
+
+    code = "schema"
+
+
 class LimitError(CfgGuideError):
     """A stated limit (states, depth, ...) was exceeded; the message names the limit."""
 
@@ -97,3 +103,7 @@ class GenerationError(CfgGuideError):
 
 class VocabularyWarning(UserWarning):
     """The vocabulary cannot spell all that the grammar allows; the guarantees hold for the rest."""
+
+
+class SchemaWarning(UserWarning):
+    """A part of a JSON Schema was left out, as the caller allowed: it is not guaranteed."""

@@ -30,7 +30,8 @@ _SQL = (
     *(b" x", b"x", b"1", b" 1", b")", b"]", b'"', b"'", b"`", b"*/", b"\n", b" ", b";", b".x"),
     *(b" then", b" end", b" when", b" as", b" from", b" by", b" on", b" to", b" set", b" values"),
     *(b" select", b" and", b" in", b" is", b" null", b" into", b" table", b" join", b" do"),
-    *(b" like", b" row", b" following", b" preceding", b"\x80", b"\xa0", b"\xbf"),
+    *(b" like", b" row", b" following", b" preceding", b" begin", b" of", b" exists", b" key"),
+    *(b"\x80", b"\xa0", b"\xbf"),
 )
 LANGUAGES = {"python": _PYTHON, "sql": _SQL}
 _SIGNS = (b"=", b",", b"(", b".")
@@ -38,7 +39,17 @@ _KEYWORDS = {
     "python": kwlist,
     "sql": (
         *("and", "between", "case", "cast", "current", "distinct", "else", "end", "escape"),
-        *("except", "exists", "following", "from", "glob", "group", "having", "intersect", "isnull"),
+        *(
+            "except",
+            "exists",
+            "following",
+            "from",
+            "glob",
+            "group",
+            "having",
+            "intersect",
+            "isnull",
+        ),
         *("join", "like", "limit", "match", "notnull", "null", "offset", "order", "over"),
         *("partition", "preceding", "regexp", "select", "similar", "then", "unbounded", "union"),
         *("using", "values", "when", "where", "window"),

@@ -1,0 +1,267 @@
+"""JSON values sorted by which nodes of a schema hold for them: a deterministic tree automaton.
+
+In: the root node. Out: a :class:`Context` for each set of nodes that see one value together, with
+its cells: all values for which just the same of these nodes hold. Scalars of a cell are regular
+languages; arrays and objects are read by machines whose letters are the cells of what is in them.
+So whatever ``not``, ``oneOf`` or ``if`` ask is decided when a value has been read, and never has to
+be guessed: the grammar that comes of it is unambiguous.
+
+Cells that have no value are found out from below, and those that no value of the root needs are
+dropped from above.
+
+Source: Comon et al., "Tree Automata Techniques and Applications" (2008), sections 1.1 and 8.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field
+
+from cfgguide.errors import SchemaError
+from cfgguide.json_numbers import decimals
+from cfgguide.languages import Language, grouped
+from cfgguide.schema_machines import (
+    ArrayMachine,
+    Cell,
+    Letter,
+    Machine,
+    ObjectMachine,
+    Problem,
+    number_holds,
+    seen_by,
+    string_holds,
+)
+from cfgguide.schema_nodes import Condition, Node
+from cfgguide.schema_truth import closure, truths
+
+MOST_CONTEXTS = 3_000
+MOST_MOVES = 60_000  # of one machine
+
+Nodes = tuple[Node, ...]
+#: What a scalar of a cell is: "null", "true", "false", "number", "string", and how it is spelled;
+#: None is any number or string.
+Scalar = tuple[str, Condition | None]
+Move = tuple[int, Letter, Cell, int]
+
+
+@dataclass
+class Reading:
+    """What a machine comes to, with its states numbered; 0 is the start.
+
+    Attributes
+    ----------
+    moves : list of (int, Letter, Cell, int)
+        From a state to another one, by a value of a cell.
+    cells : list of Cell
+        Which nodes hold, for each state, if nothing more comes.
+    problems : list of list of Problem
+        What is not sure about that.
+    """
+
+    moves: list[Move] = field(default_factory=list)
+    cells: list[Cell] = field(default_factory=list)
+    problems: list[list[Problem]] = field(default_factory=list)
+
+
+class Context:
+    """Nodes that see the same value.
+
+    Parameters
+    ----------
+    nodes : tuple of Node
+        Each as it is meant, none of them trivial.
+    order : callable
+        A number for each node.
+    is_ordered : bool or None
+        As :class:`~cfgguide.schema_machines.ObjectMachine` has it.
+    """
+
+    def __init__(self, nodes: Nodes, order: Callable[[Node], int], is_ordered: bool | None) -> None:
+        self.nodes = nodes
+        self.below = closure(nodes)
+        self.machines: dict[str, Machine] = {
+            "array": ArrayMachine(self.below, order),
+            "object": ObjectMachine(self.below, order, is_ordered),
+        }
+        self.scalars: dict[Cell, list[Scalar]] = {}
+        self._add_constants()
+        self._add("number", [n.numbers for n in self.below], number_holds, [decimals()])
+        self._add("string", [n.strings for n in self.below], string_holds, [])
+        self.cells: dict[Cell, None] = dict.fromkeys(self.scalars)
+        self.readings: dict[str, Reading] = {}
+
+    def cell(self, found: dict[Node, bool]) -> Cell:
+        """Return the nodes of this context that hold."""
+        return frozenset(node for node in self.nodes if found[node])
+
+    def _add_constants(self) -> None:
+        for kind in ("null", "true", "false"):
+            found = truths(
+                self.below,
+                kind,
+                lambda node, _, kind=kind: node.values is None or kind in node.values.constants,
+            )
+            self.scalars.setdefault(self.cell(found), []).append((kind, None))
+
+    def _add(
+        self,
+        kind: str,
+        listed: list[list[Condition]],
+        holds: Callable[[Node, dict[int, bool]], bool],
+        universe: list[Language],
+    ) -> None:
+        """Sort the numbers or strings by the cells that they are in."""
+        conditions = [condition for conditions in listed for condition in conditions]
+        for node in self.below:
+            if node.values is not None:
+                values = node.values.numbers if kind == "number" else node.values.strings
+                conditions += [] if values is None else [values]
+        distinct: dict[Language, list[Condition]] = {}
+        for condition in conditions:
+            distinct.setdefault(condition.language, []).append(condition)
+
+        def cell(memberships: Iterable[bool]) -> Cell:
+            known = {
+                id(condition.language): is_in
+                for same, is_in in zip(distinct.values(), memberships, strict=True)
+                for condition in same
+            }
+            return self.cell(truths(self.below, kind, lambda node, _: holds(node, known)))
+
+        if not distinct:
+            self.scalars.setdefault(cell(()), []).append((kind, None))
+            return
+        n = len(universe)
+        parts = grouped(
+            [*universe, *distinct],
+            lambda found: cell(found[n:]) if all(found[:n]) else None,
+        )
+        shorter = {
+            language: condition.text
+            for language, same in distinct.items()
+            for condition in same
+            if condition.text is not None
+        }
+        for key, language in parts.items():
+            if key is not None and not language.is_empty:
+                scalar = Condition(language, shorter.get(language))
+                self.scalars.setdefault(key, []).append((kind, scalar))
+
+    def read(self, cells_of: Callable[[Nodes], Iterable[Cell]]) -> bool:
+        """Follow the machines with the cells that are known now; return whether there are more."""
+        n_before = len(self.cells)
+        for kind, machine in self.machines.items():
+            self.readings[kind] = reading = self._read(machine, cells_of)
+            self.cells |= dict.fromkeys(reading.cells)
+        return len(self.cells) > n_before
+
+    def _read(self, machine: Machine, cells_of: Callable[[Nodes], Iterable[Cell]]) -> Reading:
+        found = Reading()
+        numbers: dict[Hashable, int] = {}  # the start is no other state: before it comes no comma
+        states = [machine.start]
+        for number, state in enumerate(states):
+            holding, problems = machine.holding(state)
+            found.cells.append(self.cell(holding))
+            found.problems.append(problems)
+            for letter in machine.letters(state):
+                for cell in cells_of(letter.nodes):
+                    after = machine.after(state, letter, cell)
+                    if after not in numbers:
+                        numbers[after] = len(states)
+                        states.append(after)
+                    found.moves.append((number, letter, cell, numbers[after]))
+            if len(found.moves) > MOST_MOVES:
+                raise SchemaError(
+                    f"at {self.nodes[-1].path if self.nodes else '/'}: too much has to be kept in "
+                    "mind of one array or object; use order='declared', fewer properties, or "
+                    "smaller bounds"
+                )
+        return found
+
+
+class Cells:
+    """All contexts of a schema, and which of their cells have values.
+
+    Parameters
+    ----------
+    root : Node
+        Of the whole schema.
+    is_ordered : bool or None
+        As :class:`~cfgguide.schema_machines.ObjectMachine` has it.
+
+    Raises
+    ------
+    SchemaError
+        If there are too many.
+    """
+
+    def __init__(self, root: Node, is_ordered: bool | None) -> None:
+        self._numbers: dict[Node, int] = {}
+        self._is_ordered = is_ordered
+        self.contexts: dict[Nodes, Context] = {}
+        self.root = seen_by([root], self._order)
+        self._users: dict[Nodes, set[Nodes]] = {}
+        self._reach(self.root)
+        waiting = dict.fromkeys(reversed(self.contexts))
+        while waiting:  # those that are read first are used by others
+            nodes = next(iter(waiting))
+            del waiting[nodes]
+            if self.contexts[nodes].read(lambda nodes: self.contexts[nodes].cells):
+                waiting |= dict.fromkeys(self._users.get(nodes, ()))
+
+    def _order(self, node: Node) -> int:
+        return self._numbers.setdefault(node, len(self._numbers))
+
+    def _reach(self, first: Nodes) -> None:
+        """Make the contexts of all that is within."""
+        queue = [first]
+        for nodes in queue:
+            if nodes in self.contexts:
+                continue
+            if len(self.contexts) >= MOST_CONTEXTS:
+                raise SchemaError(
+                    f"the schema comes to more than {MOST_CONTEXTS} combinations of schemas that "
+                    "see one value; simplify its anyOf, oneOf, allOf or not"
+                )
+            context = self.contexts[nodes] = Context(nodes, self._order, self._is_ordered)
+            for letter in context_letters(context):
+                self._users.setdefault(letter.nodes, set()).add(nodes)
+                queue.append(letter.nodes)
+
+    def wanted(self, cell: Cell) -> dict[Nodes, dict[Cell, None]]:
+        """Return the cells that values of a cell of the root are made of."""
+        found: dict[Nodes, dict[Cell, None]] = {self.root: {cell: None}}
+        queue = [self.root]
+        while queue:
+            nodes = queue.pop()
+            for reading in self.contexts[nodes].readings.values():
+                is_useful = useful(reading, found[nodes])
+                for _, letter, inner, after in reading.moves:
+                    known = found.setdefault(letter.nodes, {})
+                    if is_useful[after] and inner not in known:
+                        known[inner] = None
+                        queue.append(letter.nodes)
+        return found
+
+
+def context_letters(context: Context) -> list[Letter]:
+    """Return all that may come in arrays and objects of a context."""
+    arrays, objects = context.machines["array"], context.machines["object"]
+    assert isinstance(arrays, ArrayMachine)
+    assert isinstance(objects, ObjectMachine)
+    return [*arrays.all_letters(), *objects.all_letters()]
+
+
+def useful(reading: Reading, wanted: Iterable[Cell]) -> list[bool]:
+    """Return from which states a wanted cell can be reached."""
+    before: dict[int, list[int]] = {}
+    for source, _, _, target in reading.moves:
+        before.setdefault(target, []).append(source)
+    found = [cell in wanted for cell in reading.cells]
+    queue = [state for state, is_found in enumerate(found) if is_found]
+    for state in queue:
+        for source in before.get(state, ()):
+            if not found[source]:
+                found[source] = True
+                queue.append(source)
+    return found

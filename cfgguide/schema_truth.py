@@ -1,0 +1,102 @@
+"""Which nodes of a JSON Schema hold for a value, when it is known what their own keywords say.
+
+In: nodes that see one value, and for each what its own conditions come to. Out: for every node
+whether it holds, by what ``allOf``, ``anyOf``, ``oneOf``, ``not``, ``if`` and the like say; and
+which nodes have evaluated a property or an item, as ``unevaluatedProperties`` needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+
+from cfgguide.schema_nodes import Node
+
+Truths = Mapping[Node, bool]
+Holds = Callable[[Node, Truths], bool]  # what a node's own keywords say; others below are known
+
+
+def closure(nodes: Iterable[Node]) -> list[Node]:
+    """Return all nodes that see the same value as these, each behind those it asks about."""
+    found: dict[Node, None] = {}
+    stack: list[tuple[Node, Iterator[Node]]] = []
+    for first in nodes:
+        if first not in found:
+            stack.append((first, first.in_place))
+        while stack:
+            node, others = stack[-1]
+            other = next((each for each in others if each not in found), None)
+            if other is None:
+                stack.pop()
+                found[node] = None
+            else:
+                stack.append((other, other.in_place))
+    return list(found)
+
+
+def truths(
+    nodes: Iterable[Node], kind: str, holds: Holds, seen: Collection[str] = ()
+) -> dict[Node, bool]:
+    """Return whether each node holds.
+
+    Parameters
+    ----------
+    nodes : iterable of Node
+        As :func:`closure` orders them.
+    kind : str
+        What the value is: one of `cfgguide.schema_nodes.KINDS`.
+    holds : callable
+        What a node's own conditions on such a value come to.
+    seen : collection of str
+        The properties that an object has.
+    """
+    found: dict[Node, bool] = {}
+    for node in nodes:
+        found[node] = (
+            not node.is_false
+            and kind in node.kinds
+            and _combines(node, found, seen)
+            and holds(node, found)
+        )
+    return found
+
+
+def _combines(node: Node, found: Truths, seen: Collection[str]) -> bool:
+    if not all(found[other] for other in node.all_of):
+        return False
+    if node.any_of is not None and not any(found[other] for other in node.any_of):
+        return False
+    if node.one_of is not None and sum(found[other] for other in node.one_of) != 1:
+        return False
+    if node.negated is not None and found[node.negated]:
+        return False
+    if node.conditional is not None:
+        condition, then, other = node.conditional
+        applied = then if found[condition] else other
+        if applied is not None and not found[applied]:
+            return False
+    return all(found[other] for name, other in node.dependent.items() if name in seen)
+
+
+def evaluators(node: Node, found: Truths, seen: Collection[str] = ()) -> Iterator[Node]:
+    """Yield the nodes whose annotations a node sees: its own, and of those that hold for it."""
+    yield node
+    applied = [other for other in node.all_of if found[other]]
+    applied += [other for other in node.any_of or () if found[other]]
+    applied += [other for other in node.one_of or () if found[other]]
+    applied += [other for name, other in node.dependent.items() if name in seen and found[other]]
+    if node.conditional is not None:
+        condition, then, other = node.conditional
+        branch = then if found[condition] else other
+        applied += [condition] if found[condition] else []
+        applied += [branch] if branch is not None and found[branch] else []
+    for other in applied:
+        yield from evaluators(other, found, seen)
+
+
+def may_evaluate(node: Node) -> Iterator[Node]:
+    """Yield the nodes whose annotations a node may see, but for itself."""
+    others = [*node.all_of, *(node.any_of or ()), *(node.one_of or ()), *node.dependent.values()]
+    others += [other for other in node.conditional or () if other is not None]
+    for other in others:
+        yield other
+        yield from may_evaluate(other)
