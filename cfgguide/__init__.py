@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from cfgguide.masking import apply_bitmask as apply_bitmask
     from cfgguide.pool import IndexPool as IndexPool
     from cfgguide.report import Report as Report
+    from cfgguide.schema import json_schema as json_schema
     from cfgguide.vocabulary import Vocabulary as Vocabulary
 
 __version__ = "0.1.0"
@@ -61,6 +62,7 @@ _MODULES = {
     "fill_bitmasks": "batch",
     "generate": "generation",
     "inspect": "inspection",
+    "json_schema": "schema",
 }
 
 __all__ = sorted([*_MODULES, "sql"])

@@ -24,8 +24,11 @@ from cfgguide.languages import DEAD, MOST_STATES, Language, grouped, smallest
 
 _LINE_ENDS = CharacterClass.of_characters([0x0A, 0x0D, 0x2028, 0x2029])
 _SPACES = CharacterClass.of(
-    [(0x09, 0x0D), (0x20, 0x20), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A)]
-    + [(0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000), (0xFEFF, 0xFEFF)]
+    [
+        *((0x09, 0x0D), (0x20, 0x20), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A)),
+        *((0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000)),
+        (0xFEFF, 0xFEFF),
+    ]
 )
 _DIGITS = CharacterClass.of([(0x30, 0x39)])
 _WORD = CharacterClass.of([(0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A)])
@@ -38,11 +41,28 @@ _CATEGORIES = {
     ops.CATEGORY_NOT_SPACE: _SPACES.complement(),
 }
 _LONG_NAMES = {
-    "letter": "L", "uppercase_letter": "Lu", "lowercase_letter": "Ll", "titlecase_letter": "Lt",
-    "cased_letter": "LC", "modifier_letter": "Lm", "other_letter": "Lo", "mark": "M",
-    "number": "N", "decimal_number": "Nd", "digit": "Nd", "letter_number": "Nl",
-    "other_number": "No", "punctuation": "P", "punct": "P", "symbol": "S", "separator": "Z",
-    "space_separator": "Zs", "other": "C", "control": "Cc", "cntrl": "Cc", "format": "Cf",
+    "letter": "L",
+    "uppercase_letter": "Lu",
+    "lowercase_letter": "Ll",
+    "titlecase_letter": "Lt",
+    "cased_letter": "LC",
+    "modifier_letter": "Lm",
+    "other_letter": "Lo",
+    "mark": "M",
+    "number": "N",
+    "decimal_number": "Nd",
+    "digit": "Nd",
+    "letter_number": "Nl",
+    "other_number": "No",
+    "punctuation": "P",
+    "punct": "P",
+    "symbol": "S",
+    "separator": "Z",
+    "space_separator": "Zs",
+    "other": "C",
+    "control": "Cc",
+    "cntrl": "Cc",
+    "format": "Cf",
 }
 _KNOWN_CATEGORIES = frozenset(unicodedata.category(chr(p)) for p in range(0x3000)) | {"Co", "Lo"}
 _ONE_CHARACTER = (ops.LITERAL, ops.NOT_LITERAL, ops.ANY, ops.IN)
@@ -305,11 +325,11 @@ class _Builder:
                         targets[place].add(target)
             row = []
             known: dict[frozenset[int], int] = {}
-            for target in map(frozenset, targets):
-                if target not in known:
-                    known[target] = DEAD
-                    if target:
-                        closed = self._closure(target, frozenset())
+            for reached_states in map(frozenset, targets):
+                if reached_states not in known:
+                    known[reached_states] = DEAD
+                    if reached_states:
+                        closed = self._closure(reached_states, frozenset())
                         if closed not in numbers:
                             states.append(closed)
                             numbers[closed] = len(states)
@@ -317,8 +337,8 @@ class _Builder:
                                 raise SchemaError(
                                     f"it has more than {MOST_STATES} states; use smaller bounds"
                                 )
-                        known[target] = numbers[closed]
-                row.append(known[target])
+                        known[reached_states] = numbers[closed]
+                row.append(known[reached_states])
             rows.append(tuple(row))
         return smallest(cuts, rows, 1, accepting)
 

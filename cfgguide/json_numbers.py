@@ -174,6 +174,6 @@ def multiples(divisor: Decimal) -> Language:
 
     def is_accepting(read: _Read) -> bool:
         rest, place = read.known
-        return rest * 10 ** (n_places - place) % modulus == 0
+        return not rest * 10 ** (n_places - place) % modulus
 
     return _language(keep, is_accepting)

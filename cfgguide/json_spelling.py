@@ -126,6 +126,7 @@ def _escapes(ranges: Ranges) -> str:
     if low_plane:
         found.append(r"\\u" + _digits(low_plane, 4))
     pairs: dict[Ranges, list[tuple[int, int]]] = {}
+    seconds: Ranges
     for low, high in ranges:
         low = max(low, 0x10000)
         while low <= high:  # the ranges of second halves behind each first half

@@ -147,7 +147,8 @@ class Language:
 
     def words(self, most: int) -> list[str] | None:
         """Return the words of a finite language, sorted; None if it has more than `most`."""
-        found, open_ends = [], [("", self.start)]
+        found: list[str] = []
+        open_ends = [("", self.start)]
         while open_ends:
             if len(open_ends) + len(found) > most + 1:
                 return None

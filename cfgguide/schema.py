@@ -12,7 +12,8 @@ from typing import Any, Literal
 from cfgguide.errors import SchemaError
 from cfgguide.grammar import Grammar
 from cfgguide.schema_cells import Cells
-from cfgguide.schema_nodes import Node, Reader
+from cfgguide.schema_nodes import Node
+from cfgguide.schema_reader import Reader
 from cfgguide.schema_text import Layout, Writer
 
 

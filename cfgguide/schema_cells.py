@@ -16,23 +16,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 
 from cfgguide.errors import SchemaError
 from cfgguide.json_numbers import decimals
 from cfgguide.languages import Language, grouped
-from cfgguide.schema_machines import (
-    ArrayMachine,
+from cfgguide.schema_arrays import ArrayMachine
+from cfgguide.schema_letters import (
     Cell,
     Letter,
     Machine,
-    ObjectMachine,
     Problem,
     number_holds,
     seen_by,
     string_holds,
 )
 from cfgguide.schema_nodes import Condition, Node
-from cfgguide.schema_truth import closure, truths
+from cfgguide.schema_objects import ObjectMachine
+from cfgguide.schema_truth import Truths, closure, truths
 
 MOST_CONTEXTS = 3_000
 MOST_MOVES = 60_000  # of one machine
@@ -63,6 +64,10 @@ class Reading:
     problems: list[list[Problem]] = field(default_factory=list)
 
 
+def _is_constant(kind: str, node: Node, found: Truths) -> bool:
+    return node.values is None or kind in node.values.constants
+
+
 class Context:
     """Nodes that see the same value.
 
@@ -73,16 +78,14 @@ class Context:
     order : callable
         A number for each node.
     is_ordered : bool or None
-        As :class:`~cfgguide.schema_machines.ObjectMachine` has it.
+        As :class:`~cfgguide.schema_objects.ObjectMachine` has it.
     """
 
     def __init__(self, nodes: Nodes, order: Callable[[Node], int], is_ordered: bool | None) -> None:
         self.nodes = nodes
         self.below = closure(nodes)
-        self.machines: dict[str, Machine] = {
-            "array": ArrayMachine(self.below, order),
-            "object": ObjectMachine(self.below, order, is_ordered),
-        }
+        self.arrays = ArrayMachine(self.below, order)
+        self.objects = ObjectMachine(self.below, order, is_ordered)
         self.scalars: dict[Cell, list[Scalar]] = {}
         self._add_constants()
         self._add("number", [n.numbers for n in self.below], number_holds, [decimals()])
@@ -96,11 +99,7 @@ class Context:
 
     def _add_constants(self) -> None:
         for kind in ("null", "true", "false"):
-            found = truths(
-                self.below,
-                kind,
-                lambda node, _, kind=kind: node.values is None or kind in node.values.constants,
-            )
+            found = truths(self.below, kind, partial(_is_constant, kind))
             self.scalars.setdefault(self.cell(found), []).append((kind, None))
 
     def _add(
@@ -150,7 +149,9 @@ class Context:
     def read(self, cells_of: Callable[[Nodes], Iterable[Cell]]) -> bool:
         """Follow the machines with the cells that are known now; return whether there are more."""
         n_before = len(self.cells)
-        for kind, machine in self.machines.items():
+        machines: tuple[tuple[str, Machine], ...]
+        machines = (("array", self.arrays), ("object", self.objects))
+        for kind, machine in machines:
             self.readings[kind] = reading = self._read(machine, cells_of)
             self.cells |= dict.fromkeys(reading.cells)
         return len(self.cells) > n_before
@@ -187,7 +188,7 @@ class Cells:
     root : Node
         Of the whole schema.
     is_ordered : bool or None
-        As :class:`~cfgguide.schema_machines.ObjectMachine` has it.
+        As :class:`~cfgguide.schema_objects.ObjectMachine` has it.
 
     Raises
     ------
@@ -246,10 +247,7 @@ class Cells:
 
 def context_letters(context: Context) -> list[Letter]:
     """Return all that may come in arrays and objects of a context."""
-    arrays, objects = context.machines["array"], context.machines["object"]
-    assert isinstance(arrays, ArrayMachine)
-    assert isinstance(objects, ObjectMachine)
-    return [*arrays.all_letters(), *objects.all_letters()]
+    return [*context.arrays.all_letters(), *context.objects.all_letters()]
 
 
 def useful(reading: Reading, wanted: Iterable[Cell]) -> list[bool]:

@@ -93,8 +93,8 @@ class References:
             uri = schema["$schema"].partition("://")[2].rstrip("#")
             if uri not in _DIALECTS:
                 raise SchemaError(
-                    f"at {place.path or '/'}: $schema is {schema['$schema']!r}, which is not known; "
-                    "it is the URI of draft-04, -06, -07, 2019-09 or 2020-12"
+                    f"at {place.path or '/'}: $schema is {schema['$schema']!r}; known "
+                    "are those of draft-04, -06, -07, 2019-09 or 2020-12"
                 )
             dialect = _DIALECTS[uri]
         name = schema.get("id" if dialect == "4" else "$id")
@@ -111,9 +111,9 @@ class References:
         schema = place.schema
         if not isinstance(schema, Mapping):
             return
-        if self._resources.setdefault(place.base, place) is place:
-            if schema.get("$recursiveAnchor") is True:
-                self._recursive.add(place.base)
+        is_root = self._resources.setdefault(place.base, place) is place
+        if is_root and schema.get("$recursiveAnchor") is True:
+            self._recursive.add(place.base)
         for keyword in ("$anchor", "$dynamicAnchor"):
             if isinstance(schema.get(keyword), str):
                 self._anchors.setdefault((place.base, schema[keyword]), place)

@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from cfgguide.json_numbers import NUMBER
 from cfgguide.json_spelling import STRING, number_pattern, plain, string_pattern
 from cfgguide.schema_cells import Cells, Context, Nodes, Reading, useful
-from cfgguide.schema_machines import Cell, Letter, NameClass, ObjectMachine, Problem
+from cfgguide.schema_letters import Cell, Letter, Problem
 from cfgguide.schema_nodes import Condition
+from cfgguide.schema_objects import NameClass
 
 _SPACE = r"[ \t\n\r]"
 _NO_DIGIT = "(?![-+.0-9eE])"  # a number is not a part of a longer one
@@ -168,10 +169,8 @@ class Writer:
             options[cell] += [f"{name}_{block} {last}" for block in found_ends]
 
     def _pair(self, context: Context, letter: Letter, inner: str) -> str:
-        machine = context.machines["object"]
-        assert isinstance(machine, ObjectMachine)
         assert isinstance(letter.name, int)
-        key = self._key(machine.classes[letter.name])
+        key = self._key(context.objects.classes[letter.name])
         pair = self._pairs.get((key, inner))
         if pair is None:
             pair = self._pairs[key, inner] = f"pair_{len(self._pairs)}"

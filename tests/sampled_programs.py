@@ -1,9 +1,9 @@
 """Texts sampled from masks, and their shortest endings.
 
 :func:`walked` takes tokens at random, each allowed one with the same probability, and
-:class:`Endings` closes what is open: a best-first search over tokens of a few bytes, those first
+:class:`Endings` closes what is open: a best-first search over a few words, those first
 that leave the lowest stack behind. Where that takes too long, it goes down the stack step by step.
-Both see nothing but masks and configurations.
+It sees nothing but configurations; masks must allow what it finds.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from keyword import kwlist
 import numpy as np
 
 import cfgguide
+from cfgguide.configuration import Configuration
 from cfgguide.index import Index
 from cfgguide.visits import Visit
 
@@ -34,6 +35,26 @@ _SQL = (
     *(b"\x80", b"\xa0", b"\xbf"),
 )
 LANGUAGES = {"python": _PYTHON, "sql": _SQL}
+# Whole phrases, which are tried as one step.
+_PHRASES = {
+    "python": (),
+    "sql": (
+        *(b" as(select 1)", b" values(1)", b" select 1", b"(select 1)", b" by 1", b" set x=1"),
+        *(b" on x(x)", b" begin select 1;end", b" delete on x begin select 1;end", b" from x"),
+        *(
+            b" into x values(1)",
+            b" table x(x)",
+            b" to x",
+            b" as x",
+            b" table x add x",
+            b" table x rename to x",
+            b" using x",
+            b" in(1)",
+        ),
+        *(b" 1 and 1", b" and 1", b" then 1 end", b" 1 then 1 end", b" join x", b" is null"),
+        *(b" do nothing", b"(x)references x", b" between 1 and 1", b" like 1", b" x values(1)"),
+    ),
+}
 _SIGNS = (b"=", b",", b"(", b".")
 _KEYWORDS = {
     "python": kwlist,
@@ -72,73 +93,91 @@ class Endings:
 
     def __init__(self, index: Index, language: str = "python") -> None:
         self._index = index
-        first: dict[bytes, int] = {}
+        self._first: dict[bytes, int] = {}
         for token_id, token in enumerate(index.vocabulary.tokens):
             if token:
-                first.setdefault(token, token_id)
-        ends = LANGUAGES[language]
-        closing = [first[word] for word in ends if word in first]
+                self._first.setdefault(token, token_id)
+        closing = list(LANGUAGES[language])
         keywords = _KEYWORDS[language]
         parts = {word[cut:].encode() for word in keywords for cut in range(1, len(word))}
-        rests = closing + [first[part] for part in sorted(parts) if part in first]
-        words = [first[word] for word in (*ends, *_SIGNS, *_LETTERS) if word in first]
-        few = [first[word] for word in (*ends, *_SIGNS, b"def") if word in first]
-        many = list(dict.fromkeys([first[word] for word in _BYTES if word in first] + few))
+        rests = [*closing, *_PHRASES[language], *sorted(parts)]
+        few = [*closing, *_SIGNS, b"def"]
+        words = [*few, *_LETTERS]
+        many = list(dict.fromkeys([*_BYTES, *few]))
         # What is tried, how much the height of a stack counts, and how often.
         self._searches = [
-            *((closing, 3, 5_000), (rests, 3, 10_000), (words, 3, 10_000), (few, 3, 20_000)),
-            (many, 3, 50_000),
+            *(([*closing, *_PHRASES[language]], 3, 3_000), (rests, 3, 6_000), (closing, 3, 5_000)),
+            *((rests, 3, 10_000), (words, 3, 10_000), (few, 3, 20_000), (many, 3, 50_000)),
             *((closing, 30, 10_000), (few, 30, 20_000), (many, 30, 50_000)),
         ]
-        self._eos = index.vocabulary.eos_token_ids[0]
 
     def ending(self, visit: Visit) -> list[int] | None:
-        """Return tokens that complete a sentence, without EOS; None if none is found soon."""
-        return self._first(visit, height=0) or self._step_by_step(visit)
+        """Return tokens that complete a sentence, without EOS; None if none is found soon.
 
-    def _first(self, visit: Visit, height: int) -> list[int] | None:
-        """Return what the first search finds that finds anything."""
-        found = (self._found(visit, *search, height) for search in self._searches)
-        return next((path for path in found if path is not None), None)
-
-    def _step_by_step(self, visit: Visit) -> list[int] | None:
-        """Return an ending that is put together of ways down the stack."""
-        path: list[int] = []
-        while self._eos not in self._index.allowed(visit):
-            step = self._first(visit, _height(visit))
-            if step is None:
-                return None
-            path += step
-            for token_id in step:
-                visit = self._index.advance(visit, token_id)
+        Raises
+        ------
+        AssertionError
+            If the masks do not allow what the grammar does.
+        """
+        text = self._ending(visit.configuration)
+        if text is None:
+            return None
+        path = self._spelled(text)
+        for token_id in path:
+            assert token_id in self._index.allowed(visit), (text, token_id)
+            visit = self._index.advance(visit, token_id)
+        assert self._index.vocabulary.eos_token_ids[0] in self._index.allowed(visit), text
         return path
 
+    def _ending(self, here: Configuration) -> bytes | None:
+        found = self._first_found(here, height=0)
+        if found is not None:
+            return found
+        text = b""  # put together of ways down the stack
+        while not self._index.recognizer.is_sentence(here):
+            step = self._first_found(here, _height(here))
+            after = self._index.recognizer.advance(here, step) if step else None
+            if step is None or after is None:
+                return None
+            text, here = text + step, after
+        return text
+
+    def _first_found(self, here: Configuration, height: int) -> bytes | None:
+        """Return what the first search finds that finds anything."""
+        found = (self._found(here, *search, height) for search in self._searches)
+        return next((text for text in found if text is not None), None)
+
     def _found(
-        self, visit: Visit, tried: list[int], weight: int, most: int, height: int
-    ) -> list[int] | None:
-        """Return tokens after which the text may end, or some stack is lower than a height."""
-        number = count()
-        pending: list[tuple[float, int, Visit, tuple[int, ...]]] = [(0, 0, visit, ())]
-        seen = {visit.configuration}
+        self, here: Configuration, tried: list[bytes], weight: int, most: int, height: int
+    ) -> bytes | None:
+        """Return a text after which all may end, or some stack is lower than a height."""
+        recognizer, number = self._index.recognizer, count()
+        pending: list[tuple[float, int, Configuration, bytes, int]] = [(0, 0, here, b"", 0)]
+        seen = {here}
         while pending and next(number) < most:
-            _, _, here, path = heapq.heappop(pending)
-            subset = self._index.allowed(here)
-            if self._eos in subset or _height(here) < height:
-                return list(path)
-            for token_id in tried:
-                if token_id not in subset:
+            _, _, here, text, n_steps = heapq.heappop(pending)
+            if recognizer.is_sentence(here) or _height(here) < height:
+                return text
+            for step in tried:
+                after = recognizer.advance(here, step)
+                if after is None or after in seen:
                     continue
-                after = self._index.advance(here, token_id)
-                if after.configuration in seen:
-                    continue
-                seen.add(after.configuration)
-                cost = weight * _height(after) + len(path)
-                heapq.heappush(pending, (cost, next(number), after, (*path, token_id)))
+                seen.add(after)
+                cost = weight * _height(after) + n_steps + 1
+                heapq.heappush(pending, (cost, next(number), after, text + step, n_steps + 1))
         return None
 
+    def _spelled(self, text: bytes) -> list[int]:
+        found = []
+        while text:
+            length = next(n for n in range(len(text), 0, -1) if text[:n] in self._first)
+            found.append(self._first[text[:length]])
+            text = text[length:]
+        return found
 
-def _height(visit: Visit) -> int:
-    return min(each.stack.height for each in visit.configuration.hypotheses)
+
+def _height(here: Configuration) -> int:
+    return min(each.stack.height for each in here.hypotheses)
 
 
 def walked(index: Index, rng: random.Random, n_tokens: int) -> tuple[list[int], Visit, bool]:

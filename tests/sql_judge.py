@@ -37,7 +37,7 @@ _SYNTAX = (
 )
 _IS_SYNTAX = re.compile("|".join(_SYNTAX), re.DOTALL)
 _SPACE = r"(?:[\s\ufeff]|--[^\n]*\n|/\*(?s:.*?)\*/)*"
-_EMPTY_STATEMENTS = re.compile(r";[;\s\ufeff]*\Z")
+_EMPTY_STATEMENTS = re.compile(r";(?:[;\s\ufeff]|--[^\n]*(?:\n|\Z)|/\*(?s:.*?)(?:\*/|\Z))*\Z")
 _EXPLAINS = re.compile(_SPACE + r"explain(?![\w$])", re.IGNORECASE)
 _ONE_STATEMENT = "one statement at a time"
 _MOST_REPAIRS = 8

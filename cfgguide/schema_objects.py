@@ -1,0 +1,279 @@
+"""Objects as automata over their properties.
+
+In: the nodes that see an object. Out: its machine, as :mod:`cfgguide.schema_letters` describes it.
+Names are sorted into classes: each name that is listed is one, all others are told apart by the
+patterns that they match. The machine reads from left to right and remembers which of the listed
+names have been seen, how many properties there are, and which nodes have failed for good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from cfgguide.errors import SchemaError
+from cfgguide.languages import Language, grouped
+from cfgguide.schema_letters import (
+    Cell,
+    Letter,
+    Problem,
+    holds_in,
+    is_within,
+    seen_by,
+    string_holds,
+)
+from cfgguide.schema_nodes import Node
+from cfgguide.schema_truth import closure, evaluators, may_evaluate, truths
+
+MOST_UNORDERED = 8  # properties that may come in any order
+
+
+@dataclass(frozen=True)
+class NameClass:
+    """A class of property names.
+
+    Attributes
+    ----------
+    name : str or None
+        The name, if it is only one.
+    language : Language or None
+        The names; None for all.
+    patterns : frozenset of int
+        The numbers of the patterns that they match.
+    accepted : frozenset of Node
+        The nodes of ``propertyNames`` that hold for them.
+    """
+
+    name: str | None
+    language: Language | None
+    patterns: frozenset[int]
+    accepted: frozenset[Node]
+
+
+class _Properties(NamedTuple):
+    """A state: what is known of the properties so far."""
+
+    seen: frozenset[int]
+    last: int  # the number of the last one, where they have an order
+    n_named: int
+    n_others: int
+    failed: frozenset[Node]
+    pending: frozenset[tuple[Node, int]]  # classes of names not evaluated by the node itself
+
+
+class ObjectMachine:
+    """The automaton of objects that some nodes see.
+
+    Parameters
+    ----------
+    nodes : sequence of Node
+        A closure.
+    order : callable
+        A number for each node, by which they are sorted.
+    is_ordered : bool or None
+        Whether properties come in the order in which they are declared; None: where there are more
+        than `MOST_UNORDERED`.
+    """
+
+    def __init__(
+        self, nodes: Sequence[Node], order: Callable[[Node], int], is_ordered: bool | None
+    ) -> None:
+        self._nodes = nodes
+        self._order = order
+        self._asking = [node for node in nodes if "object" in node.kinds and not node.is_false]
+        asking = sorted(self._asking, key=order)
+        self._names = list(dict.fromkeys(name for node in asking for name in _names_of(node)))
+        self._is_ordered = len(self._names) > MOST_UNORDERED if is_ordered is None else is_ordered
+        if not self._is_ordered and len(self._names) > MOST_UNORDERED:
+            raise SchemaError(
+                f"at {nodes[-1].path or '/'}: {len(self._names)} properties in any order are too "
+                f"many (above {MOST_UNORDERED}); order='declared' has no such limit"
+            )
+        self._numbers = {name: number for number, name in enumerate(self._names)}
+        conditional = {
+            name
+            for node in asking
+            for name in (
+                *node.needs,
+                *node.dependent,
+                *(n for ns in node.needs.values() for n in ns),
+            )
+        }
+        self._tracked = frozenset(self._numbers[name] for name in conditional)
+        bounds = [bound for node in asking for bound in node.n_properties if bound]
+        self._cap = max((bound + 1 for bound in bounds), default=1)
+        self._patterns = list(
+            {id(language): language for node in asking for language, _ in node.patterns}.values()
+        )
+        nothing: frozenset[Any] = frozenset()
+        self.start = _Properties(nothing, -1, 0, 0, nothing, nothing)
+
+    @cached_property
+    def classes(self) -> list[NameClass]:
+        """The classes of names, the single ones first."""
+        naming = [node.names.meant for node in self._asking if node.names is not None]
+        inner = closure(naming)
+        conditions: list[Language] = []
+        for node in inner:
+            conditions += [condition.language for condition in node.strings]
+            if node.values is not None and node.values.strings is not None:
+                conditions.append(node.values.strings.language)
+
+        def accepted(memberships: Sequence[bool]) -> frozenset[Node]:
+            known = dict(zip(map(id, conditions), memberships, strict=True))
+            found = truths(inner, "string", lambda node, _: string_holds(node, known))
+            return frozenset(node for node in naming if found[node])
+
+        found = []
+        for name in self._names:
+            matched = frozenset(
+                number for number, each in enumerate(self._patterns) if each.accepts(name)
+            )
+            held = accepted([condition.accepts(name) for condition in conditions])
+            found.append(NameClass(name, None, matched, held))
+        if not self._names and not self._patterns and not conditions:
+            return [NameClass(None, None, frozenset(), accepted([]))]
+        n_patterns = len(self._patterns)
+
+        def group(memberships: tuple[bool, ...]) -> tuple[frozenset[int], frozenset[Node]] | None:
+            if memberships[0]:
+                return None
+            patterns = memberships[1 : 1 + n_patterns]
+            matched = frozenset(number for number, is_in in enumerate(patterns) if is_in)
+            return matched, accepted(memberships[1 + n_patterns :])
+
+        named = Language.of_words(self._names)
+        for key, language in grouped([named, *self._patterns, *conditions], group).items():
+            if key is not None and not language.is_empty:
+                found.append(NameClass(None, language, *key))
+        return found
+
+    def all_letters(self) -> list[Letter]:
+        """Return what may come: a property of each class of names."""
+        return self._all_letters
+
+    @cached_property
+    def _all_letters(self) -> list[Letter]:
+        found = []
+        for number, each in enumerate(self.classes):
+            seen: list[Node] = []
+            for node in self._asking:
+                seen += self._children(node, each)
+                if node.unevaluated is not None:
+                    seen.append(node.unevaluated)
+            found.append(Letter(number, seen_by(seen, self._order)))
+        return found
+
+    def _children(self, node: Node, names: NameClass) -> list[Node]:
+        found = [node.properties[names.name]] if names.name in node.properties else []
+        found += [
+            child
+            for language, child in node.patterns
+            if next(n for n, each in enumerate(self._patterns) if each is language)
+            in names.patterns
+        ]
+        if not found and node.additional is not None:
+            found.append(node.additional)
+        return found
+
+    def _evaluates(self, node: Node, names: NameClass) -> bool:
+        return bool(self._children(node, names)) or node.unevaluated is not None
+
+    def letters(self, state: _Properties) -> Iterator[Letter]:
+        """Yield what may come next: a property of a class."""
+        for letter in self._all_letters:
+            number = letter.name
+            assert isinstance(number, int)
+            if self.classes[number].name is not None and (
+                number <= state.last if self._is_ordered else number in state.seen
+            ):
+                continue
+            yield letter
+
+    def after(self, state: _Properties, letter: Letter, cell: Cell) -> _Properties:
+        """Return the state after a property."""
+        assert isinstance(letter.name, int)
+        number, names = letter.name, self.classes[letter.name]
+        failed, pending = set(state.failed), set(state.pending)
+        seen, last, n_named, n_others = state.seen, state.last, state.n_named, state.n_others
+        if names.name is None:
+            n_others = min(n_others + 1, self._cap)
+        else:
+            n_named = min(n_named + 1, self._cap)
+            if self._is_ordered:
+                passed = self._names[last + 1 : number]
+                failed |= {n for n in self._asking if not set(passed).isdisjoint(n.required)}
+                last = number
+            if not self._is_ordered or number in self._tracked:
+                seen |= {number}
+        for node in self._asking:
+            if not all(holds_in(child, cell) for child in self._children(node, names)):
+                failed.add(node)
+            if node.names is not None and not _is_accepted(node.names, names.accepted):
+                failed.add(node)
+            if node.unevaluated is None or holds_in(node.unevaluated, cell):
+                continue
+            if self._children(node, names):
+                continue
+            if any(self._evaluates(other, names) for other in may_evaluate(node)):
+                pending.add((node, number))
+            else:
+                failed.add(node)
+        return _Properties(
+            seen,
+            last,
+            n_named,
+            n_others,
+            frozenset(failed),
+            frozenset(each for each in pending if each[0] not in failed),
+        )
+
+    def holding(self, state: _Properties) -> tuple[dict[Node, bool], list[Problem]]:
+        """Return which nodes hold for the object, and what is not sure about that."""
+        seen = {self._names[number] for number in state.seen}
+        behind = self._names[state.last + 1 :]
+        missing = set(behind if self._is_ordered else self._names) - seen
+        total = min(state.n_named + state.n_others, self._cap)
+        distinct = min(state.n_named + min(state.n_others, 1), self._cap)
+
+        def holds(node: Node, found: Any) -> bool:
+            if node in state.failed or not missing.isdisjoint(node.required):
+                return False
+            if any(name in seen and not seen.issuperset(ns) for name, ns in node.needs.items()):
+                return False
+            if not is_within(total, node.n_properties):
+                return False
+            visible = evaluators(node, found, seen) if node.unevaluated is not None else ()
+            others = [other for other in visible if other is not node]
+            return all(
+                any(self._evaluates(other, self.classes[number]) for other in others)
+                for owner, number in state.pending
+                if owner is node
+            ) and (node.values is None or any(found[other] for other in node.values.nodes))
+
+        problems = []
+        for node in self._asking:
+            least, most = node.n_properties
+            if node in state.failed or is_within(total, (least, most)) == is_within(
+                distinct, (least, most)
+            ):
+                continue
+            keyword = "minProperties" if distinct < least <= total else "maxProperties"
+            problem = "names that are not listed may come twice, so they cannot be counted"
+            problems.append((f"{node.path}/{keyword}", problem))
+        return truths(self._nodes, "object", holds, seen), problems
+
+
+def _names_of(node: Node) -> Iterator[str]:
+    yield from node.properties
+    yield from node.required
+    for name, others in node.needs.items():
+        yield name
+        yield from others
+    yield from node.dependent
+
+
+def _is_accepted(node: Node, accepted: frozenset[Node]) -> bool:
+    return node.meant in accepted
