@@ -282,6 +282,8 @@ def _or_none(pattern: str) -> Language | None:
 
 
 def _lengths(least: int, most: int | None) -> Language:
+    if most is not None and most < least:
+        return Language.of_words([])
     return pattern_language(f"^[^]{{{least},{'' if most is None else most}}}$")
 
 
