@@ -79,12 +79,12 @@ def n_ids_of(case):
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_draw_from_many_particles_follows_the_conditioned_model(case, seed):
-    """With 500 particles; and it does not follow the law of masked sampling."""
+    """With 200 particles; and it does not follow the law of masked sampling."""
     model = table_model(n_ids_of(case), seed)
     conditioned = normalised(model_law(model, CASES[case][1]))
     counts = Counter(
         found.draw(10_000 + number).token_ids
-        for number, found in enumerate(runs(case, model, 1500, n_particles=500))
+        for number, found in enumerate(runs(case, model, 800, n_particles=200))
     )
     statistic, bound = chi_squared(counts, conditioned)
     assert statistic < bound
@@ -100,15 +100,15 @@ def hotelling(estimates, expected):
     return float(off @ np.linalg.solve(covariance, off))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("n_particles", [2, 5])
 @pytest.mark.parametrize("resample_below", [0.0, 0.7, 1.0])
-def test_weights_times_evidence_are_unbiased_with_few_particles(case, n_particles, resample_below):
+def test_weights_times_evidence_are_unbiased_with_few_particles(case, resample_below):
     """For each of the most probable sentences, together: their probability under the model."""
-    model = table_model(n_ids_of(case), 5)
+    model = table_model(n_ids_of(case), 5, spread=0.5)
     law = model_law(model, CASES[case][1])
-    likely = sorted(law, key=law.__getitem__, reverse=True)[:5]
-    found = runs(case, model, 1000, n_particles=n_particles, resample_below=resample_below)
+    likely = sorted(law, key=law.__getitem__, reverse=True)[:4]
+    found = runs(case, model, 1000, n_particles=3, resample_below=resample_below)
     estimates = np.array(
         [
             [
@@ -120,23 +120,24 @@ def test_weights_times_evidence_are_unbiased_with_few_particles(case, n_particle
         ]
     )
     expected = np.array([law[ids] for ids in likely])
-    assert hotelling(estimates, expected) < chi_squared_bound(5)
-    assert hotelling(estimates, expected * [1, 1, 1, 1, 1.5]) > chi_squared_bound(5)
+    assert hotelling(estimates, expected) < chi_squared_bound(4)
+    assert hotelling(estimates, expected * [1.5, 1, 1, 1]) > chi_squared_bound(4)
     assert any(each.n_resampled for each in found) == (resample_below > 0)
 
 
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n_particles", "resample_below"), [(1, 0.5), (3, 0.0), (3, 1.0), (8, 0.5)]
 )
 def test_the_evidence_is_unbiased(case, n_particles, resample_below):
-    model = table_model(n_ids_of(case), 6)
+    model = table_model(n_ids_of(case), 6, spread=0.7)
     expected = sum(model_law(model, CASES[case][1]).values())
-    found = runs(case, model, 1500, n_particles=n_particles, resample_below=resample_below)
+    found = runs(case, model, 500, n_particles=n_particles, resample_below=resample_below)
     estimates = np.exp([each.log_evidence for each in found])
     error = estimates.std() / len(estimates) ** 0.5
     assert abs(estimates.mean() - expected) < 3.5 * error
-    assert error < 0.05 * expected  # so that 20 % off would be seen
+    assert error < 0.08 * expected  # so that 30 % off would be seen
 
 
 def test_many_particles_come_near_to_the_exact_numbers():
@@ -165,35 +166,30 @@ def test_the_temperature_is_the_models_own():
 
 
 def test_a_restriction_to_what_can_be_finished_changes_no_law():
-    """Brackets: an opening one only where there is room for the closing ones and EOS."""
-    index, sequences, most = CASES["brackets"]
+    """It is found by trying everything. Then all particles are finished, and weigh more alike."""
+    index, sequences, _ = CASES["brackets"]
     model = table_model(4, 9)
     law = model_law(model, sequences)
 
-    def restrict(visit, n_left):
-        depth = visit.configuration.hypotheses[0].stack.height
-        return depth, n_left
-
-    def fits(visit, n_left):
-        # How many brackets are open, by trying how many close it.
-        n_open, at = 0, visit
-        while not index.recognizer.is_sentence(at.configuration) and n_open < most:
-            at = index.advance(at, 1)
-            n_open += 1
-        if at is index.start or n_open == most:  # nothing is written yet
-            return packed(0, 2)
-        allowed = [token_id for token_id, more in ((0, 1), (1, -1), (2, 0), (3, -n_open))]
-        needed = {0: n_open + 2, 1: max(n_open - 1, 0) + 1, 2: n_open + 1, 3: 0}
-        return packed(*(token_id for token_id in allowed if needed[token_id] <= n_left - 1))
-
-    free, bound = (
-        cfgguide.steer(
-            model, index=index, n_particles=50_000, max_new_tokens=most, seed=0, restrict=each
+    def is_possible(visit, n_left):
+        allowed = index.allowed(visit).token_ids().tolist() if n_left else []
+        return 3 in allowed or any(
+            is_possible(index.advance(visit, token_id), n_left - 1) for token_id in allowed
         )
-        for each in (None, fits)
-    )
-    assert np.exp(bound.log_evidence) == pytest.approx(sum(law.values()), rel=0.02)
-    assert np.exp(free.log_evidence) == pytest.approx(sum(law.values()), rel=0.02)
+
+    def restrict(visit, n_left):
+        allowed = index.allowed(visit).token_ids().tolist()
+        return packed(
+            *(i for i in allowed if i == 3 or is_possible(index.advance(visit, i), n_left - 1))
+        )
+
+    (free,) = runs("brackets", model, 1, n_particles=50_000)
+    (bound,) = runs("brackets", model, 1, n_particles=50_000, restrict=restrict)
+    for each in (free, bound):
+        assert np.exp(each.log_evidence) == pytest.approx(sum(law.values()), rel=0.02)
+        for particle in each.particles[:3]:
+            expected = normalised(law)[particle.sample.token_ids]
+            assert particle.weight == pytest.approx(expected, rel=0.05)
     assert sum(each.n for each in bound.particles) == 50_000
     assert sum(each.n for each in free.particles) < 50_000
 
@@ -223,7 +219,7 @@ def test_without_resampling_weights_are_the_masses_of_the_steps():
 
 
 def test_texts_count_once_however_they_are_spelled():
-    (found,) = runs("letters", table_model(6, 0), 1, n_particles=500)
+    (found,) = runs("letters", table_model(6, 0, spread=0.5), 1, n_particles=500)
     shares = found.probabilities()
     assert set(shares) == {"ac", "bc", "aac", "abc", "bac", "bbc"}
     assert len(found.particles) > len(shares)
