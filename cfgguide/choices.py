@@ -90,19 +90,26 @@ class Choice:
             return greedy
         found = np.exp((log_probs - log_probs.max()) / self.temperature)
         found /= found.sum()
-        if self.top_k is not None or self.top_p < 1:
-            order = np.argsort(-found, kind="stable")
-            ranked = found[order]
-            if self.top_k is not None:
-                ranked[self.top_k :] = 0.0
-                ranked /= ranked.sum()
-            if self.top_p < 1:
-                before = np.concatenate([[0.0], np.cumsum(ranked)[:-1]])
-                ranked[before >= self.top_p] = 0.0
-            found[order] = ranked
+        if self.top_k is not None:
+            _keep(found, self.top_k)
+        if self.top_p < 1:
+            found /= found.sum()
+            sums = np.cumsum(-np.sort(-found))
+            _keep(found, int(np.searchsorted(sums, self.top_p)) + 1)
         found[found < self.min_p * found.max()] = 0.0
         total: Float64Array = found / found.sum()
         return total
+
+
+def _keep(found: Float64Array, n: int) -> None:
+    """Set all but the `n` largest values to 0, of equal ones those that stand behind."""
+    if n >= len(found):
+        return
+    least = np.partition(found, -n)[-n]
+    is_more = found > least
+    equal = np.flatnonzero(found == least)[: n - np.count_nonzero(is_more)]
+    is_more[equal] = True
+    found[~is_more] = 0.0
 
 
 def drawn(probabilities: Float64Array, uniforms: Float64Array) -> npt.NDArray[np.int64]:
