@@ -10,7 +10,8 @@ the prompt once for all samples, and any number of new tokens at once. ::
 
 Rows of a batch are of one width. Where one has fewer new tokens, or has to forget some, a gap is
 left that attention passes over; position numbers are those of the tokens without gaps. Columns at
-the end that are a gap in all rows are cut off.
+the end that are a gap in all rows are cut off, and where gaps have come to be most of it, all runs
+anew.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from cfgguide.language_model import Ids
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
+
+_MOST_GAPS = 256  # columns beyond twice the longest row, before all runs anew
 
 _Flags = npt.NDArray[np.bool_]
 
@@ -108,7 +111,8 @@ class TransformersModel:
                 "as tokens, such as its BOS"
             )
         homes, shared = self._homes(wanted)
-        if self._cache is None or not any(shared):
+        n_columns = self._is_token.shape[1]
+        if not any(shared) or n_columns > 2 * max(map(len, wanted)) + _MOST_GAPS:
             self.forget()
             shared = [0] * len(wanted)
         try:

@@ -82,6 +82,39 @@ def test_the_search_ends_when_nothing_can_become_better():
     assert calls == [(), (0,)]
 
 
+LATE = cfgguide.compile(
+    cfgguide.Grammar('start: "c" "a"? "b"?'),
+    cfgguide.Vocabulary([b"a", b"b", b"c", None], eos_token_ids=3),
+)
+
+
+def late(token_ids):
+    rows = {
+        (): [0.03, 0.03, 0.9, 0.04],
+        (2,): [0.3, 0.28, 0.02, 0.4],
+        (2, 0): [0.6, 0.1, 0.2, 0.1],
+        (2, 1): [0.03, 0.03, 0.04, 0.9],
+    }
+    return np.log(rows.get(tuple(token_ids), [0.25] * 4))
+
+
+def test_an_eos_takes_no_beams_place():
+    """Behind "c" EOS, "a" and "b" are tried, though there are two beams."""
+    found = cfgguide.beam_search(late, index=LATE, n_beams=2, max_new_tokens=4)
+    assert [each.text for each in found] == ["c", "cb"]
+
+
+def test_a_finished_text_does_not_end_the_search_while_a_better_one_may_come():
+    def model(token_ids):
+        return np.log([0.9, 0.1] if len(token_ids) < 3 else [0.01, 0.99])
+
+    every = cfgguide.compile(
+        cfgguide.Grammar('start: "a"+'), cfgguide.Vocabulary([b"a", None], eos_token_ids=1)
+    )
+    (found,) = cfgguide.beam_search(model, index=every, n_beams=1, max_new_tokens=50)
+    assert found.text == "aaa"
+
+
 def test_beams_that_can_go_nowhere_are_dropped():
     def model(token_ids):  # after "a" the model excludes all that may follow
         return [-np.inf] * 5 + [0.0] if tuple(token_ids) == (0,) else np.array([9, 0, 0, 0, 0, 0])

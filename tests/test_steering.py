@@ -24,7 +24,9 @@ from table_models import (
 from test_sampling import EOS, INDEX, SPELLINGS, YES_NO, Batched, packed
 
 import cfgguide
+from cfgguide.beginnings import Beginning
 from cfgguide.errors import GenerationError, ModelError, TokenRejectedError
+from cfgguide.steering import _Cloud
 
 # Brackets: sentences of any length, so that many particles are still open when the tokens run out.
 BRACKETS = [b"(", b")", b"()", None]
@@ -216,6 +218,28 @@ def test_without_resampling_weights_are_the_masses_of_the_steps():
     assert np.exp(found.log_evidence) == pytest.approx(masses.sum() / 500)
     single = np.concatenate([[np.exp(each.sample.log_mass)] * each.n for each in found.particles])
     assert found.effective_size == pytest.approx(single.sum() ** 2 / (single**2).sum())
+
+
+def test_resampling_is_systematic_and_keeps_the_number():
+    """As many copies on average as the share says, and never off by more than one."""
+    start = OPEN_INDEX.start
+    beginnings = [Beginning(None, -1, start, is_finished=True) for _ in range(3)]
+    cloud = _Cloud(beginnings, np.array([2, 1, 1]), np.log([0.1, 0.5, 0.3]))
+    copies = np.zeros(3)
+    for step in range(1000):
+        found = cloud.resampled(4, (step + 0.5) / 1000)
+        assert found.counts.sum() == 4
+        assert found.log_weights.tolist() == [0.0] * len(found.beginnings)
+        for each, count in zip(found.beginnings, found.counts, strict=True):
+            copies[beginnings.index(each)] += count / 1000
+            assert abs(count - 4 * [0.2, 0.5, 0.3][beginnings.index(each)]) < 1
+    assert copies == pytest.approx([0.8, 2.0, 1.2], abs=1e-3)
+
+
+def test_resampling_keeps_the_number_where_shares_round_to_less_than_one():
+    beginnings = [Beginning(None, -1, OPEN_INDEX.start, is_finished=True) for _ in range(10)]
+    cloud = _Cloud(beginnings, np.ones(10, dtype=np.int64), np.zeros(10))
+    assert cloud.resampled(10, np.nextafter(1, 0)).counts.sum() == 10
 
 
 def test_texts_count_once_however_they_are_spelled():

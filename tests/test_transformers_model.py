@@ -102,6 +102,20 @@ def test_logits_stay_right_over_many_random_calls(kind):
         rows = sorted(grown)
 
 
+def test_gaps_do_not_grow_without_bound():
+    """One row writes ten tokens and takes them back, over and over, while the other goes on."""
+    model = random_model(N_COLUMNS)
+    adapted = cfgguide.TransformersModel(model)
+    steady = (5, 6)
+    for round_ in range(60):
+        steady = (*steady, 7 + round_)
+        adapted.logits([steady, (5, *range(10, 20), round_)])
+        found = adapted.logits([steady, (5,)])
+    assert adapted._is_token.shape[1] < 400  # it would be over 600
+    expected = np.array([plain(model, each) for each in (steady, (5,))])
+    np.testing.assert_allclose(found, expected, atol=2e-3, rtol=1e-4)
+
+
 def test_one_sequence_may_be_asked_as_of_any_model():
     model = random_model(N_COLUMNS)
     found = cfgguide.TransformersModel(model)((5, 6))
