@@ -110,8 +110,9 @@ def test_gaps_do_not_grow_without_bound():
     for round_ in range(60):
         steady = (*steady, 7 + round_)
         adapted.logits([steady, (5, *range(10, 20), round_)])
+        steady = (*steady, 3)
         found = adapted.logits([steady, (5,)])
-    assert adapted._is_token.shape[1] < 400  # it would be over 600
+    assert adapted._is_token.shape[1] < 550  # it would be over 700
     expected = np.array([plain(model, each) for each in (steady, (5,))])
     np.testing.assert_allclose(found, expected, atol=2e-3, rtol=1e-4)
 
