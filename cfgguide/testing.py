@@ -145,6 +145,7 @@ def check_tokenizer(
         tool = tokenizer_checks.Encoder(tokenizer)
         given = (*TEXTS, *(("a text of yours", text) for text in texts))
         n_texts = len(given)
+        findings += tokenizer_checks.of_settings(tool)
         findings += tokenizer_checks.of_texts(tool, vocabulary, given)
         found, n_tokens = tokenizer_checks.of_decoding(tool, vocabulary)
         findings += [*found, *tokenizer_checks.of_special_tokens(tool, vocabulary)]

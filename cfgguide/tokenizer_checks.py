@@ -22,6 +22,8 @@ _BYTES_BY_HAND = (
     "Vocabulary(tokens, eos_token_ids=...), and report the tokenizer"
 )
 
+_UNREADABLE = "\ufffd"  # stands in a text for bytes that are no UTF-8
+
 #: Bytes that occur in UTF-8.
 _UTF8_BYTES = (*range(0x80), *range(0x80, 0xC0), *range(0xC2, 0xF5))
 
@@ -80,7 +82,10 @@ class Encoder:
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of a text, without those that are put in front of or behind it."""
-        ids: list[int] = self.backend.encode(text, add_special_tokens=False).ids
+        if self.own is self.backend:
+            ids: list[int] = self.own.encode(text, add_special_tokens=False).ids
+        else:  # which leaves out a padding or truncation that an earlier call asked for
+            ids = self.own.encode(text, add_special_tokens=False)
         return ids
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -129,7 +134,7 @@ def of_tokens(vocabulary: Vocabulary) -> Iterator[Finding]:
         yield Finding(
             "missing-bytes",
             Severity.WARNING,
-            f"{len(lacking)} bytes of UTF-8 are in no token: {_hex(lacking)}; texts with "
+            f"no token has these bytes of UTF-8: {_hex(lacking)}; texts with "
             f"{_characters(lacking)} cannot be written",
             "nothing in most cases: masks leave these texts out, and a grammar that needs one is "
             "refused when it is compiled",
@@ -139,8 +144,8 @@ def of_tokens(vocabulary: Vocabulary) -> Iterator[Finding]:
         yield Finding(
             "bound-bytes",
             Severity.WARNING,
-            f"{len(bound)} bytes are only in tokens of several bytes: {_hex(bound)}; they can be "
-            "written only where such a token fits",
+            f"only tokens of several bytes have these: {_hex(bound)}; they can be written only "
+            "where such a token fits",
             "nothing if that is meant (byte-level and byte-fallback tokenizers have a token for "
             "each byte); masks know it, and leave no dead end",
         )
@@ -149,9 +154,21 @@ def of_tokens(vocabulary: Vocabulary) -> Iterator[Finding]:
         yield Finding(
             "duplicate-bytes",
             Severity.NOTE,
-            f"{len(doubles)} byte strings are those of several tokens: "
+            "several tokens have the same bytes: "
             + _few([f"{text!r} is {', '.join(map(str, ids))}" for text, ids in doubles]),
             "nothing: masks allow all of them wherever they allow one (usual with byte fallback)",
+        )
+
+
+def of_settings(tool: Encoder) -> Iterator[Finding]:
+    """Look at what a tokenizer of tokenizers does to every text."""
+    if tool.own is tool.backend and (tool.own.truncation or tool.own.padding):
+        yield Finding(
+            "cuts-or-pads",
+            Severity.WARNING,
+            f"it cuts or pads what it encodes: truncation is {tool.own.truncation}, padding "
+            f"{tool.own.padding}",
+            "call no_truncation() and no_padding(), or prompts will end where they should not",
         )
 
 
@@ -217,11 +234,14 @@ def of_texts(
 
 
 def of_decoding(tool: Encoder, vocabulary: Vocabulary) -> tuple[list[Finding], int]:
-    """Compare the bytes of each token with what the tokenizer decodes behind another one."""
+    """Compare the bytes of each token with what the tokenizer decodes behind another one.
+
+    Part of a character must be shown as unreadable.
+    """
     own = {
         number: token
         for number, token in enumerate(vocabulary.tokens)
-        if token and number not in tool.added and _is_utf8(token)
+        if token and number not in tool.added
     }
     # Behind a letter no space of a first word is dropped; without one, any token serves.
     letters = (number for number, token in own.items() if token.isalpha() and token.isascii())
@@ -232,7 +252,8 @@ def of_decoding(tool: Encoder, vocabulary: Vocabulary) -> tuple[list[Finding], i
     differing = []
     for number, token in own.items():
         shown = tool.decode([anchor, number])
-        if shown != before + token.decode():
+        is_alike = shown == before + token.decode() if _is_utf8(token) else _UNREADABLE in shown
+        if not is_alike:
             shown = repr(shown.removeprefix(before))
             differing.append(f"{number} is {token!r} and decodes as {shown}")
     if not differing:
@@ -240,8 +261,7 @@ def of_decoding(tool: Encoder, vocabulary: Vocabulary) -> tuple[list[Finding], i
     finding = Finding(
         "bytes-differ",
         Severity.ERROR,
-        f"{len(differing)} tokens decode as other texts than the bytes that are read for them: "
-        + _few(differing),
+        "tokens decode as other texts than the bytes that are read for them: " + _few(differing),
         _BYTES_BY_HAND,
     )
     return [finding], len(own)
@@ -289,8 +309,7 @@ def of_special_tokens(tool: Encoder, vocabulary: Vocabulary) -> Iterator[Finding
         yield Finding(
             "added-text",
             Severity.NOTE,
-            f"{len(added)} added tokens are no special ones, and spell their text: "
-            f"{_named(added, tool)}",
+            f"added tokens that are no special ones spell their text: {_named(added, tool)}",
             "masks allow them where the grammar allows the text. If the model gives them another "
             "meaning, add them as special tokens",
         )
