@@ -74,8 +74,12 @@ class Beginning:
         Sum of `log_prob` from the prefix to here.
     is_finished : bool
         Whether the last token is EOS.
+    prompt_ids : tuple of int
+        The prompt before all of it.
     outlook : Outlook or None
         What may follow, from when it is asked for until it is forgotten.
+    following : dict of int to Beginning
+        Those that it was followed to, by their last tokens, until they are forgotten.
     """
 
     __slots__ = (

@@ -27,7 +27,7 @@ as one with a count, and look at one call of the model. Their draws are stratifi
 is systematic: each particle's own law is the same as with independent draws.
 
 Sources: Lew et al. 2023, "Sequential Monte Carlo Steering of Large Language Models using
-Probabilistic Programs", section 2.2; Loula et al. 2025, "Syntactic and Semantic Control of Large
+Probabilistic Programs", section 2; Loula et al. 2025, "Syntactic and Semantic Control of Large
 Language Models via Sequential Monte Carlo", section 2. Weighting before the draw is the fully
 adapted filter of Pitt & Shephard 1999. Lew et al. resample without replacement over several
 continuations of each particle; here copies of one draw strata instead.
