@@ -102,13 +102,13 @@ class TransformersModel:
         Raises
         ------
         ModelError
-            If a sequence is empty.
+            If there is no sequence, or an empty one.
         """
         wanted = [tuple(map(int, token_ids)) for token_ids in sequences]
-        if not all(wanted):
+        if not wanted or not all(wanted):
             raise ModelError(
-                "a model of transformers needs at least one token to start from: give the prompt "
-                "as tokens, such as its BOS"
+                "a model of transformers needs at least one sequence, and at least one token to "
+                "start from: give the prompt as tokens, such as its BOS"
             )
         homes, shared = self._homes(wanted)
         n_columns = self._is_token.shape[1]
