@@ -21,7 +21,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cfgguide import sql as sql
+    from cfgguide import testing as testing
     from cfgguide.batch import fill_bitmasks as fill_bitmasks
+    from cfgguide.beams import beam_search as beam_search
     from cfgguide.compiler import compile as compile
     from cfgguide.compiler import compile_recognizer as compile_recognizer
     from cfgguide.errors import CfgGuideError as CfgGuideError
@@ -38,7 +40,13 @@ if TYPE_CHECKING:
     from cfgguide.masking import apply_bitmask as apply_bitmask
     from cfgguide.pool import IndexPool as IndexPool
     from cfgguide.report import Report as Report
+    from cfgguide.sampling import Sample as Sample
+    from cfgguide.sampling import sample as sample
+    from cfgguide.sampling import sample_many as sample_many
     from cfgguide.schema import json_schema as json_schema
+    from cfgguide.steering import Steered as Steered
+    from cfgguide.steering import steer as steer
+    from cfgguide.transformers_model import TransformersModel as TransformersModel
     from cfgguide.vocabulary import Vocabulary as Vocabulary
 
 __version__ = "0.1.0"
@@ -54,23 +62,31 @@ _MODULES = {
     "Limits": "limits",
     "LogitsProcessor": "logits_processor",
     "Report": "report",
+    "Sample": "sampling",
+    "Steered": "steering",
     "TokenRejectedError": "errors",
+    "TransformersModel": "transformers_model",
     "Vocabulary": "vocabulary",
     "apply_bitmask": "masking",
+    "beam_search": "beams",
     "compile": "compiler",
     "compile_recognizer": "compiler",
     "fill_bitmasks": "batch",
     "generate": "generation",
     "inspect": "inspection",
     "json_schema": "schema",
+    "sample": "sampling",
+    "sample_many": "sampling",
+    "steer": "steering",
 }
+_SUBMODULES = ("sql", "testing")
 
-__all__ = sorted([*_MODULES, "sql"])
+__all__ = sorted([*_MODULES, *_SUBMODULES])
 
 
 def __getattr__(name: str) -> object:
-    if name == "sql":
-        return importlib.import_module("cfgguide.sql")
+    if name in _SUBMODULES:
+        return importlib.import_module(f"cfgguide.{name}")
     if name not in _MODULES:
         raise AttributeError(f"module 'cfgguide' has no attribute {name!r}")
     value: object = getattr(importlib.import_module(f"cfgguide.{_MODULES[name]}"), name)
