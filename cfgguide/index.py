@@ -388,10 +388,12 @@ class Index:
             return self.recognizer.is_sentence(configuration)
         token = self.vocabulary.tokens[token_id]
         after = self.recognizer.advance(configuration, token) if token else None
-        if after is None:
-            return False
+        return after is not None and self.is_live(after)
+
+    def is_live(self, configuration: Configuration) -> bool:
+        """Return whether tokens can complete a configuration between two of them."""
         with self._lock:
-            return self._liveness.is_live(after)
+            return self._liveness.is_live(configuration)
 
     def expected(self, configuration: Configuration) -> tuple[str, ...]:
         """Return the names of the terminals that may come next; see :meth:`Guide.expected`."""
