@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from cfgguide.configuration import Configuration
 from cfgguide.errors import BitmaskError, RollbackError, TokenRejectedError
-from cfgguide.explanation import AFTER_EOS, Explainer, Explanation
+from cfgguide.explainer import AFTER_EOS, Explainer
+from cfgguide.explanation import Explanation
 from cfgguide.index import Index
 
 _SHOWN_BYTES = 40  # of the text so far, in messages

@@ -390,9 +390,11 @@ class Index:
         after = self.recognizer.advance(configuration, token) if token else None
         return after is not None and self.is_live(after)
 
-    def is_live(self, configuration: Configuration) -> bool:
-        """Return whether tokens can complete a configuration between two of them."""
+    def is_live(self, configuration: Configuration, *, quickly: bool = False) -> bool:
+        """Return whether tokens can complete it; `quickly`: only if that is known at once."""
         with self._lock:
+            if quickly:
+                return self._liveness.assurance.is_sure_of(self.recognizer, configuration)
             return self._liveness.is_live(configuration)
 
     def expected(self, configuration: Configuration) -> tuple[str, ...]:

@@ -122,10 +122,10 @@ class Lexing:
         byte_class = int(scanner.byte_classes[byte])
         ways: dict[Hypothesis, Way] = {}
         for hypothesis, way in self.ways.items():
-            for moved in _moves(recognizer, hypothesis, byte_class):
+            for moved in moves(recognizer, hypothesis, byte_class):
                 ways.setdefault(moved, way)
             for behind, fresh in self._ends(recognizer, hypothesis, way, byte_class):
-                for moved in _moves(recognizer, fresh, byte_class):
+                for moved in moves(recognizer, fresh, byte_class):
                     ways.setdefault(moved, behind)
         if not ways:
             return None
@@ -148,8 +148,8 @@ class Lexing:
             yield behind, fresh
 
 
-def _moves(recognizer: Recognizer, hypothesis: Hypothesis, byte_class: int) -> Iterator[Hypothesis]:
-    """Yield what a hypothesis is after one more byte of its lexeme."""
+def moves(recognizer: Recognizer, hypothesis: Hypothesis, byte_class: int) -> Iterator[Hypothesis]:
+    """Yield what a hypothesis is after one more byte, of some class, of its lexeme."""
     ahead, reader = recognizer.ahead, recognizer.line_reader
     state, claims, stack, layout = hypothesis
     target = int(recognizer.scanner.transitions[state, byte_class])
@@ -216,10 +216,10 @@ def shortest_texts(
     recognizer: Recognizer,
     configuration: Configuration,
     labels: set[int],
-    is_right: Callable[[Configuration], bool],
+    is_right: Callable[[Hypothesis, int], bool],
     *,
     max_states: int = DEFAULT_MAX_STATES,
-) -> dict[int, bytes]:
+) -> tuple[dict[int, bytes], bool]:
     """Return, for each label, a short text that goes on from a place and ends with such a lexeme.
 
     Parameters
@@ -229,11 +229,16 @@ def shortest_texts(
     configuration : Configuration
         The place: the lexeme that the scanner is in may go on, or end and another one begin.
     labels : set of int
-        What is looked for. One is left out if nothing is found within `max_states` hypotheses.
+        What is looked for.
     is_right : callable
-        Asked of the configuration behind a lexeme that has ended; False looks on.
+        Asked of the hypothesis and the context at the end of a lexeme; False looks on.
     max_states : int
         Most hypotheses looked at.
+
+    Returns
+    -------
+    tuple of (dict of int to bytes, bool)
+        The texts, and whether there are surely no others.
     """
     scanner = recognizer.scanner
     steps = _readable_bytes(recognizer)
@@ -250,7 +255,7 @@ def shortest_texts(
         for byte, byte_class in steps:
             if row[byte_class] == DEAD:
                 continue
-            for moved in _moves(recognizer, hypothesis, byte_class):
+            for moved in moves(recognizer, hypothesis, byte_class):
                 following = moved, int(scanner.contexts[context, byte_class])
                 if paths.get(following):
                     continue
@@ -259,11 +264,9 @@ def shortest_texts(
                     paths[following] = path
                     pending.append(following)
                 label = int(scanner.match[moved.scanner_state])
-                if label in labels and label not in found:
-                    behind = ended(recognizer, *following)
-                    if behind and is_right(Configuration(behind, following[1])):
-                        found[label] = path
-    return found
+                if label in labels and label not in found and is_right(*following):
+                    found[label] = path
+    return found, not pending or len(found) == len(labels)
 
 
 def _settled(recognizer: Recognizer, state: int) -> list[int]:
