@@ -128,16 +128,23 @@ class Explanation:
     expected: tuple[Expected, ...]
 
     def __str__(self) -> str:
-        return "\n".join(self._lines())
+        details = self.details
+        return f"{self._verdict()}\n{details}" if details else self._verdict()
 
-    def _lines(self) -> Iterator[str]:
+    @property
+    def details(self) -> str:
+        """How it is read, and what was or is expected: the text without its first line."""
+        return "\n".join(self._details())
+
+    def _verdict(self) -> str:
         if self.is_allowed:
-            yield f"{self._name()} is allowed"
-        elif self.offset is None or self.token is None:
-            yield f"{self._name()} is refused: {self.reason}"
-        else:
-            byte = self.token[self.offset : self.offset + 1]
-            yield f"{self._name()} is refused at byte {self.offset}, {shown(byte)}: {self.reason}"
+            return f"{self._name()} is allowed"
+        if self.offset is None or self.token is None:
+            return f"{self._name()} is refused: {self.reason}"
+        byte = self.token[self.offset : self.offset + 1]
+        return f"{self._name()} is refused at byte {self.offset}, {shown(byte)}: {self.reason}"
+
+    def _details(self) -> Iterator[str]:
         if self.is_allowed or self.offset:
             part = "it" if self.is_allowed else shown((self.token or b"")[: self.offset])
             for number, reading in enumerate(self.readings[:_MOST_READINGS]):
@@ -160,8 +167,8 @@ class Explanation:
 def shown(data: bytes) -> str:
     r"""Return bytes as people read them, in quotes, cut at the front if they are long.
 
-    >>> shown("\n\u00e9".encode()), shown(b"\xc3")
-    ("'\\n\u00e9'", "'\\xc3'")
+    >>> print(shown("\né".encode()), shown(b"\xc3"))
+    '\né' '\xc3'
     """
     try:
         text = repr(data.decode())
