@@ -27,6 +27,10 @@ from cfgguide.visits import Visit
 from cfgguide.vocabulary import Vocabulary
 
 _PIECE_BYTES = 256  # longer tokens are asked for again
+_NOT_ASKED = (
+    "a token was chosen without the mask: llama-cpp-python drops logits processors if logit_bias "
+    "is given, and draft models choose by themselves; leave them out"
+)
 
 
 def vocabulary_of(llama: Any) -> Vocabulary:
@@ -124,13 +128,15 @@ class LlamaCppProcessor:
         self._error: BaseException | None = None
 
     def arguments(self) -> dict[str, Any]:
-        """Return what to give to ``Llama.__call__``, ``create_chat_completion`` and the like.
+        """Return what to give to a ``Llama``, or to its ``create_completion`` or ``generate``.
+
+        Its ``create_chat_completion`` takes no stopping criteria: give it the `logits_processor`
+        alone, and call :meth:`check` afterwards.
 
         Returns
         -------
         dict of str to object
-            The `logits_processor` and, but for chats, which take none, see :meth:`check`, the
-            `stopping_criteria`.
+            `logits_processor` and `stopping_criteria`.
 
         Raises
         ------
@@ -198,16 +204,15 @@ class LlamaCppProcessor:
         """
         self.check()
         if self._ids != input_ids.tolist():
-            raise GenerationError(
-                "a token was chosen without the mask: llama-cpp-python drops logits processors "
-                "where logit_bias is given, and draft models choose by themselves; leave them out"
-            )
+            raise GenerationError(_NOT_ASKED)
         return False
 
     def check(self) -> None:
-        """Raise what went wrong in the last step, as :meth:`stop` does."""
+        """Raise what went wrong in the last step, or that there was none, as :meth:`stop` does."""
         if self._error is not None:
             raise self._error
+        if not self._ids:
+            raise GenerationError(_NOT_ASKED)
 
     def _is_continued(self, ids: list[int]) -> bool:
         """Return whether these are the ids of the last step and one token more."""

@@ -188,7 +188,10 @@ def _checked(logits: Any, bitmask: Any) -> tuple[Any, Any, Any]:
     if not of.is_floating(logits):
         raise BitmaskError(f"the logits must be floating, not {logits.dtype}")
     allowed = bool_mask(bitmask, logits.shape[-1])
-    return of.precise(logits), allowed, of
+    values = of.precise(logits)
+    # Only differences of logits count, and those of large numbers are rounded with them.
+    most = of.most(values)
+    return values - of.where(of.isfinite(most), most, 0.0), allowed, of
 
 
 class _Numpy:
@@ -210,6 +213,10 @@ class _Numpy:
     @staticmethod
     def log1p(values: Any) -> Any:
         return np.log1p(values)
+
+    @staticmethod
+    def most(values: Any) -> Any:
+        return values.max(axis=-1, keepdims=True)
 
     @staticmethod
     def log_sum(values: Any) -> Any:
@@ -256,6 +263,10 @@ class _Torch:
     @staticmethod
     def log1p(values: Any) -> Any:
         return values.log1p()
+
+    @staticmethod
+    def most(values: Any) -> Any:
+        return values.detach().amax(dim=-1, keepdim=True)
 
     @staticmethod
     def log_sum(values: Any) -> Any:
