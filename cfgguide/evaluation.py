@@ -28,7 +28,7 @@ from cfgguide.errors import ModelError, TextError
 from cfgguide.explainer import Explainer
 from cfgguide.grammar import Grammar
 from cfgguide.index import Index
-from cfgguide.mass import kept_mass, token_log_probabilities
+from cfgguide.mass import measured
 from cfgguide.teacher_forcing import SentenceMasks, Text, masks_for
 
 if TYPE_CHECKING:
@@ -189,12 +189,11 @@ def _measured(number: int, logits: Any, sentence: SentenceMasks, index: Index) -
             "tokenizer is of another model"
         )
     bitmask = torch.from_numpy(sentence.bitmasks).to(logits.device)
-    found = kept_mass(logits, bitmask)
-    of_tokens = token_log_probabilities(logits, bitmask, sentence.token_ids)
-    forbidden = logits.masked_fill(bool_mask(bitmask, logits.shape[-1]), float("-inf"))
-    worst = forbidden.argmax(dim=-1)
-    of_worst = token_log_probabilities(logits, bitmask, worst)
-    best = logits.argmax(dim=-1)
+    allowed = bool_mask(bitmask, logits.shape[-1])
+    forbidden = logits.masked_fill(allowed, float("-inf"))
+    best, worst = logits.argmax(dim=-1), forbidden.argmax(dim=-1)
+    found, of_tokens, of_worst = measured(logits, allowed, sentence.token_ids, worst)
+    has_forbidden = torch.isfinite(forbidden.amax(dim=-1))
     if not torch.isfinite(of_tokens.raw).all():
         raise ModelError(f"the model's logits for text {number} are not all numbers")
 
@@ -211,7 +210,7 @@ def _measured(number: int, logits: Any, sentence: SentenceMasks, index: Index) -
         log_kept=array(found.log_kept),
         log_removed=array(found.log_removed),
         best_token_ids=array(best),
-        is_best_forbidden=array((best == worst) & torch.isfinite(forbidden.amax(dim=-1))),
+        is_best_forbidden=array((best == worst) & has_forbidden),
         forbidden_token_ids=array(worst),
         forbidden=array(of_worst.raw),
     )

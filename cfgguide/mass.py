@@ -84,8 +84,9 @@ def kept_mass(logits: Any, bitmask: Any) -> Mass:
     >>> float(np.exp(found.log_kept)), float(np.exp(found.log_removed))
     (0.75, 0.25)
     """
-    values, allowed, of = _checked(logits, bitmask)
-    return _mass(values, allowed, of)[0]
+    _check(logits, bitmask)
+    found: Mass = measured(logits, bool_mask(bitmask, logits.shape[-1]))[0]
+    return found
 
 
 @np.errstate(divide="ignore", invalid="ignore")
@@ -115,7 +116,9 @@ def log_probabilities(logits: Any, bitmask: Any) -> LogProbabilities:
     >>> np.exp(found.raw).tolist(), np.exp(found.masked).tolist()
     ([0.25, 0.25, 0.25, 0.25], [0.5, 0.5, 0.0, 0.0])
     """
-    values, allowed, of = _checked(logits, bitmask)
+    _check(logits, bitmask)
+    allowed = bool_mask(bitmask, logits.shape[-1])
+    values, of = _precise(logits)
     _, every, kept = _mass(values, allowed, of)
     masked = of.where(allowed & of.isfinite(kept)[..., None], values - kept[..., None], -of.inf)
     return LogProbabilities(values - every[..., None], masked)
@@ -150,12 +153,40 @@ def token_log_probabilities(logits: Any, bitmask: Any, token_ids: Any) -> LogPro
     >>> np.exp(found.raw).tolist(), np.exp(found.masked).tolist()
     ([0.25], [0.5])
     """
-    values, allowed, of = _checked(logits, bitmask)
-    _, every, kept = _mass(values, allowed, of)
-    ids = of.as_ids(token_ids, values)[..., None]
-    chosen = of.take(values, ids)[..., 0]
-    is_allowed = of.take(allowed, ids)[..., 0] & of.isfinite(kept)
-    return LogProbabilities(chosen - every, of.where(is_allowed, chosen - kept, -of.inf))
+    _check(logits, bitmask)
+    found: LogProbabilities
+    _, found = measured(logits, bool_mask(bitmask, logits.shape[-1]), token_ids)
+    return found
+
+
+@np.errstate(divide="ignore", invalid="ignore")
+def measured(logits: Any, allowed: Any, *token_ids: Any) -> tuple[Any, ...]:
+    """Return the mass, and the log-probabilities of several tokens for each row, all at once.
+
+    Parameters
+    ----------
+    logits : floating, shape (..., n_columns)
+        As for :func:`kept_mass`.
+    allowed : bool, shape (..., n_columns)
+        Unpacked masks.
+    *token_ids : integer, shape (...)
+        One token for each row.
+
+    Returns
+    -------
+    tuple of (Mass, LogProbabilities, ...)
+        One of the latter for each array of tokens.
+    """
+    values, of = _precise(logits)
+    found, every, kept = _mass(values, allowed, of)
+    results: list[Any] = [found]
+    for each in token_ids:
+        ids = of.as_ids(each, values)[..., None]
+        chosen = of.take(values, ids)[..., 0]
+        is_allowed = of.take(allowed, ids)[..., 0] & of.isfinite(kept)
+        masked = of.where(is_allowed, chosen - kept, -of.inf)
+        results.append(LogProbabilities(chosen - every, masked))
+    return tuple(results)
 
 
 def _mass(values: Any, allowed: Any, of: Any) -> tuple[Mass, Any, Any]:
@@ -171,8 +202,8 @@ def _mass(values: Any, allowed: Any, of: Any) -> tuple[Mass, Any, Any]:
     return found, every, kept
 
 
-def _checked(logits: Any, bitmask: Any) -> tuple[Any, Any, Any]:
-    """Return logits to compute with, which are allowed, and the library's operations."""
+def _check(logits: Any, bitmask: Any) -> None:
+    """Check that logits and a bitmask are arrays of one kind with the same rows."""
     is_array = isinstance(logits, np.ndarray)
     if not is_array and not is_tensor(logits):
         kind = type(logits).__name__
@@ -187,11 +218,15 @@ def _checked(logits: Any, bitmask: Any) -> tuple[Any, Any, Any]:
     of: Any = _Numpy if is_array else _Torch
     if not of.is_floating(logits):
         raise BitmaskError(f"the logits must be floating, not {logits.dtype}")
-    allowed = bool_mask(bitmask, logits.shape[-1])
+
+
+def _precise(logits: Any) -> tuple[Any, Any]:
+    """Return logits to compute with, the largest of each row 0, and the library's operations."""
+    of: Any = _Numpy if isinstance(logits, np.ndarray) else _Torch
     values = of.precise(logits)
     # Only differences of logits count, and those of large numbers are rounded with them.
     most = of.most(values)
-    return values - of.where(of.isfinite(most), most, 0.0), allowed, of
+    return values - of.where(of.isfinite(most), most, 0.0), of
 
 
 class _Numpy:

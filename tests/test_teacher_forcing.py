@@ -85,8 +85,8 @@ def test_the_eos_is_the_tokenizers_or_the_one_that_is_asked_for():
 WRONG = {
     "a wrong byte": (
         ["[2]", "[10\n]"],
-        "[text] text 1 is no sentence of the grammar: line 1, column 4: token LINE_BREAK ('\\n') is "
-        "refused at byte 0, '\\n': no terminal that may follow NUMBER '10' begins with it\n"
+        "[text] text 1 is no sentence of the grammar: line 1, column 4: token LINE_BREAK ('\\n') "
+        "is refused at byte 0, '\\n': no terminal that may follow NUMBER '10' begins with it\n"
         "  expected there: RSQB ']'\n"
         "[10\n"
         "   ^",
