@@ -326,7 +326,8 @@ def _taken(recognizer: Recognizer, hypothesis: Hypothesis, labels: list[int]) ->
             may_move
             and reader is not None
             and label == reader.lines.newline
-            and (layout.level > 0 or reader.takes(NEWLINE, stack.state))
+            and reader.takes(NEWLINE, stack.state)
+            and (layout.level > 0 or recognizer.parse_table.shift(stack, label) is not None)
         )
     ]
 
