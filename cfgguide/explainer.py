@@ -79,7 +79,7 @@ class Explainer:
         self._text += piece
 
     def explain_token(
-        self, token_id: int, *, is_allowed: bool, is_finished: bool = False
+        self, token_id: int, *, is_allowed: bool | None = None, is_finished: bool = False
     ) -> Explanation:
         """Return why a token may follow, or why not.
 
@@ -87,8 +87,8 @@ class Explainer:
         ----------
         token_id : int
             The token; it need not be in the vocabulary.
-        is_allowed : bool
-            Whether the mask allows it.
+        is_allowed : bool, optional
+            Whether the mask allows it, if that is known.
         is_finished : bool
             Whether the text has ended with EOS.
         """
@@ -103,14 +103,15 @@ class Explainer:
         if not is_known:
             reason = f"it is not in the vocabulary of {vocabulary.size} ids"
         elif is_eos:
-            reason = "" if is_allowed else "the text so far is not a sentence"
+            is_sentence = self._recognizer.is_sentence(self._lexing.configuration)
+            reason = "" if is_sentence else "the text so far is not a sentence"
         else:
             reason = "it spells no text: it is special, or no token has this id"
         expected = self.expected(self._lexing) if reason else ()
-        return Explanation(token_id, None, is_eos, is_allowed, (), None, reason, expected)
+        return Explanation(token_id, None, is_eos, not reason, (), None, reason, expected)
 
     def explain(
-        self, piece: bytes, *, is_allowed: bool, token_id: int | None = None
+        self, piece: bytes, *, is_allowed: bool | None = None, token_id: int | None = None
     ) -> Explanation:
         """Return why a piece may follow, or why not.
 
@@ -118,8 +119,8 @@ class Explainer:
         ----------
         piece : bytes
             The bytes of a token, or any others.
-        is_allowed : bool
-            Whether it may follow.
+        is_allowed : bool, optional
+            Whether it may follow, if that is known.
         token_id : int, optional
             The token whose bytes these are.
         """
@@ -133,6 +134,8 @@ class Explainer:
             steps.append(following)
         is_read = len(steps) > len(piece)
         text = self._text + piece
+        if is_allowed is None:
+            is_allowed = is_read and self._judge.may_follow(steps[-1].configuration)
         if is_allowed:
             reason = ""
         elif is_read:
@@ -208,6 +211,10 @@ class _Judge:
             if quickly:
                 return everything.assurance.is_sure_of(recognizer, configuration)
             return everything.is_live(configuration)
+
+    def may_follow(self, configuration: Configuration) -> bool:
+        """Return whether tokens complete what some text does."""
+        return self.is_free or self._index.is_live(configuration)
 
     def may_end(self, hypothesis: Hypothesis, context: int) -> bool:
         """Return whether some text follows if the lexeme ends here, where it matches."""

@@ -215,15 +215,10 @@ class Guide:
         """
         explainer = Explainer(self._index, self.text)
         if not isinstance(token_or_bytes, bytes):
-            is_allowed = self.accepts(token_or_bytes)
-            return explainer.explain_token(
-                int(token_or_bytes), is_allowed=is_allowed, is_finished=self._is_finished
-            )
+            return explainer.explain_token(int(token_or_bytes), is_finished=self._is_finished)
         if self._is_finished:
             return Explanation(None, token_or_bytes, False, False, (), None, AFTER_EOS, ())
-        after = self._index.recognizer.advance(self.configuration, token_or_bytes)
-        is_allowed = after is not None and self._index.is_live(after)
-        return explainer.explain(token_or_bytes, is_allowed=is_allowed)
+        return explainer.explain(token_or_bytes)
 
     def _refusal(self, token_id: int) -> str:
         vocabulary = self._index.vocabulary

@@ -24,7 +24,8 @@ from cfgguide.examples import PREFERRED
 from cfgguide.fsm import DEAD
 from cfgguide.scanner import NO_MATCH
 
-DEFAULT_MAX_STATES = 3_000  # in a search for example texts
+DEFAULT_MAX_STATES = 10_000  # in a search for example texts
+_MANY = 300  # of these, where it is worth while to look ahead
 _labels_ahead: WeakKeyDictionary[Recognizer, dict[int, list[int]]] = WeakKeyDictionary()
 IGNORED = "(ignored)"  # stands for the terminal of a lexeme that the lexer drops
 
@@ -251,6 +252,12 @@ def shortest_texts(
     while pending and len(paths) <= max_states and len(found) < len(labels):
         here = pending.popleft()
         hypothesis, context = here
+        if len(paths) > _MANY and labels.isdisjoint(
+            label
+            for label in labels_ahead(recognizer, hypothesis.scanner_state)
+            if label not in found
+        ):
+            continue  # what is still looked for is not reached from here
         row = scanner.transitions[hypothesis.scanner_state].tolist()
         for byte, byte_class in steps:
             if row[byte_class] == DEAD:
