@@ -47,7 +47,8 @@ from cfgguide.spelling import Spelling
 
 AFTER_EOS = "the text has ended with EOS"
 _MOST_REASONS = 2
-_known: WeakKeyDictionary[Recognizer, Liveness] = WeakKeyDictionary()  # written in any bytes
+# What decides for texts in any bytes. It holds the recogniser, but not the index.
+_known: WeakKeyDictionary[Index, Liveness] = WeakKeyDictionary()
 _lock = threading.Lock()
 
 
@@ -239,13 +240,13 @@ class _Judge:
             return self._everything().expected(configuration)
 
     def _everything(self) -> Liveness:
-        if self._recognizer not in _known:
+        if self._index not in _known:
             spelling = Spelling.of_all_bytes()
             assurance = kept_assurances.found_or_made(self._recognizer, spelling)
-            _known[self._recognizer] = Liveness(
+            _known[self._index] = Liveness(
                 self._recognizer, spelling, budget=self._recognizer.budget, assurance=assurance
             )
-        return _known[self._recognizer]
+        return _known[self._index]
 
 
 class _Why:

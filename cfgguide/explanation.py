@@ -115,7 +115,8 @@ class Explanation:
     reason : str
         Why it is refused; empty if it is not.
     expected : tuple of Expected
-        What could stand at the refused byte; behind the token if it is allowed.
+        What could stand at the refused byte; behind the token if it is allowed. It is what the
+        grammar expects, as if every byte were a token.
     """
 
     token_id: int | None

@@ -201,6 +201,11 @@ class Guide:
         Explanation
             For people to read as a text, with all it says as values.
 
+        Raises
+        ------
+        LimitError
+            If there are too many ways to read the bytes, or deciding costs too much.
+
         Examples
         --------
         >>> import cfgguide

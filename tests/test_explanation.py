@@ -7,7 +7,9 @@ said in words is by hand.
 from __future__ import annotations
 
 import functools
+import gc
 import itertools
+import weakref
 
 import pytest
 from hypothesis import given, settings
@@ -346,6 +348,18 @@ def test_a_vocabulary_that_cannot_go_on_is_blamed_and_no_byte():
     assert found.expected == (Expected("AXY", b"y"),)
     # The first byte of "ab!" cannot be spelled by itself, and yet it is not to blame.
     assert guide.explain(b"ab!").offset == 2
+
+
+def test_an_index_is_free_when_it_was_explained_and_is_gone():
+    """What is kept for explanations must not keep the grammar's tables for ever."""
+    vocabulary = cfgguide.Vocabulary([b"a", b"ab", None], eos_token_ids=2)
+    guide = cfgguide.Guide(cfgguide.compile(cfgguide.Grammar('start: "ab" | "aab"'), vocabulary))
+    assert not guide.explain(b"x").is_allowed
+    index, recognizer = weakref.ref(guide.index), weakref.ref(guide.index.recognizer)
+    del guide
+    gc.collect()
+    assert index() is None
+    assert recognizer() is None
 
 
 def test_an_open_lexeme_tells_what_it_may_become():
