@@ -24,28 +24,39 @@ if TYPE_CHECKING:
     from cfgguide import testing as testing
     from cfgguide.batch import fill_bitmasks as fill_bitmasks
     from cfgguide.beams import beam_search as beam_search
+    from cfgguide.bool_masks import additive_mask as additive_mask
+    from cfgguide.bool_masks import bool_mask as bool_mask
     from cfgguide.compiler import compile as compile
     from cfgguide.compiler import compile_recognizer as compile_recognizer
+    from cfgguide.disagreement import Evaluation as Evaluation
     from cfgguide.errors import CfgGuideError as CfgGuideError
     from cfgguide.errors import TokenRejectedError as TokenRejectedError
-    from cfgguide.generation import Generation as Generation
+    from cfgguide.evaluation import evaluate as evaluate
+    from cfgguide.explanation import Explanation as Explanation
     from cfgguide.generation import generate as generate
+    from cfgguide.generation import Generation as Generation
     from cfgguide.grammar import Grammar as Grammar
     from cfgguide.guide import Guide as Guide
     from cfgguide.indenters import CPythonIndenter as CPythonIndenter
     from cfgguide.index import Index as Index
     from cfgguide.inspection import inspect as inspect
     from cfgguide.limits import Limits as Limits
+    from cfgguide.llama_cpp_processor import LlamaCppProcessor as LlamaCppProcessor
     from cfgguide.logits_processor import LogitsProcessor as LogitsProcessor
     from cfgguide.masking import apply_bitmask as apply_bitmask
+    from cfgguide.mass import kept_mass as kept_mass
+    from cfgguide.mass import log_probabilities as log_probabilities
+    from cfgguide.mass import token_log_probabilities as token_log_probabilities
     from cfgguide.pool import IndexPool as IndexPool
     from cfgguide.report import Report as Report
-    from cfgguide.sampling import Sample as Sample
     from cfgguide.sampling import sample as sample
+    from cfgguide.sampling import Sample as Sample
     from cfgguide.sampling import sample_many as sample_many
     from cfgguide.schema import json_schema as json_schema
-    from cfgguide.steering import Steered as Steered
     from cfgguide.steering import steer as steer
+    from cfgguide.steering import Steered as Steered
+    from cfgguide.teacher_forcing import masks_for as masks_for
+    from cfgguide.teacher_forcing import side_by_side as side_by_side
     from cfgguide.transformers_model import TransformersModel as TransformersModel
     from cfgguide.vocabulary import Vocabulary as Vocabulary
 
@@ -54,12 +65,15 @@ __version__ = "0.1.0"
 _MODULES = {
     "CPythonIndenter": "indenters",
     "CfgGuideError": "errors",
+    "Evaluation": "disagreement",
+    "Explanation": "explanation",
     "Generation": "generation",
     "Grammar": "grammar",
     "Guide": "guide",
     "Index": "index",
     "IndexPool": "pool",
     "Limits": "limits",
+    "LlamaCppProcessor": "llama_cpp_processor",
     "LogitsProcessor": "logits_processor",
     "Report": "report",
     "Sample": "sampling",
@@ -67,17 +81,25 @@ _MODULES = {
     "TokenRejectedError": "errors",
     "TransformersModel": "transformers_model",
     "Vocabulary": "vocabulary",
+    "additive_mask": "bool_masks",
     "apply_bitmask": "masking",
     "beam_search": "beams",
+    "bool_mask": "bool_masks",
     "compile": "compiler",
     "compile_recognizer": "compiler",
+    "evaluate": "evaluation",
     "fill_bitmasks": "batch",
     "generate": "generation",
     "inspect": "inspection",
     "json_schema": "schema",
+    "kept_mass": "mass",
+    "log_probabilities": "mass",
+    "masks_for": "teacher_forcing",
     "sample": "sampling",
     "sample_many": "sampling",
+    "side_by_side": "teacher_forcing",
     "steer": "steering",
+    "token_log_probabilities": "mass",
 }
 _SUBMODULES = ("sql", "testing")
 

@@ -11,6 +11,7 @@ import argparse
 import os
 import signal
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,8 +23,9 @@ from cfgguide.ahead import DEFAULT_MAX_BYTES, Built, shown
 from cfgguide.cache import user_cache
 from cfgguide.compiler import compile as compile_index
 from cfgguide.compiler import compile_recognizer
-from cfgguide.diagnosis import diagnose, lexemes
+from cfgguide.diagnosis import diagnose, lexemes, refused_at
 from cfgguide.errors import CfgGuideError, VocabularyError
+from cfgguide.explainer import Explainer
 from cfgguide.grammar import Grammar
 from cfgguide.guide import Guide
 from cfgguide.index import Index
@@ -121,6 +123,9 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--text", type=_text, required=True)
     command.add_argument(
         "--tokenizer", metavar="PATH", help="a folder or tokenizer.json; SmolLM2's by default"
+    )
+    command.add_argument(
+        "--explain", action="store_true", help="say of each token how it is read, and what follows"
     )
     command.set_defaults(run=_trace)
 
@@ -278,8 +283,9 @@ def _trace(options: argparse.Namespace) -> int:
     compile_recognizer(grammar)  # a mistake in the grammar is told before transformers is loaded
     tokenizer = load_tokenizer(options.tokenizer)
     index = compile_index(grammar, tokenizer)
-    guide = Guide(index)
-    found = lexemes(index.recognizer, options.text.encode())
+    guide, explainer = Guide(index), Explainer(index)
+    whole = options.text.encode()
+    found = lexemes(index.recognizer, whole)
     print(f"{'token':>7}  {'bytes':<24} {'allowed':>7}  terminals")
     end = 0
     text = {"add_special_tokens": False, "split_special_tokens": True}  # all of it is text
@@ -291,10 +297,16 @@ def _trace(options: argparse.Namespace) -> int:
         shown = " ".join(names or ["..."]) if is_accepted else "REFUSED"
         n_allowed = len(guide.allowed_token_ids())
         print(f"{token_id:>7}  {str(token)[1:]:<24} {n_allowed:>7}  {shown}")
-        if not is_accepted:
-            print(f"cfgguide: expected one of: {', '.join(guide.expected())}", file=sys.stderr)
-            return NO
+        if options.explain or not is_accepted:
+            explanation = explainer.explain_token(token_id, is_allowed=is_accepted)
+            if not is_accepted:
+                place = refused_at(whole, start + (explanation.offset or 0), ())
+                where = f"line {place.line}, column {place.column}"
+                print(f"cfgguide: {where}: {explanation}\n{place.excerpt}", file=sys.stderr)
+                return NO
+            print(textwrap.indent(explanation.details, " " * 9))
         guide.advance(token_id)
+        explainer.advance(token)
     verdict = "a sentence" if guide.is_accepting else "not a sentence yet"
     print(f"{verdict}; expected next: {', '.join(guide.expected())}")
     return YES if guide.is_accepting else NO

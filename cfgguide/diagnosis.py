@@ -71,7 +71,12 @@ def diagnose(recognizer: Recognizer, liveness: Liveness, text: bytes) -> Diagnos
     if read.length == len(text) and recognizer.is_sentence(read.last):
         return _diagnosis(text, len(text), (), is_sentence=True)
     offset, configuration = read.last_live(liveness)
-    return _diagnosis(text, offset, liveness.expected(configuration), is_sentence=False)
+    return refused_at(text, offset, liveness.expected(configuration))
+
+
+def refused_at(text: bytes, offset: int, expected: tuple[str, ...]) -> Diagnosis:
+    """Return the diagnosis of a text of which it is known where it is refused."""
+    return _diagnosis(text, offset, expected, is_sentence=False)
 
 
 class _Read:

@@ -101,6 +101,12 @@ class GenerationError(CfgGuideError):
     code = "generation"
 
 
+class TextError(CfgGuideError):
+    """A text that should be a sentence is none, or its tokens do not spell it."""
+
+    code = "text"
+
+
 class VocabularyWarning(UserWarning):
     """The vocabulary cannot spell all that the grammar allows; the guarantees hold for the rest."""
 

@@ -388,10 +388,14 @@ class Index:
             return self.recognizer.is_sentence(configuration)
         token = self.vocabulary.tokens[token_id]
         after = self.recognizer.advance(configuration, token) if token else None
-        if after is None:
-            return False
+        return after is not None and self.is_live(after)
+
+    def is_live(self, configuration: Configuration, *, quickly: bool = False) -> bool:
+        """Return whether tokens can complete it; `quickly`: only if that is known at once."""
         with self._lock:
-            return self._liveness.is_live(after)
+            if quickly:
+                return self._liveness.assurance.is_sure_of(self.recognizer, configuration)
+            return self._liveness.is_live(configuration)
 
     def expected(self, configuration: Configuration) -> tuple[str, ...]:
         """Return the names of the terminals that may come next; see :meth:`Guide.expected`."""

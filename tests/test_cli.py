@@ -678,7 +678,45 @@ def test_trace_stops_at_a_token_that_is_refused(run, tokenizer_folder):
     found = run("trace", "my.lark", "--text", "[2x]", "--tokenizer", tokenizer_folder)
     assert found.status == 1
     assert terminals(found.out + "\n") == ["LSQB", "NUMBER", "REFUSED"]
-    assert found.err == "cfgguide: expected one of: RSQB\n"
+    (token_id,) = small_tokenizer().encode("x")
+    assert found.err == (
+        f"cfgguide: line 1, column 3: token {token_id} ('x') is refused at byte 0, 'x': "
+        "no terminal that may follow NUMBER '2' begins with it\n"
+        "  expected there: RSQB ']'\n"
+        "[2x]\n"
+        "  ^\n"
+    )
+
+
+def test_trace_shows_the_byte_within_a_token_and_its_line(run, tokenizer_folder):
+    tokenizer = small_tokenizer()
+    token_id = tokenizer.encode("a\n    b")[1]
+    assert tokenizer.decode([token_id]) == "\n   "
+    Path("my.lark").write_text('start: "a" "\\n" " " "b"\n')
+    found = run("trace", "my.lark", "--text", "a\n    b", "--tokenizer", tokenizer_folder)
+    assert found.status == 1
+    assert found.err.startswith(
+        f"cfgguide: line 2, column 2: token {token_id} ('\\n   ') is refused at byte 2, ' ': "
+    )
+    assert found.err.endswith("\n    b\n ^\n")
+
+
+def test_trace_explains_every_token_if_asked(run, tokenizer_folder):
+    Path("my.lark").write_text(NUMBERS)
+    arguments = ["trace", "my.lark", "--text", "[10]", "--tokenizer", tokenizer_folder]
+    plain, found = run(*arguments), run(*arguments, "--explain")
+    lines = found.out.splitlines()
+    assert [line for line in lines if not line.startswith(" " * 9)] == plain.out.splitlines()
+    assert [line.strip() for line in lines if line.startswith(" " * 9)] == [
+        "it completes LSQB '['",
+        "then may follow: NUMBER '2'",
+        "it leaves open NUMBER '1'",
+        "then may follow: NUMBER '0'",
+        "it completes NUMBER '10'",
+        "then may follow: RSQB ']'",
+        "it completes RSQB ']'",
+        "then may follow: $END",
+    ]
 
 
 def test_trace_of_a_start_of_a_sentence_is_not_yet_one(run, tokenizer_folder):
