@@ -37,7 +37,21 @@ if TYPE_CHECKING:
     from cfgguide.logits_processor import LogitsProcessor as LogitsProcessor
     from cfgguide.masking import apply_bitmask as apply_bitmask
     from cfgguide.pool import IndexPool as IndexPool
+    from cfgguide.regular import choice as choice
+    from cfgguide.regular import regex as regex
     from cfgguide.report import Report as Report
+    from cfgguide.sequences import concat as concat
+    from cfgguide.sequences import free_text as free_text
+    from cfgguide.sequences import optional as optional
+    from cfgguide.sequences import repeat as repeat
+    from cfgguide.values import boolean as boolean
+    from cfgguide.values import date as date
+    from cfgguide.values import date_time as date_time
+    from cfgguide.values import integer as integer
+    from cfgguide.values import ipv4 as ipv4
+    from cfgguide.values import number as number
+    from cfgguide.values import time as time
+    from cfgguide.values import uuid as uuid
     from cfgguide.vocabulary import Vocabulary as Vocabulary
 
 __version__ = "0.1.0"
@@ -56,11 +70,25 @@ _MODULES = {
     "TokenRejectedError": "errors",
     "Vocabulary": "vocabulary",
     "apply_bitmask": "masking",
+    "boolean": "values",
+    "choice": "regular",
     "compile": "compiler",
     "compile_recognizer": "compiler",
+    "concat": "sequences",
+    "date": "values",
+    "date_time": "values",
     "fill_bitmasks": "batch",
+    "free_text": "sequences",
     "generate": "generation",
     "inspect": "inspection",
+    "integer": "values",
+    "ipv4": "values",
+    "number": "values",
+    "optional": "sequences",
+    "regex": "regular",
+    "repeat": "sequences",
+    "time": "values",
+    "uuid": "values",
 }
 
 __all__ = sorted([*_MODULES, "sql"])

@@ -139,7 +139,7 @@ def load(grammar: Grammar) -> CompiledGrammar:
         )
     names = line_names(grammar.postlex) if grammar.postlex is not None else None
     imports = ImportedFiles(grammar.import_paths)
-    parser = _lark(grammar, imports)
+    parser = parser_of(grammar, imports)
     table: Any = parser.parser.parser._parse_table
     rules = {rule.origin.name for rule in parser.rules}
     order = _canonical_order(table.states, table.start_states[grammar.start])
@@ -170,7 +170,14 @@ def load(grammar: Grammar) -> CompiledGrammar:
     )
 
 
-def _lark(grammar: Grammar, imports: ImportedFiles) -> lark.Lark:
+def parser_of(grammar: Grammar, imports: ImportedFiles) -> lark.Lark:
+    """Return Lark's parser of a grammar; `imports` notes the files that it reads.
+
+    Raises
+    ------
+    GrammarError, LimitError
+        As :func:`load`.
+    """
     where = grammar.source_path or "the grammar"
     try:
         options: dict[str, Any] = dict(grammar.lark_options)
