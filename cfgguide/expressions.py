@@ -86,7 +86,7 @@ def rewritten(pattern: str, flags: int = 0) -> tuple[str, bool]:
             items = [_greedy(item, pattern) for item in items]
         written = _sequence(items, pattern)
     except (re.error, ValueError, OverflowError) as error:
-        raise PatternError(f"/{pattern}/ is no regular expression: {error}") from None
+        raise PatternError(f"/{_shown(pattern)}/ is no regular expression: {error}") from None
     except RecursionError:
         raise LimitError("the pattern nests groups too deeply; flatten it") from None
     letters = "".join(letter for flag, letter in _LETTERS.items() if tree.state.flags & flag)
@@ -95,13 +95,47 @@ def rewritten(pattern: str, flags: int = 0) -> tuple[str, bool]:
     return (f"(?{letters}:{written})" if letters else written), looks
 
 
-def looks_around(pattern: str) -> bool:
-    """Return whether a match depends on the text around it: look-around, anchors, boundaries.
+def may_begin(pattern: str, text: str) -> bool:
+    """Return whether a pattern may match at the start of some text that begins with this one.
 
-    >>> looks_around("[^$]+"), looks_around("if(?![a-z])")
-    (False, True)
+    Look-around is taken to hold.
+
+    Raises
+    ------
+    PatternError, LimitError
+        As :func:`cfgguide.pattern.parse_pattern`.
+
+    Examples
+    --------
+    >>> may_begin("<[a-z]+>", "<call>"), may_begin("<(?!<)", "<call>"), may_begin("[<>]=", "<call>")
+    (True, True, False)
     """
-    return _looks(_parser.parse(pattern))
+    nfa = parse_pattern(pattern, name="TEXT")
+    states = _reached(nfa, [nfa.start])
+    for byte in text.encode():
+        if MATCH in states:
+            return True
+        states = _reached(
+            nfa,
+            [
+                target
+                for state in states
+                for low, high, target in nfa.edges[state]
+                if low <= byte <= high
+            ],
+        )
+    return bool(states)
+
+
+def _reached(nfa: Nfa, states: Iterable[int]) -> list[int]:
+    """Return what empty moves lead to."""
+    found = dict.fromkeys(states)
+    for state in (pending := list(found)):  # grows while it is walked
+        for target in nfa.splits[state]:
+            if target not in found:
+                found[target] = None
+                pending.append(target)
+    return list(found)
 
 
 def escaped(text: str) -> str:
@@ -370,6 +404,10 @@ def _is_plain_group(item: Item) -> bool:
     return str(item[0]) == "SUBPATTERN" and not any(item[1][1:3])
 
 
+def _shown(pattern: str) -> str:
+    return pattern if len(pattern) <= 200 else f"{pattern[:200]}..."
+
+
 def _times(least: int, most: int) -> str:
     if most == _parser.MAXREPEAT:
         return {0: "*", 1: "+"}.get(least, f"{{{least},}}")
@@ -401,9 +439,9 @@ def _character(kind: str, argument: Any, pattern: str) -> str:
     if kind in UNSUPPORTED:
         what, way_out = UNSUPPORTED[kind]
         raise PatternError(
-            f"the pattern uses {what}, which is not supported: /{pattern}/; {way_out}"
+            f"the pattern uses {what}, which is not supported: /{_shown(pattern)}/; {way_out}"
         )
-    raise PatternError(f"unknown element {kind} in the pattern /{pattern}/")
+    raise PatternError(f"unknown element {kind} in the pattern /{_shown(pattern)}/")
 
 
 def _class_item(operator: str, argument: Any) -> str:

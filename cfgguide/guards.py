@@ -102,12 +102,12 @@ class Guards:
             As the class.
         """
         following = self._follow[place.number]
-        if isinstance(place.part, Embedded):
-            return pattern
+        if place.part == Free(()):
+            return pattern  # nothing is left behind it
         leaks = bool(self._leaks(following)) if self._ignores else False
         if leaks and isinstance(place.part, Free):
             raise self._error(following)
-        is_sure = isinstance(place.part, Free) or place.part.is_longest_first
+        is_sure = not isinstance(place.part, Regular) or place.part.is_longest_first
         if leaks or not (is_sure or self._has_grammar(following)):
             pattern = f"(?:{pattern}){self._ahead(following)}"
         return rf"\A(?:{pattern})" if place.number in self._at_start else pattern

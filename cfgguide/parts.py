@@ -8,7 +8,9 @@ so that it can become a part itself. They are written by :mod:`cfgguide.regular`
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 from cfgguide.grammar import Grammar
 
@@ -87,14 +89,28 @@ class Repeated:
 Part = Regular | Free | Embedded | Sequence | Repeated
 
 
-@dataclass(frozen=True)
 class Composed(Grammar):
     """A grammar that was made of parts, and can be a part.
 
-    Attributes
+    Its text is written when it is first asked for: some parts cannot stand alone.
+
+    Parameters
     ----------
     part : Part
-        What `text` says.
+        What it is made of.
+    write : callable
+        Returns its text.
     """
 
-    part: Part = field(kw_only=True, compare=False, repr=False)
+    part: Part
+
+    def __init__(self, part: Part, write: Callable[[Any], str]) -> None:
+        object.__setattr__(self, "part", part)
+        object.__setattr__(self, "_write", write)
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "text":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        text = self._write(self.part)
+        object.__setattr__(self, "text", text)
+        return text

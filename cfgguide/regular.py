@@ -156,15 +156,18 @@ def regular(pattern: str) -> Regular:
 
 def grammar_of(part: Regular) -> Composed:
     """Return the grammar of the texts that match as a whole."""
-    terminals = [_whole(pattern, part) for pattern in part.patterns]
-    names = [f"TEXT{number or ''}" for number in range(len(terminals))]
+    return Composed(part, _text)
+
+
+def _text(part: Regular) -> str:
+    names = [f"TEXT{number or ''}" for number in range(len(part.patterns))]
     whole = " | ".join(names)
     if part.is_optional and names:
         whole = f"[{whole}]"
     lines = [f"start: {whole}".rstrip()]
-    for name, pattern in zip(names, terminals, strict=True):
-        lines.append(f"{name}: {pattern_literal(pattern)}")
-    return Composed("\n".join(lines), part=part)
+    for name, pattern in zip(names, part.patterns, strict=True):
+        lines.append(f"{name}: {pattern_literal(_whole(pattern, part))}")
+    return "\n".join(lines)
 
 
 def _whole(pattern: str, part: Regular) -> str:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from lark.lexer import PatternStr
 
 from cfgguide.errors import GrammarError
-from cfgguide.expressions import looks_around
+from cfgguide.expressions import may_begin
 from cfgguide.frontend import parser_of
 from cfgguide.grammar import Grammar
 from cfgguide.imported_files import ImportedFiles
@@ -64,11 +64,9 @@ class TerminalText:
         return (text_literal if self.is_string else pattern_literal)(self.value, self.flags)
 
     def may_begin(self, text: str) -> bool:
-        """Return whether it may match at the beginning of a text, with more text behind."""
+        """Return whether it may match at the start of some text that begins with this one."""
         pattern = re.escape(self.value) if self.is_string else self.value
-        if self.flags:
-            pattern = f"(?{self.flags}:{pattern})"
-        return looks_around(pattern) or re.match(pattern, text) is not None
+        return may_begin(f"(?{self.flags}:{pattern})", text)
 
     @property
     def meaning(self) -> tuple[object, ...]:
@@ -132,11 +130,20 @@ class Rules:
             f"{terminals[each.name]}.{each.priority}: {each.literal}" for each in self.terminals
         ]
         written += [f"%ignore {terminals[name]}" for name in self.ignored]
+        written += [f"%declare {terminals[name]}" for name in self._declared]
         return "\n".join(written)
+
+    @property
+    def _declared(self) -> list[str]:
+        """The terminals without a pattern."""
+        used = {
+            symbol.name for each in self.productions for symbol in each.right if symbol.is_terminal
+        }
+        return sorted(used - {each.name for each in self.terminals})
 
     def _names_of_terminals(self, prefix: str) -> dict[str, str]:
         """Return new names, in the same order."""
-        names = [each.name for each in self.terminals]
+        names = sorted([*(each.name for each in self.terminals), *self._declared])
         if all(map(_TERMINAL.fullmatch, names)):
             return {name: f"{prefix}_{name}" for name in names}
         return {name: f"{prefix}_{number:04d}" for number, name in enumerate(names)}

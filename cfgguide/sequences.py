@@ -155,7 +155,7 @@ def _written(part: Part) -> Composed:
     joined = _joined(part)
     if isinstance(joined, Regular):
         return grammar_of(joined)
-    return Composed(text_of(joined), part=joined)
+    return Composed(joined, text_of)
 
 
 # --- Texts and values side by side become one ----------------------------------------------------
