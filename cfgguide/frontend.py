@@ -179,6 +179,7 @@ def parser_of(grammar: Grammar, imports: ImportedFiles) -> lark.Lark:
         As :func:`load`.
     """
     where = grammar.source_path or "the grammar"
+    text = grammar.text  # which may have to be written first
     try:
         options: dict[str, Any] = dict(grammar.lark_options)
         options["_plugins"] = {"LALR_Parser": lark_parts.Parser}
@@ -188,7 +189,7 @@ def parser_of(grammar: Grammar, imports: ImportedFiles) -> lark.Lark:
                 "ContextualLexer": lark_parts.Contextual,
                 "BasicLexer": lark_parts.Basic,
             }
-        return lark.Lark(grammar.text, **options)
+        return lark.Lark(text, **options)
     except RecursionError:
         raise LimitError(
             f"{where} nests too deeply for Lark to read; split its rules into smaller ones"

@@ -17,6 +17,7 @@ array, too. With copies of the rules that can stand at the end there are two kin
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from lark.lexer import PatternStr
@@ -235,36 +236,53 @@ def ended(rules: Rules) -> Rules:
     <BLANKLINE>
     """
     optional = rules.optional
-    found: dict[Production, None] = {}
+    found: list[Production] = []
     wanted = [rules.start]
     for left in wanted:  # grows while it is walked
-        for production in rules.productions:
-            if production.left != left:
-                continue
-            for place in range(len(production.right), 0, -1):
-                last = production.right[place - 1]
+        for production in (each for each in rules.productions if each.left == left):
+            for right in _endings(production.right, optional):
+                last = right[-1]
                 if not last.is_terminal:
                     if last.name not in wanted:
                         wanted.append(last.name)
-                    last = replace(last, name=_end(last.name))
-                right = (*production.right[: place - 1], last)
-                found[replace(production, left=_end(left), right=right)] = None
-                if last.is_terminal or production.right[place - 1].name not in optional:
-                    break
+                    right = (*right[:-1], replace(last, name=_end(last.name)))
+                found.append(replace(production, left=_end(left), right=right))
+    found = _grounded(found, {_end(name) for name in wanted})
     start = _end(rules.start)
     used = _used(rules, found)
     if rules.start in optional:
-        whole = _end(start)
+        whole = _end(start)  # the copies are not empty
         used += [Production(whole, (Symbol(start, False),), None), Production(whole, (), None)]
         start = whole
     return replace(rules, start=start, productions=tuple(sorted([*found, *used], key=_key)))
+
+
+def _endings(right: tuple[Symbol, ...], optional: frozenset[str]) -> Iterator[tuple[Symbol, ...]]:
+    """Yield what is left of a production if all behind some symbol is empty."""
+    for place in range(len(right), 0, -1):
+        yield right[:place]
+        last = right[place - 1]
+        if last.is_terminal or last.name not in optional:
+            return
+
+
+def _grounded(productions: list[Production], copies: set[str]) -> list[Production]:
+    """Return productions without those that end with a copy that has none: it would be empty."""
+    kept = list(dict.fromkeys(productions))
+    while copies:
+        empty = copies - {each.left for each in kept}
+        if not empty:
+            break
+        kept = [each for each in kept if each.right[-1].name not in empty]
+        copies -= empty
+    return kept
 
 
 def _end(name: str) -> str:
     return f"{name}__end"
 
 
-def _used(rules: Rules, ends: dict[Production, None]) -> list[Production]:
+def _used(rules: Rules, ends: list[Production]) -> list[Production]:
     """Return the productions that the copies still ask for."""
     pending = [each for production in ends for each in production.right]
     names: dict[str, None] = {}
