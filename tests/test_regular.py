@@ -69,8 +69,8 @@ PATTERNS = [
     "a(?=b)b", r"a$\n", r"(?m)a$\nb?",
     # classes and escapes
     ".", "(?s:.)", r"\w+", r"\W", r"\s", "[^a]", r"[^\w]", r"[\]\-\\^]", r"\\", r'"', "/", r"\/",
-    r"[/]", r"\x61", r"\u0061", r"\x2a", r"[\x5c]", r"\n", "\n", r"\N{LATIN SMALL LETTER A}b?", r"\141",
-    "[a-c]", r"\\p{L}|\\", "é|日", "[^-]", "[&&a]",
+    r"[/]", r"\x61", r"\u0061", r"\x2a", r"[\x5c]", r"\n", "\n", r"\N{LATIN SMALL LETTER A}b?",
+    r"\141", "[a-c]", r"\\p{L}|\\", "é|日", "[^-]", "[&&a]",
     # flags, names and comments
     "(?i)AB", "(?i:a)B", "(?x) a # c \n b", "(?x:a b)|(?-x:a b)", "(?a:\\w)+", "(?ai)[a-z]",
     "(?i)k|ſ", "(?P<start>a)(?P<TEXT>b)", "a(?#comment)b", "(?s-i:a.)", "(?i:a(?-i:B))",
