@@ -363,7 +363,9 @@ RULES = {
     "templates": 'start: _list{"a"} | ["b"] "c"~2..3\n_list{x}: x ("," x)*',
     "priorities": "start: A | b\nb.2: WORD\nA.2: /a+/i\nWORD: /[a-z]+/\n%ignore / +/",
     "keywords": 'start: ("if" NAME | NAME)+\nNAME: /[a-z]+/\n%ignore " "',
-    "imports": "start: ESCAPED_STRING | INT\n%import common (ESCAPED_STRING, SIGNED_INT -> INT)",
+    "imports": "start: ESCAPED_STRING | SIGNED_INT\n%import common (ESCAPED_STRING, SIGNED_INT)",
+    "order of names": 'start: A "y" | B "x"\nA: /[ab]/\nB: /[bc]/',
+    "rules that compete": 'start: a "c" | b "c" "d"\na: "aa"\nb.2: "aa"',
     "odd names": 'start: "日" "é"i | "\\\\" | "/" "\\""',
     "never": 'start: "a" | "b" NEVER\n%declare NEVER',
     "empty": 'start: x*\nx: "a" ["b"]',
@@ -371,6 +373,7 @@ RULES = {
 SENTENCES = [
     "", "a", "a,a,a", "a,", "bcc", "cc", "ccc", "bcccc", "AA", "aa", "word", "if x y", "ifx", "if",
     "b", '"a"', '"\\""', "-15", "+2", "日é", "日É", "日", "\\", '/"', "/", "ab", "abaab", "bb",
+    "by", "bx", "cx", "aac", "aacd",
     "[1, {}]", "[1",
 ]  # fmt: skip
 
