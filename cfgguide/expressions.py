@@ -5,8 +5,7 @@ the match that ``re`` prefers, comes to the texts that match *as a whole*:
 
 * flags stand where they count, comments and names of groups are gone (:func:`rewritten`);
 * quantifiers are greedy, and alternatives that take more come first (``a|ab`` is ``a(?:b|)``);
-* the empty text, which no terminal of Lark's may match, is left out (:func:`not_empty`);
-* whether the preferred match is now always the longest can be asked (:func:`is_longest_first`).
+* the empty text, which no terminal of Lark's may match, is left out (:func:`not_empty`).
 
 ``re``'s own parser reads the pattern. Which texts match as a whole does not depend on what is tried
 first, so all that but the first changes nothing in them; with look-around it might, and there only
@@ -20,8 +19,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from cfgguide.errors import LimitError, PatternError
-from cfgguide.look_behind import moves
-from cfgguide.pattern import MATCH, UNSUPPORTED, Nfa, closure, parse_pattern
+from cfgguide.pattern import UNSUPPORTED
 
 _parser: Any = __import__("re._parser", fromlist=["parse"])
 
@@ -49,7 +47,6 @@ _SPECIAL = re.compile(r"[][\\^$*+?{}()|./]")
 _SPECIAL_IN_CLASS = re.compile(r"[][\\^\-&|~/]")
 _REPEATS = ("MAX_REPEAT", "MIN_REPEAT")
 _LOOKS = ("AT", "ASSERT", "ASSERT_NOT")
-_MOST_PAIRS = 2000  # looked at before it is given up whether a pattern is longest first
 
 
 def rewritten(pattern: str, flags: int = 0) -> tuple[str, bool]:
@@ -95,49 +92,6 @@ def rewritten(pattern: str, flags: int = 0) -> tuple[str, bool]:
     return (f"(?{letters}:{written})" if letters else written), looks
 
 
-def may_begin(pattern: str, text: str) -> bool:
-    """Return whether a pattern may match at the start of some text that begins with this one.
-
-    Look-around is taken to hold.
-
-    Raises
-    ------
-    PatternError, LimitError
-        As :func:`cfgguide.pattern.parse_pattern`.
-
-    Examples
-    --------
-    >>> may_begin("<[a-z]+>", "<call>"), may_begin("<(?!<)", "<call>"), may_begin("[<>]=", "<call>")
-    (True, True, False)
-    """
-    nfa = parse_pattern(pattern, name="TEXT")
-    states = _reached(nfa, [nfa.start])
-    for byte in text.encode():
-        if MATCH in states:
-            return True
-        states = _reached(
-            nfa,
-            [
-                target
-                for state in states
-                for low, high, target in nfa.edges[state]
-                if low <= byte <= high
-            ],
-        )
-    return bool(states)
-
-
-def _reached(nfa: Nfa, states: Iterable[int]) -> list[int]:
-    """Return what empty moves lead to."""
-    found = dict.fromkeys(states)
-    for state in (pending := list(found)):  # grows while it is walked
-        for target in nfa.splits[state]:
-            if target not in found:
-                found[target] = None
-                pending.append(target)
-    return list(found)
-
-
 def escaped(text: str) -> str:
     r"""Return the pattern of a text, with no more backslashes than it needs.
 
@@ -169,90 +123,6 @@ def not_empty(pattern: str) -> str | None:
 def least_width(pattern: str) -> int:
     """Return how many characters a match has at least, as Lark counts them."""
     return int(_parser.parse(pattern).getwidth()[0])
-
-
-def is_longest_first(pattern: str) -> bool:
-    """Return whether the preferred match on each text that matches as a whole is all of it.
-
-    False also where finding out would take too long.
-
-    Parameters
-    ----------
-    pattern : str
-        A pattern that does not look around.
-
-    Examples
-    --------
-    >>> is_longest_first("ab|a"), is_longest_first("(?:a|ab)(?:c|bcd)?")
-    (True, False)
-    """
-    try:
-        nfa = parse_pattern(pattern, name="TEXT")
-    except LimitError:
-        return False
-    threads_of = [closure(nfa, state, (), {})[0] for state in range(nfa.n_states)]
-    first = _Threads((nfa.start,), (nfa.start,), nfa, threads_of)
-    seen = {first.key}
-    pending = [first]
-    while pending and len(seen) < _MOST_PAIRS:
-        threads = pending.pop()
-        if threads.is_cut_short:
-            return False
-        for following in threads.following():
-            if following.key not in seen:
-                seen.add(following.key)
-                pending.append(following)
-    return not pending
-
-
-class _Threads:
-    """The threads that a machine follows, which is cut at a match, and all that there would be.
-
-    Parameters
-    ----------
-    preferred : iterable of int
-        NFA states that the machine enters, most preferred first.
-    every : iterable of int
-        The same without cuts.
-    nfa : Nfa
-        What the states are of.
-    threads_of : list of tuple of int
-        The threads behind each NFA state.
-    """
-
-    def __init__(
-        self,
-        preferred: Iterable[int],
-        every: Iterable[int],
-        nfa: Nfa,
-        threads_of: list[tuple[int, ...]],
-    ) -> None:
-        self._nfa = nfa
-        self._threads_of = threads_of
-        cut = tuple(dict.fromkeys(thread for state in preferred for thread in threads_of[state]))
-        if MATCH in cut:
-            cut = cut[: cut.index(MATCH) + 1]
-        self.key = (cut, frozenset(thread for state in every for thread in threads_of[state]))
-
-    @property
-    def is_cut_short(self) -> bool:
-        """Whether a whole text has come that the machine does not match."""
-        cut, uncut = self.key
-        return MATCH in uncut and MATCH not in cut
-
-    def following(self) -> Iterable[_Threads]:
-        """Yield the threads after each kind of byte."""
-        cut, uncut = self.key
-        edges = [edge for thread in sorted(uncut) for edge in self._nfa.edges[thread]]
-        for low, _, every in moves(edges, []) if edges else []:
-            preferred = [
-                target
-                for thread in cut
-                for first, last, target in self._nfa.edges[thread]
-                if first <= low <= last
-            ]
-            if every:
-                yield _Threads(preferred, every, self._nfa, self._threads_of)
 
 
 # --- What a pattern is changed to ----------------------------------------------------------------

@@ -4,7 +4,8 @@ In: a :class:`~cfgguide.grammar.Grammar`. Out: a :class:`CompiledGrammar`: the L
 arrays, the pattern of each terminal, and for each parse state the *terminal set* that Lark's lexer
 would try there, in the order in which it would try them. The contextual lexer has many such sets,
 the basic lexer one. Together with :mod:`cfgguide.automaton` and :mod:`cfgguide.refusals`, which
-explain a grammar that Lark refuses, this is all that knows Lark.
+explain a grammar that Lark refuses, and :mod:`cfgguide.rules`, which writes one again, this is all
+that knows Lark.
 
 Lark decides everything that is Lark's to decide. The order of a terminal set is read off its lexer
 objects; which keywords a name swallows is asked of its own ``_create_unless``. Only the numbering

@@ -20,7 +20,8 @@ import re
 from collections.abc import Iterable
 
 from cfgguide.errors import GrammarError, PatternError
-from cfgguide.expressions import FLAGS, escaped, is_longest_first, least_width, not_empty, rewritten
+from cfgguide.expressions import FLAGS, escaped, least_width, not_empty, rewritten
+from cfgguide.match_order import is_longest_first
 from cfgguide.name_patterns import n_shared_letters, one_of
 from cfgguide.notation import pattern_literal
 from cfgguide.parts import Composed, Regular
@@ -97,6 +98,8 @@ def choice(texts: Iterable[str]) -> Composed:
     """
     if isinstance(texts, str):
         raise GrammarError(f"choice takes a list of texts; write choice([{texts!r}])")
+    if not isinstance(texts, Iterable):
+        raise GrammarError(f"choice takes a list of texts, not {texts!r}")
     every = {_checked(text) for text in texts}
     if not every:
         raise GrammarError("choice needs at least one text")

@@ -23,10 +23,10 @@ from dataclasses import dataclass, replace
 from lark.lexer import PatternStr
 
 from cfgguide.errors import GrammarError
-from cfgguide.expressions import may_begin
 from cfgguide.frontend import parser_of
 from cfgguide.grammar import Grammar
 from cfgguide.imported_files import ImportedFiles
+from cfgguide.match_order import may_begin
 from cfgguide.notation import pattern_literal, text_literal
 
 _TERMINAL = re.compile("[A-Z_][A-Z0-9_]*")

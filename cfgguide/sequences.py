@@ -54,6 +54,8 @@ def free_text(*, until: str | Iterable[str] | None = None) -> Composed:
     """
     if until is None:
         return _written(Free(()))
+    if not isinstance(until, Iterable):
+        raise GrammarError(f"until is a stop string or several, not {until!r}")
     given = [until] if isinstance(until, str) else list(until)
     if not given or not all(given):
         raise GrammarError("a stop string is a text, and not empty; leave out `until` for none")

@@ -16,7 +16,8 @@ from judges import accepts, parses
 
 import cfgguide
 from cfgguide.errors import CfgGuideError, GrammarError, LimitError, PatternError
-from cfgguide.expressions import is_longest_first, may_begin, not_empty, rewritten
+from cfgguide.expressions import not_empty, rewritten
+from cfgguide.match_order import is_longest_first, may_begin
 from cfgguide.notation import pattern_literal, text_literal
 
 TEXTS = ["".join(letters) for n in range(6) for letters in itertools.product("abc", repeat=n)]
@@ -276,6 +277,7 @@ def test_a_choice_may_have_ten_thousand_texts_some_of_which_begin_others():
     [
         ("yes", r"write choice\(\['yes'\]\)"),
         ([], "at least one text"),
+        (5, "choice takes a list of texts, not 5"),
         (["a", 1], "expected a text, not int: 1"),
         (["\ud800"], "holds a surrogate"),
     ],

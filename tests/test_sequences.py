@@ -105,6 +105,8 @@ CALLS = {
     "one": concat(CALL, free_text()),
     "some": concat(repeat(CALL), free_text()),
     "only": repeat(CALL, 1, 2),
+    "many": concat(repeat(CALL, 2), free_text()),
+    "few": repeat(CALL, 0, 2),
 }
 
 
@@ -137,6 +139,8 @@ def test_calls_in_a_text(text):
     assert both_accept(CALLS["one"], text) == is_calls(text, 1, 1, with_rest=True)
     assert both_accept(CALLS["some"], text) == is_calls(text, 0, None, with_rest=True)
     assert both_accept(CALLS["only"], text) == is_calls(text, 1, 2, with_rest=False)
+    assert both_accept(CALLS["many"], text) == is_calls(text, 2, None, with_rest=True)
+    assert both_accept(CALLS["few"], text) == is_calls(text, 0, 2, with_rest=False)
 
 
 def test_a_token_may_span_parts():
@@ -465,6 +469,7 @@ BRACKETS = cfgguide.Grammar('start: "(" start ")" | "x"')
         (lambda: repeat("a", 3, 2), "maximum is at least 1 and not below minimum, not 2"),
         (lambda: repeat("a", 0, 0), "maximum is at least 1"),
         (lambda: free_text(until=""), "a stop string is a text, and not empty"),
+        (lambda: free_text(until=5), "until is a stop string or several, not 5"),
         (lambda: free_text(until=[]), "a stop string is a text, and not empty"),
         (lambda: free_text(until=["a", 1]), "expected a text, not int: 1"),
         (lambda: free_text(until="\ud800"), "holds a surrogate"),
