@@ -173,9 +173,18 @@ def _joined(part: Part) -> Part:
     if isinstance(body, Regular) and _is_one_pattern(body):
         times = f"{{{part.least},{'' if part.most is None else part.most}}}"
         return regular(rewritten(f"(?:{body.pattern}){times}")[0])
-    if isinstance(body, Repeated) and (body.least, body.most) == (0, 1):
-        return Repeated(body.part, 0, part.most)
-    return Repeated(body, part.least, part.most)
+    return _repeated(body, part.least, part.most)
+
+
+def _repeated(body: Part, least: int, most: int | None) -> Part:
+    """Return a part several times; one that is itself repeated is counted through.
+
+    Up to `a` times up to `b` times is up to `ab` times, but two times two leaves three out.
+    """
+    if not isinstance(body, Repeated) or body.least > 1:
+        return Repeated(body, least, most)
+    most_of_all = None if most is None or body.most is None else most * body.most
+    return Repeated(body.part, least * body.least, most_of_all)
 
 
 def _sequence(parts: Iterable[Part]) -> Part:

@@ -307,6 +307,25 @@ def test_texts_and_values_in_sequence_are_one_regular_expression(grammar, patter
         assert both_accept(grammar, text) == bool(re.fullmatch(pattern, text)), text
 
 
+@pytest.mark.parametrize(
+    ("grammar", "counts"),
+    [
+        (repeat(repeat(CALL, 1), 1, 2), {1, 2, 3, 4, 5}),
+        (repeat(repeat(CALL, 1, 2), 1, 2), {1, 2, 3, 4}),
+        (repeat(repeat(CALL, 2, 2), 1, 2), {2, 4}),
+        (repeat(optional(CALL), 1, 2), {0, 1, 2}),
+        (repeat(repeat(CALL), 1, 2), {0, 1, 2, 3, 4, 5}),
+        (repeat(repeat(CALL, 0, 2), 0, 2), {0, 1, 2, 3, 4}),
+        (optional(repeat(CALL, 1)), {0, 1, 2, 3, 4, 5}),
+        (optional(repeat(CALL, 2)), {0, 2, 3, 4, 5}),
+        (repeat(CALL, 3), {3, 4, 5}),
+    ],
+)
+def test_what_is_repeated_may_be_repeated(grammar, counts):
+    found = {count for count in range(6) if both_accept(grammar, "x<call>1</call>" * count)}
+    assert found == counts
+
+
 def test_values_stand_between_grammars_and_free_text():
     grammar = concat(
         "n=", cfgguide.integer(0, 12), ": ", JSON, ";", cfgguide.boolean(), free_text()
