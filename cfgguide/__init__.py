@@ -48,16 +48,30 @@ if TYPE_CHECKING:
     from cfgguide.mass import log_probabilities as log_probabilities
     from cfgguide.mass import token_log_probabilities as token_log_probabilities
     from cfgguide.pool import IndexPool as IndexPool
+    from cfgguide.regular import choice as choice
+    from cfgguide.regular import regex as regex
     from cfgguide.report import Report as Report
     from cfgguide.sampling import sample as sample
     from cfgguide.sampling import Sample as Sample
     from cfgguide.sampling import sample_many as sample_many
     from cfgguide.schema import json_schema as json_schema
+    from cfgguide.sequences import concat as concat
+    from cfgguide.sequences import free_text as free_text
+    from cfgguide.sequences import optional as optional
+    from cfgguide.sequences import repeat as repeat
     from cfgguide.steering import steer as steer
     from cfgguide.steering import Steered as Steered
     from cfgguide.teacher_forcing import masks_for as masks_for
     from cfgguide.teacher_forcing import side_by_side as side_by_side
     from cfgguide.transformers_model import TransformersModel as TransformersModel
+    from cfgguide.values import boolean as boolean
+    from cfgguide.values import date as date
+    from cfgguide.values import date_time as date_time
+    from cfgguide.values import integer as integer
+    from cfgguide.values import ipv4 as ipv4
+    from cfgguide.values import number as number
+    from cfgguide.values import time as time
+    from cfgguide.values import uuid as uuid
     from cfgguide.vocabulary import Vocabulary as Vocabulary
 
 __version__ = "0.1.0"
@@ -85,21 +99,35 @@ _MODULES = {
     "apply_bitmask": "masking",
     "beam_search": "beams",
     "bool_mask": "bool_masks",
+    "boolean": "values",
+    "choice": "regular",
     "compile": "compiler",
     "compile_recognizer": "compiler",
+    "concat": "sequences",
+    "date": "values",
+    "date_time": "values",
     "evaluate": "evaluation",
     "fill_bitmasks": "batch",
+    "free_text": "sequences",
     "generate": "generation",
     "inspect": "inspection",
+    "integer": "values",
+    "ipv4": "values",
     "json_schema": "schema",
     "kept_mass": "mass",
     "log_probabilities": "mass",
     "masks_for": "teacher_forcing",
+    "number": "values",
+    "optional": "sequences",
+    "regex": "regular",
+    "repeat": "sequences",
     "sample": "sampling",
     "sample_many": "sampling",
     "side_by_side": "teacher_forcing",
     "steer": "steering",
+    "time": "values",
     "token_log_probabilities": "mass",
+    "uuid": "values",
 }
 _SUBMODULES = ("sql", "testing")
 

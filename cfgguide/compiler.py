@@ -104,7 +104,8 @@ def decided(compiled: CompiledGrammar, *, budget: Budget) -> Liveness:
         start = compiled.definitions.start
         raise GrammarError(
             f"no text at all is a sentence of the grammar (start rule {start!r}): either "
-            "each rule needs another one first, or the lexer reads neighbouring terminals as one"
+            "each rule needs another one first, or a terminal matches no text, or the lexer reads "
+            "neighbouring terminals as one"
         )
     return everything
 

@@ -4,7 +4,8 @@ In: a :class:`~cfgguide.grammar.Grammar`. Out: a :class:`CompiledGrammar`: the L
 arrays, the pattern of each terminal, and for each parse state the *terminal set* that Lark's lexer
 would try there, in the order in which it would try them. The contextual lexer has many such sets,
 the basic lexer one. Together with :mod:`cfgguide.automaton` and :mod:`cfgguide.refusals`, which
-explain a grammar that Lark refuses, this is all that knows Lark.
+explain a grammar that Lark refuses, and :mod:`cfgguide.rules`, which writes one again, this is all
+that knows Lark.
 
 Lark decides everything that is Lark's to decide. The order of a terminal set is read off its lexer
 objects; which keywords a name swallows is asked of its own ``_create_unless``. Only the numbering
@@ -139,7 +140,7 @@ def load(grammar: Grammar) -> CompiledGrammar:
         )
     names = line_names(grammar.postlex) if grammar.postlex is not None else None
     imports = ImportedFiles(grammar.import_paths)
-    parser = _lark(grammar, imports)
+    parser = parser_of(grammar, imports)
     table: Any = parser.parser.parser._parse_table
     rules = {rule.origin.name for rule in parser.rules}
     order = _canonical_order(table.states, table.start_states[grammar.start])
@@ -170,8 +171,16 @@ def load(grammar: Grammar) -> CompiledGrammar:
     )
 
 
-def _lark(grammar: Grammar, imports: ImportedFiles) -> lark.Lark:
+def parser_of(grammar: Grammar, imports: ImportedFiles) -> lark.Lark:
+    """Return Lark's parser of a grammar; `imports` notes the files that it reads.
+
+    Raises
+    ------
+    GrammarError, LimitError
+        As :func:`load`.
+    """
     where = grammar.source_path or "the grammar"
+    text = grammar.text  # which may have to be written first
     try:
         options: dict[str, Any] = dict(grammar.lark_options)
         options["_plugins"] = {"LALR_Parser": lark_parts.Parser}
@@ -181,7 +190,7 @@ def _lark(grammar: Grammar, imports: ImportedFiles) -> lark.Lark:
                 "ContextualLexer": lark_parts.Contextual,
                 "BasicLexer": lark_parts.Basic,
             }
-        return lark.Lark(grammar.text, **options)
+        return lark.Lark(text, **options)
     except RecursionError:
         raise LimitError(
             f"{where} nests too deeply for Lark to read; split its rules into smaller ones"

@@ -81,7 +81,7 @@ def _parts(names: Sequence[str]) -> Iterator[list[str]]:
     part: list[str] = []
     size, before = 0, ""
     for name in names:
-        new = len(name[_n_shared(before, name) :].encode())
+        new = len(name[n_shared_letters(before, name) :].encode())
         if part and size + new > _MOST_BYTES:
             yield part
             part, size = [], 0
@@ -116,7 +116,7 @@ def _branches(names: Sequence[str], depth: int) -> list[str]:
 
 def _rest(names: Sequence[str], depth: int) -> str:
     """Return a pattern for what follows the first letter, which all names share."""
-    shared = _n_shared(names[0], names[-1])
+    shared = n_shared_letters(names[0], names[-1])
     rests = [name[shared:] for name in names]
     is_optional = not rests[0]
     branches = _branches(rests[is_optional:], depth + 1)
@@ -124,14 +124,14 @@ def _rest(names: Sequence[str], depth: int) -> str:
     return _escaped(names[0][1:shared]) + group
 
 
-def _n_shared(one: str, other: str) -> int:
+def n_shared_letters(one: str, other: str) -> int:
     """Return how many letters two names begin with alike."""
-    n_shared = 0
+    count = 0
     for letter, beside in zip(one, other, strict=False):
         if letter != beside:
             break
-        n_shared += 1
-    return n_shared
+        count += 1
+    return count
 
 
 def _letters(letters: Sequence[str]) -> str:

@@ -59,7 +59,7 @@ _CATEGORIES = {
 }
 
 # What no automaton of this kind can express, and a way out.
-_UNSUPPORTED = {
+UNSUPPORTED = {
     "GROUPREF": ("a backreference", "write out the texts that the group can match"),
     "GROUPREF_IGNORE": ("a backreference", "write out the texts that the group can match"),
     "GROUPREF_EXISTS": ("a conditional group", "write the two cases as alternatives"),
@@ -206,8 +206,8 @@ class _Builder:
             return look(body, following, flags, is_negated=kind == "ASSERT_NOT")
         if kind == "AT":
             return self._anchor(str(argument), following, flags)
-        if kind in _UNSUPPORTED:
-            what, way_out = _UNSUPPORTED[kind]
+        if kind in UNSUPPORTED:
+            what, way_out = UNSUPPORTED[kind]
             raise PatternError(
                 f"terminal {self._name} uses {what}, which is not supported, "
                 f"in /{self._pattern}/; {way_out}"

@@ -221,7 +221,8 @@ def test_a_grammar_without_a_sentence_is_refused(text, start):
         cfgguide.compile(cfgguide.Grammar(text, start), VOCABULARY)
     assert str(caught.value) == (
         f"[grammar] no text at all is a sentence of the grammar (start rule {start!r}): either "
-        "each rule needs another one first, or the lexer reads neighbouring terminals as one"
+        "each rule needs another one first, or a terminal matches no text, or the lexer reads "
+        "neighbouring terminals as one"
     )
 
 
