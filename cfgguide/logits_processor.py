@@ -123,11 +123,9 @@ class LogitsProcessor:
         rows = self._rows_of(ids)
         bitmask = np.empty((len(ids), self._vocabulary.n_words), dtype=np.int32)
         has_ended = np.zeros(len(ids), dtype=np.bool_)
-        for number, visit in enumerate(rows.visits(ids)):
+        for number, (index, visit) in enumerate(rows.visits(ids)):
             has_ended[number] = visit is None
-            bitmask[number] = (
-                self._only_eos if visit is None else rows.index_of(number).allowed(visit).bitmask
-            )
+            bitmask[number] = self._only_eos if visit is None else index.allowed(visit).bitmask
         masked = scores.clone(memory_format=torch.contiguous_format)
         apply_bitmask(masked, bitmask)
         is_ruled_out = ~(open_rows(masked, bitmask) | has_ended)
