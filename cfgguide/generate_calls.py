@@ -8,7 +8,7 @@ makes a list of its processors, a ``LogitsProcessorList``, calls them through it
 its end. So the list tells the call.
 
 An assistant model drafts in a call of ``generate`` of its own, with a list of its own. The outer
-list is then held by functions that are still running.
+list is then held by a function that is still running, below the one that asks for drafts.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from types import FrameType
 
 _LISTS = "transformers.generation.logits_process"
+_DRAFTS = "transformers.generation.candidate_generator"
 
 
 def calling_list() -> list[object] | None:
@@ -33,13 +34,26 @@ def calling_list() -> list[object] | None:
     return None
 
 
-def is_held_by_callers(processors: object) -> bool:
-    """Return whether a function of transformers further up the stack has this list."""
-    return any(
-        any(value is processors for value in frame.f_locals.values())
-        for frame in _callers()
-        if frame.f_globals.get("__name__", "").startswith("transformers.")
-    )
+def is_draft(processors: object = None) -> bool:
+    """Return whether an assistant model's draft is being made.
+
+    Parameters
+    ----------
+    processors : list, optional
+        Of the call of ``generate`` that it is made for; by default any.
+    """
+    is_asked_for = False
+    for frame in _callers():
+        module = frame.f_globals.get("__name__", "")
+        is_asked_for = is_asked_for or module == _DRAFTS
+        if is_asked_for and (processors is None or _has(frame, processors)):
+            return True
+    return False
+
+
+def _has(frame: FrameType, processors: object) -> bool:
+    is_transformers = frame.f_globals.get("__name__", "").startswith("transformers.")
+    return is_transformers and any(value is processors for value in frame.f_locals.values())
 
 
 def _callers() -> Iterator[FrameType]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cfgguide.errors import GenerationError, ModelError
-from cfgguide.generate_calls import calling_list, is_held_by_callers
+from cfgguide.generate_calls import calling_list, is_draft
 from cfgguide.generated_rows import GeneratedRows, IdArray
 from cfgguide.index import Index
 from cfgguide.masking import apply_bitmask, open_rows
@@ -115,6 +115,8 @@ class LogitsProcessor:
 
         n_columns = scores.shape[-1]
         if n_columns < self._vocabulary.size:
+            if is_draft():  # by an assistant with another tokenizer; it is masked when it is judged
+                return scores
             raise ModelError(
                 f"the model's logits have {n_columns} columns, the vocabulary "
                 f"{self._vocabulary.size} ids: the tokenizer is of another model"
@@ -164,8 +166,7 @@ class LogitsProcessor:
         """
         for reference, rows in self._calls.values():
             outer = reference()
-            is_draft = outer is not None and len(ids) == 1 and rows.go_on(ids)
-            if is_draft and is_held_by_callers(outer):
+            if outer is not None and len(ids) == 1 and rows.go_on(ids) and is_draft(outer):
                 return rows
         return None
 
