@@ -18,6 +18,10 @@ JSON_PIECES = [
 ]
 GRAMMARS = {
     "json": (cfgguide.Grammar.bundled("json", max_whitespace=0), short_vocabulary_of(JSON_PIECES)),
+    "lists": (
+        cfgguide.Grammar('start: "[" (item ("," item)*)? "]"\nitem: WORD | start\nWORD: /[a-c]+/'),
+        short_vocabulary_of(JSON_PIECES),
+    ),
     "nested brackets": (
         cfgguide.Grammar('start: "(" start ")" | "[" start "]" | NAME\nNAME: /[a-z]+/'),
         short_vocabulary_of([*"()[]abc", "((", "([", "))", ")]", "])", "a)", "b]", "[a", "cc"]),
