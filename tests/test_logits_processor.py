@@ -232,8 +232,9 @@ def written_by(process: cfgguide.LogitsProcessor, prompt: list[int], n_steps: in
     return ids[len(prompt) :]
 
 
-#: The prompts of two calls in a row; the first call writes "(((". A prompt that is one token longer
-#: than what was seen cannot be told from a draft that was rejected: that is what `reset` is for.
+#: The prompts of two calls in a row, without transformers' list of processors; the first call writes
+#: "(((". A prompt that is one allowed token longer than what was seen cannot be told from the next
+#: step: that is what `reset` is for.
 CALLS_IN_A_ROW = {
     "the same prompt": ([X, X], [X, X]),
     "a shorter prompt": ([X, X], [X]),
