@@ -15,6 +15,7 @@ import functools
 import json
 import re
 import sqlite3
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from typing import Any
 import lark.lexer
 import tables
 import torch
+import torch._dynamo
 import transformers
 from decoding_processors import ENGINES, LANGUAGES, NotOfferedError, version
 from lark import Lark
@@ -120,7 +122,7 @@ class Count:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--model", type=Path, nargs="+", help="local models, beside SmolLM2")
+    parser.add_argument("--model", type=Path, nargs="+", help="local models, before SmolLM2")
     parser.add_argument("--tokens", type=int, default=48, help="most tokens of a text")
     parser.add_argument("--seeds", type=int, default=1, help="runs of each mode")
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
@@ -129,11 +131,12 @@ def main() -> None:
     parser.add_argument("--page", type=Path, help="docs/transformers.md, to replace its tables")
     options = parser.parse_args()
     transformers.logging.set_verbosity_error()
+    torch._dynamo.config.disable = True  # llguidance has its masking compiled, for minutes
     section = Section.begun("decoding_modes", "Decoding modes")
     engines = {name: found for name in options.engines if (found := version(name)) is not None}
     section.figures["modes"] = options.modes
     section.lines = [_what_was_run(engines, options), ""]
-    for path in [None, *(options.model or [])]:
+    for path in [*(options.model or []), None]:
         model, tokenizer = load_model(path)
         name = "SmolLM2" if path is None else path.name
         section.lines += _table(name, Run(model, tokenizer, options), list(engines), section)
@@ -294,6 +297,7 @@ def _table(model: str, run: Run, engines: Sequence[str], section: Section) -> li
         for engine in engines:
             for language in LANGUAGES:
                 counts[mode, engine, language] = run.count(engine, MODES[mode], language)
+            print(f"{model}, {mode}, {engine}", file=sys.stderr)
     section.figures[model] = {" / ".join(key): vars(count) for key, count in counts.items()}
     head = ["mode", *(f"{engine}: {told}" for engine in engines for told in LANGUAGES)]
     rows = [
