@@ -105,7 +105,8 @@ class LogitsProcessor:
         Raises
         ------
         ModelError
-            If the model has fewer columns than the vocabulary has ids.
+            If the model has fewer columns than the vocabulary has ids. An assistant model may: its
+            drafts then come as they are, and the model judges them.
         GenerationError
             If something else has already ruled out all that the grammar allows in a row; if the
             rows cannot be shared out among the indexes, are shorter than `prompt_length`, or do not
