@@ -1,8 +1,8 @@
 """Counts what transformers' ``generate`` writes in each of its modes, guided by one engine each.
 
-In: models, by default SmolLM2. Out: a table for each, and optionally a page with them: of the texts
-that a mode returned, how many ended with EOS and how many of these are sentences, or the error that
-came instead. The judges are Lark and, apart from it, ``json``, SQLite and Python.
+In: a model, by default SmolLM2. Out: a table, and optionally a page with it: of the texts that a
+mode returned, how many ended with EOS and how many of these are sentences, or the error that came
+instead. The judges are Lark and, apart from it, ``json``, SQLite and Python.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Count:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--model", type=Path, nargs="+", help="local models, before SmolLM2")
+    parser.add_argument("--model", type=Path, help="a local model; default: SmolLM2")
     parser.add_argument("--tokens", type=int, default=48, help="most tokens of a text")
     parser.add_argument("--seeds", type=int, default=1, help="runs of each mode")
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
@@ -132,17 +132,15 @@ def main() -> None:
     options = parser.parse_args()
     transformers.logging.set_verbosity_error()
     torch._dynamo.config.disable = True  # llguidance has its masking compiled, for minutes
-    section = Section.begun("decoding_modes", "Decoding modes")
-    engines = {name: found for name in options.engines if (found := version(name)) is not None}
-    section.figures["modes"] = options.modes
-    section.lines = [_what_was_run(engines, options), ""]
-    for path in [*(options.model or []), None]:
-        model, tokenizer = load_model(path)
-        name = "SmolLM2" if path is None else path.name
-        section.lines += _table(name, Run(model, tokenizer, options), list(engines), section)
+    model, tokenizer = load_model(options.model)
+    name = "SmolLM2" if options.model is None else options.model.name
+    section = Section.begun(f"decoding_modes-{name}", f"Decoding modes, {name}")
+    engines = {each: found for each in options.engines if (found := version(each)) is not None}
+    run = Run(model, tokenizer, options)
+    section.lines = [_what_was_run(engines, options), "", *_table(run, list(engines), section)]
     section.write(options.results)
     if options.page:
-        _replace_tables(options.page, section)
+        _replace_table(options.page, section, name)
 
 
 def _what_was_run(engines: dict[str, str], options: argparse.Namespace) -> str:
@@ -165,7 +163,7 @@ class Run:
         self._model = model
         self._tokenizer = tokenizer
         self._vocabulary = Vocabulary.of(tokenizer)
-        self._options = options
+        self.options = options
         self._engine = functools.cache(lambda name: ENGINES[name](model, tokenizer))
         self._parser = functools.cache(self._made_parser)
 
@@ -181,7 +179,7 @@ class Run:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                for seed in range(self._options.seeds):
+                for seed in range(self.options.seeds):
                     for told, ids in self._texts(engine, mode, languages, seed):
                         self._add(count, engine, told, ids)
             except NotOfferedError:
@@ -220,7 +218,7 @@ class Run:
         eos = self._tokenizer.eos_token_id
         make: Any = transformers.GenerationConfig
         return make(
-            max_new_tokens=self._options.tokens,
+            max_new_tokens=self.options.tokens,
             eos_token_id=eos,
             pad_token_id=eos,
             exponential_decay_length_penalty=_EOS_SETS_IN,
@@ -289,22 +287,22 @@ _JUDGES: dict[str, Callable[[str], object]] = {
 }
 
 
-def _table(model: str, run: Run, engines: Sequence[str], section: Section) -> list[str]:
+def _table(run: Run, engines: Sequence[str], section: Section) -> list[str]:
     """Return the table of a model, and what was raised and written wrongly."""
     counts: dict[tuple[str, str, str], Count] = {}
-    modes = [mode for mode in MODES if mode in section.figures["modes"]]
+    modes = [mode for mode in MODES if mode in run.options.modes]
     for mode in modes:
         for engine in engines:
             for language in LANGUAGES:
                 counts[mode, engine, language] = run.count(engine, MODES[mode], language)
-            print(f"{model}, {mode}, {engine}", file=sys.stderr)
-    section.figures[model] = {" / ".join(key): vars(count) for key, count in counts.items()}
+            print(f"{mode}, {engine}", file=sys.stderr)
+    section.figures = {" / ".join(key): vars(count) for key, count in counts.items()}
     head = ["mode", *(f"{engine}: {told}" for engine in engines for told in LANGUAGES)]
     rows = [
         [mode, *(counts[mode, engine, told].cell() for engine in engines for told in LANGUAGES)]
         for mode in modes
     ]
-    lines = [f"### {model}", "", *tables.table(head, rows), ""]
+    lines = [*tables.table(head, rows), ""]
     for engine in engines:
         of_engine = [count for (_, name, _), count in counts.items() if name == engine]
         total = collections.Counter(
@@ -324,9 +322,9 @@ def _table(model: str, run: Run, engines: Sequence[str], section: Section) -> li
     return [*lines, ""]
 
 
-def _replace_tables(page: Path, section: Section) -> None:
-    """Write the section's lines between the two marks of a page."""
-    begin, end = "<!-- decoding_modes.py -->\n", "<!-- end of decoding_modes.py -->"
+def _replace_table(page: Path, section: Section, model: str) -> None:
+    """Write the section's lines between the two marks of a page that are the model's."""
+    begin, end = f"<!-- decoding_modes.py: {model} -->\n", f"<!-- end of {model} -->"
     before, _, rest = page.read_text(encoding="utf-8").partition(begin)
     _, _, after = rest.partition(end)
     lines = [f"`{section.command}`, {section.date}, {section.machine}.", "", *section.lines]
