@@ -151,8 +151,10 @@ def _what_was_run(engines: dict[str, str], options: argparse.Namespace) -> str:
         f"{_EOS_SETS_IN[0]} tokens EOS becomes likelier with each. A cell says "
         "how many texts are sentences, of how many that ended with EOS, of how many that were "
         "returned; or the error that was raised. Bold: a text that ended is no sentence, by Lark "
-        "or by `json`, SQLite, Python. †: the engine warned that it had gone wrong. Texts that "
-        "beams return to fill up (their score is about -1e9) are not counted."
+        "or by `json`, Python, and SQLite (of cfgguide's texts: its grammar is SQLite's). †: the "
+        "engine warned that it had gone wrong. Texts that beams return to fill up (their score is "
+        "about -1e9) are not counted. Neither XGrammar's nor Outlines' processor is meant for "
+        "several calls."
     )
 
 
@@ -246,7 +248,8 @@ class Run:
         text = b"".join(
             token or b"<no text>" for token in written[: ids.index(self._tokenizer.eos_token_id)]
         )
-        if _is_sentence(self._parser(engine, language), language, text):
+        judge = _JUDGES.get(language) if ENGINES[engine].is_judged(language) else None
+        if _is_sentence(self._parser(engine, language), judge, text):
             count.n_valid += 1
         else:
             count.invalid.append(text.decode(errors="replace"))
@@ -260,13 +263,14 @@ def _languages(mode: Mode, language: str) -> list[str]:
     return [LANGUAGES[(first + n) % len(LANGUAGES)] for n in range(mode.n_prompts)]
 
 
-def _is_sentence(parser: Lark, language: str, text: bytes) -> bool:
-    """Return whether Lark and the judge of a language read a text."""
+def _is_sentence(parser: Lark, judge: Callable[[str], object] | None, text: bytes) -> bool:
+    """Return whether Lark, and another judge if there is one, read a text."""
     try:
         decoded = text.decode()
         parser.parse(decoded)
-        _JUDGES[language](decoded)
-    except Exception:  # the judges raise what they like
+        if judge is not None:
+            judge(decoded)
+    except Exception:  # judges raise what they like
         return False
     return True
 

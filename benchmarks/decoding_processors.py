@@ -40,6 +40,11 @@ class CfgGuide:
             return cfgguide.Grammar.bundled("sql_select")
         return cfgguide.Grammar(lark_grammar(language))
 
+    @staticmethod
+    def is_judged(language: str) -> bool:
+        """Return whether a judge apart from Lark reads just the language that it is given."""
+        return True
+
     def _compiled(self, language: str) -> cfgguide.Index:
         return cfgguide.compile(self.grammar(language), self._tokenizer)
 
@@ -70,6 +75,11 @@ class XGrammar:
         """Return what defines the language that it is given."""
         return cfgguide.Grammar(lark_grammar(language))
 
+    @staticmethod
+    def is_judged(language: str) -> bool:
+        """Return whether a judge apart from Lark reads just the language that it is given."""
+        return language != "sql"
+
     def processor(self, languages: Sequence[str]) -> Any:
         """Return a processor for one language, or for one of each prompt."""
         from xgrammar.contrib import hf
@@ -88,6 +98,7 @@ class Outlines:
         self._made: Any = backends.get_cfg_logits_processor
 
     grammar = staticmethod(XGrammar.grammar)
+    is_judged = staticmethod(XGrammar.is_judged)
 
     def processor(self, languages: Sequence[str]) -> Any:
         """Return a processor for one language."""
