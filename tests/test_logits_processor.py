@@ -232,7 +232,7 @@ def written_by(process: cfgguide.LogitsProcessor, prompt: list[int], n_steps: in
     return ids[len(prompt) :]
 
 
-#: The prompts of two calls in a row, without transformers' list of processors; the first call writes
+#: The prompts of two calls in a row, without transformers' list of processors; the first writes
 #: "(((". A prompt that is one allowed token longer than what was seen cannot be told from the next
 #: step: that is what `reset` is for.
 CALLS_IN_A_ROW = {
