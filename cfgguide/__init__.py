@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from cfgguide.errors import TokenRejectedError as TokenRejectedError
     from cfgguide.evaluation import evaluate as evaluate
     from cfgguide.explanation import Explanation as Explanation
-    from cfgguide.generation import generate as generate
     from cfgguide.generation import Generation as Generation
+    from cfgguide.generation import generate as generate
     from cfgguide.grammar import Grammar as Grammar
     from cfgguide.guide import Guide as Guide
     from cfgguide.indenters import CPythonIndenter as CPythonIndenter
@@ -51,16 +51,16 @@ if TYPE_CHECKING:
     from cfgguide.regular import choice as choice
     from cfgguide.regular import regex as regex
     from cfgguide.report import Report as Report
-    from cfgguide.sampling import sample as sample
     from cfgguide.sampling import Sample as Sample
+    from cfgguide.sampling import sample as sample
     from cfgguide.sampling import sample_many as sample_many
     from cfgguide.schema import json_schema as json_schema
     from cfgguide.sequences import concat as concat
     from cfgguide.sequences import free_text as free_text
     from cfgguide.sequences import optional as optional
     from cfgguide.sequences import repeat as repeat
-    from cfgguide.steering import steer as steer
     from cfgguide.steering import Steered as Steered
+    from cfgguide.steering import steer as steer
     from cfgguide.teacher_forcing import masks_for as masks_for
     from cfgguide.teacher_forcing import side_by_side as side_by_side
     from cfgguide.transformers_model import TransformersModel as TransformersModel

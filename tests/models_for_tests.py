@@ -31,14 +31,14 @@ def random_model(
 
 
 def fresh_random_model(
-    n_columns: int, *, seed: int = 0, dtype: torch.dtype = torch.float32
+    n_columns: int, *, seed: int = 0, dtype: torch.dtype = torch.float32, n_layers: int = 1
 ) -> LlamaForCausalLM:
-    """A model of its own, for a test that changes it."""
+    """A model of its own, for a test that changes it or wants more layers."""
     config = LlamaConfig(
         vocab_size=n_columns,
         hidden_size=32,
         intermediate_size=64,
-        num_hidden_layers=1,
+        num_hidden_layers=n_layers,
         num_attention_heads=2,
         num_key_value_heads=2,
         max_position_embeddings=1024,

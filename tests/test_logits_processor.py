@@ -6,28 +6,29 @@ Lark.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
-import lark
 import pytest
 import torch
-from models_for_tests import (
-    EOS,
-    random_model,
-    short_vocabulary_of,
-    vocabulary_of,
+from models_for_tests import EOS, random_model, short_vocabulary_of
+from short_grammars import GRAMMARS, assert_sentences, index_of
+from tiny_grammar import (
+    CLOSE,
+    END,
+    OPEN,
+    OPEN_X,
+    SPECIAL,
+    X,
+    allowed,
+    scores_of,
+    tiny_processor,
 )
 
 import cfgguide
 from cfgguide.errors import GenerationError, ModelError
 
 # --- Exact columns -------------------------------------------------------------------------------
-
-OPEN, CLOSE, X, OPEN_X, END, SPECIAL = range(6)
-TINY = cfgguide.Vocabulary([b"(", b")", b"x", b"(x", None, None], eos_token_ids=END)
-TINY_GRAMMAR = cfgguide.Grammar('start: "(" start ")" | "x"')
 
 #: What was written, and what may follow.
 TINY_MASKS: list[tuple[tuple[int, ...], set[int]]] = [
@@ -51,26 +52,6 @@ ENDED_ROWS: list[tuple[int, ...]] = [
     (OPEN, SPECIAL, X),
     (X, X, X, X),
 ]
-N_COLUMNS = 48
-
-
-@functools.cache
-def tiny_index() -> cfgguide.Index:
-    return cfgguide.compile(TINY_GRAMMAR, TINY)
-
-
-def tiny_processor(**options: Any) -> cfgguide.LogitsProcessor:
-    return cfgguide.LogitsProcessor(tiny_index(), **options)
-
-
-def scores_of(n_rows: int, n_columns: int = N_COLUMNS, **options: Any) -> torch.Tensor:
-    """Scores that are all different, so that a moved column would be seen."""
-    return torch.arange(n_rows * n_columns, **options).reshape(n_rows, n_columns) * 0.5 - 7
-
-
-def allowed(masked: torch.Tensor) -> list[set[int]]:
-    """The columns of each row that are not minus infinity."""
-    return [set((row != -torch.inf).nonzero().flatten().tolist()) for row in masked]
 
 
 @pytest.mark.parametrize(("written", "expected"), TINY_MASKS)
@@ -251,8 +232,9 @@ def written_by(process: cfgguide.LogitsProcessor, prompt: list[int], n_steps: in
     return ids[len(prompt) :]
 
 
-#: The prompts of two calls in a row; the first call writes "(((". A prompt that is one token longer
-#: than what was seen cannot be told from a draft that was rejected: that is what `reset` is for.
+#: The prompts of two calls in a row, without transformers' list of processors; the first writes
+#: "(((". A prompt that is one allowed token longer than what was seen cannot be told from the next
+#: step: that is what `reset` is for.
 CALLS_IN_A_ROW = {
     "the same prompt": ([X, X], [X, X]),
     "a shorter prompt": ([X, X], [X]),
@@ -321,45 +303,7 @@ def test_a_batch_may_be_followed_by_another():
 
 # --- Every strategy of `generate` ----------------------------------------------------------------
 
-JSON_PIECES = [
-    *'{}[]:,"abc012-.',
-    *('":', '","', '"}', '"]', '{"', '["', "[]", "{}", "]]", "]}", "}}"),
-    *("true", "false", "null", "tr", "ue", "n", "u", "ll", "1.", "e+", "e", "\\", '\\"', "\\u00"),
-    *(b"\xc3", b"\xa9", b"\xe6\x97", b"\xa5"),  # characters in two tokens each
-]
-GRAMMARS = {
-    "json": (cfgguide.Grammar.bundled("json", max_whitespace=0), short_vocabulary_of(JSON_PIECES)),
-    "nested brackets": (
-        cfgguide.Grammar('start: "(" start ")" | "[" start "]" | NAME\nNAME: /[a-z]+/'),
-        short_vocabulary_of([*"()[]abc", "((", "([", "))", ")]", "])", "a)", "b]", "[a", "cc"]),
-    ),
-    "fall-back": (
-        cfgguide.Grammar('start: ("." | "..." "." | NAME)+ ";"\nNAME: /[a-z]+(-[a-z]+)?/'),
-        short_vocabulary_of([*".ax-;", "..", "...", "....", "-;", ".;", "a-x"]),
-    ),
-    "keywords": (
-        cfgguide.Grammar(
-            'start: ("if" NAME ":" | NAME "=" NUMBER ";")+\n'
-            'NAME: /[a-z]+/\nNUMBER: /[0-9]+/\n%ignore " "'
-        ),
-        short_vocabulary_of([*"ifx:=;1 ", "if ", " x", "if=", "1;", "x:"]),
-    ),
-    "characters of several bytes": (
-        cfgguide.Grammar('start: WORD ("," WORD)*\nWORD: /[α-ω]{1,3}|日本|𝄞/'),
-        vocabulary_of(["α", "βγ", "日本", ",", ",,", "α,", b"\xce", b"\xf0\x9d", b"\xac,"]),
-    ),
-}
 BATCH = [[5, 3, 2], [2, 4, 1, 6], [7]]  # prompts: any ids will do
-
-
-@functools.cache
-def index_of(name: str) -> cfgguide.Index:
-    return cfgguide.compile(*GRAMMARS[name])
-
-
-@functools.cache
-def judge_of(name: str) -> lark.Lark:
-    return lark.Lark(GRAMMARS[name][0].text, parser="lalr", lexer="contextual")
 
 
 def generated(name: str, prompts: Sequence[Sequence[int]], *, seed: int = 0, **options: Any):
@@ -378,18 +322,6 @@ def generated(name: str, prompts: Sequence[Sequence[int]], *, seed: int = 0, **o
         **{"logits_processor": [cfgguide.LogitsProcessor(index)], **options},
     )
     return found.sequences[:, width:].tolist(), getattr(found, "sequences_scores", None)
-
-
-def assert_sentences(name: str, rows: Sequence[Sequence[int]]) -> int:
-    """Assert that the finished rows are sentences by Lark; return how many there are."""
-    n_finished = 0
-    for row in rows:
-        if EOS in row:
-            end = row.index(EOS)
-            judge_of(name).parse(index_of(name).vocabulary.spell(row[:end]).decode())
-            assert set(row[end:]) == {EOS}
-            n_finished += 1
-    return n_finished
 
 
 SAMPLING = {"do_sample": True, "top_k": 0}
