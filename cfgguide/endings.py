@@ -1,0 +1,211 @@
+"""Short texts that complete a hypothesis of a configuration to a sentence.
+
+In: a :class:`~cfgguide.configuration.Recognizer` and the bytes that tokens hold. Out:
+:class:`Endings`, which finds for a hypothesis bytes after which the text is a sentence.
+
+It goes from lexeme to lexeme: the parser alone says which terminal comes next in a shortest
+completion (:mod:`cfgguide.stack_costs`), the scanner alone how its shortest lexeme is written
+(:mod:`cfgguide.lexeme_texts`), and the recogniser reads that, behind white space if need be. So
+what comes out is a completion whatever lexer and parser make of each other, an indenter included;
+it is short, and not always the shortest. Mostly the first try succeeds at every lexeme; where it
+does not, a best-first search goes round. ::
+
+    {"a": [1, {"b": "x     `"` (STRING), `}`, `]`, `}`      ending  "}]}
+
+Endings of what was passed on the way are remembered: another text that comes to the same stack
+needs only its own first lexeme.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from itertools import count
+from math import inf
+
+import numpy as np
+
+from cfgguide.configuration import Configuration, Hypothesis, Recognizer
+from cfgguide.errors import LimitError
+from cfgguide.lexeme_texts import FAR, LexemeTexts
+from cfgguide.lines import NO_COLUMN, ONE_SPACE, Layout, unpacked
+from cfgguide.parse_table import END, ERROR
+from cfgguide.scanner import NO_MATCH
+from cfgguide.stack import Stack
+from cfgguide.stack_costs import StackCosts
+
+_MOST_KNOWN = 200_000  # endings that are remembered
+_FEW, _MANY = 3, 40  # labels that are tried of each lexeme: at first, and if that fails
+_MOST_TRIED = {_FEW: 60, _MANY: 400}  # hypotheses of one search
+
+Place = tuple[Hypothesis, int]  # a hypothesis, and the context of its configuration
+Way = tuple[float, bytes, Stack]  # what is still needed, the rest of a lexeme, the stack after it
+
+
+class Endings:
+    """Finds short endings.
+
+    Parameters
+    ----------
+    recognizer : Recognizer
+        Of the grammar.
+    used : frozenset of int
+        The bytes that tokens hold.
+
+    Examples
+    --------
+    >>> import cfgguide
+    >>> recognizer = cfgguide.compile_recognizer(cfgguide.Grammar.bundled("json"))
+    >>> configuration = recognizer.advance(recognizer.initial, b'{"a": [1, {"b": "x')
+    >>> Endings(recognizer, frozenset(range(256))).of(configuration)
+    (b'"}]}',)
+    """
+
+    def __init__(self, recognizer: Recognizer, used: frozenset[int]) -> None:
+        self._recognizer = recognizer
+        self._table = recognizer.parse_table
+        self._scanner = recognizer.scanner
+        self._texts = LexemeTexts(recognizer.scanner, used)
+        lengths = [
+            inf if length >= FAR else max(length, 1) for length in self._texts.lengths()[:-1]
+        ]
+        if recognizer.lines is not None:
+            lengths[recognizer.lines.indent] = lengths[recognizer.lines.dedent] = 1
+        lengths[END] = inf  # the end is no part of a text
+        self._costs = StackCosts(self._table, lengths)
+        self._known: dict[Place, bytes | None] = {}
+
+    def of(self, configuration: Configuration) -> tuple[bytes, ...]:
+        """Return endings, one for each hypothesis of which one was found."""
+        found = (self.ending((each, configuration.context)) for each in configuration.hypotheses)
+        return tuple(ending for ending in found if ending is not None)
+
+    def ending(self, place: Place) -> bytes | None:
+        """Return bytes after which the text is a sentence; None if none were found."""
+        if place not in self._known:
+            if len(self._known) > _MOST_KNOWN:
+                self._known.clear()
+            if not self._search(place, _FEW) and not self._search(place, _MANY):
+                self._known[place] = None
+        return self._known[place]
+
+    def _search(self, root: Place, n_ways: int) -> bool:
+        """Look for an ending, and remember those of all places on its way; say if there is one."""
+        number = count()
+        pending: list[tuple[float, int, int, Place]] = [(0, next(number), 0, root)]
+        came: dict[Place, tuple[Place, bytes]] = {}
+        for _ in range(_MOST_TRIED[n_ways]):
+            if not pending:
+                return False
+            _, _, length, place = heapq.heappop(pending)
+            ending = self._known.get(place)
+            if ending is None and self._is_sentence(place):
+                ending = b""
+            if ending is not None:
+                self._remember(place, ending, root, came)
+                return True
+            for piece in self._pieces(place, n_ways):
+                for after in self._read(place, piece):
+                    if after == root or after in came:
+                        continue
+                    came[after] = (place, piece)
+                    needed = min((way[0] for way in self._ways(after[0])), default=inf)
+                    if needed < inf:
+                        total = length + len(piece)
+                        heapq.heappush(pending, (total + needed, next(number), total, after))
+        return False
+
+    def _remember(
+        self, place: Place, ending: bytes, root: Place, came: dict[Place, tuple[Place, bytes]]
+    ) -> None:
+        self._known[place] = ending
+        while place != root:
+            place, piece = came[place]
+            ending = piece + ending
+            self._known[place] = ending
+
+    def _read(self, place: Place, piece: bytes) -> list[Place]:
+        """Return where bytes lead; nowhere if there are too many ways to read them."""
+        try:
+            after = self._recognizer.advance(Configuration((place[0],), place[1]), piece)
+        except LimitError:
+            after = None
+        return [] if after is None else [(each, after.context) for each in after.hypotheses]
+
+    def _is_sentence(self, place: Place) -> bool:
+        return self._recognizer.is_sentence(Configuration((place[0],), place[1]))
+
+    def _pieces(self, place: Place, n_ways: int) -> Iterator[bytes]:
+        """Yield what may come next: the rest of the lexeme, or the next one."""
+        hypothesis, context = place
+        ways = sorted(self._ways(hypothesis), key=lambda way: way[:2])[:n_ways]
+        for _, rest, stack in ways:
+            if rest:
+                yield rest
+            else:
+                yield from self._next_lexemes(stack, hypothesis.layout, context, n_ways)
+
+    def _ways(self, hypothesis: Hypothesis) -> list[Way]:
+        """Return the ways in which the lexeme can end that the scanner is in."""
+        state, _, stack, layout = hypothesis
+        if self._scanner.is_start[state]:
+            return [(self._costs.need(stack).length, b"", stack)]
+        found: list[Way] = []
+        distances = self._texts.distances[state]
+        for label in np.flatnonzero(distances < FAR).tolist():
+            rest = self._texts.text(state, label)
+            assert rest is not None, "there is a distance"
+            for more, column in self._columns(label, layout, rest):
+                after = self._committed(stack, layout._replace(column=column), label)
+                if after is not None:
+                    needed = len(rest + more) + self._costs.need(after).length
+                    found.append((needed, rest + more, after))
+        return found
+
+    def _committed(self, stack: Stack, layout: Layout, label: int) -> Stack | None:
+        if self._recognizer.lines is None and label != self._scanner.ignored:
+            if self._table.action[stack.state, label] == ERROR:
+                return None
+            return self._table.shift(stack, label)
+        committed = self._recognizer.commit(stack, layout, label)
+        return None if committed is None else committed[0]
+
+    def _columns(self, label: int, layout: Layout, rest: bytes) -> Iterator[tuple[bytes, int]]:
+        """Yield what to add to a lexeme for the columns that matter, and the column then."""
+        lines = self._recognizer.lines
+        if lines is None or label != lines.newline:
+            yield b"", layout.column
+            return
+        begun = unpacked(layout.column)[0] if layout.column != NO_COLUMN and not rest else 0
+        if layout.column != NO_COLUMN and not rest:
+            yield b"", layout.column
+        for column in (*layout.columns, layout.columns[-1] + ONE_SPACE):
+            width = unpacked(column)[0] - begun
+            if width >= 0:
+                yield b" " * width, column
+        if begun:  # another line, further left
+            for column in layout.columns:
+                yield b"\n" + b" " * unpacked(column)[0], column
+
+    def _next_lexemes(
+        self, stack: Stack, layout: Layout, context: int, n_ways: int
+    ) -> Iterator[bytes]:
+        """Yield the next lexeme of a shortest completion, or several, if need be behind a space."""
+        start = int(self._recognizer.start(stack, context))
+        gap = self._texts.text(start, self._scanner.ignored)
+        labels = [self._costs.need(stack).first]
+        if n_ways == _MANY:
+            near = np.flatnonzero(self._texts.distances[start] < FAR).tolist()
+            labels += [label for label in near if label not in labels]
+        for label in labels:
+            text = self._texts.text(start, label) if label != END else None
+            if text is None:
+                continue
+            for more, _ in self._columns(label, layout._replace(column=NO_COLUMN), text):
+                yield text + more
+                if gap:
+                    yield gap + text + more
+
+    def is_match(self, hypothesis: Hypothesis) -> bool:
+        """Return whether the lexeme that the scanner is in may end here."""
+        return bool(self._scanner.match[hypothesis.scanner_state] != NO_MATCH)
