@@ -30,12 +30,12 @@ from cfgguide.errors import LimitError
 from cfgguide.lexeme_texts import FAR, LexemeTexts
 from cfgguide.lines import NO_COLUMN, ONE_SPACE, Layout, unpacked
 from cfgguide.parse_table import END, ERROR
-from cfgguide.scanner import NO_MATCH
 from cfgguide.stack import Stack
 from cfgguide.stack_costs import StackCosts
 
 _MOST_KNOWN = 200_000  # endings that are remembered
 _FEW, _MANY = 3, 40  # labels that are tried of each lexeme: at first, and if that fails
+_HASTE = 2  # how much the bytes count that are still needed: more than those that are written
 _MOST_TRIED = {_FEW: 60, _MANY: 400}  # hypotheses of one search
 
 Place = tuple[Hypothesis, int]  # a hypothesis, and the context of its configuration
@@ -58,7 +58,7 @@ class Endings:
     >>> recognizer = cfgguide.compile_recognizer(cfgguide.Grammar.bundled("json"))
     >>> configuration = recognizer.advance(recognizer.initial, b'{"a": [1, {"b": "x')
     >>> Endings(recognizer, frozenset(range(256))).of(configuration)
-    (b'"}]}',)
+    b'"}]}'
     """
 
     def __init__(self, recognizer: Recognizer, used: frozenset[int]) -> None:
@@ -74,11 +74,22 @@ class Endings:
         lengths[END] = inf  # the end is no part of a text
         self._costs = StackCosts(self._table, lengths)
         self._known: dict[Place, bytes | None] = {}
+        self._known_ways: dict[Hypothesis, list[Way]] = {}
 
-    def of(self, configuration: Configuration) -> tuple[bytes, ...]:
-        """Return endings, one for each hypothesis of which one was found."""
-        found = (self.ending((each, configuration.context)) for each in configuration.hypotheses)
-        return tuple(ending for ending in found if ending is not None)
+    def of(self, configuration: Configuration) -> bytes | None:
+        """Return bytes after which the text is a sentence; None if none were found.
+
+        The hypothesis that seems to need least is looked at first, and the first ending is taken.
+        """
+        needed = sorted(
+            (self._needed(hypothesis), number)
+            for number, hypothesis in enumerate(configuration.hypotheses)
+        )
+        for _, number in needed:
+            found = self.ending((configuration.hypotheses[number], configuration.context))
+            if found is not None:
+                return found
+        return None
 
     def ending(self, place: Place) -> bytes | None:
         """Return bytes after which the text is a sentence; None if none were found."""
@@ -109,10 +120,10 @@ class Endings:
                     if after == root or after in came:
                         continue
                     came[after] = (place, piece)
-                    needed = min((way[0] for way in self._ways(after[0])), default=inf)
-                    if needed < inf:
-                        total = length + len(piece)
-                        heapq.heappush(pending, (total + needed, next(number), total, after))
+                    total = length + len(piece)
+                    guess = total + _HASTE * self._needed(after[0])
+                    if guess < inf:
+                        heapq.heappush(pending, (guess, next(number), total, after))
         return False
 
     def _remember(
@@ -138,15 +149,26 @@ class Endings:
     def _pieces(self, place: Place, n_ways: int) -> Iterator[bytes]:
         """Yield what may come next: the rest of the lexeme, or the next one."""
         hypothesis, context = place
-        ways = sorted(self._ways(hypothesis), key=lambda way: way[:2])[:n_ways]
-        for _, rest, stack in ways:
+        for _, rest, stack in self._ways(hypothesis)[:n_ways]:
             if rest:
                 yield rest
             else:
                 yield from self._next_lexemes(stack, hypothesis.layout, context, n_ways)
 
+    def _needed(self, hypothesis: Hypothesis) -> float:
+        """Return about how many bytes a hypothesis needs."""
+        return self._ways(hypothesis)[0][0] if self._ways(hypothesis) else inf
+
     def _ways(self, hypothesis: Hypothesis) -> list[Way]:
-        """Return the ways in which the lexeme can end that the scanner is in."""
+        """Return the ways in which the lexeme can end that the scanner is in, the best first."""
+        if hypothesis not in self._known_ways:
+            if len(self._known_ways) > _MOST_KNOWN:
+                self._known_ways.clear()
+            ways = sorted(self._found_ways(hypothesis), key=lambda way: way[:2])
+            self._known_ways[hypothesis] = [way for way in ways if way[0] < inf]
+        return self._known_ways[hypothesis]
+
+    def _found_ways(self, hypothesis: Hypothesis) -> list[Way]:
         state, _, stack, layout = hypothesis
         if self._scanner.is_start[state]:
             return [(self._costs.need(stack).length, b"", stack)]
@@ -205,7 +227,3 @@ class Endings:
                 yield text + more
                 if gap:
                     yield gap + text + more
-
-    def is_match(self, hypothesis: Hypothesis) -> bool:
-        """Return whether the lexeme that the scanner is in may end here."""
-        return bool(self._scanner.match[hypothesis.scanner_state] != NO_MATCH)

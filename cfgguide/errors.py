@@ -95,5 +95,11 @@ class GenerationError(CfgGuideError):
     code = "generation"
 
 
+class BudgetError(CfgGuideError):
+    """No sentence can be finished within the tokens that are left."""
+
+    code = "budget"
+
+
 class VocabularyWarning(UserWarning):
     """The vocabulary cannot spell all that the grammar allows; the guarantees hold for the rest."""

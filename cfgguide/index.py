@@ -119,6 +119,10 @@ class Index:
             self, shared=[vocabulary, vocabulary.spelling, trie, trie.packed, *trie.packed]
         )
 
+    def walker(self) -> Walker:
+        """Return a walker, for one thread at a time, that can be used while masks are made."""
+        return Walker(self.recognizer, self.vocabulary.trie, self._liveness.assurance)
+
     def rest(self) -> None:
         """Free the workspace in which masks are made; the next new mask makes another."""
         with self._lock:
