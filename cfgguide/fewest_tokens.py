@@ -46,7 +46,8 @@ class FewestTokens:
         for length in range(min(len(text), self._longest), 0, -1):
             token_id = self._ids.get(text[:length])
             rest = self._known[text[length:]] if token_id is not None else None
-            if token_id is not None and rest is not None:
-                if best is None or len(rest) + 1 < len(best):
-                    best = (token_id, *rest)
+            if token_id is None or rest is None:
+                continue
+            if best is None or len(rest) + 1 < len(best):
+                best = (token_id, *rest)
         return best

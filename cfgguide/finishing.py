@@ -43,6 +43,7 @@ from cfgguide.walk import Walk
 
 NEVER = 1 << 30  # a distance: no ending is known
 EFFORT = 1_000_000  # parse states that are looked at for one mask, counted as below
+_QUICK = 2_000  # configurations that are looked at for a mask of a small grammar
 _AT_FIRST = 10  # how many times that is spent on the question whether a sentence fits at all
 _MOST_KNOWN = 200_000  # distances that are remembered
 _MOST_SEEN = 20_000  # configurations that are remembered with all that surrounds them
@@ -139,10 +140,21 @@ class Finishing:
                 if self._distance(visit.configuration) > n:
                     raise BudgetError(self._refusal(visit, n, is_all=is_all))
 
+    @property
+    def is_quick(self) -> bool:
+        """Whether a mask within a budget takes but milliseconds, as the grammar is small."""
+        return self._effort >= _QUICK
+
     def fits(self, following: Visit, n: int) -> bool:
-        """Return whether an ending of at most `n` tokens is known; the quick half of `within`."""
+        """Return whether an ending of at most `n` tokens is known; it is not looked around."""
         with self._lock:
             return self._distance(following.configuration) <= n
+
+    def n_tokens_of(self, text: bytes) -> int:
+        """Return how many tokens spell a text, at least."""
+        with self._lock:
+            tokens = self._fewest.of(text)
+            return NEVER if tokens is None else len(tokens)
 
     def within(self, visit: Visit, n: int) -> Int32Array:
         """Return the tokens after which a sentence can be finished within `n` tokens in all.

@@ -15,7 +15,9 @@ import numpy.typing as npt
 from cfgguide.configuration import Configuration
 from cfgguide.errors import BitmaskError, BudgetError, RollbackError, TokenRejectedError
 from cfgguide.finishing import Finishing, allowed_within
+from cfgguide.forcing import Forcing, encoder_of
 from cfgguide.index import Index
+from cfgguide.visits import Visit
 
 _SHOWN_BYTES = 40  # of the text so far, in messages
 _NOTHING = object()
@@ -56,6 +58,11 @@ class Guide:
     def configuration(self) -> Configuration:
         """The configuration after the text so far."""
         return self._visits[-1].configuration
+
+    @property
+    def visit(self) -> Visit:
+        """The visit of that configuration, as an index has it."""
+        return self._visits[-1]
 
     @property
     def token_ids(self) -> tuple[int, ...]:
@@ -182,6 +189,40 @@ class Guide:
         if found is None:
             raise BudgetError(f"no way was found to finish a sentence after {self.text!r}")
         return found
+
+    def forced_bytes(self) -> bytes:
+        """Return the bytes with which every sentence goes on from here.
+
+        Empty if there is a choice, or if the text may end here. At most
+        :data:`cfgguide.forcing.MOST_BYTES` are looked ahead.
+
+        Examples
+        --------
+        >>> import cfgguide
+        >>> grammar = cfgguide.Grammar('start: "[" ("one" | "once" | "only") "]"')
+        >>> every_byte = [bytes([byte]) for byte in range(256)]
+        >>> vocabulary = cfgguide.Vocabulary([*every_byte, b"[on", None], eos_token_ids=257)
+        >>> guide = Guide(cfgguide.compile(grammar, vocabulary))
+        >>> guide.forced_bytes()
+        b'[on'
+        """
+        if self._is_finished:
+            return b""
+        return Forcing.of(self._index).forced(self._index, self._visits[-1])
+
+    def forced_token_ids(self, tokenizer: object) -> tuple[int, ...]:
+        """Return the tokens that a tokenizer makes of the forced bytes, as far as that is sure.
+
+        Left off are those that what follows may change: from the first place on from which some
+        token would reach beyond the forced bytes. See :mod:`cfgguide.forcing`.
+
+        Parameters
+        ----------
+        tokenizer : transformers fast tokenizer or tokenizers.Tokenizer
+            That of the vocabulary.
+        """
+        encode = encoder_of(tokenizer)
+        return Forcing.of(self._index).token_ids(self.forced_bytes(), self._token_ids, encode)
 
     def accepts(self, token_id: int) -> bool:
         """Return whether a token may come next; False for ids outside the vocabulary."""
