@@ -80,13 +80,15 @@ class Forcing:
             Where the text is.
         """
         found = bytearray()
+        here, n_read = visit.configuration, 0  # where the last tokens ended
         begun: set[bytes] = {b""}  # what is left of tokens that reach beyond what was found
         while len(found) < MOST_BYTES:
             if b"" in begun:  # some tokens end here, and others may begin
-                after = index.recognizer.advance(visit.configuration, bytes(found))
+                after = index.recognizer.advance(here, bytes(found[n_read:]))
                 assert after is not None, "allowed tokens led here"
+                here, n_read = after, len(found)
                 begun.remove(b"")
-                subset = index.allowed(visit) if not found else index.subset(after)
+                subset = index.allowed(visit) if not found else index.subset(here)
                 if subset.n_tokens:  # without single-byte tokens there may be none
                     if self._byte(subset) is None:
                         break

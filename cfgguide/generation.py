@@ -1,7 +1,7 @@
 """Generation: a model, a prompt and an index in; a sentence of the grammar out.
 
-The loop is :mod:`cfgguide.writing`; this module sets it up, streams the text, and says whether it is
-complete. Nothing but the mask and the temperature touches the model's distribution, however the
+The loop is :mod:`cfgguide.writing`; this module sets it up, streams the text, and says whether it
+is complete. Nothing but the mask and the temperature touches the model's distribution, however the
 model's own settings are.
 """
 

@@ -107,8 +107,11 @@ KNOWN_BY = {
     "interegular": {"overlaps", "refusals"},
     "numba": {"jit"},
     "pygtrie": {"entries"},
-    "torch": {"masking", "logits_processor", "generation", "models", "smollm2"},
-    "transformers": {"logits_processor", "generation", "models", "smollm2"},
+    "torch": {
+        *("masking", "logits_processor", "model_steps", "writing", "generation"),
+        *("models", "smollm2"),
+    },
+    "transformers": {"logits_processor", "model_steps", "models", "smollm2"},
     "tokenizers": {"tokenizer_bytes", "smollm2"},
     "gguf": {"smollm2"},
     "argparse": {"cli", "named_grammars"},

@@ -31,7 +31,9 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "brackets": Case('start: "(" start? ")" | "[" start? "]"', (b"(", b")", b"))", b"[", b"]])"), 8),
+    "brackets": Case(
+        'start: "(" start? ")" | "[" start? "]"', (b"(", b")", b"))", b"[", b"]])"), 8
+    ),
     "a long way": Case('start: "a" | "b" "x"~9', (b"a", b"b", b"bb", b"x", b"xx", b"xxxx"), 8),
     "only a long text has few tokens": Case(
         'start: "a" "bc" | "a" "defghi"', (b"a", b"b", b"c", b"defghi"), 4
@@ -51,13 +53,15 @@ CASES = {
         (b".", b"..", b"x", b"!", b"x!", b".!"),
         5,
     ),
-    "look-ahead": Case('start: A B\nA: /a+(?=b)/\nB: /b+/', (b"a", b"b", b"ab", b"aa", b"bb"), 6),
+    "look-ahead": Case("start: A B\nA: /a+(?=b)/\nB: /b+/", (b"a", b"b", b"ab", b"aa", b"bb"), 6),
     "a vocabulary without single bytes": Case(
-        'start: "[" (WORD ("," WORD)*)? "]"\nWORD: "null"', (b"[nu", b"ll", b"ll]", b"[]", b",null", b"]"), 7
+        'start: "[" (WORD ("," WORD)*)? "]"\nWORD: "null"',
+        (b"[nu", b"ll", b"ll]", b"[]", b",null", b"]"),
+        7,
     ),
     "two EOS": Case('start: "a"+', (b"a", b"aa"), 4),
     "endless white space": Case('start: "a" "b"\n%ignore " "', (b" ", b"a", b"b", b"  b"), 5),
-}  # fmt: skip
+}
 
 
 @functools.cache
