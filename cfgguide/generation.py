@@ -52,8 +52,8 @@ class Generation:
     text: str
     token_ids: tuple[int, ...]
     is_complete: bool
-    n_model_calls: int
-    n_forced: int
+    n_model_calls: int = 0
+    n_forced: int = 0
 
 
 def generate(
