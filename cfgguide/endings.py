@@ -33,7 +33,7 @@ from cfgguide.parse_table import END, ERROR
 from cfgguide.stack import Stack
 from cfgguide.stack_costs import StackCosts
 
-_MOST_KNOWN = 200_000  # endings that are remembered
+_MOST_KNOWN = 50_000  # endings that are remembered
 _FEW, _MANY = 3, 40  # labels that are tried of each lexeme: at first, and if that fails
 _HASTE = 2  # how much the bytes count that are still needed: more than those that are written
 _MOST_TRIED = {_FEW: 60, _MANY: 400}  # hypotheses of one search

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from cfgguide.vocabulary import Vocabulary
 
-_MOST_KNOWN = 200_000  # texts that are remembered
+_MOST_KNOWN = 50_000  # texts that are remembered
 
 
 class FewestTokens:

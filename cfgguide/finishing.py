@@ -45,8 +45,8 @@ NEVER = 1 << 30  # a distance: no ending is known
 EFFORT = 1_000_000  # parse states that are looked at for one mask, counted as below
 _QUICK = 2_000  # configurations that are looked at for a mask of a small grammar
 _AT_FIRST = 10  # how many times that is spent on the question whether a sentence fits at all
-_MOST_KNOWN = 200_000  # distances that are remembered
-_MOST_SEEN = 20_000  # configurations that are remembered with all that surrounds them
+_MOST_KNOWN = 50_000  # configurations that are remembered: with their endings, with what was
+# promised them, and those that surround others
 
 Tokens = tuple[int, ...]
 
@@ -104,7 +104,9 @@ class Finishing:
         self._eos = index.vocabulary.eos_token_ids[0]
         self._eos_bits = bitmask_of(index.vocabulary.eos_token_ids, index.vocabulary.n_words)
         self._paths: dict[Configuration, Tokens | None] = {}
+        self._shorter: dict[Configuration, Tokens] = {}  # than those; what masks rest on
         self._surroundings: dict[Configuration, _Surroundings] = {}
+        self._n_surrounding = 0
         self._lock = threading.RLock()
 
     @classmethod
@@ -206,6 +208,9 @@ class Finishing:
 
     def _path(self, configuration: Configuration) -> Tokens | None:
         """Return tokens that finish a sentence, EOS last; the fewest that are known."""
+        shorter = self._shorter.get(configuration)
+        if shorter is not None:
+            return shorter
         if configuration not in self._paths:
             if len(self._paths) > _MOST_KNOWN:
                 self._paths.clear()
@@ -228,7 +233,14 @@ class Finishing:
         after = self._recognizer.advance(configuration, token or b"")
         assert after is not None, "an ending was read before"
         if self._distance(after) >= len(path):
-            self._paths[after] = path[1:]
+            self._remember(after, path[1:])
+
+    def _remember(self, configuration: Configuration, path: Tokens) -> None:
+        """Remember a shorter path; those remembered longest ago go first."""
+        while len(self._shorter) > _MOST_KNOWN:
+            del self._shorter[next(iter(self._shorter))]
+        self._shorter.pop(configuration, None)
+        self._shorter[configuration] = path
 
     # -- surroundings -----------------------------------------------------------------------
 
@@ -250,8 +262,10 @@ class Finishing:
             if walk.verdict(number) != DEAD_END and tokens[number] != NONE
         ]
         places = [walk.outcome(number).configuration for number in numbers]
-        if len(self._surroundings) > _MOST_SEEN:
+        if self._n_surrounding > _MOST_KNOWN:
             self._surroundings.clear()
+            self._n_surrounding = 0
+        self._n_surrounding += len(places)
         found = _Surroundings(numbers, places, [tokens[number] for number in numbers])
         self._surroundings[configuration] = found
         return found
@@ -288,7 +302,7 @@ class Finishing:
                     path = self._path(after)
                     if path is not None and len(path) + 1 < best:
                         best = len(path) + 1
-                        self._paths[place] = (token_id, *path)
+                        self._remember(place, (token_id, *path))
                         changed = True
 
     def _refusal(self, visit: Visit, n: int, *, is_all: bool) -> str:

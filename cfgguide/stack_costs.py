@@ -31,7 +31,7 @@ import numpy as np
 from cfgguide.parse_table import END, NO_STATE, START_STATE, ParseTable
 from cfgguide.stack import Stack
 
-_MOST_KNOWN = 200_000  # stacks that are remembered
+_MOST_KNOWN = 50_000  # stacks that are remembered
 
 Item = tuple[int, int]  # a production, and how many of its symbols stand before the dot
 
