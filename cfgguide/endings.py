@@ -153,7 +153,7 @@ class Endings:
             if rest:
                 yield rest
             else:
-                yield from self._next_lexemes(stack, hypothesis.layout, context, n_ways)
+                yield from self._next_lexemes(hypothesis, stack, context, n_ways)
 
     def _needed(self, hypothesis: Hypothesis) -> float:
         """Return about how many bytes a hypothesis needs."""
@@ -210,11 +210,12 @@ class Endings:
                 yield b"\n" + b" " * unpacked(column)[0], column
 
     def _next_lexemes(
-        self, stack: Stack, layout: Layout, context: int, n_ways: int
+        self, hypothesis: Hypothesis, stack: Stack, context: int, n_ways: int
     ) -> Iterator[bytes]:
         """Yield the next lexeme of a shortest completion, or several, if need be behind a space."""
+        layout = hypothesis.layout
         start = int(self._recognizer.start(stack, context))
-        gap = self._texts.text(start, self._scanner.ignored)
+        gap = self._texts.gap(start, hypothesis.scanner_state)
         labels = [self._costs.need(stack).first]
         if n_ways == _MANY:
             near = np.flatnonzero(self._texts.distances[start] < FAR).tolist()

@@ -7,6 +7,9 @@ bytes. ::
     inside a string `"ab`      to STRING  1 byte, `"`
     after `t` in JSON          to TRUE    3 bytes, `rue`
 
+A match counts if some byte that begins lexemes does not lead on, so that one can stand behind it:
+in SQL ``/*x`` alone is a comment, if the text ends there, and takes all that follows up to ``*/``.
+
 Of bytes that do equally well one that is pleasant to read is taken. What states ask of the text to
 come is taken as answered either way.
 """
@@ -52,6 +55,7 @@ class LexemeTexts:
         self._answers = {state: self._settled(state) for state in asking}
         self.distances = self._measured()
         self._texts: dict[tuple[int, int], bytes] = {}
+        self._gaps: dict[tuple[int, int], bytes | None] = {}
 
     def lengths(self) -> npt.NDArray[np.int64]:
         """Return the length of the shortest lexeme with each label; `FAR` where there is none."""
@@ -71,6 +75,29 @@ class LexemeTexts:
                 found.append(byte)
             self._texts[key] = bytes(found)
         return self._texts[key]
+
+    def gap(self, start: int, before: int) -> bytes | None:
+        """Return the shortest text that the lexer drops, and that does not go on a lexeme.
+
+        Parameters
+        ----------
+        start : int
+            The state in which the next lexeme starts.
+        before : int
+            The state in which the scanner is in the lexeme before.
+        """
+        key = (start, before)
+        if key not in self._gaps:
+            transitions, dropped = self._scanner.transitions, self._scanner.ignored
+            ways = [
+                (self.distances[transitions[start, each], dropped], byte, transitions[start, each])
+                for byte, each in self._letters
+                if transitions[before, each] == DEAD
+            ]
+            length, byte, target = min(ways, key=lambda way: way[0], default=(FAR, 0, DEAD))
+            rest = self.text(int(target), dropped) if length < FAR else None
+            self._gaps[key] = None if rest is None else bytes([byte]) + rest
+        return self._gaps[key]
 
     def _step(self, state: int, label: int) -> tuple[int, int]:
         """Return a byte that leads nearer to a label, and where it leads."""
@@ -101,9 +128,14 @@ class LexemeTexts:
         scanner = self._scanner
         n_labels = scanner.ignored + 1
         distances = np.full((scanner.n_states, n_labels), FAR, dtype=np.int16)
-        matching = np.flatnonzero((scanner.match != NO_MATCH) & (scanner.match < n_labels))
-        distances[matching, scanner.match[matching]] = 0
         classes = [byte_class for _, byte_class in self._letters]
+        starts = np.unique(scanner.starts).tolist()
+        begun = [answer for start in starts for answer in self._settled(start)]
+        begins = (scanner.transitions[begun][:, classes] != DEAD).any(axis=0)
+        can_end = ((scanner.transitions[:, classes] == DEAD) & begins).any(axis=1)
+        is_match = (scanner.match != NO_MATCH) & (scanner.match < n_labels)
+        matching = np.flatnonzero(is_match & can_end)
+        distances[matching, scanner.match[matching]] = 0
         targets = np.sort(scanner.transitions[:, classes], axis=1)
         is_new = np.ones(targets.shape, dtype=np.bool_)
         is_new[:, 1:] = targets[:, 1:] != targets[:, :-1]

@@ -236,3 +236,17 @@ def test_random_walks_in_json_finish_within_three_tokens():
     index, rng = bundled("json"), random.Random(0)
     for n in (2, 3, 3, 3):
         assert len(finished_within(index, n, rng)) <= n
+
+
+@pytest.mark.parametrize(
+    ("name", "n_walks"), [("json", 5), pytest.param("sql", 20, marks=pytest.mark.slow)]
+)
+def test_a_large_budget_rules_nothing_out(name, n_walks):
+    """An ending is found behind every token: in comments, strings and half of a keyword, too."""
+    index, rng = bundled(name), random.Random(1)
+    for _ in range(n_walks):
+        guide = cfgguide.Guide(index)
+        while len(guide.token_ids) < 12 and not guide.is_finished:
+            ids = guide.allowed_token_ids()
+            assert np.array_equal(guide.allowed_within(10**6), ids), guide.text
+            guide.advance(int(rng.choice(ids)))
