@@ -42,7 +42,8 @@ from cfgguide.visits import Visit
 from cfgguide.walk import Walk
 
 NEVER = 1 << 30  # a distance: no ending is known
-EFFORT = 1_000_000  # parse states that are looked at for one mask, counted as below
+EFFORT = 300_000  # configurations that are looked at for one mask, times parse states
+_FEW_STATES = 50  # a grammar counts as if it had so many
 _QUICK = 2_000  # configurations that are looked at for a mask of a small grammar
 _AT_FIRST = 10  # how many times that is spent on the question whether a sentence fits at all
 _MOST_KNOWN = 50_000  # configurations that are remembered: with their endings, with what was
@@ -97,7 +98,7 @@ class Finishing:
     def __init__(self, index: Index, *, effort: int = EFFORT) -> None:
         self._recognizer = index.recognizer
         self._vocabulary = index.vocabulary
-        self._effort = effort // index.recognizer.parse_table.n_states
+        self._effort = effort // max(index.recognizer.parse_table.n_states, _FEW_STATES)
         self._walker = index.walker()
         self._endings = Endings(index.recognizer, index.vocabulary.spelling.reachable_bytes)
         self._fewest = FewestTokens(index.vocabulary)
@@ -123,10 +124,12 @@ class Finishing:
 
         None if no ending was found, which may happen where a grammar goes long ways round.
         """
+        configuration, n, is_all = visit.configuration, 1, True
         with self._lock:
-            least = self._distance(visit.configuration) - 1
-            self._look_around(visit.configuration, least, self._effort)
-            return self._path(visit.configuration)
+            while n < self._distance(configuration) - 1 and is_all:
+                n = min(2 * n, self._distance(configuration) - 1)
+                is_all = self._look_around(configuration, n, self._effort)
+            return self._path(configuration)
 
     def check(self, visit: Visit, n: int) -> None:
         """Raise an error if no sentence can be finished within `n` tokens.
