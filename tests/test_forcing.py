@@ -77,6 +77,7 @@ def test_forced_bytes_where_tokens_do_not_end_at_every_byte():
     assert cfgguide.Guide(one).forced_bytes() == b"abce"
 
 
+@pytest.mark.slow
 def test_text_without_end_is_not_looked_at_for_ever():
     grammar = cfgguide.Grammar('start: "a"~1100')
     index = cfgguide.compile(grammar, cfgguide.Vocabulary([b"a", b"aa", None], eos_token_ids=2))
