@@ -107,6 +107,12 @@ class TextError(CfgGuideError):
     code = "text"
 
 
+class BudgetError(CfgGuideError):
+    """No sentence can be finished within the tokens that are left."""
+
+    code = "budget"
+
+
 class VocabularyWarning(UserWarning):
     """The vocabulary cannot spell all that the grammar allows; the guarantees hold for the rest."""
 

@@ -1,13 +1,12 @@
 """Generation: a model, a prompt and an index in; a sentence of the grammar out.
 
-The loop is transformers' own ``generate``; this module sets it up so that nothing but the mask and
-the temperature touches the model's distribution, streams the text, and says whether it is complete.
+The loop is :mod:`cfgguide.writing`; this module sets it up, streams the text, and says whether it
+is complete. Nothing but the mask and the temperature touches the model's distribution, however the
+model's own settings are.
 """
 
 from __future__ import annotations
 
-import codecs
-import copy
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,9 +15,12 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from cfgguide.errors import GenerationError
+from cfgguide.forcing import encoder_of
 from cfgguide.guide import Guide
+from cfgguide.healing import Healing
 from cfgguide.index import Index
-from cfgguide.logits_processor import LogitsProcessor
+from cfgguide.model_steps import ModelSteps
+from cfgguide.writing import Writing
 
 if TYPE_CHECKING:
     import torch
@@ -41,11 +43,17 @@ class Generation:
     is_complete : bool
         Whether the text is a sentence of the grammar that the model ended with EOS, or that `until`
         ended. If not, the tokens ran out, and the text is the start of a sentence.
+    n_model_calls : int
+        How often the model was asked.
+    n_forced : int
+        How many tokens came without asking it, because nothing else could.
     """
 
     text: str
     token_ids: tuple[int, ...]
     is_complete: bool
+    n_model_calls: int = 0
+    n_forced: int = 0
 
 
 def generate(
@@ -61,6 +69,9 @@ def generate(
     seed: int | None = None,
     on_text: Callable[[str], None] | None = None,
     progress: bool | None = None,
+    finish: bool = True,
+    force: bool = True,
+    heal: bool = False,
 ) -> Generation:
     """Return what a model writes after a prompt, within a grammar.
 
@@ -90,6 +101,17 @@ def generate(
         Called with each piece of text as it is written; not with `prefix`.
     progress : bool, optional
         Whether to show a bar of tokens; by default on a terminal, unless `on_text` is given.
+    finish : bool
+        Whether to finish a sentence within `max_new_tokens`: a token after which none would fit is
+        not allowed. If not, the text is cut when the tokens run out.
+    force : bool
+        Whether text that must come next is written without asking the model, in the tokenizer's own
+        tokens (:mod:`cfgguide.forcing`). If not, the model chooses each token of it.
+    heal : bool
+        Whether the last tokens before the text, of `prompt` or `prefix`, are taken back, and the
+        model writes their bytes again and goes on, perhaps in the same token
+        (:mod:`cfgguide.healing`). These tokens count in `max_new_tokens`, and those of the prompt
+        are in `token_ids`, but not in `text`.
 
     Returns
     -------
@@ -100,6 +122,8 @@ def generate(
     ------
     GenerationError
         If `max_new_tokens`, `temperature` or `seed` make no sense, or a chat has no template.
+    BudgetError
+        If no sentence can be finished within `max_new_tokens`.
     ModelError
         If the model's logits do not fit the vocabulary.
     TokenRejectedError
@@ -108,114 +132,48 @@ def generate(
     import torch
 
     _check(max_new_tokens, temperature, seed)
-    encoded = _encoded(prompt, tokenizer)
-    length = int(encoded["input_ids"].shape[1])
-    begun = _ids_of(prefix, tokenizer)
-    ending = _Ending(index, begun, until)
-    added = torch.tensor([begun], dtype=torch.long)
-    input_ids = torch.cat([encoded["input_ids"], added], dim=1)
-    is_text = torch.cat([encoded["attention_mask"], torch.ones_like(added)], dim=1)
+    prompt_ids = _encoded(prompt, tokenizer)
+    read_ids = [*prompt_ids, *_ids_of(prefix, tokenizer)]
+    guide = Guide(index)
+    for token_id in read_ids[len(prompt_ids) :]:
+        guide.advance(token_id)
+    left = b""
+    if heal:
+        healed = Healing(index).taken_back(read_ids)
+        read_ids, left = list(healed.token_ids), healed.bytes_left
     if progress is None:
         progress = on_text is None and sys.stderr.isatty()
     bar = tqdm(total=max_new_tokens, unit="token", disable=not progress, leave=False)
-    stream = _Stream(index, on_text, bar)
+
+    def on_token(token_id: int, piece: str) -> None:
+        bar.update()
+        if piece and on_text is not None:
+            on_text(piece)
+
+    writing = Writing(
+        index,
+        guide.visit,
+        max_new_tokens,
+        left=left,
+        finish=finish,
+        encode=encoder_of(tokenizer) if force else None,
+        temperature=temperature,
+        on_token=on_token,
+    )
+    steps = ModelSteps(model)
     with bar, torch.random.fork_rng(devices=_cuda_devices(model), enabled=seed is not None):
         if seed is not None:
             torch.manual_seed(seed)
-        write: Any = _without_own_settings(model).generate
-        write(
-            input_ids=input_ids.to(model.device),
-            attention_mask=is_text.to(model.device),
-            generation_config=_settings(index, max_new_tokens, temperature),
-            logits_processor=[LogitsProcessor(index, prompt_length=length)],
-            stopping_criteria=[ending],
-            streamer=stream,
+        writing.write(
+            steps.logits, read_ids, lambda text: until is not None and until(prefix + text)
         )
-    token_ids = (*begun, *stream.token_ids)
-    has_eos = token_ids[-1] in index.vocabulary.eos_token_ids
-    return Generation(prefix + stream.text, token_ids, has_eos or ending.is_reached)
-
-
-def _settings(index: Index, max_new_tokens: int, temperature: float) -> Any:
-    """Return transformers' settings for greedy decoding, or for sampling from all tokens."""
-    import transformers
-
-    make: Any = transformers.GenerationConfig
-    eos_token_ids = list(index.vocabulary.eos_token_ids)
-    sampling = {"temperature": temperature, "top_k": 0} if temperature > 0 else {}
-    return make(
-        max_new_tokens=max_new_tokens,
-        do_sample=temperature > 0,
-        eos_token_id=eos_token_ids,
-        pad_token_id=eos_token_ids[0],
-        **sampling,
+    return Generation(
+        prefix + writing.text,
+        (*read_ids[len(prompt_ids) :], *writing.token_ids),
+        writing.is_complete,
+        steps.n_calls,
+        writing.n_forced,
     )
-
-
-def _without_own_settings(model: PreTrainedModel) -> Any:
-    """Return the same model without the generation settings that came with it.
-
-    transformers takes what we leave open from there: penalties that change the distribution, or
-    tokens to suppress, which might be all that the grammar allows.
-    """
-    import transformers
-
-    bare: Any = copy.copy(model)  # shares the weights
-    make: Any = transformers.GenerationConfig
-    bare.generation_config = make()
-    return bare
-
-
-class _Stream:
-    """Receives tokens from transformers as they are written, one step late."""
-
-    def __init__(self, index: Index, on_text: Callable[[str], None] | None, bar: Any) -> None:
-        self._vocabulary = index.vocabulary
-        self._on_text = on_text
-        self._bar = bar
-        self._decoder = codecs.getincrementaldecoder("utf-8")()
-        self._is_prompt = True
-        self.token_ids: list[int] = []
-        self.text = ""
-
-    def put(self, value: torch.Tensor) -> None:
-        """Take the prompt (first call), or the ids of the next tokens."""
-        if self._is_prompt:
-            self._is_prompt = False
-            return
-        for token_id in value.reshape(-1).tolist():
-            self.token_ids.append(token_id)
-            self._bar.update()
-            piece = self._decoder.decode(self._vocabulary.tokens[token_id] or b"")
-            self.text += piece
-            if piece and self._on_text is not None:
-                self._on_text(piece)
-
-    def end(self) -> None:
-        """Take the end of generation."""
-
-
-class _Ending:
-    """Tells transformers where a text is to end: the `until` of :func:`generate`."""
-
-    def __init__(
-        self, index: Index, begun: Sequence[int], until: Callable[[str], bool] | None
-    ) -> None:
-        self._until = until
-        self._guide = Guide(index)
-        for token_id in begun:
-            self._guide.advance(token_id)
-        self.is_reached = False
-
-    def __call__(self, input_ids: torch.Tensor, scores: Any, **options: Any) -> torch.Tensor:
-        """Return for the one row whether it ends with its last token; shape (1,)."""
-        import torch
-
-        if self._until is not None:
-            self._guide.advance(int(input_ids[0, -1]))
-            if self._guide.is_accepting and not self._guide.is_finished:
-                self.is_reached = self._until(self._guide.text.decode())
-        return torch.tensor([self.is_reached], device=input_ids.device)
 
 
 def _check(max_new_tokens: int, temperature: float, seed: int | None) -> None:
@@ -227,7 +185,8 @@ def _check(max_new_tokens: int, temperature: float, seed: int | None) -> None:
         raise GenerationError(f"seed is {seed}; it is a number of at most 64 bits")
 
 
-def _encoded(prompt: str | Sequence[Message], tokenizer: PreTrainedTokenizerBase) -> Any:
+def _encoded(prompt: str | Sequence[Message], tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    encode: Any = tokenizer
     if not isinstance(prompt, str):
         if not getattr(tokenizer, "chat_template", None):
             raise GenerationError(
@@ -236,16 +195,17 @@ def _encoded(prompt: str | Sequence[Message], tokenizer: PreTrainedTokenizerBase
             )
         messages = [dict(message) for message in prompt]
         is_begun = bool(messages) and messages[-1].get("role") == "assistant"
-        return tokenizer.apply_chat_template(
+        encode = tokenizer.apply_chat_template
+        found = encode(
             messages,
             add_generation_prompt=not is_begun,
             continue_final_message=is_begun,
             return_dict=True,
-            return_tensors="pt",
         )
+        return list(found["input_ids"])
     if not prompt:  # a model needs at least one token to start from
         prompt = tokenizer.bos_token or tokenizer.eos_token
-    return tokenizer(prompt, return_tensors="pt")
+    return list(encode(prompt)["input_ids"])
 
 
 def _ids_of(prefix: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:

@@ -13,10 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.configuration import Configuration
-from cfgguide.errors import BitmaskError, RollbackError, TokenRejectedError
+from cfgguide.errors import BitmaskError, BudgetError, RollbackError, TokenRejectedError
 from cfgguide.explainer import AFTER_EOS, Explainer
 from cfgguide.explanation import Explanation
+from cfgguide.finishing import Finishing, allowed_within
+from cfgguide.forcing import Forcing, encoder_of
 from cfgguide.index import Index
+from cfgguide.visits import Visit
 
 _SHOWN_BYTES = 40  # of the text so far, in messages
 _NOTHING = object()
@@ -59,6 +62,11 @@ class Guide:
         return self._visits[-1].configuration
 
     @property
+    def visit(self) -> Visit:
+        """The visit of that configuration, as an index has it."""
+        return self._visits[-1]
+
+    @property
     def token_ids(self) -> tuple[int, ...]:
         """The tokens consumed so far, EOS included."""
         return tuple(self._token_ids)
@@ -78,7 +86,7 @@ class Guide:
         """Whether an EOS token was consumed."""
         return self._is_finished
 
-    def fill_bitmask(self, out: Any) -> None:
+    def fill_bitmask(self, out: Any, *, within: int | None = None) -> None:
         """Write the mask of the next token into `out`; no token is allowed after EOS.
 
         Parameters
@@ -86,16 +94,24 @@ class Guide:
         out : int32 array, shape (ceil(vocabulary size / 32),)
             A numpy array, or a torch tensor on the CPU. Bit ``i % 32`` of word ``i // 32`` is set
             if token ``i`` is allowed: the layout that XGrammar, llguidance and vLLM share.
+        within : int, optional
+            Allow only tokens after which a sentence can be finished within so many tokens in all;
+            see :meth:`allowed_within`.
 
         Raises
         ------
         BitmaskError
             If `out` has another dtype or shape, or cannot be written to.
+        BudgetError
+            If no sentence is known that is finished within `within` tokens.
         """
         if self._is_finished:
             self._checked(out)[:] = 0
             return
         visit = self._visits[-1]
+        if within is not None:
+            self._checked(out)[:] = allowed_within(self._index, visit, within)
+            return
         subset = visit.subset or self._index.allowed(visit)
         # Who decodes gives the same array at every step: it was looked at before.
         array = self._array if out is self._known_out else self._checked(out)
@@ -122,6 +138,93 @@ class Guide:
         if self._is_finished:
             return np.empty(0, dtype=np.int64)
         return self._index.allowed(self._visits[-1]).token_ids()
+
+    def allowed_within(self, n: int) -> npt.NDArray[np.int64]:
+        """Return the tokens after which a sentence can be finished within `n` tokens in all.
+
+        Whoever takes one of these with `n` tokens left, of the next with `n - 1`, and so on,
+        finishes in time: each time there is one. See :mod:`cfgguide.finishing`.
+
+        Parameters
+        ----------
+        n : int
+            How many tokens may be written from here, EOS included.
+
+        Returns
+        -------
+        int64, shape (n_allowed,)
+            Ids, ascending; none after EOS.
+
+        Raises
+        ------
+        BudgetError
+            If no sentence is known that is finished within `n` tokens.
+        """
+        if self._is_finished:
+            return np.empty(0, dtype=np.int64)
+        words = allowed_within(self._index, self._visits[-1], n)
+        return np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
+
+    def shortest_completion(self) -> tuple[int, ...]:
+        """Return tokens that finish a sentence from here, EOS last; none after EOS.
+
+        They are as few as were found: no fewer do it where the grammar is small or few are needed.
+
+        Raises
+        ------
+        BudgetError
+            If none were found, which may happen where a grammar goes long ways round.
+
+        Examples
+        --------
+        >>> import cfgguide
+        >>> vocabulary = cfgguide.Vocabulary([b"(", b")", b"))", None], eos_token_ids=3)
+        >>> guide = Guide(cfgguide.compile(cfgguide.Grammar('start: "(" start? ")"'), vocabulary))
+        >>> guide.advance(0), guide.advance(0), guide.shortest_completion()
+        (None, None, (2, 3))
+        >>> guide.allowed_within(2).tolist(), guide.allowed_within(3).tolist()
+        ([2], [1, 2])
+        """
+        if self._is_finished:
+            return ()
+        found = Finishing.of(self._index).shortest(self._visits[-1])
+        if found is None:
+            raise BudgetError(f"no way was found to finish a sentence after {self.text!r}")
+        return found
+
+    def forced_bytes(self) -> bytes:
+        """Return the bytes with which every sentence goes on from here.
+
+        Empty if there is a choice, or if the text may end here. At most
+        :data:`cfgguide.forcing.MOST_BYTES` are looked ahead.
+
+        Examples
+        --------
+        >>> import cfgguide
+        >>> grammar = cfgguide.Grammar('start: "[" ("one" | "once" | "only") "]"')
+        >>> every_byte = [bytes([byte]) for byte in range(256)]
+        >>> vocabulary = cfgguide.Vocabulary([*every_byte, b"[on", None], eos_token_ids=257)
+        >>> guide = Guide(cfgguide.compile(grammar, vocabulary))
+        >>> guide.forced_bytes()
+        b'[on'
+        """
+        if self._is_finished:
+            return b""
+        return Forcing.of(self._index).forced(self._index, self._visits[-1])
+
+    def forced_token_ids(self, tokenizer: object) -> tuple[int, ...]:
+        """Return the tokens that a tokenizer makes of the forced bytes, as far as that is sure.
+
+        Left off are those that what follows may change: from the first place on from which some
+        token would reach beyond the forced bytes. See :mod:`cfgguide.forcing`.
+
+        Parameters
+        ----------
+        tokenizer : transformers fast tokenizer or tokenizers.Tokenizer
+            That of the vocabulary.
+        """
+        encode = encoder_of(tokenizer)
+        return Forcing.of(self._index).token_ids(self.forced_bytes(), self._token_ids, encode)
 
     def accepts(self, token_id: int) -> bool:
         """Return whether a token may come next; False for ids outside the vocabulary."""

@@ -119,6 +119,14 @@ class Index:
             self, shared=[vocabulary, vocabulary.spelling, trie, trie.packed, *trie.packed]
         )
 
+    def walker(self) -> Walker:
+        """Return a walker, for one thread at a time, that can be used while masks are made."""
+        return Walker(self.recognizer, self.vocabulary.trie, self._liveness.assurance)
+
+    def over(self, others: Vocabulary) -> Index:
+        """Return an index of other tokens, after which all goes on with this vocabulary."""
+        return Index(self.recognizer, others, self._liveness)
+
     def rest(self) -> None:
         """Free the workspace in which masks are made; the next new mask makes another."""
         with self._lock:
@@ -132,8 +140,7 @@ class Index:
     @property
     def digest(self) -> str:
         """SHA-256 in hex of what the masks depend on: the grammar's tables and the vocabulary."""
-        told = [VERSION, self.recognizer.digest, self.vocabulary.digest]
-        return archive.digest({}, told)
+        return archive.digest({}, [VERSION, self.recognizer.digest, self.vocabulary.digest])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the grammar's tables and all masks to a file.
@@ -150,8 +157,7 @@ class Index:
         OSError
             If it cannot be written.
         """
-        arrays, value = self.packed()
-        archive.write(path, arrays, value, kind=KIND, digest=self.digest)
+        archive.write(path, *self.packed(), kind=KIND, digest=self.digest)
 
     def keep(self) -> None:
         """Keep the masks in the user's cache, with those that are there by then.
@@ -240,8 +246,7 @@ class Index:
         IndexFormatError
             If the file is not whole, or not such an index.
         """
-        arrays, value = archive.read(path, kind=KIND, digest=self.digest)
-        self.add_packed(arrays, value)
+        self.add_packed(*archive.read(path, kind=KIND, digest=self.digest))
 
     def add_packed(self, arrays: Arrays, value: object) -> None:
         """Use masks as :meth:`packed` returns them; raises as :meth:`add_file`."""
@@ -342,8 +347,9 @@ class Index:
         """Write an index without masks, for another process to open."""
         tables, grammar = self._packed_tables()
         masks, found = self._packed_masks({})
-        value = grammar | found
-        archive.write(path, tables | masks, value, kind=KIND, digest=self.digest, is_durable=False)
+        archive.write(
+            path, tables | masks, grammar | found, kind=KIND, digest=self.digest, is_durable=False
+        )
 
     def allowed(self, visit: Visit) -> Subset:
         """Return the tokens that may follow a visited configuration."""

@@ -129,6 +129,15 @@ class Walk:
             ].tolist()
         }
 
+    def first_tokens(self) -> list[int]:
+        """Return for each outcome one of the tokens that lead to it."""
+        work = self._work
+        n_segments = int(work.counts[kernel_types.N_SEGMENTS])
+        numbers, places = np.unique(work.segment_outcome[:n_segments], return_index=True)
+        first = np.full(self.n_outcomes, kernel_types.NONE, dtype=np.int64)
+        first[numbers] = self._trie.token_ids[work.segment_start[places]]
+        return first.tolist()
+
     def settle(self, number: int, *, is_live: bool) -> None:
         """Say of an outcome whether a sentence can follow."""
         verdict = kernel_types.LIVE if is_live else kernel_types.DEAD_END

@@ -27,7 +27,7 @@ from models_for_tests import (
 )
 
 import cfgguide
-from cfgguide.errors import GenerationError, ModelError, TokenRejectedError
+from cfgguide.errors import BudgetError, GenerationError, ModelError, TokenRejectedError
 from cfgguide.generation import Generation
 
 N_COLUMNS = N_SMALL + 5
@@ -59,6 +59,10 @@ def written(grammar: cfgguide.Grammar, prompt: Any = "a = [", **options: Any) ->
     )
 
 
+#: The model is asked for every token, and may be cut off.
+PLAIN: dict[str, Any] = {"finish": False, "force": False}
+
+
 def by_hand(grammar: cfgguide.Grammar, prompt: str, *, model: Any, max_new_tokens: int):
     """The ids that the model writes greedily."""
     ids = tokenizer()(prompt)["input_ids"]
@@ -77,7 +81,7 @@ def by_hand(grammar: cfgguide.Grammar, prompt: str, *, model: Any, max_new_token
 @pytest.mark.parametrize("seed", range(3))
 def test_greedy_takes_the_most_probable_token_that_is_allowed(grammar, seed):
     model = random_model(N_COLUMNS, seed=seed)
-    found = written(grammar, model=model, max_new_tokens=30)
+    found = written(grammar, model=model, max_new_tokens=30, **PLAIN)
     assert found.token_ids == by_hand(grammar, "a = [", model=model, max_new_tokens=30)
 
 
@@ -105,7 +109,7 @@ def test_the_text_is_what_the_tokens_spell(temperature):
 )
 def test_a_text_is_complete_when_eos_was_written(max_new_tokens, text, is_complete):
     """This tokenizer spells the sentence in nine single bytes."""
-    found = written(THREE, max_new_tokens=max_new_tokens)
+    found = written(THREE, max_new_tokens=max_new_tokens, **PLAIN)
     assert (found.text, found.is_complete) == (text, is_complete)
     assert len(found.token_ids) == min(max_new_tokens, 10)
     assert (found.token_ids[-1] == EOS) == is_complete
@@ -115,7 +119,7 @@ def test_complete_texts_parse_and_others_do_not_claim_to():
     judge = lark.Lark(GREEK.text, parser="lalr", lexer="contextual")
     n_complete = 0
     for seed in range(40):
-        found = written(GREEK, max_new_tokens=15, temperature=2.0, seed=seed)
+        found = written(GREEK, max_new_tokens=15, temperature=2.0, seed=seed, finish=False)
         if found.is_complete:
             judge.parse(found.text)
             n_complete += 1
@@ -139,7 +143,7 @@ def test_a_text_begins_with_its_prefix_which_the_model_goes_on_from(prefix):
     """What is written is what a prompt with the prefix at its end gets, from there on."""
     grammar = cfgguide.Grammar.bundled("json")
     pieces: list[str] = []
-    found = written(grammar, prefix=prefix, on_text=pieces.append, max_new_tokens=12)
+    found = written(grammar, prefix=prefix, on_text=pieces.append, max_new_tokens=12, **PLAIN)
     begun = tokenizer().encode(prefix)
     assert found.text == prefix + "".join(pieces)
     assert found.token_ids[: len(begun)] == tuple(begun)
@@ -178,9 +182,83 @@ def test_until_ends_a_text_where_it_is_a_sentence():
 
 def test_a_text_that_until_does_not_end_is_complete_only_with_eos():
     grammar = cfgguide.Grammar('start: /[a-z]/ ";" /[a-z]/ ";"')
-    assert not written(grammar, until=lambda text: False, max_new_tokens=2).is_complete
+    assert not written(grammar, until=lambda text: False, max_new_tokens=2, **PLAIN).is_complete
     found = written(grammar, until=lambda text: False)
     assert (found.is_complete, found.token_ids[-1]) == (True, EOS)
+
+
+# --- Budgets, forced text, healing ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("grammar", [JSON, GREEK])
+@pytest.mark.parametrize("temperature", [0.0, 1.5])
+@pytest.mark.parametrize("n", [6, 7, 12, 25])
+def test_a_sentence_is_finished_within_its_tokens(grammar, temperature, n):
+    judge = lark.Lark(grammar.text, parser="lalr", lexer="contextual")
+    for seed in range(8):
+        model = random_model(N_COLUMNS, seed=seed)
+        options = {"max_new_tokens": n, "temperature": temperature, "seed": seed}
+        found = written(grammar, model=model, **options)
+        assert found.is_complete
+        assert len(found.token_ids) <= n
+        judge.parse(found.text)
+
+
+def test_a_budget_in_which_no_sentence_fits_is_an_error():
+    assert written(THREE, max_new_tokens=10).is_complete
+    with pytest.raises(BudgetError) as error:
+        written(THREE, max_new_tokens=9)
+    assert str(error.value) == (
+        "[budget] no sentence can be finished within 9 tokens: 10 tokens, EOS included, finish "
+        "one; allow more"
+    )
+
+
+def test_a_budget_changes_nothing_while_all_fits():
+    for seed in range(5):
+        options = {"temperature": 1.0, "seed": seed, "max_new_tokens": 12}
+        free = written(JSON, finish=False, **options)
+        if free.is_complete:
+            assert written(JSON, **options) == free
+
+
+def test_text_that_must_come_is_not_asked_for():
+    grammar = cfgguide.Grammar("""start: "{" "name:" /[a-z]{1,3}/ ",age:" /[0-9]/ "}" """)
+    for seed in range(5):
+        model = random_model(N_COLUMNS, seed=seed)
+        found = written(grammar, model=model)
+        assert found.is_complete
+        assert found.n_forced > 5
+        assert found.n_model_calls == len(found.token_ids) - found.n_forced
+        plain = written(grammar, model=model, force=False)
+        assert (plain.n_model_calls, plain.n_forced) == (len(plain.token_ids), 0)
+
+
+def test_text_without_any_choice_needs_no_model():
+    found = written(cfgguide.Grammar('start: "import"'))
+    assert (found.text, found.n_model_calls, found.n_forced) == ("import", 0, len(found.token_ids))
+    assert found.token_ids[:-1] == tuple(tokenizer().encode("import"))
+
+
+def test_pieces_that_are_forced_are_passed_on_too():
+    pieces: list[str] = []
+    grammar = cfgguide.Grammar('start: "import" /[a-z]/ "import"')
+    found = written(grammar, on_text=pieces.append)
+    assert "".join(pieces) == found.text
+
+
+@pytest.mark.parametrize("prompt", ["a = [", "import", "x = ret", "de", "日"])
+@pytest.mark.parametrize("prefix", ["", "["])
+def test_a_healed_prompt_is_spelled_again_before_the_sentence(prompt, prefix):
+    vocabulary = index_of(JSON).vocabulary
+    for seed in range(5):
+        model = random_model(N_COLUMNS, seed=seed)
+        found = written(JSON, prompt, model=model, prefix=prefix, heal=True, max_new_tokens=15)
+        assert found.is_complete
+        json.loads(found.text)
+        assert found.text.startswith(prefix)
+        spelled = vocabulary.spell(found.token_ids).decode()
+        assert (prompt + found.text).endswith(spelled)
 
 
 def test_an_error_in_on_text_is_the_callers():
@@ -254,6 +332,7 @@ def test_sampling_follows_the_models_distribution_over_what_is_allowed(temperatu
             max_new_tokens=1,
             temperature=temperature,
             seed=seed,
+            finish=False,
         ).token_ids[0]
         for seed in range(n_draws)
     )
@@ -384,7 +463,7 @@ def test_the_model_of_another_tokenizer_is_an_error():
     index = cfgguide.compile(THREE, tokenizer())
     with pytest.raises(ModelError, match="have 350 columns, the vocabulary 400 ids"):
         cfgguide.generate(
-            random_model(350), "a", tokenizer=tokenizer(), index=index, max_new_tokens=5
+            random_model(350), "a", tokenizer=tokenizer(), index=index, max_new_tokens=5, **PLAIN
         )
 
 
@@ -469,6 +548,7 @@ def test_finished_texts_of_smollm2_are_json(capsys):
                 temperature=temperature,
                 seed=number,
                 on_text=pieces.append,
+                finish=False,
             )
             n_tokens += len(found.token_ids)
             assert "".join(pieces) == found.text
