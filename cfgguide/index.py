@@ -251,8 +251,10 @@ class Index:
     def add_packed(self, arrays: Arrays, value: object) -> None:
         """Use masks as :meth:`packed` returns them; raises as :meth:`add_file`."""
         masks = value.get("masks") if isinstance(value, dict) else None
+        tokens = self.vocabulary.trie.packed.token_ids
+        possible = self._eos | bitmask_of(tokens, self.vocabulary.n_words)
         stored: StoredEntries = index_file.Stored(
-            archive.part(arrays, "masks."), masks, possible=self._possible(), copies=self._copies
+            archive.part(arrays, "masks."), masks, possible=possible, copies=self._copies
         )
         with self._lock:
             self._entries.put_behind(stored)
@@ -412,12 +414,6 @@ class Index:
         mask = self._mask(configuration, is_sentence=bool(lines and lines.is_sentence))
         assert mask is not None, "below the bottom of a whole stack nothing is asked for"
         return self._entries.add(configuration, mask, lines)
-
-    def _possible(self) -> Int32Array:
-        """Return the tokens that some mask may allow, as bits."""
-        return self._eos | bitmask_of(
-            self.vocabulary.trie.packed.token_ids, self.vocabulary.n_words
-        )
 
     def _mask(self, configuration: Configuration, *, is_sentence: bool = False) -> Mask | None:
         if (walk := self._walker.walk(configuration)) is None:
