@@ -62,8 +62,9 @@ def json_schema(
     >>> import cfgguide
     >>> grammar = json_schema({"type": "array", "items": {"enum": ["yes", "no"]}, "minItems": 1})
     >>> recognizer = cfgguide.compile_recognizer(grammar)
-    >>> [recognizer.diagnose(text) is None for text in ('["no"]', "[]", '["nono"]')]
-    [True, False, False]
+    >>> read = [recognizer.advance(recognizer.initial, text) for text in (b'["no"]', b"[]")]
+    >>> [each is not None and recognizer.is_sentence(each) for each in read]
+    [True, False]
     """
     if hasattr(schema, "model_json_schema"):
         schema = schema.model_json_schema()

@@ -37,7 +37,10 @@ _SYNTAX = (
 )
 _IS_SYNTAX = re.compile("|".join(_SYNTAX), re.DOTALL)
 _SPACE = r"(?:[\s\ufeff]|--[^\n]*\n|/\*(?s:.*?)\*/)*"
-_EMPTY_STATEMENTS = re.compile(r";(?:[;\s\ufeff]|--[^\n]*(?:\n|\Z)|/\*(?s:.*?)(?:\*/|\Z))*\Z")
+_TOKENS = re.compile(
+    r"(?P<nothing>[\s\ufeff]+|--[^\n]*|/\*(?s:.*?)(?:\*/|\Z))|(?P<end>;)"
+    r"|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`(?:[^`]|``)*`|\[[^\]]*\]|(?s:.)"
+)
 _EXPLAINS = re.compile(_SPACE + r"explain(?![\w$])", re.IGNORECASE)
 _ONE_STATEMENT = "one statement at a time"
 _MOST_REPAIRS = 8
@@ -72,9 +75,20 @@ def error(text: str, database: sqlite3.Connection | None = None) -> str:
     return ""
 
 
+def _without_empty_statements(text: str) -> str:
+    """Return a text up to the semicolon behind which there are only others, and comments."""
+    end = None
+    for token in _TOKENS.finditer(text):
+        if token.lastgroup == "end":
+            end = token.end() if end is None else end
+        elif token.lastgroup is None:
+            end = None
+    return text[:end]
+
+
 def verdict(text: str) -> bool | None:
     """Return whether SQLite parses one statement; None if it does not say."""
-    text = _EMPTY_STATEMENTS.sub(";", text, count=1)
+    text = _without_empty_statements(text)
     database = sqlite3.connect(":memory:")
     try:
         message = error(text, database)
