@@ -95,6 +95,8 @@ class Writer:
 
     def _terminal(self, pattern: str, name: str) -> str:
         """Return the terminal of a pattern; there is one for each."""
+        # Lark drops a backslash before a quotation mark, even one that is escaped itself.
+        pattern = re.sub(r'(?<=\\)"', r"\\x22", pattern)
         if pattern not in self._terminals:
             known = set(self._terminals.values())
             number = 1
