@@ -15,6 +15,7 @@ import itertools
 import random
 import re
 import signal
+import traceback
 import warnings
 from collections import Counter
 from collections.abc import Iterator
@@ -34,6 +35,7 @@ from cfgguide.errors import (
 )
 from cfgguide.liveness import Liveness
 from cfgguide.spelling import Spelling
+from fuzz import judge
 from fuzz.case import Case
 from fuzz.judge import Judge, LarkRefusal
 
@@ -158,8 +160,10 @@ def comparing(counts: Counter[str]) -> Iterator[None]:
     try:
         with at_most(SECONDS), warnings.catch_warnings(action="ignore"):
             yield
-    except TooSlow:
-        counts["too slow"] += 1
+    except TooSlow as error:
+        frames = traceback.walk_tb(error.__traceback__)
+        is_judge = any(frame.f_code.co_filename == judge.__file__ for frame, _ in frames)
+        counts["too slow for Lark" if is_judge else "too slow"] += 1
     except (Disagreement, KeyboardInterrupt):
         raise
     except Exception as error:

@@ -69,6 +69,7 @@ def test_more_random_grammars_agree_with_lark():
     assert not unused, "no grammar with these features compiled"
     assert report.counts["unsettled"] < report.counts["tokens"] / 200, report.lines()
     assert report.counts["too slow"] < SLOW / 100, report.lines()
+    assert report.counts["too slow for Lark"] < SLOW / 20, report.lines()
 
 
 @pytest.mark.slow
