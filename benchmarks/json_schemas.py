@@ -156,7 +156,7 @@ def run(compiled: Compile, cases: list[dict[str, Any]], tally: Tally) -> None:
     began = time.perf_counter()
     try:
         decide = compiled(cases[0]["schema"])
-    except (Exception, BaseException) as error:
+    except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
         is_empty = "no value is allowed" in str(error)

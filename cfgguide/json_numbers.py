@@ -10,7 +10,7 @@ digits there are, then the first that differs. For a multiple of ``m`` it keeps 
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from decimal import Decimal
 from functools import cache
 from typing import NamedTuple
@@ -43,6 +43,8 @@ class _Read(NamedTuple):
 
 
 _START = _Read("start", False, ())
+#: What is kept behind a digit, by the part that it is in and what was kept; None is no such number.
+_Keep = Callable[[str, tuple[int, ...], int], tuple[int, ...] | None]
 _ENDS = ("zero", "whole", "fraction")
 
 
@@ -82,19 +84,19 @@ def at_most(bound: Decimal, *, is_strict: bool) -> Language:
     return _compared(bound, frozenset([-1] if is_strict else [-1, 0]))
 
 
-def _language(keep: object, is_accepting: object) -> Language:
+def _language(keep: _Keep, is_accepting: Callable[[_Read], bool]) -> Language:
     def step(read: Hashable, letter: str) -> Hashable | None:
         assert isinstance(read, _Read)
         part = _part_after(read.part, letter)
         if part is None:
             return None
         is_negative = read.is_negative or letter == "-"
-        known = read.known if letter in "-." else keep(part, read.known, int(letter))  # type: ignore[operator]
+        known = read.known if letter in "-." else keep(part, read.known, int(letter))
         return None if known is None else _Read(part, is_negative, known)
 
     def accepts(read: Hashable) -> bool:
         assert isinstance(read, _Read)
-        return read.part in _ENDS and bool(is_accepting(read))  # type: ignore[operator]
+        return read.part in _ENDS and is_accepting(read)
 
     return Language.of_steps(_START, step, accepts, _LETTERS)
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from cfgguide.errors import SchemaError
 from cfgguide.grammar import Grammar
 from cfgguide.schema_cells import Cells
-from cfgguide.schema_nodes import Node
+from cfgguide.schema_nodes import Node, reachable
 from cfgguide.schema_reader import Reader
 from cfgguide.schema_text import Layout, Writer
 
@@ -98,14 +98,7 @@ def json_schema(
 
 def _why_nothing(root: Node) -> str:
     """Return which part of a schema allows no value."""
-    found = {root: None}
-    nodes = [root]
-    for node in nodes:
-        for other in (*node.in_place, *node.inner):
-            if other not in found:
-                found[other] = None
-                nodes.append(other)
-    for node in reversed(nodes):
+    for node in reversed(reachable(root)):
         if node.is_false or node.is_trivial or any(o.is_false for o in node.in_place):
             continue
         try:

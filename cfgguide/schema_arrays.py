@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from cfgguide.errors import SchemaError
 from cfgguide.schema_letters import Cell, Letter, Problem, cap, holds_in, is_within, seen_by
 from cfgguide.schema_nodes import Node
-from cfgguide.schema_truth import closure, evaluators, may_evaluate, truths
+from cfgguide.schema_truth import closure, is_listed, may_evaluate, others_evaluate, truths
 from cfgguide.schema_values import scalar_values
 
 MOST_UNIQUE = 6  # values of items that are told apart
@@ -53,12 +53,9 @@ class ArrayMachine:
         nothing: frozenset[Any] = frozenset()
         self.start = _Items(0, nothing, (0,) * len(self._containing), nothing, nothing, 0)
 
-    def all_letters(self) -> list[Letter]:
-        """Return what may come: an item at each place that is told apart."""
-        return self._all_letters
-
     @cached_property
-    def _all_letters(self) -> list[Letter]:
+    def all_letters(self) -> list[Letter]:
+        """What may come: an item at each place that is told apart."""
         found = []
         for place in range(self._prefix + 1):
             seen: list[Node] = list(self._values)
@@ -70,7 +67,7 @@ class ArrayMachine:
 
     def letters(self, state: _Items) -> Iterator[Letter]:
         """Yield what may come next: one item."""
-        yield self._all_letters[min(state.n_items, self._prefix)]
+        yield self.all_letters[min(state.n_items, self._prefix)]
 
     def _children(self, node: Node, place: int) -> list[Node]:
         if place < len(node.prefix):
@@ -138,13 +135,8 @@ class ArrayMachine:
                 return False
             if node in counts and not is_within(counts[node], node.n_contains):
                 return False
-            visible = list(evaluators(node, found)) if node.unevaluated_items is not None else []
-            others = [other for other in visible if other is not node]
-            return all(
-                any(self._evaluates(other, place, matched) for other in others)
-                for owner, place, matched in state.pending
-                if owner is node
-            ) and (node.values is None or any(found[other] for other in node.values.nodes))
+            is_evaluated = others_evaluate(node, found, state.pending, self._evaluates)
+            return is_evaluated and is_listed(node, found)
 
         problems = [
             (f"{node.path}/uniqueItems", "only few values of an enumeration can be told apart")
@@ -164,9 +156,5 @@ def _told_apart(unique: Iterable[Node]) -> list[Node]:
             if child.kinds <= {"null", "true", "false"}:
                 listed += [{"null": None, "true": True, "false": False}[k] for k in child.kinds]
             for value in listed:
-                found.setdefault(repr(value), _constant(value))
+                found.setdefault(repr(value), Node("/enum", values=scalar_values([value])))
     return list(found.values()) if len(found) <= MOST_UNIQUE else []
-
-
-def _constant(value: Any) -> Node:
-    return Node("/enum", values=scalar_values([value]))

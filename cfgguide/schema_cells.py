@@ -27,9 +27,10 @@ from cfgguide.schema_letters import (
     Letter,
     Machine,
     Problem,
-    number_holds,
+    conditions,
+    listed,
+    scalar_holds,
     seen_by,
-    string_holds,
 )
 from cfgguide.schema_nodes import Condition, Node
 from cfgguide.schema_objects import ObjectMachine
@@ -88,8 +89,8 @@ class Context:
         self.objects = ObjectMachine(self.below, order, is_ordered)
         self.scalars: dict[Cell, list[Scalar]] = {}
         self._add_constants()
-        self._add("number", [n.numbers for n in self.below], number_holds, [decimals()])
-        self._add("string", [n.strings for n in self.below], string_holds, [])
+        self._add("number", [decimals()])
+        self._add("string", [])
         self.cells: dict[Cell, None] = dict.fromkeys(self.scalars)
         self.readings: dict[str, Reading] = {}
 
@@ -102,22 +103,13 @@ class Context:
             found = truths(self.below, kind, partial(_is_constant, kind))
             self.scalars.setdefault(self.cell(found), []).append((kind, None))
 
-    def _add(
-        self,
-        kind: str,
-        listed: list[list[Condition]],
-        holds: Callable[[Node, dict[int, bool]], bool],
-        universe: list[Language],
-    ) -> None:
+    def _add(self, kind: str, universe: list[Language]) -> None:
         """Sort the numbers or strings by the cells that they are in."""
-        conditions = [condition for conditions in listed for condition in conditions]
-        for node in self.below:
-            if node.values is not None:
-                values = node.values.numbers if kind == "number" else node.values.strings
-                conditions += [] if values is None else [values]
         distinct: dict[Language, list[Condition]] = {}
-        for condition in conditions:
-            distinct.setdefault(condition.language, []).append(condition)
+        for node in self.below:
+            for condition in (*conditions(node, kind), listed(node, kind)):
+                if condition is not None:
+                    distinct.setdefault(condition.language, []).append(condition)
 
         def cell(memberships: Iterable[bool]) -> Cell:
             known = {
@@ -125,7 +117,9 @@ class Context:
                 for same, is_in in zip(distinct.values(), memberships, strict=True)
                 for condition in same
             }
-            return self.cell(truths(self.below, kind, lambda node, _: holds(node, known)))
+            return self.cell(
+                truths(self.below, kind, lambda node, _: scalar_holds(node, kind, known))
+            )
 
         if not distinct:
             self.scalars.setdefault(cell(()), []).append((kind, None))
@@ -225,7 +219,7 @@ class Cells:
                     "see one value; simplify its anyOf, oneOf, allOf or not"
                 )
             context = self.contexts[nodes] = Context(nodes, self._order, self._is_ordered)
-            for letter in context_letters(context):
+            for letter in (*context.arrays.all_letters, *context.objects.all_letters):
                 self._users.setdefault(letter.nodes, set()).add(nodes)
                 queue.append(letter.nodes)
 
@@ -243,11 +237,6 @@ class Cells:
                         known[inner] = None
                         queue.append(letter.nodes)
         return found
-
-
-def context_letters(context: Context) -> list[Letter]:
-    """Return all that may come in arrays and objects of a context."""
-    return [*context.arrays.all_letters(), *context.objects.all_letters()]
 
 
 def useful(reading: Reading, wanted: Iterable[Cell]) -> list[bool]:

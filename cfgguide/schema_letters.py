@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any, NamedTuple, Protocol
 
-from cfgguide.schema_nodes import Node
+from cfgguide.schema_nodes import Condition, Node
 
 Cell = frozenset[Node]  # of some nodes, those that hold
 Problem = tuple[str, str]  # a path, and what cannot be guaranteed there
@@ -71,19 +71,21 @@ def is_within(count: int, bounds: tuple[int, int | None]) -> bool:
     return bounds[0] <= count and (bounds[1] is None or count <= bounds[1])
 
 
-def string_holds(node: Node, known: dict[int, bool]) -> bool:
-    """Return whether a node's conditions on strings hold; `known` has them by their language."""
-    if not all(known[id(condition.language)] for condition in node.strings):
-        return False
-    if node.values is None:
-        return True
-    return node.values.strings is not None and known[id(node.values.strings.language)]
+def conditions(node: Node, kind: str) -> list[Condition]:
+    """Return a node's conditions on numbers or strings, `kind` says which; not what it lists."""
+    return node.numbers if kind == "number" else node.strings
 
 
-def number_holds(node: Node, known: dict[int, bool]) -> bool:
-    """Return whether a node's conditions on numbers hold."""
-    if not all(known[id(condition.language)] for condition in node.numbers):
-        return False
+def listed(node: Node, kind: str) -> Condition | None:
+    """Return the numbers or strings that a node lists, if it lists values."""
     if node.values is None:
-        return True
-    return node.values.numbers is not None and known[id(node.values.numbers.language)]
+        return None
+    return node.values.numbers if kind == "number" else node.values.strings
+
+
+def scalar_holds(node: Node, kind: str, known: dict[int, bool]) -> bool:
+    """Return whether a node's conditions on a scalar hold; `known` has them by their language."""
+    if not all(known[id(condition.language)] for condition in conditions(node, kind)):
+        return False
+    values = listed(node, kind)
+    return node.values is None or (values is not None and known[id(values.language)])

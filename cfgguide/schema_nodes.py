@@ -116,5 +116,17 @@ class Node:
         yield from (node for _, node in self.patterns)
 
 
+def reachable(root: Node) -> list[Node]:
+    """Return a node and all others that it asks about, the nearest first."""
+    found = {root: None}
+    nodes = [root]
+    for node in nodes:
+        for other in (*node.in_place, *node.inner):
+            if other not in found:
+                found[other] = None
+                nodes.append(other)
+    return nodes
+
+
 def _asks(node: Node) -> dict[str, Any]:
     return {each.name: getattr(node, each.name) for each in fields(node) if each.name != "path"}

@@ -19,13 +19,15 @@ from cfgguide.schema_letters import (
     Cell,
     Letter,
     Problem,
+    conditions,
     holds_in,
     is_within,
+    listed,
+    scalar_holds,
     seen_by,
-    string_holds,
 )
 from cfgguide.schema_nodes import Node
-from cfgguide.schema_truth import closure, evaluators, may_evaluate, truths
+from cfgguide.schema_truth import closure, is_listed, may_evaluate, others_evaluate, truths
 
 MOST_UNORDERED = 8  # properties that may come in any order
 
@@ -104,9 +106,9 @@ class ObjectMachine:
         self._tracked = frozenset(self._numbers[name] for name in conditional)
         bounds = [bound for node in asking for bound in node.n_properties if bound]
         self._cap = max((bound + 1 for bound in bounds), default=1)
-        self._patterns = list(
-            {id(language): language for node in asking for language, _ in node.patterns}.values()
-        )
+        by_id = {id(language): language for node in asking for language, _ in node.patterns}
+        self._patterns = list(by_id.values())
+        self._pattern_numbers = {key: number for number, key in enumerate(by_id)}
         nothing: frozenset[Any] = frozenset()
         self.start = _Properties(nothing, -1, 0, 0, nothing, nothing)
 
@@ -115,15 +117,16 @@ class ObjectMachine:
         """The classes of names, the single ones first."""
         naming = [node.names.meant for node in self._asking if node.names is not None]
         inner = closure(naming)
-        conditions: list[Language] = []
-        for node in inner:
-            conditions += [condition.language for condition in node.strings]
-            if node.values is not None and node.values.strings is not None:
-                conditions.append(node.values.strings.language)
+        asked = [
+            condition.language
+            for node in inner
+            for condition in (*conditions(node, "string"), listed(node, "string"))
+            if condition is not None
+        ]
 
         def accepted(memberships: Sequence[bool]) -> frozenset[Node]:
-            known = dict(zip(map(id, conditions), memberships, strict=True))
-            found = truths(inner, "string", lambda node, _: string_holds(node, known))
+            known = dict(zip(map(id, asked), memberships, strict=True))
+            found = truths(inner, "string", lambda node, _: scalar_holds(node, "string", known))
             return frozenset(node for node in naming if found[node])
 
         found = []
@@ -131,9 +134,9 @@ class ObjectMachine:
             matched = frozenset(
                 number for number, each in enumerate(self._patterns) if each.accepts(name)
             )
-            held = accepted([condition.accepts(name) for condition in conditions])
+            held = accepted([each.accepts(name) for each in asked])
             found.append(NameClass(name, None, matched, held))
-        if not self._names and not self._patterns and not conditions:
+        if not self._names and not self._patterns and not asked:
             return [NameClass(None, None, frozenset(), accepted([]))]
         n_patterns = len(self._patterns)
 
@@ -145,17 +148,14 @@ class ObjectMachine:
             return matched, accepted(memberships[1 + n_patterns :])
 
         named = Language.of_words(self._names)
-        for key, language in grouped([named, *self._patterns, *conditions], group).items():
+        for key, language in grouped([named, *self._patterns, *asked], group).items():
             if key is not None and not language.is_empty:
                 found.append(NameClass(None, language, *key))
         return found
 
-    def all_letters(self) -> list[Letter]:
-        """Return what may come: a property of each class of names."""
-        return self._all_letters
-
     @cached_property
-    def _all_letters(self) -> list[Letter]:
+    def all_letters(self) -> list[Letter]:
+        """What may come: a property of each class of names."""
         found = []
         for number, each in enumerate(self.classes):
             seen: list[Node] = []
@@ -171,8 +171,7 @@ class ObjectMachine:
         found += [
             child
             for language, child in node.patterns
-            if next(n for n, each in enumerate(self._patterns) if each is language)
-            in names.patterns
+            if self._pattern_numbers[id(language)] in names.patterns
         ]
         if not found and node.additional is not None:
             found.append(node.additional)
@@ -183,7 +182,7 @@ class ObjectMachine:
 
     def letters(self, state: _Properties) -> Iterator[Letter]:
         """Yield what may come next: a property of a class."""
-        for letter in self._all_letters:
+        for letter in self.all_letters:
             number = letter.name
             assert isinstance(number, int)
             if self.classes[number].name is not None and (
@@ -211,7 +210,7 @@ class ObjectMachine:
         for node in self._asking:
             if not all(holds_in(child, cell) for child in self._children(node, names)):
                 failed.add(node)
-            if node.names is not None and not _is_accepted(node.names, names.accepted):
+            if node.names is not None and node.names.meant not in names.accepted:
                 failed.add(node)
             if node.unevaluated is None or holds_in(node.unevaluated, cell):
                 continue
@@ -238,6 +237,8 @@ class ObjectMachine:
         total = min(state.n_named + state.n_others, self._cap)
         distinct = min(state.n_named + min(state.n_others, 1), self._cap)
 
+        pending = [(owner, self.classes[number]) for owner, number in state.pending]
+
         def holds(node: Node, found: Any) -> bool:
             if node in state.failed or not missing.isdisjoint(node.required):
                 return False
@@ -245,13 +246,8 @@ class ObjectMachine:
                 return False
             if not is_within(total, node.n_properties):
                 return False
-            visible = evaluators(node, found, seen) if node.unevaluated is not None else ()
-            others = [other for other in visible if other is not node]
-            return all(
-                any(self._evaluates(other, self.classes[number]) for other in others)
-                for owner, number in state.pending
-                if owner is node
-            ) and (node.values is None or any(found[other] for other in node.values.nodes))
+            is_evaluated = others_evaluate(node, found, pending, self._evaluates, seen)
+            return is_evaluated and is_listed(node, found)
 
         problems = []
         for node in self._asking:
@@ -273,7 +269,3 @@ def _names_of(node: Node) -> Iterator[str]:
         yield name
         yield from others
     yield from node.dependent
-
-
-def _is_accepted(node: Node, accepted: frozenset[Node]) -> bool:
-    return node.meant in accepted

@@ -21,7 +21,7 @@ from cfgguide.json_formats import FORMATS, OTHER_FORMATS, format_language, forma
 from cfgguide.json_spelling import spelled
 from cfgguide.languages import Language
 from cfgguide.schema_keywords import Keywords
-from cfgguide.schema_nodes import Condition, Node, Values
+from cfgguide.schema_nodes import Condition, Node, Values, reachable
 from cfgguide.schema_references import NO_SIBLINGS, OLD_ITEMS, Place, References
 from cfgguide.schema_values import scalar_values, shape
 
@@ -189,19 +189,19 @@ class Reader:
         if divisor is not None:
             if divisor <= 0:
                 reads.fail("multipleOf", "is a number above 0")
-            self._guarded(node.numbers, reads, "multipleOf", json_numbers.multiples, divisor)
+            self._guarded(node.numbers, reads, "multipleOf", _multiples_condition, divisor)
 
     def _guarded(
         self,
         found: list[Condition],
         reads: Keywords,
         keyword: str,
-        make: Callable[..., Language],
+        make: Callable[[Any], Condition],
         argument: Any,
     ) -> None:
         """Add a condition; where there is none, give up."""
         try:
-            found.append(Condition(make(argument)))
+            found.append(make(argument))
         except SchemaError as error:
             self.give_up(f"{reads.path}/{keyword}", str(error.args[0]))
 
@@ -215,11 +215,7 @@ class Reader:
         if pattern is not None:
             if not isinstance(pattern, str):
                 reads.fail("pattern", "is a regular expression")
-            self._guarded(node.strings, reads, "pattern", pattern_language, pattern)
-            if node.strings and node.strings[-1].language == _or_none(pattern):
-                node.strings[-1] = Condition(
-                    node.strings[-1].language, pattern_text(pattern, spelled)
-                )
+            self._guarded(node.strings, reads, "pattern", _pattern_condition, pattern)
         name = reads.schema.get("format")
         if self._formats and isinstance(name, str):
             if name in FORMATS:
@@ -253,7 +249,7 @@ class Reader:
             node.properties[name] = self._below(place, "properties", name)
         for pattern in reads.mapping("patternProperties"):
             found: list[Condition] = []
-            self._guarded(found, reads, "patternProperties", pattern_language, pattern)
+            self._guarded(found, reads, "patternProperties", _pattern_condition, pattern)
             for condition in found:
                 below = self._below(place, "patternProperties", pattern)
                 node.patterns.append((condition.language, below))
@@ -274,11 +270,12 @@ def _key_of(schema: Any) -> str:
     return json.dumps(schema, sort_keys=False, default=str)
 
 
-def _or_none(pattern: str) -> Language | None:
-    try:
-        return pattern_language(pattern)
-    except SchemaError:
-        return None
+def _pattern_condition(pattern: str) -> Condition:
+    return Condition(pattern_language(pattern), pattern_text(pattern, spelled))
+
+
+def _multiples_condition(divisor: Decimal) -> Condition:
+    return Condition(json_numbers.multiples(divisor))
 
 
 def _lengths(least: int, most: int | None) -> Language:
@@ -294,15 +291,8 @@ def _check_references(root: Node) -> None:
     ------
     SchemaError
     """
-    found = {root: None}
-    nodes = [root]
-    for node in nodes:
-        for other in (*node.in_place, *node.inner):
-            if other not in found:
-                found[other] = None
-                nodes.append(other)
     state: dict[Node, bool] = {}  # False while what it refers to is looked at
-    for first in nodes:
+    for first in reachable(root):
         stack: list[tuple[Node, Iterator[Node]]] = [(first, iter([first]))]
         while stack:
             here, others = stack[-1]

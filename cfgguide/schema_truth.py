@@ -7,7 +7,8 @@ which nodes have evaluated a property or an item, as ``unevaluatedProperties`` n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from cfgguide.schema_nodes import Node
 
@@ -91,6 +92,32 @@ def evaluators(node: Node, found: Truths, seen: Collection[str] = ()) -> Iterato
         applied += [branch] if branch is not None and found[branch] else []
     for other in applied:
         yield from evaluators(other, found, seen)
+
+
+def others_evaluate(
+    node: Node,
+    found: Truths,
+    pending: Iterable[Sequence[Any]],
+    evaluates: Callable[..., bool],
+    seen: Collection[str] = (),
+) -> bool:
+    """Return whether others have evaluated all that a node has left to them.
+
+    Parameters
+    ----------
+    pending : iterable of sequence
+        A node first, then what it has left, as `evaluates` takes it behind another node.
+    """
+    left = [rest for owner, *rest in pending if owner is node]
+    if not left:
+        return True
+    others = [other for other in evaluators(node, found, seen) if other is not node]
+    return all(any(evaluates(other, *rest) for other in others) for rest in left)
+
+
+def is_listed(node: Node, found: Truths) -> bool:
+    """Return whether an array or object is one of those that a node lists, if it lists values."""
+    return node.values is None or any(found[other] for other in node.values.nodes)
 
 
 def may_evaluate(node: Node) -> Iterator[Node]:
