@@ -88,6 +88,22 @@ CASES: list[tuple[Any, list[str], list[str]]] = [
         ["{}", '{"a": 1}'],
         ['{"b": 1}'],
     ),
+    (  # a branch that fails has evaluated nothing
+        {
+            "anyOf": [{"properties": {"a": {"const": 1}}}, {"properties": {"b": True}}],
+            "unevaluatedProperties": False,
+        },
+        ['{"a": 1}', '{"b": 5}', '{"a": 1, "b": 5}'],
+        ['{"a": 2}', '{"a": 2, "b": 5}'],
+    ),
+    (
+        {
+            "anyOf": [{"prefixItems": [{"const": 1}]}, {"contains": {"const": 2}}],
+            "unevaluatedItems": False,
+        },
+        ["[1]", "[2]", "[1, 2]", "[2, 2]"],
+        ["[3, 2]", "[1, 3]", "[3]"],
+    ),
     (
         {"$ref": "#/$defs/t", "$defs": {"t": {"type": "array", "items": {"$ref": "#/$defs/t"}}}},
         ["[]", "[[], [[]]]"],
