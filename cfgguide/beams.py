@@ -23,6 +23,7 @@ def beam_search(
     n_beams: int,
     max_new_tokens: int,
     prefix_ids: Ids = (),
+    finish: bool = True,
     restrict: Restriction | None = None,
 ) -> list[Sample]:
     """Return the most probable sentences that a search with so many beams finds.
@@ -50,6 +51,8 @@ def beam_search(
     ------
     GenerationError
         If a setting is out of its range, or nothing can follow any of the beams.
+    BudgetError
+        If no sentence can be finished within `max_new_tokens`.
     ModelError
         If the model's logits do not fit the vocabulary, or are no numbers.
     TokenRejectedError
@@ -69,7 +72,12 @@ def beam_search(
     if n_beams < 1:
         raise GenerationError(f"n_beams is {n_beams}; at least 1 is needed")
     tree = Beginnings(
-        model, index, max_new_tokens=max_new_tokens, prefix_ids=prefix_ids, restrict=restrict
+        model,
+        index,
+        max_new_tokens=max_new_tokens,
+        prefix_ids=prefix_ids,
+        finish=finish,
+        restrict=restrict,
     )
     live, finished = [tree.root(prompt_ids)], list[Beginning]()
     if live[0].is_finished:

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.errors import GenerationError
+from cfgguide.finishing import Finishing
 from cfgguide.guide import Guide
 from cfgguide.index import Index
 from cfgguide.language_model import AnyModel, Float64Array, Ids, log_probabilities
@@ -139,6 +140,8 @@ class Beginnings:
         How the sentence begins.
     temperature : float
         Of the model itself: its logits are divided by it before anything else.
+    finish : bool
+        Whether only such tokens are allowed behind which a sentence can be finished in time.
     restrict : callable, optional
         Narrows the mask of a step.
 
@@ -146,6 +149,8 @@ class Beginnings:
     ------
     GenerationError
         If `max_new_tokens` or `temperature` make no sense.
+    BudgetError
+        If no sentence can be finished within `max_new_tokens`.
     TokenRejectedError
         If no sentence begins with the prefix.
     """
@@ -158,6 +163,7 @@ class Beginnings:
         max_new_tokens: int,
         prefix_ids: Ids = (),
         temperature: float = 1.0,
+        finish: bool = True,
         restrict: Restriction | None = None,
     ) -> None:
         if max_new_tokens < 1:
@@ -176,6 +182,9 @@ class Beginnings:
             guide.advance(token_id)  # says why, if it may not stand there
             self._visit = index.advance(self._visit, token_id)
         self._is_finished = guide.is_finished
+        self._finishing = Finishing.of(index) if finish and not self._is_finished else None
+        if self._finishing is not None:
+            self._finishing.check(self._visit, max_new_tokens)
         self._roots: dict[tuple[int, ...], Beginning] = {}
 
     def root(self, prompt_ids: Ids) -> Beginning:
@@ -248,9 +257,13 @@ class Beginnings:
         )
 
     def _allowed(self, beginning: Beginning) -> npt.NDArray[np.int64]:
-        words = self.index.allowed(beginning.visit).bitmask
+        n_left = self.max_new_tokens - beginning.n_tokens
+        if self._finishing is None:
+            words = self.index.allowed(beginning.visit).bitmask
+        else:
+            words = self._finishing.within(beginning.visit, n_left)
         if self._restrict is not None:
-            narrower = self._restrict(beginning.visit, self.max_new_tokens - beginning.n_tokens)
+            narrower = self._restrict(beginning.visit, n_left)
             if narrower is not None:
                 if narrower.shape != words.shape or narrower.dtype != words.dtype:
                     raise GenerationError(

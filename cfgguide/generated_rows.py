@@ -15,7 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.errors import GenerationError
+from cfgguide.finishing import Finishing
 from cfgguide.index import Index
+from cfgguide.subset import Int32Array
 from cfgguide.visits import Visit
 
 _KEPT_STEPS = 256  # steps of each row that are remembered
@@ -34,6 +36,8 @@ class GeneratedRows:
         texts) follow each other.
     prompts : int64, shape (n_rows, prompt_length)
         How the rows begin, padding included.
+    max_new_tokens : int, optional
+        Within how many tokens behind the prompt a sentence is finished, EOS included.
 
     Raises
     ------
@@ -41,8 +45,11 @@ class GeneratedRows:
         If the rows cannot be shared out among the indexes.
     """
 
-    def __init__(self, indexes: Sequence[Index], prompts: IdArray) -> None:
+    def __init__(
+        self, indexes: Sequence[Index], prompts: IdArray, max_new_tokens: int | None = None
+    ) -> None:
         self._indexes = indexes
+        self._max_new_tokens = max_new_tokens
         self._prompts = prompts.copy()
         # By index: after each row's generated ids, where it is, or None where it has ended.
         self._states: list[dict[Ids, Visit | None]] = [{} for _ in indexes]
@@ -116,47 +123,68 @@ class GeneratedRows:
                 if not generated or generated[:-1] not in states:
                     return False
                 before = states[generated[:-1]]
-                if before is not None and (
-                    generated[-1] not in self._indexes[place].allowed(before)
-                ):
+                if before is not None and not self._is_allowed(place, before, generated):
                     continue
             n_likely += 1
         return n_likely > 0
 
-    def visits(self, ids: IdArray) -> list[tuple[Index, Visit | None]]:
-        """Return the index of each row, and where the row is; None if it has ended.
+    def masks(self, ids: IdArray) -> list[Int32Array | None]:
+        """Return the mask of each row; None if it has ended.
 
         The rows must :meth:`begin_alike`.
 
         A token that the mask forbids ends a row too: beam search fills up with such rows where
         fewer tokens are allowed than it has beams, and drops them for their score.
+
+        Returns
+        -------
+        list of (int32, shape (ceil(vocabulary size / 32),))
+            Bit ``i % 32`` of word ``i // 32`` is set if token ``i`` is allowed.
+
+        Raises
+        ------
+        BudgetError
+            If no sentence is known that a row can finish in time.
         """
-        found = []
+        found: list[Int32Array | None] = []
         for place, generated in zip(self._placed(ids) or (), self._generated(ids), strict=True):
-            index = self._indexes[place]
-            found.append((index, _visit(index, self._states[place], generated)))
+            visit = self._visit(place, generated)
+            found.append(None if visit is None else self._mask(place, visit, len(generated)))
         for states in self._states:
             _forget(states, len(ids))
         return found
 
+    def _visit(self, place: int, generated: Ids) -> Visit | None:
+        index, states = self._indexes[place], self._states[place]
+        known = len(generated)
+        while known and generated[:known] not in states:
+            known -= 1
+        visit = states[generated[:known]] if known else index.start
+        for n_read in range(known + 1, len(generated) + 1):
+            if visit is None:
+                break
+            is_last = generated[n_read - 1] in index.vocabulary.eos_token_ids
+            is_allowed = self._is_allowed(place, visit, generated[:n_read])
+            is_open = is_allowed and not is_last
+            visit = index.advance(visit, generated[n_read - 1]) if is_open else None
+        states[generated] = visit
+        return visit
+
+    def _is_allowed(self, place: int, before: Visit, generated: Ids) -> bool:
+        """Return whether the last of the generated tokens was allowed."""
+        word, bit = divmod(generated[-1], 32)
+        mask = self._mask(place, before, len(generated) - 1)
+        return 0 <= word < len(mask) and bool(mask[word] >> bit & 1)
+
+    def _mask(self, place: int, visit: Visit, n_generated: int) -> Int32Array:
+        index = self._indexes[place]
+        if self._max_new_tokens is None:
+            return index.allowed(visit).bitmask
+        return Finishing.of(index).within(visit, self._max_new_tokens - n_generated)
+
 
 def _rows_of(ids: IdArray) -> list[Ids]:
     return [tuple(row) for row in ids.tolist()]
-
-
-def _visit(index: Index, states: dict[Ids, Visit | None], generated: Ids) -> Visit | None:
-    known = len(generated)
-    while known and generated[:known] not in states:
-        known -= 1
-    visit = states[generated[:known]] if known else index.start
-    for token_id in generated[known:]:
-        if visit is None:
-            break
-        is_last = token_id in index.vocabulary.eos_token_ids
-        is_allowed = token_id in index.allowed(visit)
-        visit = index.advance(visit, token_id) if is_allowed and not is_last else None
-    states[generated] = visit
-    return visit
 
 
 def _forget(states: dict[Ids, Visit | None], n_rows: int) -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cfgguide.errors import GenerationError, ModelError
+from cfgguide.finishing import Finishing
 from cfgguide.generate_calls import calling_list, is_draft
 from cfgguide.generated_rows import GeneratedRows, IdArray
 from cfgguide.index import Index
@@ -51,12 +52,18 @@ class LogitsProcessor:
     prompt_length : int, optional
         How many ids of each row are the prompt, padding included. By default the length of the
         rows at the first step of a ``generate``. Give it to go on with a sentence that was begun.
+    max_new_tokens : int, optional
+        Within how many tokens behind the prompt each row is to finish its sentence, EOS included:
+        a token after which that could not be done is not allowed. Give it what ``generate`` gets.
+        By default texts are cut where ``generate`` stops.
 
     Raises
     ------
     GenerationError
-        If there is no index, the indexes are for different vocabularies, or `prompt_length` is
-        negative.
+        If there is no index, the indexes are for different vocabularies, `prompt_length` is
+        negative, or `max_new_tokens` not positive.
+    BudgetError
+        If no sentence can be finished within `max_new_tokens`.
 
     Examples
     --------
@@ -69,12 +76,24 @@ class LogitsProcessor:
     [[-inf, 0.0, -inf]]
     """
 
-    def __init__(self, index: Index | Sequence[Index], *, prompt_length: int | None = None) -> None:
+    def __init__(
+        self,
+        index: Index | Sequence[Index],
+        *,
+        prompt_length: int | None = None,
+        max_new_tokens: int | None = None,
+    ) -> None:
         self._indexes = (index,) if isinstance(index, Index) else tuple(index)
         self._given_prompt_length = prompt_length
+        self._max_new_tokens = max_new_tokens
         self._vocabulary = _common_vocabulary(self._indexes)
         if prompt_length is not None and prompt_length < 0:
             raise GenerationError(f"prompt_length is {prompt_length}; it is 0 or more")
+        if max_new_tokens is not None:
+            if max_new_tokens < 1:
+                raise GenerationError(f"max_new_tokens is {max_new_tokens}; at least 1 is needed")
+            for each in self._indexes if not prompt_length else ():
+                Finishing.of(each).check(each.start, max_new_tokens)
         eos = np.zeros(32 * self._vocabulary.n_words, dtype=np.bool_)
         eos[list(self._vocabulary.eos_token_ids)] = True
         self._only_eos = np.packbits(eos, bitorder="little").view(np.int32)
@@ -111,6 +130,8 @@ class LogitsProcessor:
             If something else has already ruled out all that the grammar allows in a row; if the
             rows cannot be shared out among the indexes, are shorter than `prompt_length`, or do not
             begin with the prompts of the ``generate`` that they are of.
+        BudgetError
+            If no sentence is known that a row can finish within `max_new_tokens`.
         """
         import torch
 
@@ -126,9 +147,9 @@ class LogitsProcessor:
         rows = self._rows_of(ids)
         bitmask = np.empty((len(ids), self._vocabulary.n_words), dtype=np.int32)
         has_ended = np.zeros(len(ids), dtype=np.bool_)
-        for number, (index, visit) in enumerate(rows.visits(ids)):
-            has_ended[number] = visit is None
-            bitmask[number] = self._only_eos if visit is None else index.allowed(visit).bitmask
+        for number, mask in enumerate(rows.masks(ids)):
+            has_ended[number] = mask is None
+            bitmask[number] = self._only_eos if mask is None else mask
         masked = scores.clone(memory_format=torch.contiguous_format)
         apply_bitmask(masked, bitmask)
         is_ruled_out = ~(open_rows(masked, bitmask) | has_ended)
@@ -178,7 +199,7 @@ class LogitsProcessor:
             raise GenerationError(
                 f"prompt_length is {length}, but the rows have only {ids.shape[1]} ids"
             )
-        return GeneratedRows(self._indexes, ids[:, :length])
+        return GeneratedRows(self._indexes, ids[:, :length], self._max_new_tokens)
 
 
 def _common_vocabulary(indexes: Sequence[Index]) -> Vocabulary:

@@ -82,6 +82,7 @@ def sample(
     top_p: float = 1.0,
     min_p: float = 0.0,
     seed: Seed = None,
+    finish: bool = True,
     restrict: Restriction | None = None,
 ) -> Sample:
     """Return what a model writes after a prompt, within a grammar.
@@ -104,6 +105,10 @@ def sample(
         are applied in this order, after the mask. Temperature 0 is greedy decoding.
     seed : int or numpy Generator, optional
         Makes sampling reproducible.
+    finish : bool
+        Whether a sentence is finished within `max_new_tokens`: only tokens are allowed behind which
+        one still can be (:mod:`cfgguide.finishing`). If not, the text is cut when the tokens run
+        out.
     restrict : callable, optional
         Narrows the mask of each step: called with the visit of the index and the number of tokens
         left (this one included), it returns a packed mask, or None for no restriction.
@@ -118,6 +123,8 @@ def sample(
     GenerationError
         If a setting is out of its range, or no token is left at a step: the model excludes all that
         are allowed, or `restrict` does.
+    BudgetError
+        If no sentence can be finished within `max_new_tokens`.
     ModelError
         If the model's logits do not fit the vocabulary, or are no numbers.
     TokenRejectedError
@@ -144,6 +151,7 @@ def sample(
         top_p=top_p,
         min_p=min_p,
         seed=seed,
+        finish=finish,
         restrict=restrict,
     )
     return written
@@ -161,6 +169,7 @@ def sample_many(
     top_p: float = 1.0,
     min_p: float = 0.0,
     seed: Seed = None,
+    finish: bool = True,
     restrict: Restriction | None = None,
 ) -> list[Sample]:
     """Return a sample for each of some prompts, which may be equal ones.
@@ -194,7 +203,12 @@ def sample_many(
     """
     choice = Choice(temperature, top_k, top_p, min_p)
     tree = Beginnings(
-        model, index, max_new_tokens=max_new_tokens, prefix_ids=prefix_ids, restrict=restrict
+        model,
+        index,
+        max_new_tokens=max_new_tokens,
+        prefix_ids=prefix_ids,
+        finish=finish,
+        restrict=restrict,
     )
     draws = generator(seed).spawn(len(prompts))
     rows = [tree.root(prompt_ids) for prompt_ids in prompts]

@@ -148,6 +148,7 @@ def steer(
     temperature: float = 1.0,
     resample_below: float = 0.5,
     seed: Seed = None,
+    finish: bool = True,
     restrict: Restriction | None = None,
 ) -> Steered:
     """Return weighted samples of the model conditioned on writing a sentence.
@@ -181,6 +182,8 @@ def steer(
     ------
     GenerationError
         If a setting is out of its range.
+    BudgetError
+        If no sentence can be finished within `max_new_tokens`.
     ModelError
         If the model's logits do not fit the vocabulary, or are no numbers.
     TokenRejectedError
@@ -220,6 +223,7 @@ def steer(
         max_new_tokens=max_new_tokens,
         prefix_ids=prefix_ids,
         temperature=temperature,
+        finish=finish,
         restrict=restrict,
     )
     cloud = _Cloud([tree.root(prompt_ids)], np.array([n_particles]), np.zeros(1))

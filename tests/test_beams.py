@@ -58,12 +58,20 @@ def test_beams_are_ranked_by_the_model_and_not_by_the_mask():
 
 
 def test_unfinished_texts_come_last_and_only_if_the_tokens_ran_out():
-    found = cfgguide.beam_search(table_model(6, 0), index=INDEX, n_beams=20, max_new_tokens=3)
+    found = cfgguide.beam_search(
+        table_model(6, 0), index=INDEX, n_beams=20, max_new_tokens=3, finish=False
+    )
     kinds = [each.is_complete for each in found]
     assert kinds == sorted(kinds, reverse=True)
     assert set(kinds) == {True, False}
     short = [ids for ids in SPELLINGS if len(ids) <= 3]
     assert sorted(each.token_ids for each in found if each.is_complete) == sorted(short)
+
+
+def test_all_texts_are_finished_where_they_are_to_be():
+    found = cfgguide.beam_search(table_model(6, 0), index=INDEX, n_beams=20, max_new_tokens=3)
+    short = [ids for ids in SPELLINGS if len(ids) <= 3]
+    assert sorted(each.token_ids for each in found) == sorted(short)
 
 
 def test_the_search_ends_when_nothing_can_become_better():

@@ -6,6 +6,7 @@ Lark.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from tiny_grammar import (
     OPEN,
     OPEN_X,
     SPECIAL,
+    TINY,
     X,
     allowed,
     scores_of,
@@ -26,7 +28,7 @@ from tiny_grammar import (
 )
 
 import cfgguide
-from cfgguide.errors import GenerationError, ModelError
+from cfgguide.errors import BudgetError, GenerationError, ModelError
 
 # --- Exact columns -------------------------------------------------------------------------------
 
@@ -218,6 +220,49 @@ def test_after_more_steps_than_are_remembered_the_masks_are_still_right():
         assert len(ids) > 256
 
 
+# --- Budgets -------------------------------------------------------------------------------------
+
+
+def spelled_within(n: int) -> set[tuple[int, ...]]:
+    """All sequences of at most so many tokens that spell a sentence, by trying all of them."""
+    pieces = [TINY.tokens[token_id] or b"" for token_id in (OPEN, CLOSE, X, OPEN_X)]
+    found = set()
+    for length in range(1, n):
+        for ids in itertools.product((OPEN, CLOSE, X, OPEN_X), repeat=length):
+            text = b"".join(pieces[token_id] for token_id in ids)
+            depth = len(text) // 2
+            if text == b"(" * depth + b"x" + b")" * depth:
+                found.add((*ids, END))
+    return found
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 6, 7])
+def test_within_a_budget_the_masks_have_what_can_still_be_finished(n):
+    """At every beginning of a sentence that fits; by brute force."""
+    sentences = spelled_within(n)
+    beginnings = sorted({ids[:length] for ids in sentences for length in range(len(ids))})
+    process = tiny_processor(prompt_length=1, max_new_tokens=n)
+    for ids in beginnings:
+        masked = process(torch.tensor([[X, *ids]]), scores_of(1))
+        assert allowed(masked) == [
+            {each[len(ids)] for each in sentences if each[: len(ids)] == ids}
+        ], ids
+
+
+def test_a_token_behind_which_nothing_fits_ends_a_row():
+    process = tiny_processor(prompt_length=1, max_new_tokens=4)
+    assert allowed(process(torch.tensor([[X, OPEN, OPEN]]), scores_of(1))) == [{END}]
+    assert allowed(process(torch.tensor([[X, OPEN, OPEN_X]]), scores_of(1))) == [{END}]
+    assert allowed(process(torch.tensor([[X, OPEN]]), scores_of(1))) == [{X}]
+
+
+def test_a_budget_that_nothing_fits_is_refused_at_once():
+    with pytest.raises(BudgetError, match="no sentence can be finished within 1 tokens"):
+        tiny_processor(max_new_tokens=1)
+    with pytest.raises(GenerationError, match="max_new_tokens is 0; at least 1 is needed"):
+        tiny_processor(max_new_tokens=0)
+
+
 # --- One object, several calls -------------------------------------------------------------------
 
 
@@ -316,10 +361,13 @@ def generated(name: str, prompts: Sequence[Sequence[int]], *, seed: int = 0, **o
     found = model.generate(
         ids,
         attention_mask=(ids != EOS).long(),
-        max_new_tokens=40,
         return_dict_in_generate=True,
         output_scores=True,
-        **{"logits_processor": [cfgguide.LogitsProcessor(index)], **options},
+        **{
+            "max_new_tokens": 40,
+            "logits_processor": [cfgguide.LogitsProcessor(index)],
+            **options,
+        },
     )
     return found.sequences[:, width:].tolist(), getattr(found, "sequences_scores", None)
 
@@ -349,6 +397,46 @@ def test_every_finished_text_parses_under_lark(name, strategy):
             rows = [row for row, score in zip(rows, beam_scores, strict=True) if score > -1e6]
         n_finished += assert_sentences(name, rows)
     assert n_finished > 0 or strategy in ("greedy", "beams")  # those may run in circles
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("name", GRAMMARS)
+def test_within_a_budget_every_text_is_finished(name, strategy):
+    for seed, budget in ((0, 5), (1, 9)):
+        process = cfgguide.LogitsProcessor(index_of(name), max_new_tokens=budget)
+        rows, beam_scores = generated(
+            name,
+            BATCH,
+            seed=seed,
+            max_new_tokens=budget,
+            logits_processor=[process],
+            **STRATEGIES[strategy],
+        )
+        if beam_scores is not None:
+            rows = [row for row, score in zip(rows, beam_scores, strict=True) if score > -1e6]
+        assert assert_sentences(name, rows) == len(rows) > 0
+
+
+@pytest.mark.parametrize("name", GRAMMARS)
+def test_drafts_do_not_change_what_is_written_within_a_budget(name):
+    index = index_of(name)
+    prompt = [*generated(name, [[5, 3, 2]])[0][0], 5, 3, 2]
+    for options in (
+        {"prompt_lookup_num_tokens": 4, "max_matching_ngram_size": 2},
+        {"assistant_model": random_model(index.vocabulary.size + 5, seed=1)},
+    ):
+        expected, rows = (
+            generated(
+                name,
+                [prompt],
+                max_new_tokens=7,
+                logits_processor=[cfgguide.LogitsProcessor(index, max_new_tokens=7)],
+                **each,
+            )[0]
+            for each in ({}, options)
+        )
+        assert rows == expected
+        assert assert_sentences(name, rows) == 1
 
 
 @pytest.mark.parametrize("name", GRAMMARS)

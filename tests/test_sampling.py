@@ -6,13 +6,14 @@ The laws are found by enumeration (`table_models`), not by the engine.
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 
 import numpy as np
 import pytest
 from table_models import chi_squared, masked_law, model_law, next_law, spellings, table_model
 
 import cfgguide
-from cfgguide.errors import GenerationError, ModelError, TokenRejectedError
+from cfgguide.errors import BudgetError, GenerationError, ModelError, TokenRejectedError
 
 # Texts of two or three letters, most of which can be spelled in several ways.
 TOKENS = [b"a", b"b", b"c", b"ab", b"bc", None]
@@ -109,7 +110,7 @@ def test_log_z_is_zero_where_the_mask_takes_nothing_away():
 def test_logits_may_be_of_any_width_and_size(dtype):
     """Large logits neither overflow nor lose what they differ in."""
     rows = np.array([30000, 30000, 0], dtype=dtype)
-    written = cfgguide.sample(lambda _: rows, index=YES_NO, max_new_tokens=1, seed=0)
+    written = cfgguide.sample(lambda _: rows, index=YES_NO, max_new_tokens=1, seed=0, finish=False)
     assert written.log_probs == pytest.approx([np.log(0.5)])
     assert written.log_masses == pytest.approx([0.0])
 
@@ -126,14 +127,42 @@ def test_greedy_takes_the_most_probable_allowed_token():
 
 
 def test_a_sample_that_runs_out_of_tokens_is_not_complete():
-    written = cfgguide.sample(flat, index=INDEX, max_new_tokens=2, temperature=0)
+    written = cfgguide.sample(flat, index=INDEX, max_new_tokens=2, temperature=0, finish=False)
     assert (written.text, written.token_ids, written.is_complete) == ("aa", (0, 0), False)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 9])
+def test_a_sample_is_finished_within_its_tokens(n):
+    """What can come first is what brute force finds, and so is its chance."""
+    short = [ids for ids in SPELLINGS if len(ids) <= n]
+    model = table_model(6, 0)
+    written = cfgguide.sample_many(model, [()] * 300, index=INDEX, max_new_tokens=n, seed=0)
+    assert {each.token_ids for each in written} <= set(short)
+    assert {each.token_ids[0] for each in written} == {ids[0] for ids in short}
+    assert all(each.is_complete for each in written)
+    mass = sum(next_law(model, ())[token_id] for token_id in {ids[0] for ids in short})
+    assert np.exp(written[0].log_masses[0]) == pytest.approx(mass)
+
+
+def test_where_no_sentence_can_be_finished_in_time_it_is_said_before_the_model_is_asked():
+    def model(token_ids):
+        raise AssertionError("the model was asked")
+
+    for write in (
+        cfgguide.sample,
+        partial(cfgguide.beam_search, n_beams=2),
+        partial(cfgguide.steer, n_particles=2),
+    ):
+        with pytest.raises(BudgetError, match="no sentence can be finished within 1"):
+            write(model, index=INDEX, max_new_tokens=1)
 
 
 def test_a_text_that_is_cut_inside_a_character_ends_before_it():
     vocabulary = cfgguide.Vocabulary([b"\xc3", b"\xa9", None], eos_token_ids=2)
     index = cfgguide.compile(cfgguide.Grammar('start: "é"+'), vocabulary)
-    written = cfgguide.sample(lambda _: np.zeros(3), index=index, max_new_tokens=3, temperature=0)
+    written = cfgguide.sample(
+        lambda _: np.zeros(3), index=index, max_new_tokens=3, temperature=0, finish=False
+    )
     assert (written.token_ids, written.text) == ((0, 1, 0), "é")
 
 

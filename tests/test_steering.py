@@ -167,8 +167,8 @@ def test_the_temperature_is_the_models_own():
         assert particle.weight == pytest.approx(expected, rel=0.05)
 
 
-def test_a_restriction_to_what_can_be_finished_changes_no_law():
-    """It is found by trying everything. Then all particles are finished, and weigh more alike."""
+def test_that_all_particles_are_finished_in_time_changes_no_law():
+    """They are, by masks within the budget, or by a restriction that tries everything."""
     index, sequences, _ = CASES["brackets"]
     model = table_model(4, 9)
     law = model_law(model, sequences)
@@ -185,14 +185,17 @@ def test_a_restriction_to_what_can_be_finished_changes_no_law():
             *(i for i in allowed if i == 3 or is_possible(index.advance(visit, i), n_left - 1))
         )
 
-    (free,) = runs("brackets", model, 1, n_particles=50_000)
-    (bound,) = runs("brackets", model, 1, n_particles=50_000, restrict=restrict)
-    for each in (free, bound):
+    settings = [{"finish": False}, {"finish": False, "restrict": restrict}, {"finish": True}]
+    free, bound, finished = (
+        runs("brackets", model, 1, n_particles=50_000, **each)[0] for each in settings
+    )
+    for each in (free, bound, finished):
         assert np.exp(each.log_evidence) == pytest.approx(sum(law.values()), rel=0.02)
         for particle in each.particles[:3]:
             expected = normalised(law)[particle.sample.token_ids]
             assert particle.weight == pytest.approx(expected, rel=0.05)
     assert sum(each.n for each in bound.particles) == 50_000
+    assert finished == bound
     assert sum(each.n for each in free.particles) < 50_000
 
 
@@ -294,7 +297,8 @@ def excluding(token_ids):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"model": table_model(3, 0), "max_new_tokens": 1},  # a word and EOS are two
+        # a word and EOS are two
+        {"model": table_model(3, 0), "max_new_tokens": 1, "finish": False},
         {"model": excluding, "max_new_tokens": 2},
         {"model": table_model(3, 0), "max_new_tokens": 2, "restrict": lambda *_: packed(2)},
     ],
