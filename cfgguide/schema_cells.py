@@ -14,7 +14,7 @@ Source: Comon et al., "Tree Automata Techniques and Applications" (2008), sectio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -32,7 +32,7 @@ from cfgguide.schema_letters import (
     scalar_holds,
     seen_by,
 )
-from cfgguide.schema_nodes import Condition, Node
+from cfgguide.schema_nodes import Condition, Node, wanted_to_fail
 from cfgguide.schema_objects import ObjectMachine
 from cfgguide.schema_truth import Truths, closure, truths
 
@@ -80,13 +80,21 @@ class Context:
         A number for each node.
     is_ordered : bool or None
         As :class:`~cfgguide.schema_objects.ObjectMachine` has it.
+    wanted_to_fail : collection of Node
+        As :func:`cfgguide.schema_nodes.wanted_to_fail` returns them.
     """
 
-    def __init__(self, nodes: Nodes, order: Callable[[Node], int], is_ordered: bool | None) -> None:
+    def __init__(
+        self,
+        nodes: Nodes,
+        order: Callable[[Node], int],
+        is_ordered: bool | None,
+        wanted_to_fail: Collection[Node],
+    ) -> None:
         self.nodes = nodes
         self.below = closure(nodes)
         self.arrays = ArrayMachine(self.below, order)
-        self.objects = ObjectMachine(self.below, order, is_ordered)
+        self.objects = ObjectMachine(self.below, order, is_ordered, wanted_to_fail)
         self.scalars: dict[Cell, list[Scalar]] = {}
         self._add_constants()
         self._add("number", [decimals()])
@@ -125,19 +133,21 @@ class Context:
             self.scalars.setdefault(cell(()), []).append((kind, None))
             return
         n = len(universe)
-        parts = grouped(
-            [*universe, *distinct],
-            lambda found: cell(found[n:]) if all(found[:n]) else None,
-        )
-        shorter = {
-            language: condition.text
-            for language, same in distinct.items()
-            for condition in same
-            if condition.text is not None
-        }
+        memberships: dict[Cell | None, set[tuple[bool, ...]]] = {}
+
+        def group(found: tuple[bool, ...]) -> Cell | None:
+            key = cell(found[n:]) if all(found[:n]) else None
+            memberships.setdefault(key, set()).add(found)
+            return key
+
+        parts = grouped([*universe, *distinct], group)
+        known = [Condition(language) for language in universe]
+        known += [max(same, key=lambda each: each.text is not None) for same in distinct.values()]
+        shorter = {each.language: each.text for each in known}
         for key, language in parts.items():
             if key is not None and not language.is_empty:
-                scalar = Condition(language, shorter.get(language))
+                asked = [known[number] for number in _sufficient(memberships, key)]
+                scalar = Condition(language, shorter.get(language), tuple(asked))
                 self.scalars.setdefault(key, []).append((kind, scalar))
 
     def read(self, cells_of: Callable[[Nodes], Iterable[Cell]]) -> bool:
@@ -174,6 +184,17 @@ class Context:
         return found
 
 
+def _sufficient(memberships: Mapping[Cell | None, set[tuple[bool, ...]]], key: Cell) -> list[int]:
+    """Return the numbers of languages whose intersection is what has a key, if there are such.
+
+    `memberships` has, by key, all combinations of the languages that a text may be in.
+    """
+    columns = zip(*memberships[key], strict=True)
+    common = [number for number, column in enumerate(columns) if all(column)]
+    others = (found for other, each in memberships.items() if other != key for found in each)
+    return [] if any(all(found[n] for n in common) for found in others) else common
+
+
 class Cells:
     """All contexts of a schema, and which of their cells have values.
 
@@ -193,6 +214,7 @@ class Cells:
     def __init__(self, root: Node, is_ordered: bool | None) -> None:
         self._numbers: dict[Node, int] = {}
         self._is_ordered = is_ordered
+        self._wanted_to_fail = wanted_to_fail(root)
         self.contexts: dict[Nodes, Context] = {}
         self.root = seen_by([root], self._order)
         self._users: dict[Nodes, set[Nodes]] = {}
@@ -218,7 +240,9 @@ class Cells:
                     f"the schema comes to more than {MOST_CONTEXTS} combinations of schemas that "
                     "see one value; simplify its anyOf, oneOf, allOf or not"
                 )
-            context = self.contexts[nodes] = Context(nodes, self._order, self._is_ordered)
+            context = self.contexts[nodes] = Context(
+                nodes, self._order, self._is_ordered, self._wanted_to_fail
+            )
             for letter in (*context.arrays.all_letters, *context.objects.all_letters):
                 self._users.setdefault(letter.nodes, set()).add(nodes)
                 queue.append(letter.nodes)

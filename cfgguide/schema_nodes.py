@@ -27,10 +27,13 @@ class Condition:
         The numbers, as they are spelled, or the texts.
     text : str, optional
         A pattern of the same, shorter than what comes of the automaton.
+    parts : tuple of Condition
+        Conditions that together come to this one, if such are known.
     """
 
     language: Language
     text: str | None = field(default=None, compare=False)
+    parts: tuple[Condition, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)
@@ -126,6 +129,23 @@ def reachable(root: Node) -> list[Node]:
                 found[other] = None
                 nodes.append(other)
     return nodes
+
+
+def wanted_to_fail(root: Node) -> set[Node]:
+    """Return the nodes whose failing may be what lets a value through."""
+    found: set[Node] = set()
+    queue: list[Node] = []
+    for node in reachable(root):
+        queue += [node.negated] if node.negated is not None else []
+        queue += node.one_of or ()
+        queue += [node.conditional[0]] if node.conditional is not None else []
+        if node.contains is not None and node.n_contains[1] is not None:
+            queue.append(node.contains)
+    for node in queue:
+        if node not in found:
+            found.add(node)
+            queue += (*node.in_place, *node.inner)
+    return found
 
 
 def _asks(node: Node) -> dict[str, Any]:

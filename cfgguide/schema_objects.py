@@ -8,7 +8,7 @@ names have been seen, how many properties there are, and which nodes have failed
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -77,12 +77,20 @@ class ObjectMachine:
     is_ordered : bool or None
         Whether properties come in the order in which they are declared; None: where there are more
         than `MOST_UNORDERED`.
+    wanted_to_fail : collection of Node
+        Those whose failing may let a value through. The others are taken for failed where a name
+        that is not listed may have come twice, so that there are too many properties or not.
     """
 
     def __init__(
-        self, nodes: Sequence[Node], order: Callable[[Node], int], is_ordered: bool | None
+        self,
+        nodes: Sequence[Node],
+        order: Callable[[Node], int],
+        is_ordered: bool | None,
+        wanted_to_fail: Collection[Node] = (),
     ) -> None:
         self._nodes = nodes
+        self._wanted_to_fail = wanted_to_fail
         self._order = order
         self._asking = [node for node in nodes if "object" in node.kinds and not node.is_false]
         asking = sorted(self._asking, key=order)
@@ -251,12 +259,12 @@ class ObjectMachine:
 
         problems = []
         for node in self._asking:
-            least, most = node.n_properties
-            if node in state.failed or is_within(total, (least, most)) == is_within(
-                distinct, (least, most)
-            ):
+            possible = {is_within(n, node.n_properties) for n in range(distinct, total + 1)}
+            if node in state.failed or len(possible) == 1:
                 continue
-            keyword = "minProperties" if distinct < least <= total else "maxProperties"
+            keyword = "minProperties" if distinct < node.n_properties[0] else "maxProperties"
+            if keyword == "maxProperties" and node not in self._wanted_to_fail:
+                continue
             problem = "names that are not listed may come twice, so they cannot be counted"
             problems.append((f"{node.path}/{keyword}", problem))
         return truths(self._nodes, "object", holds, seen), problems

@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from cfgguide.errors import SchemaError
 from cfgguide.json_numbers import NUMBER
 from cfgguide.json_spelling import STRING, number_pattern, plain, string_pattern
 from cfgguide.schema_cells import Cells, Context, Nodes, Reading, useful
@@ -129,8 +130,22 @@ class Writer:
                 return self._terminal(STRING, "STRING")
             if condition.text is not None and condition.language.words(1000) is None:
                 return self._terminal(f'"{condition.text}"', "STRING")
-            return self._terminal(string_pattern(condition.language), "STRING")
+            return self._terminal(self._string(condition), "STRING")
         return self._terminal(kind, kind.upper())
+
+    def _string(self, condition: Condition) -> str:
+        """Return the pattern of strings, where it would be too long in parts."""
+        try:
+            return string_pattern(condition.language)
+        except SchemaError:
+            if len(condition.parts) < 2:
+                raise
+        patterns = [
+            f'"{each.text}"' if each.text is not None else string_pattern(each.language)
+            for each in condition.parts
+        ]
+        asserted = "".join(f"(?={pattern[1:]})" for pattern in patterns[1:])
+        return '"' + asserted + patterns[0][1:]
 
     def _write_reading(
         self,

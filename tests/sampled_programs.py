@@ -52,7 +52,14 @@ _PHRASES = {
             b" in(1)",
         ),
         *(b" 1 and 1", b" and 1", b" then 1 end", b" 1 then 1 end", b" join x", b" is null"),
-        *(b" do nothing", b"(x)references x", b" between 1 and 1", b" like 1", b" x values(1)"),
+        *(
+            b" do nothing",
+            b" x set x=1",
+            b"(x)references x",
+            b" between 1 and 1",
+            b" like 1",
+            b" x values(1)",
+        ),
     ),
 }
 _SIGNS = (b"=", b",", b"(", b".")
@@ -73,7 +80,7 @@ _KEYWORDS = {
         ),
         *("join", "like", "limit", "match", "notnull", "null", "offset", "order", "over"),
         *("partition", "preceding", "regexp", "select", "similar", "then", "unbounded", "union"),
-        *("using", "values", "when", "where", "window"),
+        *("update", "insert", "delete", "using", "values", "when", "where", "window"),
     ),
 }
 _LETTERS = tuple(bytes([byte]) for byte in b"abcdefghijklmnopqrstuvwxyz")  # of keywords

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from decimal import Decimal
 from functools import cache
 from typing import Any
@@ -130,14 +131,19 @@ def is_accepted(schema: Any, text: str, **options: Any) -> bool:
     return True
 
 
-def is_valid(schema: Any, text: str) -> bool:
+def is_valid(schema: Any, text: str, *, formats: bool = False) -> bool:
     """Return what jsonschema says of a text, with numbers as they are written."""
     exact_schema = json.loads(json.dumps(schema), parse_float=_exact)
     value = json.loads(text, parse_float=_exact)
-    return bool(jsonschema.Draft202012Validator(exact_schema).is_valid(value))
+    judge = jsonschema.Draft202012Validator
+    checker = judge.FORMAT_CHECKER if formats else None
+    return bool(judge(exact_schema, format_checker=checker).is_valid(value))
 
 
 def _exact(text: str) -> int | Decimal:
-    """Return a number as it is written; for jsonschema only an int is whole."""
-    number = Decimal(text)
-    return int(number) if number == int(number) else number
+    """Return a number as it is written; for jsonschema only an int is whole.
+
+    Exponents of more than four digits are cut off: nothing here tells such numbers apart.
+    """
+    number = Decimal(re.sub(r"(?<=[eE])([+-]?)0*(\d{4})\d+", r"\1\2", text))
+    return int(number) if number == number.to_integral_value() else number

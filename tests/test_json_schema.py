@@ -76,6 +76,16 @@ CASES: list[tuple[Any, list[str], list[str]]] = [
         ['{"ab": null}', '{"ab": 1}', '{"cb": 2}'],
     ),
     ({"propertyNames": {"maxLength": 1}}, ['{"a": 1}'], ['{"ab": 1}']),
+    (  # names that are not listed are counted as if they differed
+        {
+            "anyOf": [
+                {"type": "object", "minProperties": 1, "maxProperties": 1},
+                {"required": ["a"]},
+            ]
+        },
+        ['{"b": 1}', '{"a": 1}', '{"a": 1, "b": 2}'],
+        ["{}", '{"b": 1, "c": 2}', '{"b": 1, "b": 2}'],
+    ),
     ({"oneOf": [{"minimum": 3}, {"type": "integer"}]}, ["1", "3.5"], ["3", "1.5"]),
     ({"not": {"type": "object"}}, ["[]", "1"], ["{}"]),
     (
@@ -176,6 +186,7 @@ def test_formats(name: str, allowed: list[str], refused: list[str]) -> None:
         ({"type": "number", "multipleOf": 0.123456789}, "at /multipleOf: multipleOf"),
         ({"type": "array", "uniqueItems": True}, "at /uniqueItems:"),
         ({"type": "object", "minProperties": 2}, "at /minProperties:"),
+        ({"not": {"type": "object", "maxProperties": 1}}, "at /not/maxProperties: names that are"),
         ({"format": "regex"}, "the format 'regex' is not regular"),
         ({"$schema": "http://example.com/mine"}, "$schema is 'http://example.com/mine'"),
         ({"enum": [float("inf")]}, "is no number of JSON"),
@@ -205,6 +216,15 @@ def test_schemas_nested_deeply_are_refused_or_read() -> None:
         schema = {"not": schema}
     with pytest.raises(SchemaError, match="nested"):
         json_schema(schema)
+
+
+def test_a_pattern_with_a_bound_on_the_length_that_no_short_expression_has() -> None:
+    schema = {"type": "string", "pattern": "^[a-z0-9](-?[a-z0-9])*$", "maxLength": 39}
+    assert len(json_schema(schema).text) < 1000
+    for text in ("a", "a-b", "a" * 39, "a-" * 19 + "a"):
+        assert is_accepted(schema, json.dumps(text)), text
+    for text in ("", "-a", "a--b", "a-", "a" * 40, "a-" * 20 + "a"):
+        assert not is_accepted(schema, json.dumps(text)), text
 
 
 def test_any_order_and_declared_order() -> None:

@@ -116,6 +116,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--start", help="the start rule")
     parser.add_argument("--model", help='the folder of a model, or "smollm2"')
     parser.add_argument("--texts", type=int, default=1000, help="so many")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first")
     parser.add_argument("--tokens", type=int, default=60, help="most tokens before the ending")
     parser.add_argument("--rows", type=int, default=32, help="rows of a batch of the model")
     parser.add_argument("--judge", help="a program that reads lines of JSON and writes errors")
@@ -148,7 +149,7 @@ def _model(options: argparse.Namespace) -> tuple[Any, Any]:
 
 
 def _random_walks(index: Index, options: argparse.Namespace) -> Iterator[Walk]:
-    for number in range(options.texts):
+    for number in range(options.first, options.first + options.texts):
         rng = random.Random(f"{options.seed}-{number}")
         yield walked(index, rng, rng.randint(1, options.tokens))
 
@@ -160,7 +161,8 @@ def _written(
     import torch
 
     settings = {"do_sample": True, "temperature": 1.0, "top_k": 0, "top_p": 1.0}
-    for first in range(0, options.texts, options.rows):
+    end = options.first + options.texts
+    for first in range(options.first, end, options.rows):
         torch.manual_seed(options.seed + first)  # each batch can be had again by itself
         task = language.tasks[(first // options.rows) % len(language.tasks)]
         request = f"Write {language.request} that {task}. Reply with nothing but code."
@@ -172,7 +174,7 @@ def _written(
             **prompt,
             **settings,
             max_new_tokens=options.tokens,
-            num_return_sequences=min(options.rows, options.texts - first),
+            num_return_sequences=min(options.rows, end - first),
             logits_processor=[cfgguide.LogitsProcessor(index)],
             pad_token_id=index.vocabulary.eos_token_ids[0],
         )
