@@ -1,11 +1,11 @@
 """Texts sampled from schemas: does the library `jsonschema` take every one of them?
 
 ``python tests/conformance/schema_instances.py FOLDER [FILE ...]`` takes schemas from lines of JSON
-with "id" and "schema", as the official test suite has them, and makes ``--random`` more. For each it writes
-``--each`` texts in the tokens of FOLDER with random logits, finished within ``--tokens``: half of
-them of small numbers, so that few tokens are likely, half with all tokens alike. `jsonschema`
-judges them, numbers as they are written and formats as far as it knows them. The exit status is 1
-if a text is refused or not finished.
+with "id" and "schema", as the official test suite has them, and makes ``--random`` more. For each
+it writes ``--each`` texts in the tokens of FOLDER with random logits, finished within ``--tokens``:
+half of them with all tokens alike, half with a few likely ones. `jsonschema` judges them, numbers
+as they are written and formats as far as it knows them. The exit status is 1 if a text is refused
+or not finished.
 """
 
 from __future__ import annotations
