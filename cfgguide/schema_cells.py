@@ -38,6 +38,7 @@ from cfgguide.schema_truth import Truths, closure, truths
 
 MOST_CONTEXTS = 3_000
 MOST_MOVES = 60_000  # of one machine
+MOST_STEPS = 2_000_000  # of all machines: moves, times the nodes that are asked
 
 Nodes = tuple[Node, ...]
 #: What a scalar of a cell is: "null", "true", "false", "number", "string", and how it is spelled;
@@ -160,6 +161,11 @@ class Context:
             self.cells |= dict.fromkeys(reading.cells)
         return len(self.cells) > n_before
 
+    @property
+    def n_steps(self) -> int:
+        """How much the last reading took: moves, times the nodes that were asked."""
+        return sum(len(each.moves) for each in self.readings.values()) * len(self.below)
+
     def _read(self, machine: Machine, cells_of: Callable[[Nodes], Iterable[Cell]]) -> Reading:
         found = Reading()
         numbers: dict[Hashable, int] = {}  # the start is no other state: before it comes no comma
@@ -175,7 +181,8 @@ class Context:
                         numbers[after] = len(states)
                         states.append(after)
                     found.moves.append((number, letter, cell, numbers[after]))
-            if len(found.moves) > MOST_MOVES:
+            n_moves = len(found.moves)
+            if n_moves > MOST_MOVES or n_moves * len(self.below) > MOST_STEPS:
                 raise SchemaError(
                     f"at {self.nodes[-1].path if self.nodes else '/'}: too much has to be kept in "
                     "mind of one array or object; use order='declared', fewer properties, or "
@@ -219,12 +226,19 @@ class Cells:
         self.root = seen_by([root], self._order)
         self._users: dict[Nodes, set[Nodes]] = {}
         self._reach(self.root)
+        n_steps = 0
         waiting = dict.fromkeys(reversed(self.contexts))
         while waiting:  # those that are read first are used by others
             nodes = next(iter(waiting))
             del waiting[nodes]
             if self.contexts[nodes].read(lambda nodes: self.contexts[nodes].cells):
                 waiting |= dict.fromkeys(self._users.get(nodes, ()))
+            n_steps += self.contexts[nodes].n_steps
+            if n_steps > MOST_STEPS:
+                raise SchemaError(
+                    "the arrays and objects of the schema can begin in too many ways; use "
+                    "order='declared', a part of the schema, or fewer schemas that see one value"
+                )
 
     def _order(self, node: Node) -> int:
         return self._numbers.setdefault(node, len(self._numbers))

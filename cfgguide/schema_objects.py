@@ -32,7 +32,7 @@ from cfgguide.schema_truth import closure, is_listed, may_evaluate, others_evalu
 MOST_UNORDERED = 8  # properties that may come in any order
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NameClass:
     """A class of property names.
 
@@ -117,6 +117,7 @@ class ObjectMachine:
         by_id = {id(language): language for node in asking for language, _ in node.patterns}
         self._patterns = list(by_id.values())
         self._pattern_numbers = {key: number for number, key in enumerate(by_id)}
+        self._known_children: dict[tuple[Node, NameClass], list[Node]] = {}
         nothing: frozenset[Any] = frozenset()
         self.start = _Properties(nothing, -1, 0, 0, nothing, nothing)
 
@@ -175,6 +176,13 @@ class ObjectMachine:
         return found
 
     def _children(self, node: Node, names: NameClass) -> list[Node]:
+        """Return what a node asks of the value of a property in a class."""
+        known = self._known_children.get((node, names))
+        if known is None:
+            known = self._known_children[node, names] = self._asked_of(node, names)
+        return known
+
+    def _asked_of(self, node: Node, names: NameClass) -> list[Node]:
         found = [node.properties[names.name]] if names.name in node.properties else []
         found += [
             child
@@ -210,8 +218,8 @@ class ObjectMachine:
         else:
             n_named = min(n_named + 1, self._cap)
             if self._is_ordered:
-                passed = self._names[last + 1 : number]
-                failed |= {n for n in self._asking if not set(passed).isdisjoint(n.required)}
+                passed = set(self._names[last + 1 : number])
+                failed |= {n for n in self._asking if not passed.isdisjoint(n.required)}
                 last = number
             if not self._is_ordered or number in self._tracked:
                 seen |= {number}

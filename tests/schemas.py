@@ -143,7 +143,7 @@ def is_valid(schema: Any, text: str, *, formats: bool = False) -> bool:
 def _exact(text: str) -> int | Decimal:
     """Return a number as it is written; for jsonschema only an int is whole.
 
-    Exponents of more than four digits are cut off: nothing here tells such numbers apart.
+    Exponents of more than three digits are cut off: nothing here tells such numbers apart.
     """
-    number = Decimal(re.sub(r"(?<=[eE])([+-]?)0*(\d{4})\d+", r"\1\2", text))
+    number = Decimal(re.sub(r"(?<=[eE])([+-]?)0*(\d{3})\d+", r"\1\2", text))
     return int(number) if number == number.to_integral_value() else number
