@@ -14,13 +14,13 @@ Source: Comon et al., "Tree Automata Techniques and Applications" (2008), sectio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from cfgguide.errors import SchemaError
 from cfgguide.json_numbers import decimals
-from cfgguide.languages import Language, grouped
+from cfgguide.languages import Language
 from cfgguide.schema_arrays import ArrayMachine
 from cfgguide.schema_letters import (
     Cell,
@@ -34,6 +34,7 @@ from cfgguide.schema_letters import (
 )
 from cfgguide.schema_nodes import Condition, Node, wanted_to_fail
 from cfgguide.schema_objects import ObjectMachine
+from cfgguide.schema_scalars import by_class
 from cfgguide.schema_truth import Truths, closure, truths
 
 MOST_CONTEXTS = 3_000
@@ -120,36 +121,29 @@ class Context:
                 if condition is not None:
                     distinct.setdefault(condition.language, []).append(condition)
 
-        def cell(memberships: Iterable[bool]) -> Cell:
+        n = len(universe)
+
+        def cell(memberships: tuple[bool, ...]) -> Cell | None:
+            if not all(memberships[:n]):
+                return None
             known = {
                 id(condition.language): is_in
-                for same, is_in in zip(distinct.values(), memberships, strict=True)
+                for same, is_in in zip(distinct.values(), memberships[n:], strict=True)
                 for condition in same
             }
             return self.cell(
                 truths(self.below, kind, lambda node, _: scalar_holds(node, kind, known))
             )
 
-        if not distinct:
-            self.scalars.setdefault(cell(()), []).append((kind, None))
-            return
-        n = len(universe)
-        memberships: dict[Cell | None, set[tuple[bool, ...]]] = {}
-
-        def group(found: tuple[bool, ...]) -> Cell | None:
-            key = cell(found[n:]) if all(found[:n]) else None
-            memberships.setdefault(key, set()).add(found)
-            return key
-
-        parts = grouped([*universe, *distinct], group)
-        known = [Condition(language) for language in universe]
-        known += [max(same, key=lambda each: each.text is not None) for same in distinct.values()]
-        shorter = {each.language: each.text for each in known}
-        for key, language in parts.items():
-            if key is not None and not language.is_empty:
-                asked = [known[number] for number in _sufficient(memberships, key)]
-                scalar = Condition(language, shorter.get(language), tuple(asked))
-                self.scalars.setdefault(key, []).append((kind, scalar))
+        found: Mapping[Cell | None, Sequence[Condition | None]]
+        if distinct:
+            asked = [max(same, key=lambda c: c.text is not None) for same in distinct.values()]
+            found = by_class([*map(Condition, universe), *asked], cell)
+        else:
+            found = {cell((True,) * n): [None]}
+        for key, scalars in found.items():
+            if key is not None:
+                self.scalars.setdefault(key, []).extend((kind, scalar) for scalar in scalars)
 
     def read(self, cells_of: Callable[[Nodes], Iterable[Cell]]) -> bool:
         """Follow the machines with the cells that are known now; return whether there are more."""
@@ -189,17 +183,6 @@ class Context:
                     "smaller bounds"
                 )
         return found
-
-
-def _sufficient(memberships: Mapping[Cell | None, set[tuple[bool, ...]]], key: Cell) -> list[int]:
-    """Return the numbers of languages whose intersection is what has a key, if there are such.
-
-    `memberships` has, by key, all combinations of the languages that a text may be in.
-    """
-    columns = zip(*memberships[key], strict=True)
-    common = [number for number, column in enumerate(columns) if all(column)]
-    others = (found for other, each in memberships.items() if other != key for found in each)
-    return [] if any(all(found[n] for n in common) for found in others) else common
 
 
 class Cells:

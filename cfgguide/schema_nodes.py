@@ -29,11 +29,17 @@ class Condition:
         A pattern of the same, shorter than what comes of the automaton.
     parts : tuple of Condition
         Conditions that together come to this one, if such are known.
+    is_wider : bool
+        Whether only the parts say what is asked, and the language has more texts.
+    bounds : (int, int or None), optional
+        The least and the most characters, if these are all that is asked.
     """
 
     language: Language
     text: str | None = field(default=None, compare=False)
-    parts: tuple[Condition, ...] = field(default=(), compare=False)
+    parts: tuple[Condition, ...] = ()
+    is_wider: bool = False
+    bounds: tuple[int, int | None] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

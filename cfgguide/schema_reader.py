@@ -19,10 +19,10 @@ from cfgguide.ecma_patterns import pattern_language, pattern_text
 from cfgguide.errors import SchemaError, SchemaWarning
 from cfgguide.json_formats import FORMATS, OTHER_FORMATS, format_language, format_pattern
 from cfgguide.json_spelling import spelled
-from cfgguide.languages import Language
 from cfgguide.schema_keywords import Keywords
 from cfgguide.schema_nodes import Condition, Node, Values, reachable
 from cfgguide.schema_references import NO_SIBLINGS, OLD_ITEMS, Place, References
+from cfgguide.schema_scalars import of_lengths
 from cfgguide.schema_values import scalar_values, shape
 
 Schema = Mapping[str, Any] | bool
@@ -210,7 +210,7 @@ class Reader:
         if least or most is not None:
             if max(least, most or 0) > json_numbers.LARGEST_DIVISOR * 10:
                 raise SchemaError(f"at {reads.path}: lengths above 10000 are too much to count")
-            node.strings.append(Condition(_lengths(least, most)))
+            node.strings.append(of_lengths(least, most))
         pattern = reads.schema.get("pattern")
         if pattern is not None:
             if not isinstance(pattern, str):
@@ -276,12 +276,6 @@ def _pattern_condition(pattern: str) -> Condition:
 
 def _multiples_condition(divisor: Decimal) -> Condition:
     return Condition(json_numbers.multiples(divisor))
-
-
-def _lengths(least: int, most: int | None) -> Language:
-    if most is not None and most < least:
-        return Language.of_words([])
-    return pattern_language(f"^[^]{{{least},{'' if most is None else most}}}$")
 
 
 def _check_references(root: Node) -> None:

@@ -128,22 +128,20 @@ class Writer:
         if kind == "string":
             if condition is None:
                 return self._terminal(STRING, "STRING")
-            if condition.text is not None and condition.language.words(1000) is None:
-                return self._terminal(f'"{condition.text}"', "STRING")
             return self._terminal(self._string(condition), "STRING")
         return self._terminal(kind, kind.upper())
 
     def _string(self, condition: Condition) -> str:
         """Return the pattern of strings, where it would be too long in parts."""
-        try:
-            return string_pattern(condition.language)
-        except SchemaError:
-            if len(condition.parts) < 2:
-                raise
-        patterns = [
-            f'"{each.text}"' if each.text is not None else string_pattern(each.language)
-            for each in condition.parts
-        ]
+        if not condition.is_wider:
+            if condition.text is not None and condition.language.words(1000) is None:
+                return f'"{condition.text}"'
+            try:
+                return string_pattern(condition.language)
+            except SchemaError:
+                if len(condition.parts) < 2:
+                    raise
+        patterns = [self._string(each) for each in condition.parts]
         asserted = "".join(f"(?={pattern[1:]})" for pattern in patterns[1:])
         return '"' + asserted + patterns[0][1:]
 
