@@ -28,7 +28,9 @@ class Condition:
     text : str, optional
         A pattern of the same, shorter than what comes of the automaton.
     parts : tuple of Condition
-        Conditions that together come to this one, if such are known.
+        Conditions that together come to this one, if such are known, and
+    without : tuple of Condition
+        what is to be left out of them.
     is_wider : bool
         Whether only the parts say what is asked, and the language has more texts.
     bounds : (int, int or None), optional
@@ -38,6 +40,7 @@ class Condition:
     language: Language
     text: str | None = field(default=None, compare=False)
     parts: tuple[Condition, ...] = ()
+    without: tuple[Condition, ...] = ()
     is_wider: bool = False
     bounds: tuple[int, int | None] | None = field(default=None, compare=False)
 

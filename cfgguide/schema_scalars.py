@@ -75,29 +75,36 @@ def _together(
         memberships.setdefault(key, set()).add(found)
         return key
 
+    found: dict[Key, list[Condition]] = {}
     shorter = {each.language: each.text for each in asked}
-    return {
-        key: [
-            Condition(
-                language,
-                shorter.get(language),
-                parts=tuple(asked[number] for number in _sufficient(memberships, key)),
-            )
-        ]
-        for key, language in grouped([each.language for each in asked], group).items()
-        if key is not None and not language.is_empty
-    }
+    for key, language in grouped([each.language for each in asked], group).items():
+        if key is not None and not language.is_empty:
+            parts, without = _sufficient(asked, memberships, key)
+            found[key] = [Condition(language, shorter.get(language), parts, without)]
+    return found
 
 
-def _sufficient(memberships: Mapping[Key | None, set[Memberships]], key: Key) -> list[int]:
-    """Return the numbers of conditions that together come to a class, if there are such.
+def _sufficient(
+    asked: Sequence[Condition], memberships: Mapping[Key | None, set[Memberships]], key: Key
+) -> tuple[tuple[Condition, ...], tuple[Condition, ...]]:
+    """Return conditions that all texts of a class meet, and others that none meets.
 
-    `memberships` has, by class, all combinations of conditions that a text may meet.
+    No other text does so; if the conditions do not say that, there are none. `memberships` has, by
+    class, all combinations of conditions that a text may meet.
     """
-    columns = zip(*memberships[key], strict=True)
-    common = [number for number, column in enumerate(columns) if all(column)]
-    others = (found for other, each in memberships.items() if other != key for found in each)
-    return [] if any(all(found[n] for n in common) for found in others) else common
+    columns = list(zip(*memberships[key], strict=True))
+    always = [number for number, column in enumerate(columns) if all(column)]
+    never = [number for number, column in enumerate(columns) if not any(column)]
+    without = []
+    others = [found for other, each in memberships.items() if other != key for found in each]
+    others = [found for found in others if all(found[number] for number in always)]
+    for number in never:
+        if any(found[number] for found in others):
+            without.append(number)
+            others = [found for found in others if not found[number]]
+    if others:
+        return (), ()
+    return tuple(asked[number] for number in always), tuple(asked[number] for number in without)
 
 
 def _apart(
@@ -111,7 +118,9 @@ def _apart(
     firsts = sorted(cuts)
     shorter = {each.language: each.text for each in asked}
     result: dict[Key, list[Condition]] = {}
-    groups = grouped([asked[number].language for number in others], lambda found: found)
+    uncounted = [asked[number] for number in others]
+    groups = grouped([each.language for each in uncounted], lambda found: found)
+    memberships: dict[Memberships | None, set[Memberships]] = {met: {met} for met in groups}
     for met, language in groups.items():
         known = dict(zip(others, met, strict=True))
         keys: list[tuple[int, Key | None]] = []  # the class from each length on
@@ -121,14 +130,15 @@ def _apart(
                 for number, each in enumerate(bounds)
             )
             keys.append((first, key_of(found)))
-        whole = Condition(language, shorter.get(language))
+        parts, without = _sufficient(uncounted, memberships, met)
+        whole = Condition(language, shorter.get(language), parts, without)
         for key, least, most in _runs(keys):
             if key is None:
                 continue
             scalar = whole
             if least > 0 or most is not None:
-                parts = (whole, of_lengths(least, most))
-                scalar = Condition(language, parts=parts, is_wider=True)
+                together = (whole, of_lengths(least, most))
+                scalar = Condition(language, parts=together, is_wider=True)
             result.setdefault(key, []).append(scalar)
     return result
 

@@ -23,6 +23,7 @@ from cfgguide.schema_cells import Cells, Context, Nodes, Reading, useful
 from cfgguide.schema_letters import Cell, Letter, Problem
 from cfgguide.schema_nodes import Condition
 from cfgguide.schema_objects import NameClass
+from cfgguide.schema_scalars import of_lengths
 
 _SPACE = r"[ \t\n\r]"
 _NO_DIGIT = "(?![-+.0-9eE])"  # a number is not a part of a longer one
@@ -139,10 +140,11 @@ class Writer:
             try:
                 return string_pattern(condition.language)
             except SchemaError:
-                if len(condition.parts) < 2:
+                if len(condition.parts) + len(condition.without) < 2:
                     raise
-        patterns = [self._string(each) for each in condition.parts]
+        patterns = [self._string(each) for each in condition.parts or (of_lengths(0, None),)]
         asserted = "".join(f"(?={pattern[1:]})" for pattern in patterns[1:])
+        asserted += "".join(f"(?!{self._string(each)[1:]})" for each in condition.without)
         return '"' + asserted + patterns[0][1:]
 
     def _write_reading(

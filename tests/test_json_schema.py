@@ -227,6 +227,17 @@ def test_a_pattern_with_a_bound_on_the_length_that_no_short_expression_has() -> 
         assert not is_accepted(schema, json.dumps(text)), text
 
 
+def test_what_is_left_out_of_a_pattern_that_no_short_expression_has() -> None:
+    """Both branches at once are none, so each is written without the other."""
+    long = {"pattern": "^[a-z0-9](-?[a-z0-9])*$", "maxLength": 39}
+    schema = {"type": "string", "allOf": [long], "not": {"pattern": "aa|bb"}}
+    assert len(json_schema(schema).text) < 2000
+    for text in ("a", "a-b", "ab" * 19 + "a", "a-" * 19 + "a"):
+        assert is_accepted(schema, json.dumps(text)), text
+    for text in ("", "aa", "a-bb", "cbba", "a--b", "ab" * 20):
+        assert not is_accepted(schema, json.dumps(text)), text
+
+
 def test_any_order_and_declared_order() -> None:
     schema = {"properties": {"a": {}, "b": {}, "c": {}}, "required": ["b"], "type": "object"}
     assert is_accepted(schema, '{"c": 1, "b": 1, "a": 1}')

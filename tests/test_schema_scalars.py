@@ -21,10 +21,14 @@ PATTERNS = ("^(ab)*$", "a", "^b", "^a{3,5}$", "^[^]{2}$", "bb", "^$")
 
 
 def is_met(condition: Condition, text: str) -> bool:
-    return all(
-        part.language.accepts(text)
-        for part in (condition.parts if condition.is_wider else [condition])
-    )
+    """Whether a text meets a condition; the two ways to say that must agree."""
+    said = condition.language.accepts(text)
+    if not (condition.parts or condition.without):
+        return said
+    is_in = all(is_met(part, text) for part in condition.parts)
+    is_in = is_in and not any(is_met(part, text) for part in condition.without)
+    assert said if is_in else condition.is_wider or not said, (text, condition)
+    return is_in
 
 
 @pytest.mark.parametrize("most", [0, 10**9])
