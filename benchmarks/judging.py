@@ -11,6 +11,7 @@ import codecs
 import re
 from typing import Any, Protocol
 
+import lark.lexer
 from engines import lark_grammar
 from judging_python import PythonJudge
 from lark import Lark
@@ -129,6 +130,7 @@ class LarkJudge:
     _CUT = ("", "\x80", "\x80\x80", "\xa0\x80", "\x90\x80\x80")  # what completes a character
 
     def __init__(self, grammar: str, **options: Any) -> None:
+        lark.lexer.has_interegular = False  # its search for overlaps takes minutes for SQL
         self._lark = Lark(grammar, **{"parser": "lalr", "lexer": "contextual", **options})
         self._behind = " " if self._lark.ignore_tokens else ""
         self._literals = [
