@@ -14,7 +14,15 @@ from typing import Any, NamedTuple
 from cfgguide.errors import SchemaError
 from cfgguide.schema_letters import Cell, Letter, Problem, cap, holds_in, is_within, seen_by
 from cfgguide.schema_nodes import Node
-from cfgguide.schema_truth import closure, is_listed, may_evaluate, others_evaluate, truths
+from cfgguide.schema_truth import (
+    Failures,
+    closure,
+    hold_with,
+    is_listed,
+    may_evaluate,
+    others_evaluate,
+    truths,
+)
 from cfgguide.schema_values import scalar_values
 
 MOST_UNIQUE = 6  # values of items that are told apart
@@ -33,10 +41,23 @@ class _Items(NamedTuple):
 
 
 class ArrayMachine:
-    """The automaton of arrays that some nodes see."""
+    """The automaton of arrays that some nodes see.
 
-    def __init__(self, nodes: Sequence[Node], order: Callable[[Node], int]) -> None:
-        self._nodes = nodes  # a closure
+    Parameters
+    ----------
+    nodes : sequence of Node
+        A closure.
+    order : callable
+        A number for each node, by which they are sorted.
+    failures : Failures
+        Of these nodes.
+    """
+
+    def __init__(
+        self, nodes: Sequence[Node], order: Callable[[Node], int], failures: Failures
+    ) -> None:
+        self._nodes = nodes
+        self._failures = failures
         self._order = order
         self._asking = [node for node in nodes if "array" in node.kinds and not node.is_false]
         bounds = [bound for node in self._asking for bound in node.n_items if bound is not None]
@@ -90,6 +111,8 @@ class ArrayMachine:
             rest = node.unevaluated_items
             if rest is None or holds_in(rest, cell) or self._covers(node, place, matched):
                 continue
+            if any(self._evaluates(n, place, matched) for n in hold_with(node)):
+                continue
             if any(self._evaluates(n, place, matched) for n in may_evaluate(node)):
                 pending.add((node, place, matched))
             else:
@@ -107,13 +130,16 @@ class ArrayMachine:
                 failed.update(self._unique)
             else:
                 used |= {value}
-            if failed.issuperset(self._unique):
-                used, n_others = frozenset(), 0
+        settled = state.failed
+        if failed != settled:
+            settled = self._failures.settled(failed)
+        if settled.issuperset(self._unique):
+            used, n_others = frozenset(), 0
         return _Items(
             min(state.n_items + 1, self._cap),
-            frozenset(failed),
+            settled,
             contained,
-            frozenset(each for each in pending if each[0] not in failed),
+            frozenset(each for each in pending if each[0] not in settled),
             used,
             n_others,
         )

@@ -35,7 +35,7 @@ from cfgguide.schema_letters import (
 from cfgguide.schema_nodes import Condition, Node, wanted_to_fail
 from cfgguide.schema_objects import ObjectMachine
 from cfgguide.schema_scalars import by_class
-from cfgguide.schema_truth import Truths, closure, truths
+from cfgguide.schema_truth import Failures, Truths, closure, truths
 
 MOST_CONTEXTS = 3_000
 MOST_MOVES = 60_000  # of one machine
@@ -95,8 +95,9 @@ class Context:
     ) -> None:
         self.nodes = nodes
         self.below = closure(nodes)
-        self.arrays = ArrayMachine(self.below, order)
-        self.objects = ObjectMachine(self.below, order, is_ordered, wanted_to_fail)
+        failures = Failures(self.below, nodes)
+        self.arrays = ArrayMachine(self.below, order, failures)
+        self.objects = ObjectMachine(self.below, order, is_ordered, failures, wanted_to_fail)
         self.scalars: dict[Cell, list[Scalar]] = {}
         self._add_constants()
         self._add("number", [decimals()])

@@ -27,7 +27,15 @@ from cfgguide.schema_letters import (
     seen_by,
 )
 from cfgguide.schema_nodes import Node
-from cfgguide.schema_truth import closure, is_listed, may_evaluate, others_evaluate, truths
+from cfgguide.schema_truth import (
+    Failures,
+    closure,
+    hold_with,
+    is_listed,
+    may_evaluate,
+    others_evaluate,
+    truths,
+)
 
 MOST_UNORDERED = 8  # properties that may come in any order
 
@@ -77,6 +85,8 @@ class ObjectMachine:
     is_ordered : bool or None
         Whether properties come in the order in which they are declared; None: where there are more
         than `MOST_UNORDERED`.
+    failures : Failures
+        Of these nodes.
     wanted_to_fail : collection of Node
         Those whose failing may let a value through. The others are taken for failed where a name
         that is not listed may have come twice, so that there are too many properties or not.
@@ -87,9 +97,11 @@ class ObjectMachine:
         nodes: Sequence[Node],
         order: Callable[[Node], int],
         is_ordered: bool | None,
-        wanted_to_fail: Collection[Node] = (),
+        failures: Failures,
+        wanted_to_fail: Collection[Node],
     ) -> None:
         self._nodes = nodes
+        self._failures = failures
         self._wanted_to_fail = wanted_to_fail
         self._order = order
         self._asking = [node for node in nodes if "object" in node.kinds and not node.is_false]
@@ -232,17 +244,22 @@ class ObjectMachine:
                 continue
             if self._children(node, names):
                 continue
+            if any(self._evaluates(other, names) for other in hold_with(node)):
+                continue
             if any(self._evaluates(other, names) for other in may_evaluate(node)):
                 pending.add((node, number))
             else:
                 failed.add(node)
+        settled = state.failed
+        if failed != settled:
+            settled = self._failures.settled(failed)
         return _Properties(
             seen,
             last,
             n_named,
             n_others,
-            frozenset(failed),
-            frozenset(each for each in pending if each[0] not in failed),
+            settled,
+            frozenset(each for each in pending if each[0] not in settled),
         )
 
     def holding(self, state: _Properties) -> tuple[dict[Node, bool], list[Problem]]:

@@ -120,6 +120,69 @@ def is_listed(node: Node, found: Truths) -> bool:
     return node.values is None or any(found[other] for other in node.values.nodes)
 
 
+class Failures:
+    """What follows from that some nodes fail for good.
+
+    Whoever needs them fails, too; and what only those ask for that have failed makes no difference,
+    and counts as failed. So there is less to keep in mind.
+
+    Parameters
+    ----------
+    nodes : sequence of Node
+        As :func:`closure` orders them.
+    asked : iterable of Node
+        Those of them that are asked for themselves.
+    """
+
+    def __init__(self, nodes: Sequence[Node], asked: Iterable[Node]) -> None:
+        self._nodes = nodes
+        self._asked = frozenset(asked)
+        self._users: dict[Node, list[Node]] = {node: [] for node in nodes}
+        for node in nodes:
+            for other in node.in_place:
+                self._users[other].append(node)
+
+    def settled(self, failed: Iterable[Node]) -> frozenset[Node]:
+        """Return all nodes that have failed or make no difference.
+
+        Examples
+        --------
+        >>> part, other = Node("/allOf/0"), Node("/not")
+        >>> whole = Node("", all_of=[part], negated=other)
+        >>> failures = Failures(closure([whole]), [whole])
+        >>> sorted(node.path for node in failures.settled({part}))
+        ['', '/allOf/0', '/not']
+        >>> failures.settled({other}) == {other}
+        True
+        """
+        found = set(failed)
+        if not found:
+            return frozenset()
+        for node in self._nodes:
+            if node not in found and self._must_fail(node, found):
+                found.add(node)
+        for node in reversed(self._nodes):
+            if node not in self._asked and found.issuperset(self._users[node]):
+                found.add(node)
+        return frozenset(found)
+
+    @staticmethod
+    def _must_fail(node: Node, failed: Collection[Node]) -> bool:
+        if any(other in failed for other in node.all_of):
+            return True
+        return any(
+            branches is not None and all(other in failed for other in branches)
+            for branches in (node.any_of, node.one_of)
+        )
+
+
+def hold_with(node: Node) -> Iterator[Node]:
+    """Yield the nodes that hold wherever a node does; their annotations it always sees."""
+    for other in node.all_of:
+        yield other
+        yield from hold_with(other)
+
+
 def may_evaluate(node: Node) -> Iterator[Node]:
     """Yield the nodes whose annotations a node may see, but for itself."""
     others = [*node.all_of, *(node.any_of or ()), *(node.one_of or ()), *node.dependent.values()]
