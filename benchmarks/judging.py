@@ -114,8 +114,8 @@ class LarkJudge:
 
     Lark's LALR parser shifts a token only if some sentence goes on with it. So a text can be
     continued if, with its last lexeme completed and whitespace behind it, Lark reads all of it
-    without an error. How lexemes may be completed is tried: with what is left of a literal, and
-    with a few endings for names, numbers and strings.
+    without an error. How lexemes may be completed is tried: with what is left of a literal or of a
+    keyword, as `(?ai:select)` writes them, and with a few endings for names, numbers and strings.
 
     Examples
     --------
@@ -126,7 +126,23 @@ class LarkJudge:
     (True, False)
     """
 
-    _ENDINGS = ("", "x", "0", "1.1.1", ".1.1", ".1", "'", '"', "n'", 'n"', "x'", 'x"')
+    _ENDINGS = (
+        "",
+        "x",
+        "0",
+        "1.1.1",
+        ".1.1",
+        ".1",
+        "'",
+        '"',
+        "n'",
+        'n"',
+        "x'",
+        'x"',
+        "]",
+        "`",
+        "*/",
+    )
     _CUT = ("", "\x80", "\x80\x80", "\xa0\x80", "\x90\x80\x80")  # what completes a character
 
     def __init__(self, grammar: str, **options: Any) -> None:
@@ -137,6 +153,12 @@ class LarkJudge:
             terminal.pattern.value
             for terminal in self._lark.terminals
             if isinstance(terminal.pattern, PatternStr)
+        ]
+        self._keywords = [
+            word
+            for terminal in self._lark.terminals
+            for words in re.findall(r"\(\?ai:([a-z_|]+)\)", terminal.pattern.value)
+            for word in words.split("|")
         ]
 
     def is_prefix(self, data: bytes) -> bool:
@@ -163,6 +185,12 @@ class LarkJudge:
             for literal in self._literals
             for length in range(1, len(literal))
             if text.endswith(literal[:length])
+        }
+        begun |= {
+            keyword[length:]
+            for keyword in self._keywords
+            for length in range(1, len(keyword))
+            if text.lower().endswith(keyword[:length])
         }
         return [*self._ENDINGS, *sorted(begun)]
 
