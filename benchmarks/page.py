@@ -23,9 +23,9 @@ import targets
 from targets import Target
 
 RESULTS = Path(__file__).parent / "results"
-ORDER = ["masks-json", "masks-sql", "masks-python_expressions", "masks-python"]
+ORDER = ["masks-json", "masks-sql", "masks-sqlite", "masks-python_expressions", "masks-python"]
 ORDER += ["masks-python-large", "masks-ipv4", "masks-float", "scaling", "generation"]
-ORDER += ["index_size", "index_size-python"]
+ORDER += ["index_size", "index_size-python", "index_size-sql"]
 
 
 @dataclass
