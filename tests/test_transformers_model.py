@@ -156,7 +156,7 @@ def test_what_is_no_such_model_is_refused():
     with pytest.raises(ModelError, match="at least one sequence"):
         cfgguide.TransformersModel(random_model(N_COLUMNS)).logits([])
     with pytest.raises(ModelError, match=r"wrap .* as cfgguide.TransformersModel\(model\)"):
-        cfgguide.sample(random_model(N_COLUMNS), (1,), index=small_index(), max_new_tokens=2)
+        cfgguide.sample(random_model(N_COLUMNS), (1,), index=small_index(), max_new_tokens=9)
 
 
 # --- In the loops --------------------------------------------------------------------------------
