@@ -165,17 +165,21 @@ class Cache:
 
     def trim(self) -> None:
         """Remove what was used longest ago until the rest is within bounds."""
-        entries = self.entries()
-        n_bytes = sum(entry.n_bytes for entry in entries)
-        for n_removed, entry in enumerate(entries):
-            if n_bytes <= self.max_bytes and len(entries) - n_removed <= self.max_entries:
+        n_entries = n_bytes = 0
+        for file, status in self._files():
+            if not file.name.endswith(_PARTIAL):
+                n_entries += 1
+                n_bytes += max(status.st_size, _LEAST_BYTES)
+            elif time.time() - status.st_mtime > _STALE_SECONDS:
+                _remove(Path(file.path))
+        if n_bytes <= self.max_bytes and n_entries <= self.max_entries:
+            return
+        for entry in self.entries():
+            if n_bytes <= self.max_bytes and n_entries <= self.max_entries:
                 break
             _remove(entry.path)
+            n_entries -= 1
             n_bytes -= entry.n_bytes
-        for file, status in self._files():
-            age = time.time() - status.st_mtime
-            if file.name.endswith(_PARTIAL) and age > _STALE_SECONDS:
-                _remove(Path(file.path))
 
     def clear(self) -> int:
         """Remove everything, what is being written too; return the number of entries removed."""
