@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.errors import GenerationError
-from cfgguide.finishing import Finishing
+from cfgguide.finishing import allowed_within
 from cfgguide.index import Index
-from cfgguide.subset import Int32Array
+from cfgguide.subset import Int32Array, is_in_bitmask
 from cfgguide.visits import Visit
 
 _KEPT_STEPS = 256  # steps of each row that are remembered
@@ -172,15 +172,13 @@ class GeneratedRows:
 
     def _is_allowed(self, place: int, before: Visit, generated: Ids) -> bool:
         """Return whether the last of the generated tokens was allowed."""
-        word, bit = divmod(generated[-1], 32)
-        mask = self._mask(place, before, len(generated) - 1)
-        return 0 <= word < len(mask) and bool(mask[word] >> bit & 1)
+        return is_in_bitmask(generated[-1], self._mask(place, before, len(generated) - 1))
 
     def _mask(self, place: int, visit: Visit, n_generated: int) -> Int32Array:
         index = self._indexes[place]
         if self._max_new_tokens is None:
             return index.allowed(visit).bitmask
-        return Finishing.of(index).within(visit, self._max_new_tokens - n_generated)
+        return allowed_within(index, visit, self._max_new_tokens - n_generated)
 
 
 def _rows_of(ids: IdArray) -> list[Ids]:

@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from cfgguide.errors import SchemaError
-from cfgguide.schema_letters import Cell, Letter, Problem, cap, holds_in, is_within, seen_by
-from cfgguide.schema_nodes import Node
+from cfgguide.schema_letters import Cell, Letter, Problem, cap, holds_in, seen_by
+from cfgguide.schema_nodes import Node, is_within
 from cfgguide.schema_truth import (
     Failures,
     closure,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any, NamedTuple, Protocol
 
-from cfgguide.schema_nodes import Condition, Node
+from cfgguide.schema_nodes import Bounds, Condition, Node
 
 Cell = frozenset[Node]  # of some nodes, those that hold
 Problem = tuple[str, str]  # a path, and what cannot be guaranteed there
@@ -61,14 +61,9 @@ def holds_in(node: Node, cell: Cell) -> bool:
     return meant.is_trivial or meant in cell
 
 
-def cap(bounds: tuple[int, int | None]) -> int:
+def cap(bounds: Bounds) -> int:
     """Return how far has to be counted."""
     return max(bounds[0], 0 if bounds[1] is None else bounds[1] + 1)
-
-
-def is_within(count: int, bounds: tuple[int, int | None]) -> bool:
-    """Return whether a number is within bounds."""
-    return bounds[0] <= count and (bounds[1] is None or count <= bounds[1])
 
 
 def conditions(node: Node, kind: str) -> list[Condition]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from cfgguide.languages import Language
 
+Bounds = tuple[int, int | None]  # the least and the most; None for no end
 KINDS = ("null", "true", "false", "number", "string", "array", "object")
 
 
@@ -42,7 +43,7 @@ class Condition:
     parts: tuple[Condition, ...] = ()
     without: tuple[Condition, ...] = ()
     is_wider: bool = False
-    bounds: tuple[int, int | None] | None = field(default=None, compare=False)
+    bounds: Bounds | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,8 @@ class Node:
     prefix: list[Node] = field(default_factory=list)
     items: Node | None = None
     contains: Node | None = None
-    n_contains: tuple[int, int | None] = (1, None)
-    n_items: tuple[int, int | None] = (0, None)
+    n_contains: Bounds = (1, None)
+    n_items: Bounds = (0, None)
     is_unique: bool = False
     unevaluated_items: Node | None = None
     contains_evaluates: bool = True
@@ -89,7 +90,7 @@ class Node:
     names: Node | None = None
     required: list[str] = field(default_factory=list)
     needs: dict[str, list[str]] = field(default_factory=dict)
-    n_properties: tuple[int, int | None] = (0, None)
+    n_properties: Bounds = (0, None)
     unevaluated: Node | None = None
 
     @cached_property
@@ -126,6 +127,11 @@ class Node:
         yield from (node for node in (*singles, self.names, self.unevaluated) if node is not None)
         yield from self.properties.values()
         yield from (node for _, node in self.patterns)
+
+
+def is_within(count: int, bounds: Bounds) -> bool:
+    """Return whether a number is within bounds."""
+    return bounds[0] <= count and (bounds[1] is None or count <= bounds[1])
 
 
 def reachable(root: Node) -> list[Node]:

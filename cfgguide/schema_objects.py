@@ -21,12 +21,11 @@ from cfgguide.schema_letters import (
     Problem,
     conditions,
     holds_in,
-    is_within,
     listed,
     scalar_holds,
     seen_by,
 )
-from cfgguide.schema_nodes import Node
+from cfgguide.schema_nodes import Node, is_within
 from cfgguide.schema_truth import (
     Failures,
     closure,

@@ -18,13 +18,12 @@ import numpy as np
 
 from cfgguide.ecma_patterns import pattern_language
 from cfgguide.languages import DEAD, Language, grouped
-from cfgguide.schema_nodes import Condition
+from cfgguide.schema_nodes import Condition, is_within
 
 MOST_TOGETHER = 2_000  # states of one automaton of all conditions
 
 Key = TypeVar("Key", bound=Hashable)
 Memberships = tuple[bool, ...]
-Bounds = tuple[int, int | None]
 
 
 def of_lengths(least: int, most: int | None) -> Condition:
@@ -126,7 +125,7 @@ def _apart(
         keys: list[tuple[int, Key | None]] = []  # the class from each length on
         for first in _lengths_from(language, firsts):
             found = tuple(
-                known[number] if each is None else _is_within(first, each)
+                known[number] if each is None else is_within(first, each)
                 for number, each in enumerate(bounds)
             )
             keys.append((first, key_of(found)))
@@ -141,10 +140,6 @@ def _apart(
                 scalar = Condition(language, parts=together, is_wider=True)
             result.setdefault(key, []).append(scalar)
     return result
-
-
-def _is_within(length: int, bounds: Bounds) -> bool:
-    return bounds[0] <= length and (bounds[1] is None or length <= bounds[1])
 
 
 def _runs(keys: Sequence[tuple[int, Key]]) -> Iterator[tuple[Key, int, int | None]]:

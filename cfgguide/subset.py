@@ -111,10 +111,7 @@ class Subset:
             self._bitmask = None
 
     def __contains__(self, token_id: int) -> bool:
-        bitmask = self.bitmask
-        if not 0 <= token_id < 32 * len(bitmask):
-            return False
-        return bool(bitmask[token_id >> 5] >> (token_id & 31) & 1)
+        return is_in_bitmask(token_id, self.bitmask)
 
     def token_ids(self) -> npt.NDArray[np.int64]:
         """Return the ids in the subset, ascending; int64, shape (n_tokens,)."""
@@ -239,6 +236,20 @@ def _key_of(bitmask: Int32Array) -> bytes:
 def _frozen(bitmask: Int32Array) -> Int32Array:
     bitmask.flags.writeable = False
     return bitmask
+
+
+def is_in_bitmask(token_id: int, bitmask: Int32Array) -> bool:
+    """Return whether the bit of a token is set; not if the token is beyond the mask.
+
+    Examples
+    --------
+    >>> mask = bitmask_of([1, 33], 2)
+    >>> [is_in_bitmask(token_id, mask) for token_id in (0, 1, 33, 64, -1)]
+    [False, True, True, False, False]
+    """
+    if not 0 <= token_id < 32 * len(bitmask):
+        return False
+    return bool(bitmask[token_id >> 5] >> (token_id & 31) & 1)
 
 
 def bitmask_of(token_ids: Sequence[int] | Int32Array, n_words: int) -> Int32Array:
