@@ -76,6 +76,24 @@ CASES: list[tuple[Any, list[str], list[str]]] = [
         ['{"ab": null}', '{"ab": 1}', '{"cb": 2}'],
     ),
     ({"propertyNames": {"maxLength": 1}}, ['{"a": 1}'], ['{"ab": 1}']),
+    (  # a branch that has failed does not take the other one with it
+        {
+            "type": "object",
+            "anyOf": [{"properties": {"a": {"const": 1}}}, {"properties": {"b": {"const": 2}}}],
+            "not": {"properties": {"c": {"const": 3}}, "required": ["c"]},
+        },
+        ['{"a": 2, "b": 2}', '{"a": 1, "b": 3}', '{"a": 2, "c": 4}', '{"c": 4, "a": 1, "b": 3}'],
+        ['{"a": 2, "b": 3}', '{"a": 2, "b": 3, "c": 4}', '{"a": 1, "c": 3}'],
+    ),
+    (  # the same of arrays
+        {
+            "type": "array",
+            "anyOf": [{"prefixItems": [{"const": 1}]}, {"items": {"const": 2}}],
+            "not": {"prefixItems": [True, {"const": 3}], "minItems": 2},
+        },
+        ["[1]", "[2, 2]", "[1, 4]", "[]"],
+        ["[3]", "[2, 1]", "[1, 3]"],
+    ),
     (  # names that are not listed are counted as if they differed
         {
             "anyOf": [
