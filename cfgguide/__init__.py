@@ -21,122 +21,122 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cfgguide import sql as sql
-    from cfgguide import testing as testing
-    from cfgguide.batch import fill_bitmasks as fill_bitmasks
-    from cfgguide.beams import beam_search as beam_search
-    from cfgguide.bool_masks import additive_mask as additive_mask
-    from cfgguide.bool_masks import bool_mask as bool_mask
-    from cfgguide.compiler import compile as compile
-    from cfgguide.compiler import compile_recognizer as compile_recognizer
-    from cfgguide.disagreement import Evaluation as Evaluation
+    from cfgguide.combinators.regex import choice as choice
+    from cfgguide.combinators.regex import regex as regex
+    from cfgguide.combinators.sequence import concat as concat
+    from cfgguide.combinators.sequence import free_text as free_text
+    from cfgguide.combinators.sequence import optional as optional
+    from cfgguide.combinators.sequence import repeat as repeat
+    from cfgguide.decoding.beam_search import beam_search as beam_search
+    from cfgguide.decoding.sampling import Sample as Sample
+    from cfgguide.decoding.sampling import sample as sample
+    from cfgguide.decoding.sampling import sample_many as sample_many
+    from cfgguide.decoding.smc import Steered as Steered
+    from cfgguide.decoding.smc import steer as steer
+    from cfgguide.diagnostics import tokenizer as testing
+    from cfgguide.diagnostics.explanation import Explanation as Explanation
+    from cfgguide.diagnostics.inspect import inspect as inspect
+    from cfgguide.diagnostics.report import Report as Report
     from cfgguide.errors import CfgGuideError as CfgGuideError
     from cfgguide.errors import TokenRejectedError as TokenRejectedError
-    from cfgguide.evaluation import evaluate as evaluate
-    from cfgguide.explanation import Explanation as Explanation
-    from cfgguide.generation import Generation as Generation
-    from cfgguide.generation import generate as generate
-    from cfgguide.grammar import Grammar as Grammar
-    from cfgguide.guide import Guide as Guide
-    from cfgguide.indenters import CPythonIndenter as CPythonIndenter
-    from cfgguide.index import Index as Index
-    from cfgguide.inspection import inspect as inspect
+    from cfgguide.evaluation.disagreement import Evaluation as Evaluation
+    from cfgguide.evaluation.evaluation import evaluate as evaluate
+    from cfgguide.evaluation.mass import kept_mass as kept_mass
+    from cfgguide.evaluation.mass import log_probabilities as log_probabilities
+    from cfgguide.evaluation.mass import token_log_probabilities as token_log_probabilities
+    from cfgguide.evaluation.teacher_forcing import masks_for as masks_for
+    from cfgguide.evaluation.teacher_forcing import side_by_side as side_by_side
+    from cfgguide.grammar.grammar import Grammar as Grammar
+    from cfgguide.grammar.indenters import CPythonIndenter as CPythonIndenter
+    from cfgguide.guide.batch import fill_bitmasks as fill_bitmasks
+    from cfgguide.guide.guide import Guide as Guide
+    from cfgguide.index.compile import compile as compile
+    from cfgguide.index.compile import compile_recognizer as compile_recognizer
+    from cfgguide.index.index import Index as Index
+    from cfgguide.index.pool import IndexPool as IndexPool
+    from cfgguide.integrations.bitmask import apply_bitmask as apply_bitmask
+    from cfgguide.integrations.dense_mask import additive_mask as additive_mask
+    from cfgguide.integrations.dense_mask import bool_mask as bool_mask
+    from cfgguide.integrations.generate import Generation as Generation
+    from cfgguide.integrations.generate import generate as generate
+    from cfgguide.integrations.llama_cpp import LlamaCppProcessor as LlamaCppProcessor
+    from cfgguide.integrations.transformers_model import TransformersModel as TransformersModel
+    from cfgguide.integrations.transformers_processor import LogitsProcessor as LogitsProcessor
     from cfgguide.limits import Limits as Limits
-    from cfgguide.llama_cpp_processor import LlamaCppProcessor as LlamaCppProcessor
-    from cfgguide.logits_processor import LogitsProcessor as LogitsProcessor
-    from cfgguide.masking import apply_bitmask as apply_bitmask
-    from cfgguide.mass import kept_mass as kept_mass
-    from cfgguide.mass import log_probabilities as log_probabilities
-    from cfgguide.mass import token_log_probabilities as token_log_probabilities
-    from cfgguide.pool import IndexPool as IndexPool
-    from cfgguide.regular import choice as choice
-    from cfgguide.regular import regex as regex
-    from cfgguide.report import Report as Report
-    from cfgguide.sampling import Sample as Sample
-    from cfgguide.sampling import sample as sample
-    from cfgguide.sampling import sample_many as sample_many
-    from cfgguide.schema import json_schema as json_schema
-    from cfgguide.sequences import concat as concat
-    from cfgguide.sequences import free_text as free_text
-    from cfgguide.sequences import optional as optional
-    from cfgguide.sequences import repeat as repeat
-    from cfgguide.steering import Steered as Steered
-    from cfgguide.steering import steer as steer
-    from cfgguide.teacher_forcing import masks_for as masks_for
-    from cfgguide.teacher_forcing import side_by_side as side_by_side
-    from cfgguide.transformers_model import TransformersModel as TransformersModel
-    from cfgguide.values import boolean as boolean
-    from cfgguide.values import date as date
-    from cfgguide.values import date_time as date_time
-    from cfgguide.values import integer as integer
-    from cfgguide.values import ipv4 as ipv4
-    from cfgguide.values import number as number
-    from cfgguide.values import time as time
-    from cfgguide.values import uuid as uuid
-    from cfgguide.vocabulary import Vocabulary as Vocabulary
+    from cfgguide.schema.json_schema import json_schema as json_schema
+    from cfgguide.values.values import boolean as boolean
+    from cfgguide.values.values import date as date
+    from cfgguide.values.values import date_time as date_time
+    from cfgguide.values.values import integer as integer
+    from cfgguide.values.values import ipv4 as ipv4
+    from cfgguide.values.values import number as number
+    from cfgguide.values.values import time as time
+    from cfgguide.values.values import uuid as uuid
+    from cfgguide.vocabulary.vocabulary import Vocabulary as Vocabulary
 
 __version__ = "0.1.0"
 
 _MODULES = {
-    "CPythonIndenter": "indenters",
+    "CPythonIndenter": "grammar.indenters",
     "CfgGuideError": "errors",
-    "Evaluation": "disagreement",
-    "Explanation": "explanation",
-    "Generation": "generation",
-    "Grammar": "grammar",
-    "Guide": "guide",
-    "Index": "index",
-    "IndexPool": "pool",
+    "Evaluation": "evaluation.disagreement",
+    "Explanation": "diagnostics.explanation",
+    "Generation": "integrations.generate",
+    "Grammar": "grammar.grammar",
+    "Guide": "guide.guide",
+    "Index": "index.index",
+    "IndexPool": "index.pool",
     "Limits": "limits",
-    "LlamaCppProcessor": "llama_cpp_processor",
-    "LogitsProcessor": "logits_processor",
-    "Report": "report",
-    "Sample": "sampling",
-    "Steered": "steering",
+    "LlamaCppProcessor": "integrations.llama_cpp",
+    "LogitsProcessor": "integrations.transformers_processor",
+    "Report": "diagnostics.report",
+    "Sample": "decoding.sampling",
+    "Steered": "decoding.smc",
     "TokenRejectedError": "errors",
-    "TransformersModel": "transformers_model",
-    "Vocabulary": "vocabulary",
-    "additive_mask": "bool_masks",
-    "apply_bitmask": "masking",
-    "beam_search": "beams",
-    "bool_mask": "bool_masks",
-    "boolean": "values",
-    "choice": "regular",
-    "compile": "compiler",
-    "compile_recognizer": "compiler",
-    "concat": "sequences",
-    "date": "values",
-    "date_time": "values",
-    "evaluate": "evaluation",
-    "fill_bitmasks": "batch",
-    "free_text": "sequences",
-    "generate": "generation",
-    "inspect": "inspection",
-    "integer": "values",
-    "ipv4": "values",
-    "json_schema": "schema",
-    "kept_mass": "mass",
-    "log_probabilities": "mass",
-    "masks_for": "teacher_forcing",
-    "number": "values",
-    "optional": "sequences",
-    "regex": "regular",
-    "repeat": "sequences",
-    "sample": "sampling",
-    "sample_many": "sampling",
-    "side_by_side": "teacher_forcing",
-    "steer": "steering",
-    "time": "values",
-    "token_log_probabilities": "mass",
-    "uuid": "values",
+    "TransformersModel": "integrations.transformers_model",
+    "Vocabulary": "vocabulary.vocabulary",
+    "additive_mask": "integrations.dense_mask",
+    "apply_bitmask": "integrations.bitmask",
+    "beam_search": "decoding.beam_search",
+    "bool_mask": "integrations.dense_mask",
+    "boolean": "values.values",
+    "choice": "combinators.regex",
+    "compile": "index.compile",
+    "compile_recognizer": "index.compile",
+    "concat": "combinators.sequence",
+    "date": "values.values",
+    "date_time": "values.values",
+    "evaluate": "evaluation.evaluation",
+    "fill_bitmasks": "guide.batch",
+    "free_text": "combinators.sequence",
+    "generate": "integrations.generate",
+    "inspect": "diagnostics.inspect",
+    "integer": "values.values",
+    "ipv4": "values.values",
+    "json_schema": "schema.json_schema",
+    "kept_mass": "evaluation.mass",
+    "log_probabilities": "evaluation.mass",
+    "masks_for": "evaluation.teacher_forcing",
+    "number": "values.values",
+    "optional": "combinators.sequence",
+    "regex": "combinators.regex",
+    "repeat": "combinators.sequence",
+    "sample": "decoding.sampling",
+    "sample_many": "decoding.sampling",
+    "side_by_side": "evaluation.teacher_forcing",
+    "steer": "decoding.smc",
+    "time": "values.values",
+    "token_log_probabilities": "evaluation.mass",
+    "uuid": "values.values",
 }
-_SUBMODULES = ("sql", "testing")
+_SUBMODULES = {"sql": "sql", "testing": "diagnostics.tokenizer"}
 
 __all__ = sorted([*_MODULES, *_SUBMODULES])
 
 
 def __getattr__(name: str) -> object:
     if name in _SUBMODULES:
-        return importlib.import_module(f"cfgguide.{name}")
+        return importlib.import_module(f"cfgguide.{_SUBMODULES[name]}")
     if name not in _MODULES:
         raise AttributeError(f"module 'cfgguide' has no attribute {name!r}")
     value: object = getattr(importlib.import_module(f"cfgguide.{_MODULES[name]}"), name)

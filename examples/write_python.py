@@ -12,7 +12,7 @@ import sys
 import time
 
 import cfgguide
-from cfgguide.manners import is_past_block
+from cfgguide.cli.presets import is_past_block
 from cfgguide.models import load_model
 
 REQUEST = "Complete this function in Python.\n"

@@ -15,7 +15,7 @@ from tokenizers import Tokenizer
 from tokenizers_for_tests import END_OF_TEXT, standard_library_tokenizer
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from cfgguide.vocabulary import Vocabulary
+from cfgguide.vocabulary.vocabulary import Vocabulary
 
 #: The id of EOS, and of padding, in everything that this module makes.
 EOS = 0

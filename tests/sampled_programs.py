@@ -16,9 +16,9 @@ from keyword import kwlist
 import numpy as np
 
 import cfgguide
-from cfgguide.configuration import Configuration
-from cfgguide.index import Index
-from cfgguide.visits import Visit
+from cfgguide.index.index import Index
+from cfgguide.index.step_cache import Visit
+from cfgguide.recognizer.recognizer import Configuration
 
 # What ends most texts: what closes brackets, strings and lines, and what must come before.
 _PYTHON = (

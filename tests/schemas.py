@@ -13,7 +13,7 @@ import jsonschema
 import lark
 from lark_for_tests import no_search_for_overlaps
 
-from cfgguide.schema import json_schema
+from cfgguide.schema.json_schema import json_schema
 
 NAMES = ("a", "b", "c", "x1", "é")
 WORDS = ("", "a", "ab", "abc", "b", "x1", 'q"\\', "é", "\t")

@@ -19,14 +19,14 @@ from models_for_tests import N_SMALL, random_model, small_tokenizer
 from tokenizers_for_tests import standard_library_tokenizer, standard_library_vocabulary
 
 import cfgguide
-import cfgguide.cli
-from cfgguide.ahead import Built
-from cfgguide.claims import NO_CLAIMS
-from cfgguide.configuration import Configuration, Hypothesis
-from cfgguide.entries import Path as EntryPath
+import cfgguide.cli.main
 from cfgguide.errors import IndexFormatError, LimitError
-from cfgguide.parse_table import START_STATE
-from cfgguide.stack import Stack
+from cfgguide.index.configuration_trie import Path as EntryPath
+from cfgguide.index.precompute import Built
+from cfgguide.lexer.lookahead import NO_CLAIMS
+from cfgguide.parser.stack import Stack
+from cfgguide.parser.table import START_STATE
+from cfgguide.recognizer.recognizer import Configuration, Hypothesis
 
 ROOT = Path(cfgguide.__file__).parent.parent
 LARK_GRAMMAR = Path(lark.__file__).parent / "grammars" / "lark.lark"
@@ -417,7 +417,7 @@ def command(grammar: str, *options: str) -> list[str]:
 
 
 def run(capsys, *arguments: str) -> tuple[int, str, str]:
-    status = cfgguide.cli.main(list(arguments))
+    status = cfgguide.cli.main.main(list(arguments))
     return status, *capsys.readouterr()
 
 
@@ -472,10 +472,10 @@ def test_the_end_of_a_text_can_be_named(folder, capsys):
 
 def test_generate_uses_the_file(folder, capsys, monkeypatch):
     loaded = random_model(N_SMALL + 5), small_tokenizer()
-    monkeypatch.setattr("cfgguide.models.load_model", lambda path: loaded)
+    monkeypatch.setattr("cfgguide.models.load.load_model", lambda path: loaded)
     prompt = ["generate", "my.lark", "--prompt", "x", "--seed", "1", "--temperature", "1"]
     lazily = run(capsys, *prompt)
-    eos = cfgguide.cli._vocabulary(loaded[1], loaded[0]).eos_token_ids
+    eos = cfgguide.cli.main._vocabulary(loaded[1], loaded[0]).eos_token_ids
     names = loaded[1].convert_ids_to_tokens(list(eos))
     assert run(capsys, *command("my.lark", *(f"--eos={name}" for name in names)))[0] == 0
     assert run(capsys, *prompt, "--index", "index") == lazily
@@ -488,7 +488,8 @@ def test_generate_uses_the_file(folder, capsys, monkeypatch):
 def started(*arguments: str) -> subprocess.Popen:
     """Start a command that saves very often, in a session of its own."""
     program = (
-        "import sys, cfgguide.cli as cli; cli.SAVE_SECONDS = 0.1; sys.exit(cli.main(sys.argv[1:]))"
+        "import sys, cfgguide.cli.main as cli; cli.SAVE_SECONDS = 0.1; "
+        "sys.exit(cli.main(sys.argv[1:]))"
     )
     return subprocess.Popen(
         [sys.executable, "-c", program, *arguments],

@@ -23,8 +23,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
-from cfgguide import archive
 from cfgguide.errors import IndexFormatError, LimitError
+from cfgguide.storage import archive
 
 safetensors_numpy = pytest.importorskip("safetensors.numpy")
 
@@ -353,7 +353,7 @@ def test_an_interruption_leaves_a_whole_file_and_nothing_else(path):
 WRITER = """
     import sys
     import numpy as np
-    from cfgguide import archive
+    from cfgguide.storage import archive
     print("ready", flush=True)
     number = 0
     while True:

@@ -12,10 +12,10 @@ import numpy as np
 import platformdirs
 import pytest
 
-from cfgguide import archive
-from cfgguide import cache as caches
-from cfgguide.cache import Cache, user_cache
 from cfgguide.errors import LimitError
+from cfgguide.storage import archive
+from cfgguide.storage import cache as caches
+from cfgguide.storage.cache import Cache, user_cache
 
 KILOBYTE = {"x": np.zeros(1000, dtype=np.uint8)}
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfgguide.choices import Choice, drawn
+from cfgguide.decoding.warpers import Choice, drawn
 from cfgguide.errors import GenerationError
 
 #: The mass of the allowed tokens is 0.8, and the second and third are equally probable.

@@ -23,8 +23,8 @@ import sql_judge
 from models_for_tests import N_SMALL, random_model, small_tokenizer
 
 import cfgguide
-from cfgguide.cache import user_cache
-from cfgguide.cli import main
+from cfgguide.cli.main import main
+from cfgguide.storage.cache import user_cache
 
 Run = Callable[..., SimpleNamespace]
 
@@ -49,7 +49,7 @@ def run(capsys, monkeypatch, tmp_path) -> Run:
 def random_writer(monkeypatch):
     """Puts a random model in the place of SmolLM2."""
     loaded = random_model(N_SMALL + 5), small_tokenizer()
-    monkeypatch.setattr("cfgguide.models.load_model", lambda path: loaded)
+    monkeypatch.setattr("cfgguide.models.load.load_model", lambda path: loaded)
 
 
 def process(arguments: Sequence[str], **options) -> subprocess.Popen:
@@ -57,7 +57,7 @@ def process(arguments: Sequence[str], **options) -> subprocess.Popen:
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
     environment["PYTHONPATH"] = str(Path(cfgguide.__file__).parent.parent)
     return subprocess.Popen(
-        [sys.executable, "-m", "cfgguide.cli", *arguments],
+        [sys.executable, "-m", "cfgguide.cli.main", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment | options.pop("env", {}),
@@ -337,8 +337,8 @@ UNUSABLE = {
 def test_a_grammar_that_cannot_be_used_is_told_before_a_model_is_loaded(
     run, command, name, monkeypatch
 ):
-    monkeypatch.setattr("cfgguide.models.load_model", lambda path: pytest.fail("loaded"))
-    monkeypatch.setattr("cfgguide.models.load_tokenizer", lambda path: pytest.fail("loaded"))
+    monkeypatch.setattr("cfgguide.models.load.load_model", lambda path: pytest.fail("loaded"))
+    monkeypatch.setattr("cfgguide.models.load.load_tokenizer", lambda path: pytest.fail("loaded"))
     grammar, said = UNUSABLE[name]
     Path("my.lark").write_text(grammar)
     required = {"check": [], "generate": ["--prompt", "x"], "trace": ["--text", "a"]}
@@ -605,7 +605,7 @@ def n_allowed(tokenizer, prefix: bytes) -> int:
 
     All bytes are tokens here, so every start of a rest can be completed.
     """
-    from cfgguide.vocabulary import Vocabulary
+    from cfgguide.vocabulary.vocabulary import Vocabulary
 
     tokens = Vocabulary.from_tokenizer(tokenizer).tokens
     rests = [text[len(prefix) :] for text in SENTENCES if text.startswith(prefix)]
@@ -655,7 +655,7 @@ TRACED_JSON = [
 
 @pytest.mark.parametrize(("text", "expected"), TRACED_JSON)
 def test_trace_names_the_terminals_of_every_token(run, tokenizer_folder, text, expected):
-    from cfgguide.vocabulary import Vocabulary
+    from cfgguide.vocabulary.vocabulary import Vocabulary
 
     tokenizer = small_tokenizer()
     tokens = Vocabulary.from_tokenizer(tokenizer).tokens
@@ -831,7 +831,7 @@ def test_generate_bounds_whitespace_unless_told_otherwise(run, random_writer, mo
         seen.append(grammar.text)
         raise KeyboardInterrupt  # enough was seen
 
-    monkeypatch.setattr("cfgguide.cli.compile_index", compile_nothing)
+    monkeypatch.setattr("cfgguide.cli.main.compile_index", compile_nothing)
     for option in [], ["--max-whitespace", "any"], ["--max-whitespace", "5"]:
         run("generate", "json", "--prompt", "x", *option)
     assert [("{1,16}" in text, "{1,5}" in text) for text in seen] == [
@@ -856,7 +856,7 @@ def test_generate_chats_where_the_tokenizer_has_a_template_unless_raw(run, monke
         return forward(self, input_ids, **options)
 
     monkeypatch.setattr(transformers.LlamaForCausalLM, "forward", listening)
-    monkeypatch.setattr("cfgguide.models.load_model", lambda path: (model, chatty))
+    monkeypatch.setattr("cfgguide.models.load.load_model", lambda path: (model, chatty))
     Path("my.lark").write_text(NUMBERS)
     for option in [], ["--raw"]:
         assert run("generate", "my.lark", "--prompt", "a number", *option).status == 0
@@ -884,7 +884,7 @@ def test_an_interruption_ends_with_130(run, random_writer, monkeypatch):
     def interrupt(*arguments: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cfgguide.generation.generate", interrupt)
+    monkeypatch.setattr("cfgguide.integrations.generate.generate", interrupt)
     found = run("generate", "json", "--prompt", "x")
     assert (found.status, found.out, found.err) == (130, "", "\ncfgguide: interrupted\n")
 
@@ -911,10 +911,10 @@ def asked(monkeypatch) -> list[SimpleNamespace]:
         calls.append(SimpleNamespace(prompt=prompt, **options))
         return cfgguide.Generation("", (), True)
 
-    monkeypatch.setattr("cfgguide.models.load_model", lambda path: loaded)
-    monkeypatch.setattr("cfgguide.cli.compile_recognizer", lambda grammar: None)
-    monkeypatch.setattr("cfgguide.cli.compile_index", lambda grammar, vocabulary: grammar)
-    monkeypatch.setattr("cfgguide.generation.generate", generate)
+    monkeypatch.setattr("cfgguide.models.load.load_model", lambda path: loaded)
+    monkeypatch.setattr("cfgguide.cli.main.compile_recognizer", lambda grammar: None)
+    monkeypatch.setattr("cfgguide.cli.main.compile_index", lambda grammar, vocabulary: grammar)
+    monkeypatch.setattr("cfgguide.integrations.generate.generate", generate)
     return calls
 
 
@@ -968,9 +968,9 @@ def test_the_comment_by_which_a_function_is_known_to_have_ended_is_not_shown(
         eos = index.vocabulary.eos_token_ids[0]
         return cfgguide.Generation("".join(pieces), (1,) if is_cut else (1, eos), True)
 
-    monkeypatch.setattr("cfgguide.generation.generate", generate)
+    monkeypatch.setattr("cfgguide.integrations.generate.generate", generate)
     monkeypatch.setattr(
-        "cfgguide.cli.compile_index",
+        "cfgguide.cli.main.compile_index",
         lambda grammar, vocabulary: SimpleNamespace(vocabulary=vocabulary),
     )
     found = run("generate", "python", "--prompt", "x")

@@ -15,10 +15,10 @@ from pathlib import Path
 import lark
 import pytest
 
-from cfgguide import automaton, conflicts
-from cfgguide.compiler import compile_recognizer
 from cfgguide.errors import GrammarError
-from cfgguide.grammar import Grammar
+from cfgguide.grammar import conflicts, lr_automaton
+from cfgguide.grammar.grammar import Grammar
+from cfgguide.index.compile import compile_recognizer
 
 ONE_RULE = (
     "Way out: LALR(1) sees only the next terminal, and a grammar for it must not be ambiguous. "
@@ -187,14 +187,15 @@ def test_what_lark_decides_by_itself_is_no_conflict(text):
 def test_the_message_is_the_same_in_every_process():
     text = 'start: (a|b) "," (c|d) | (e "," f)\na: "x"\nb: "x"\nc: "y"\nd: "y"\ne: "x"\nf: "z"\n'
     code = (
-        "from cfgguide.compiler import compile_recognizer\nfrom cfgguide.grammar import Grammar\n"
+        "from cfgguide.index.compile import compile_recognizer\n"
+        "from cfgguide.grammar.grammar import Grammar\n"
         f"try:\n    compile_recognizer(Grammar({text!r}))\nexcept Exception as error:\n"
         "    print(ascii(str(error)))"
     )
     said = {
         subprocess.run(
             [sys.executable, "-c", code],
-            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(automaton.__file__).parents[1])},
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(lr_automaton.__file__).parents[1])},
             capture_output=True,
             text=True,
             check=True,
@@ -210,7 +211,7 @@ def test_the_message_is_the_same_in_every_process():
 )
 def test_a_search_that_would_take_long_is_given_up(name, n_examples):
     """It never ends in the other answer."""
-    states, _ = automaton.build(_rules(MESSAGES[name][0]), "start", strict=False)
+    states, _ = lr_automaton.build(_rules(MESSAGES[name][0]), "start", strict=False)
     conflict = conflicts.find(states, strict=False)[0]
     found = [len(conflicts.Examples(states, max_nodes=most).of(conflict)) for most in range(1, 40)]
     assert set(found) == {0, n_examples}
@@ -292,7 +293,7 @@ def test_conflicts_of_random_grammars(block):
             rules = _rules(text)
         except lark.exceptions.GrammarError:
             continue  # a rule defined twice
-        states, said = automaton.build(rules, "start", strict=True)
+        states, said = lr_automaton.build(rules, "start", strict=True)
         found = conflicts.find(states, strict=True)
         refused = False
         try:

@@ -16,12 +16,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cfgguide.compiler import compile_recognizer
-from cfgguide.configuration import Recognizer
-from cfgguide.diagnosis import Diagnosis, diagnose, lexemes
-from cfgguide.grammar import Grammar
-from cfgguide.liveness import Liveness
-from cfgguide.spelling import Spelling
+from cfgguide.diagnostics.diagnosis import Diagnosis, diagnose, lexemes
+from cfgguide.grammar.grammar import Grammar
+from cfgguide.index.compile import compile_recognizer
+from cfgguide.liveness.liveness import Liveness
+from cfgguide.recognizer.recognizer import Recognizer
+from cfgguide.vocabulary.spelling import Spelling
 
 JSON = Grammar.bundled("json")
 

@@ -16,7 +16,8 @@ from typing import NamedTuple
 import pytest
 
 import cfgguide
-from cfgguide import cli, errors
+from cfgguide import errors
+from cfgguide.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -262,15 +263,15 @@ def test_commands_in_documents_are_understood(name, capsys):
         words = shlex.split(command)[1:]
         is_whole = any(line.startswith(command) for line in in_blocks)
         with pytest.raises(SystemExit) as exit_:
-            cli.main([*words[: None if is_whole else 1], "--help"])
+            main.main([*words[: None if is_whole else 1], "--help"])
         assert exit_.value.code == 0, command
         if is_whole:
-            cli._parser().parse_args(words)
+            main._parser().parse_args(words)
 
 
 def test_the_readme_names_every_command():
     with pytest.raises(SystemExit), contextlib.redirect_stdout(io.StringIO()) as shown:
-        cli.main(["--help"])
+        main.main(["--help"])
     commands = re.findall(r"^    ([a-z]+) ", shown.getvalue(), re.MULTILINE)
     named = {line.split()[1] for line in commands_of(ROOT / "README.md") if line[:9] == "cfgguide "}
     assert set(commands) - {"model"} <= named

@@ -11,8 +11,8 @@ import torch
 from models_for_tests import EOS, N_SMALL, fresh_random_model, random_model, small_tokenizer
 
 import cfgguide
-from cfgguide.disagreement import Evaluation, TextEvaluation
 from cfgguide.errors import ModelError, TextError
+from cfgguide.evaluation.disagreement import Evaluation, TextEvaluation
 
 N_COLUMNS = N_SMALL + 5
 TEXTS = [

@@ -18,8 +18,8 @@ from models_for_tests import vocabulary_of
 from test_diagnosis import CASES, REFUSED_JSON, recognizer_of, sentences_of, texts_of
 
 import cfgguide
-from cfgguide.explanation import Expected, Explanation, OpenLexeme, shown
-from cfgguide.lexing import IGNORED, Lexing
+from cfgguide.diagnostics.explanation import Expected, Explanation, OpenLexeme, shown
+from cfgguide.diagnostics.trace import IGNORED, Lexing
 
 EVERY_BYTE = vocabulary_of([])  # EOS is id 0, byte b is id 1 + b
 JSON = cfgguide.Grammar.bundled("json")

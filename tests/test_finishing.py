@@ -18,8 +18,8 @@ from tokenizers_for_tests import standard_library_vocabulary
 
 import cfgguide
 from cfgguide.errors import BudgetError
-from cfgguide.finishing import Finishing, allowed_within
-from cfgguide.visits import Visit
+from cfgguide.guide.budget import Finishing, allowed_within
+from cfgguide.index.step_cache import Visit
 
 
 class Case(NamedTuple):

@@ -19,9 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cfgguide
-from cfgguide.determinisation import fsm_of_pattern
+from cfgguide.automata.determinize import fsm_of_pattern
+from cfgguide.automata.dfa import DEAD, Fsm
 from cfgguide.errors import LimitError, PatternError
-from cfgguide.fsm import DEAD, Fsm
 
 TEXTS = ["".join(letters) for n in range(7) for letters in itertools.product("ab", repeat=n)]
 TEXTS += ["".join(letters) for n in range(1, 5) for letters in itertools.product("abc", repeat=n)]

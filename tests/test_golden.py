@@ -17,9 +17,9 @@ import pytest
 from tokenizers_for_tests import standard_library_tokenizer, standard_library_vocabulary
 
 import cfgguide
-from cfgguide.diagnosis import Diagnosis, diagnose
-from cfgguide.liveness import Liveness
-from cfgguide.spelling import Spelling
+from cfgguide.diagnostics.diagnosis import Diagnosis, diagnose
+from cfgguide.liveness.liveness import Liveness
+from cfgguide.vocabulary.spelling import Spelling
 
 ROOT = Path(__file__).parent / "golden"
 INSTALLED = Path(lark.__file__).parent / "grammars"

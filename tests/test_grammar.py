@@ -12,8 +12,8 @@ from lark.exceptions import LarkError, UnexpectedInput
 from oracle import spelled_texts
 
 import cfgguide
-from cfgguide.compiler import compile_recognizer
 from cfgguide.errors import GrammarError, LimitError
+from cfgguide.index.compile import compile_recognizer
 
 VOCABULARY = cfgguide.Vocabulary([*(bytes([byte]) for byte in range(256)), None], eos_token_ids=256)
 

@@ -14,14 +14,17 @@ import pytest
 from lark.load_grammar import FromPackageLoader
 
 import cfgguide
-import cfgguide.archive
-import cfgguide.assurance
-import cfgguide.cache
-import cfgguide.configuration
-import cfgguide.walk
-from cfgguide import Grammar, Guide, Limits, compile_recognizer, frontend, grammar_file, scanner
-from cfgguide.cache import Cache
+import cfgguide.liveness.always_live
+import cfgguide.mask.walk
+import cfgguide.recognizer.recognizer
+import cfgguide.storage.archive
+import cfgguide.storage.cache
+from cfgguide import Grammar, Guide, Limits, compile_recognizer
 from cfgguide.errors import GrammarError, IndexFormatError, LimitError
+from cfgguide.grammar import lark_frontend
+from cfgguide.lexer import scanner
+from cfgguide.recognizer import file as grammar_file
+from cfgguide.storage.cache import Cache
 
 GOLDEN = Path(__file__).parent / "golden"
 GRAMMARS = {
@@ -42,13 +45,13 @@ QUOTED: /"(?:[^"\\]|\\.)*?"(?=[ ,]|$)/
 def cache(tmp_path, monkeypatch) -> Cache:
     """The user's cache, empty."""
     monkeypatch.setenv("CFGGUIDE_CACHE", str(tmp_path / "cache"))
-    found = cfgguide.cache.user_cache()
+    found = cfgguide.storage.cache.user_cache()
     assert found is not None
     return found
 
 
 def tables(grammar: Grammar):
-    compiled = frontend.load(grammar)
+    compiled = lark_frontend.load(grammar)
     return compiled.parse_table, scanner.build(compiled)
 
 
@@ -82,8 +85,8 @@ def test_tables_come_back_as_they_were(name, tmp_path):
     except GrammarError:
         pytest.skip("a grammar that needs options of its own")
     arrays, value = grammar_file.packed(*made)
-    cfgguide.archive.write(tmp_path / "file", arrays, value, kind="grammar", digest="d")
-    again = grammar_file.unpacked(*cfgguide.archive.read(tmp_path / "file", kind="grammar"))
+    cfgguide.storage.archive.write(tmp_path / "file", arrays, value, kind="grammar", digest="d")
+    again = grammar_file.unpacked(*cfgguide.storage.archive.read(tmp_path / "file", kind="grammar"))
     assert is_equal(made[0], again[0])
     assert is_equal(made[1], again[1])
     assert all(
@@ -230,9 +233,9 @@ def test_what_is_not_refused_can_be_run(made):
             table, automaton, _ = grammar_file.unpacked(arrays, value)
         except IndexFormatError:
             continue
-        recognizer = cfgguide.configuration.Recognizer(table, automaton)
-        assurance = cfgguide.assurance.Assurance.of(recognizer, vocabulary.spelling)
-        walker = cfgguide.walk.Walker(recognizer, vocabulary.trie, assurance)
+        recognizer = cfgguide.recognizer.recognizer.Recognizer(table, automaton)
+        assurance = cfgguide.liveness.always_live.Assurance.of(recognizer, vocabulary.spelling)
+        walker = cfgguide.mask.walk.Walker(recognizer, vocabulary.trie, assurance)
         for data in (b"", b"a", b"if", b'"a', b"1 a"):
             configuration = recognizer.advance(recognizer.initial, data)
             if configuration is not None:
@@ -436,7 +439,7 @@ class TestImports:
 PROCESS = """
 import sys, cfgguide
 if sys.argv[1] == "poisoned":
-    import cfgguide.frontend, lark
+    import cfgguide.grammar.lark_frontend, lark
     lark.Lark = None  # whoever asks it fails
 recognizer = cfgguide.compile_recognizer(cfgguide.Grammar.bundled("json"))
 print(recognizer.digest)
@@ -465,8 +468,12 @@ BOUNDED = """
 import sys
 import numpy as np
 import cfgguide
-from cfgguide import Grammar, configuration, frontend, grammar_file, scanner, walk
-from cfgguide.assurance import Assurance
+from cfgguide import Grammar
+from cfgguide.grammar import lark_frontend
+from cfgguide.lexer import scanner
+from cfgguide.mask import walk
+from cfgguide.recognizer import file as grammar_file, recognizer
+from cfgguide.liveness.always_live import Assurance
 from cfgguide.errors import CfgGuideError
 
 
@@ -480,7 +487,7 @@ class Bounded(np.ndarray):
         return super().__getitem__(place)
 
 
-compiled = frontend.load(Grammar(sys.argv[1]))
+compiled = lark_frontend.load(Grammar(sys.argv[1]))
 arrays, value = grammar_file.packed(compiled.parse_table, scanner.build(compiled))
 value = {name: each if not isinstance(each, tuple) else list(each)
          for name, each in value.items()}
@@ -499,7 +506,7 @@ for attempt in range(int(sys.argv[2])):
     except CfgGuideError:
         n_refused += 1
         continue
-    recognizer = configuration.Recognizer(table, automaton)
+    recognizer = recognizer.Recognizer(table, automaton)
     assurance = Assurance.of(recognizer, vocabulary.spelling)
     walker = walk.Walker(recognizer, vocabulary.trie, assurance)
     walker._tables = walker._tables._make(

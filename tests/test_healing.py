@@ -14,7 +14,7 @@ import pytest
 from tokenizers_for_tests import standard_library_tokenizer, standard_library_vocabulary
 
 import cfgguide
-from cfgguide.healing import Healing
+from cfgguide.guide.healing import Healing
 
 
 @functools.cache

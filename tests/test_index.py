@@ -21,7 +21,7 @@ from tokenizers_for_tests import standard_library_vocabulary
 
 import cfgguide
 from cfgguide import Grammar, Guide, Index, Vocabulary
-from cfgguide.subset import Copies, Subset, Subsets
+from cfgguide.mask.subset import Copies, Subset, Subsets
 
 N_WORDS = 40
 
@@ -39,7 +39,7 @@ def bitmask(words: dict[int, int]) -> np.ndarray:
     return made
 
 
-def remade(index: Index, configuration: cfgguide.configuration.Configuration) -> np.ndarray:
+def remade(index: Index, configuration: cfgguide.recognizer.recognizer.Configuration) -> np.ndarray:
     """The mask as an index that knows nothing makes it."""
     fresh = Index(index.recognizer, index.vocabulary, index._liveness)
     return fresh.subset(configuration).bitmask

@@ -24,9 +24,11 @@ from test_index import walked, whole_index
 from test_walk import GRAMMARS
 
 import cfgguide
-from cfgguide import Grammar, Guide, Index, Vocabulary, archive, kept_masks
-from cfgguide.cache import Cache, user_cache
+from cfgguide import Grammar, Guide, Index, Vocabulary
 from cfgguide.errors import IndexFormatError
+from cfgguide.index import cached as cached_masks
+from cfgguide.storage import archive
+from cfgguide.storage.cache import Cache, user_cache
 
 KINDS = pytest.mark.parametrize(
     ("grammar", "tokens"), GRAMMARS.values(), ids=[name.replace(" ", "-") for name in GRAMMARS]
@@ -495,7 +497,7 @@ def test_what_two_processes_keep_adds_up(cache):
     assert third.n_made == 0
 
 
-def test_kept_masks_that_are_bad_are_dropped_and_made_anew(cache):
+def test_cached_masks_that_are_bad_are_dropped_and_made_anew(cache):
     index = whole_index(*GRAMMARS["json"])
     found = walked(index, 1)
     index.keep()
@@ -516,7 +518,7 @@ def test_kept_masks_that_are_bad_are_dropped_and_made_anew(cache):
 def test_large_indexes_and_those_without_a_cache_are_not_kept(cache, monkeypatch):
     index = whole_index(*GRAMMARS["json"])
     walked(index, 1)
-    monkeypatch.setattr(kept_masks, "MAX_BYTES", 100)
+    monkeypatch.setattr(cached_masks, "MAX_BYTES", 100)
     index.keep()
     assert kept(cache) == []
     walked(index, 2)

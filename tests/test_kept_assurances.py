@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 import cfgguide
-from cfgguide import Grammar, Guide, kept_assurances
-from cfgguide.assurance import Assurance
-from cfgguide.cache import Cache, user_cache
-from cfgguide.compiler import compile_recognizer
-from cfgguide.kept_assurances import KIND
-from cfgguide.spelling import Spelling
+from cfgguide import Grammar, Guide
+from cfgguide.index.compile import compile_recognizer
+from cfgguide.liveness import cached as cached_liveness
+from cfgguide.liveness.always_live import Assurance
+from cfgguide.liveness.cached import KIND
+from cfgguide.storage.cache import Cache, user_cache
+from cfgguide.vocabulary.spelling import Spelling
 
 GRAMMAR = Grammar(
     'start: "if" NAME "[" start* "]" | NAME "=" /"[^"]*"/ \nNAME: /[a-z]+/ \n%ignore " "'
@@ -22,7 +23,7 @@ ALL_BYTES = Spelling.of_all_bytes()
 @pytest.fixture
 def cache(monkeypatch, tmp_path) -> Cache:
     monkeypatch.setenv("CFGGUIDE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(kept_assurances, "LEAST_STATES", 1)  # keep those of small grammars too
+    monkeypatch.setattr(cached_liveness, "LEAST_STATES", 1)  # keep those of small grammars too
     found = user_cache()
     assert found is not None
     return found
@@ -43,7 +44,7 @@ def test_what_is_assured_comes_back_as_it_was(cache):
     recognizer = compile_recognizer(GRAMMAR)
     made = Assurance.of(recognizer, ALL_BYTES)
     assert len(kept(cache)) == 1
-    found = kept_assurances.found_or_made(recognizer, ALL_BYTES)
+    found = cached_liveness.found_or_made(recognizer, ALL_BYTES)
     assert same(found, made)
     assert [array.dtype for array in vars(found).values() if isinstance(array, np.ndarray)] == [
         array.dtype for array in vars(made).values() if isinstance(array, np.ndarray)
@@ -55,7 +56,7 @@ def test_what_is_found_is_used(cache):
     (digest,) = kept(cache)
     arrays, labels = cache.load(KIND, digest)
     cache.store(KIND, digest, {**arrays, "is_assured": np.zeros_like(arrays["is_assured"])}, labels)
-    found = kept_assurances.found_or_made(recognizer, ALL_BYTES)
+    found = cached_liveness.found_or_made(recognizer, ALL_BYTES)
     assert found is not None
     assert not found.is_assured.any()
 
@@ -78,12 +79,12 @@ def test_a_guide_from_the_cache_allows_the_same(cache, lacking):
 
 def test_nothing_is_kept_of_small_grammars_or_without_a_cache(cache, monkeypatch):
     compile_recognizer(GRAMMAR, use_cache=False)
-    monkeypatch.setattr(kept_assurances, "LEAST_STATES", 1000)
+    monkeypatch.setattr(cached_liveness, "LEAST_STATES", 1000)
     recognizer = compile_recognizer(GRAMMAR)
-    assert kept_assurances.found_or_made(recognizer, ALL_BYTES) is None
-    monkeypatch.setattr(kept_assurances, "LEAST_STATES", 1)
+    assert cached_liveness.found_or_made(recognizer, ALL_BYTES) is None
+    monkeypatch.setattr(cached_liveness, "LEAST_STATES", 1)
     monkeypatch.setenv("CFGGUIDE_CACHE", "off")
-    assert kept_assurances.found_or_made(recognizer, ALL_BYTES) is None
+    assert cached_liveness.found_or_made(recognizer, ALL_BYTES) is None
     assert kept(cache) == []
 
 
@@ -130,7 +131,7 @@ def test_what_cannot_be_right_is_made_anew(cache, name):
     DAMAGES[name](arrays, labels)
     cache.store(KIND, digest, arrays, labels)
     assert cache.path(KIND, digest).read_bytes() != whole
-    again = kept_assurances.found_or_made(recognizer, ALL_BYTES)
+    again = cached_liveness.found_or_made(recognizer, ALL_BYTES)
     assert same(again, Assurance.of(recognizer, ALL_BYTES))
     assert cache.path(KIND, digest).read_bytes() == whole
 
@@ -141,5 +142,5 @@ def test_labels_of_another_shape_are_made_anew(cache, labels):
     (digest,) = kept(cache)
     arrays, _ = cache.load(KIND, digest)
     cache.store(KIND, digest, arrays, labels)
-    again = kept_assurances.found_or_made(recognizer, ALL_BYTES)
+    again = cached_liveness.found_or_made(recognizer, ALL_BYTES)
     assert same(again, Assurance.of(recognizer, ALL_BYTES))

@@ -20,11 +20,11 @@ from random_walks import Judges, sample
 from tokenizers_for_tests import standard_library_vocabulary
 
 import cfgguide
-from cfgguide.assurance import Assurance
-from cfgguide.compiler import compile_recognizer
-from cfgguide.spelling import Spelling
-from cfgguide.vocabulary_trie import VocabularyTrie
-from cfgguide.walk import Walker
+from cfgguide.index.compile import compile_recognizer
+from cfgguide.liveness.always_live import Assurance
+from cfgguide.mask.walk import Walker
+from cfgguide.vocabulary.spelling import Spelling
+from cfgguide.vocabulary.trie import VocabularyTrie
 
 STATEMENTS = r"""
 start: (_statement _NL)*

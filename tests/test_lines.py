@@ -19,7 +19,7 @@ from lark.indenter import Indenter
 
 import cfgguide
 from cfgguide.errors import GrammarError
-from cfgguide.indenters import CPythonIndenter, columns
+from cfgguide.grammar.indenters import CPythonIndenter, columns
 
 
 class TreeIndenter(Indenter):
@@ -193,7 +193,7 @@ class Engine:
         after = self.recognizer.advance(self.recognizer.initial, text.encode())
         return after is not None and self.recognizer.is_sentence(after)
 
-    def after(self, text: bytes) -> cfgguide.configuration.Configuration | None:
+    def after(self, text: bytes) -> cfgguide.recognizer.recognizer.Configuration | None:
         return self.recognizer.advance(self.recognizer.initial, text)
 
     def defined_mask(self, configuration: Any) -> set[int]:
@@ -304,8 +304,8 @@ def test_a_grammar_with_an_indenter_is_kept(tmp_path: Any, monkeypatch: Any) -> 
     monkeypatch.setenv("CFGGUIDE_CACHE", str(tmp_path))
     case = CASES["a tree"]
     grammar = cfgguide.Grammar(case.grammar, postlex=TreeIndenter)
-    made = cfgguide.compiler.compile_recognizer(grammar)
-    kept = cfgguide.compiler.compile_recognizer(grammar)
+    made = cfgguide.index.compile.compile_recognizer(grammar)
+    kept = cfgguide.index.compile.compile_recognizer(grammar)
     assert kept.digest == made.digest
     assert kept.lines is not None
     assert np.array_equal(kept.lines.places, made.lines.places)
@@ -313,13 +313,13 @@ def test_a_grammar_with_an_indenter_is_kept(tmp_path: Any, monkeypatch: Any) -> 
     class Wider(TreeIndenter):
         tab_len = 5
 
-    other = cfgguide.compiler.compile_recognizer(cfgguide.Grammar(case.grammar, postlex=Wider))
+    other = cfgguide.index.compile.compile_recognizer(cfgguide.Grammar(case.grammar, postlex=Wider))
     assert other.digest != made.digest
 
 
 def refused(grammar: str, postlex: object) -> str:
     with pytest.raises(GrammarError) as raised:
-        cfgguide.compiler.compile_recognizer(cfgguide.Grammar(grammar, postlex=postlex))
+        cfgguide.index.compile.compile_recognizer(cfgguide.Grammar(grammar, postlex=postlex))
     return str(raised.value)
 
 

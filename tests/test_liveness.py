@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import Oracle, spelled_texts
 
-from cfgguide.compiler import compile_recognizer
-from cfgguide.configuration import Configuration, Recognizer
 from cfgguide.errors import LimitError
-from cfgguide.grammar import Grammar
+from cfgguide.grammar.grammar import Grammar
+from cfgguide.index.compile import compile_recognizer
 from cfgguide.limits import Budget, Limits
-from cfgguide.liveness import Answer, Liveness
-from cfgguide.spelling import BOUNDARY, Spelling
+from cfgguide.liveness.liveness import Answer, Liveness
+from cfgguide.recognizer.recognizer import Configuration, Recognizer
+from cfgguide.vocabulary.spelling import BOUNDARY, Spelling
 
 LETTERS = tuple(bytes([byte]) for byte in range(256))
 

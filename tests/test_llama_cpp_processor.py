@@ -15,7 +15,7 @@ from models_for_tests import short_vocabulary_of
 
 import cfgguide
 from cfgguide.errors import GenerationError, LimitError, ModelError
-from cfgguide.llama_cpp_processor import LlamaCppProcessor, vocabulary_of
+from cfgguide.integrations.llama_cpp import LlamaCppProcessor, vocabulary_of
 
 #: EOS is 0, a is 1, b is 2, c is 3.
 VOCABULARY = short_vocabulary_of(["a", "b", "c"])
@@ -148,7 +148,7 @@ def test_without_llama_cpp_it_is_said_what_to_install():
 @pytest.fixture(scope="module")
 def llama(tmp_path_factory):
     api = pytest.importorskip("llama_cpp", reason="llama-cpp-python is not installed")
-    from cfgguide.smollm2 import find_gguf
+    from cfgguide.models.smollm2 import find_gguf
 
     gguf = find_gguf(tmp_path_factory.mktemp("gguf"), progress=False)
     return api.Llama(str(gguf), n_ctx=512, n_threads=1, n_threads_batch=1, verbose=False)

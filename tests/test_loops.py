@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cfgguide
-from cfgguide.configuration import Recognizer
-from cfgguide.loops import NO_LOOP, Loops
+from cfgguide.mask.loops import NO_LOOP, Loops
+from cfgguide.recognizer.recognizer import Recognizer
 
 PIECES = st.sampled_from([*'abz0-"', "é", "ß", "€", "日", "𐐀", "\u0301"])
 TEXTS = st.lists(PIECES, max_size=4).map("".join).map(str.encode)

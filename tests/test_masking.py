@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cfgguide
-from cfgguide import masking
 from cfgguide.errors import BitmaskError
+from cfgguide.integrations import bitmask
 
 NUMPY_FORMATS = [np.float16, np.float32, np.float64]
 TORCH_FORMATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
@@ -69,7 +69,7 @@ def expected_of(logits: Any, words: np.ndarray, rows: list[int] | None = None) -
 
 def apply_on_device(logits: torch.Tensor, words: np.ndarray, rows: list[int] | None = None) -> None:
     """The way of other devices, on the only one that every machine has."""
-    masking.mask_on_device(logits, torch.from_numpy(words), rows)
+    bitmask.mask_on_device(logits, torch.from_numpy(words), rows)
 
 
 # --- What comes out -------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ def test_a_device_unpacks_some_rows_at_a_time(monkeypatch):
     """The steps do not show in the result, wherever they end."""
     words = words_of(7, 4)
     for columns_at_once in (1, 100, 250, 10_000):
-        monkeypatch.setattr(masking, "_COLUMNS_AT_ONCE", columns_at_once)
+        monkeypatch.setattr(bitmask, "_COLUMNS_AT_ONCE", columns_at_once)
         logits = torch.from_numpy(logits_of(7, 101))
         expected = expected_of(logits, words)
         apply_on_device(logits, words)
@@ -316,8 +316,8 @@ def test_a_row_is_open_if_something_allowed_is_left(dtype, is_apart):
         logits = logits[:, 1:] if is_apart else logits
         cfgguide.apply_bitmask(logits, words)
         expected = [any(value != -np.inf for value in row) for row in logits.tolist()]
-        assert masking.open_rows(logits, words).tolist() == expected
-        assert masking.open_rows_on_device(logits).tolist() == expected
+        assert bitmask.open_rows(logits, words).tolist() == expected
+        assert bitmask.open_rows_on_device(logits).tolist() == expected
     assert True in expected
     assert False in expected
 
@@ -329,12 +329,12 @@ def test_a_row_is_open_if_something_allowed_is_left(dtype, is_apart):
 def test_the_kernels_run_uncompiled_with_the_same_results():
     script = """
 import numpy as np, torch, test_masking as tests
-from cfgguide import masking
+from cfgguide.integrations import bitmask
 for dtype in tests.NUMPY_FORMATS:
     tests.test_arrays_of_numpy(dtype, 3, 100, 4)
     tests.test_arrays_of_numpy(dtype, 3, 100, 2)
 tests.test_a_row_is_open_if_something_allowed_is_left(torch.bfloat16, False)
-assert not hasattr(masking.mask_rows, "py_func"), "it is compiled"
+assert not hasattr(bitmask.mask_rows, "py_func"), "it is compiled"
 """
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     subprocess.run(

@@ -20,9 +20,9 @@ from typing import Any
 
 import pytest
 
-from cfgguide import models, smollm2
 from cfgguide.errors import ModelError
-from cfgguide.models import load_model, prepare_smollm2
+from cfgguide.models import load, smollm2
+from cfgguide.models.load import load_model, prepare_smollm2
 
 GGUF_CONTENT = b"GGUF, or so they say"
 CONVERTED = {"config.json": b"{}", "tokenizer.json": b"[]", "model.safetensors": b"weights"}
@@ -54,7 +54,7 @@ def conversion(monkeypatch: pytest.MonkeyPatch) -> Conversion:
     monkeypatch.setattr(smollm2, "find_gguf", fake.find_gguf)
     monkeypatch.setattr(smollm2, "convert", fake.convert)
     monkeypatch.setattr(smollm2, "GGUF_SHA256", hashlib.sha256(GGUF_CONTENT).hexdigest())
-    monkeypatch.setattr(models, "_require_packages", lambda *names: None)
+    monkeypatch.setattr(load, "_require_packages", lambda *names: None)
     monkeypatch.setattr("importlib.metadata.version", lambda name: "0")
     return fake
 
@@ -284,7 +284,7 @@ class TestFolders:
         assert 'pip install -c constraints.txt "cfgguide[generate]"' in str(raised.value)
 
     def test_importing_the_module_imports_neither_torch_nor_transformers(self) -> None:
-        code = "import sys, cfgguide.models; print({'torch', 'transformers'} & {*sys.modules})"
+        code = "import sys, cfgguide.models.load; print({'torch', 'transformers'} & {*sys.modules})"
         finished = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True
         )
@@ -409,7 +409,7 @@ class TestSmolLM2:
     def test_two_processes_at_once_both_end_with_the_model(
         self, prepared: Path, tmp_path: Path
     ) -> None:
-        code = "import cfgguide.models; cfgguide.models.prepare_smollm2()"
+        code = "import cfgguide.models.load; cfgguide.models.load.prepare_smollm2()"
         environment = {**os.environ, "CFGGUIDE_CACHE": str(tmp_path)}
         processes = [
             subprocess.Popen([sys.executable, "-c", code], env=environment) for _ in range(2)

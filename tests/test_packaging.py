@@ -68,7 +68,7 @@ def test_the_wheel_says_what_it_needs(wheel):
     assert len(needed) == len(project["dependencies"])
     assert not any(line.startswith(("torch", "transformers")) for line in needed)
     assert (said["Name"], said["Version"]) == ("cfgguide", project["version"])
-    assert "cfgguide = cfgguide.cli:main" in commands
+    assert "cfgguide = cfgguide.cli.main:main" in commands
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
@@ -93,7 +93,7 @@ import os, sys
 installed = {str(tmp_path / "installed")!r}
 others = [path for path in sys.path if not os.path.isfile(path + "/cfgguide/__init__.py")]
 sys.path[:] = [installed, *others]
-import cfgguide, cfgguide.cli
+import cfgguide, cfgguide.cli.main
 assert cfgguide.__file__.startswith(installed), cfgguide.__file__
 assert not any(os.path.isdir(os.path.join(path, "grammars")) for path in sys.path)
 grammar = cfgguide.Grammar.bundled("json", max_whitespace=1)
@@ -104,7 +104,7 @@ for byte in b'[1, "x"]':
     guide.advance(byte)
 assert guide.allowed_token_ids().tolist() == [*sorted(b" \\t\\n\\r"), 256]
 print(*cfgguide.Grammar.bundled_names())
-sys.exit(cfgguide.cli.main(["check", "json", "text.json"]))
+sys.exit(cfgguide.cli.main.main(["check", "json", "text.json"]))
 """
     said = run(sys.executable, "-c", script, cwd=tmp_path).splitlines()
     parts = ("python_names", "sql_schema")  # of others

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from lark.exceptions import UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
-from cfgguide import frontend
-from cfgguide.grammar import Grammar
-from cfgguide.parse_table import END, ERROR, NO_STATE, START_STATE, ParseTable
-from cfgguide.stack import Stack
+from cfgguide.grammar import lark_frontend
+from cfgguide.grammar.grammar import Grammar
+from cfgguide.parser.stack import Stack
+from cfgguide.parser.table import END, ERROR, NO_STATE, START_STATE, ParseTable
 
 GRAMMARS = {
     "json": Grammar.bundled("json").text,
@@ -53,7 +53,7 @@ def lark_of(grammar: str) -> lark.Lark:
 
 @functools.cache
 def table_of(grammar: str) -> ParseTable:
-    return frontend.load(Grammar(grammar)).parse_table
+    return lark_frontend.load(Grammar(grammar)).parse_table
 
 
 def accepted_by_lark(grammar: str, parser: InteractiveParser) -> set[str]:
@@ -141,12 +141,13 @@ DIGEST = """
 import hashlib, sys
 from dataclasses import fields
 import numpy as np
-from cfgguide import frontend, scanner
-from cfgguide.grammar import Grammar
+from cfgguide.grammar import lark_frontend
+from cfgguide.lexer import scanner
+from cfgguide.grammar.grammar import Grammar
 
 digest = hashlib.sha256()
 for text in sys.stdin.read().split(chr(0)):
-    compiled = frontend.load(Grammar(text))
+    compiled = lark_frontend.load(Grammar(text))
     machine = scanner.build(compiled)
     for value in (compiled.parse_table, machine):
         for field in fields(value):

@@ -12,7 +12,7 @@ from test_index import walked, whole_index
 import cfgguide
 from cfgguide import Grammar, Guide, IndexPool, Vocabulary
 from cfgguide.errors import CfgGuideError, GrammarError
-from cfgguide.footprint import footprint
+from cfgguide.index.footprint import footprint
 
 TOKENS = [bytes([byte]) for byte in range(256)]
 VOCABULARY = Vocabulary([*TOKENS, None], eos_token_ids=256)

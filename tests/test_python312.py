@@ -23,7 +23,7 @@ from sampled_programs import Endings, text_of, walked
 from tokenizers_for_tests import standard_library_vocabulary
 
 import cfgguide
-from cfgguide.index import Index
+from cfgguide.index.index import Index
 
 pytestmark = pytest.mark.xdist_group("python312")  # the grammar is loaded once
 

@@ -22,7 +22,7 @@ import pytest
 from judged_texts import texts_of
 from lark_for_tests import no_search_for_overlaps
 
-from cfgguide.indenters import PythonIndenter
+from cfgguide.grammar.indenters import PythonIndenter
 
 pytestmark = [
     pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="Python 3.11 is the judge"),

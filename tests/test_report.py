@@ -10,15 +10,15 @@ import lark
 import pytest
 
 import cfgguide
-from cfgguide import frontend
-from cfgguide.determinisation import fsm_of_pattern
+from cfgguide.automata.determinize import fsm_of_pattern
+from cfgguide.automata.dfa import Fsm
+from cfgguide.automata.witness import is_part_of, is_unbounded, shared_text, shortest_text
+from cfgguide.diagnostics.inspect import inspect
+from cfgguide.diagnostics.overlaps import TerminalTexts, find
+from cfgguide.diagnostics.report import Unbounded
 from cfgguide.errors import GrammarError, VocabularyError
-from cfgguide.examples import is_part_of, is_unbounded, shared_text, shortest_text
-from cfgguide.fsm import Fsm
-from cfgguide.grammar import Grammar
-from cfgguide.inspection import inspect
-from cfgguide.overlaps import TerminalTexts, find
-from cfgguide.report import Unbounded
+from cfgguide.grammar import lark_frontend
+from cfgguide.grammar.grammar import Grammar
 
 BYTES = [bytes([byte]) for byte in range(256)]
 
@@ -164,7 +164,7 @@ def test_overlaps_and_who_wins(name):
     assert overlaps_of(text, **options) == expected
     grammar = Grammar(text, **options)
     parser = lark.Lark(text, **grammar.lark_options)
-    patterns = {terminal.name: terminal for terminal in frontend.load(grammar).patterns}
+    patterns = {terminal.name: terminal for terminal in lark_frontend.load(grammar).patterns}
     for terminals, example, winner, lexeme, _ in expected:
         for terminal in terminals:
             pattern = patterns[terminal]
@@ -178,8 +178,8 @@ def test_many_overlaps_are_counted_and_their_search_is_bounded():
     text = f"start: ({' | '.join(names)})+\n" + "\n".join(
         f"{name}: /a{{1,{number + 1}}}b?/" for number, name in enumerate(names)
     )
-    compiled = frontend.load(Grammar(text))
-    texts = TerminalTexts(compiled, cfgguide.scanner.build(compiled))
+    compiled = lark_frontend.load(Grammar(text))
+    texts = TerminalTexts(compiled, cfgguide.lexer.scanner.build(compiled))
     found = find(compiled, texts, max_overlaps=5)
     assert (len(found.shown), found.n_more, found.is_complete) == (5, 8 * 7 // 2 - 5, True)
     found = find(compiled, texts, max_compared=3)

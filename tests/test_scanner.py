@@ -15,14 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lark.exceptions import UnexpectedInput
 
-from cfgguide import frontend, scanner
+from cfgguide.automata.dfa import DEAD
 from cfgguide.errors import LimitError
-from cfgguide.fsm import DEAD
-from cfgguide.grammar import Grammar
+from cfgguide.grammar import lark_frontend
+from cfgguide.grammar.grammar import Grammar
+from cfgguide.lexer import scanner
+from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.limits import Budget, Limits
-from cfgguide.parse_table import START_STATE
-from cfgguide.scanner import NO_MATCH
-from cfgguide.stack import Stack
+from cfgguide.parser.stack import Stack
+from cfgguide.parser.table import START_STATE
 
 Lexemes = list[tuple[str, str]]
 
@@ -129,8 +130,8 @@ def lark_of(grammar: str) -> lark.Lark:
 
 
 @functools.cache
-def ours(grammar: str) -> tuple[frontend.CompiledGrammar, scanner.Scanner]:
-    compiled = frontend.load(Grammar(grammar))
+def ours(grammar: str) -> tuple[lark_frontend.CompiledGrammar, scanner.Scanner]:
+    compiled = lark_frontend.load(Grammar(grammar))
     return compiled, scanner.build(compiled)
 
 

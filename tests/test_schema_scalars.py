@@ -10,11 +10,11 @@ import re
 import pytest
 from schemas import is_accepted
 
-from cfgguide import schema_scalars
-from cfgguide.ecma_patterns import pattern_language
+from cfgguide.automata.ecma import pattern_language
 from cfgguide.errors import SchemaError
-from cfgguide.schema_nodes import Condition
-from cfgguide.schema_scalars import by_class, of_lengths
+from cfgguide.schema import scalars
+from cfgguide.schema.nodes import Condition
+from cfgguide.schema.scalars import by_class, of_lengths
 
 TEXTS = ["".join(text) for n in range(7) for text in itertools.product("ab", repeat=n)]
 PATTERNS = ("^(ab)*$", "a", "^b", "^a{3,5}$", "^[^]{2}$", "bb", "^$")
@@ -35,7 +35,7 @@ def is_met(condition: Condition, text: str) -> bool:
 @pytest.mark.parametrize("seed", range(20))
 def test_each_text_is_in_one_class_the_right_one(seed, most, monkeypatch):
     """By `re.search` and `len`; the class of a text is which conditions it meets, or how many."""
-    monkeypatch.setattr(schema_scalars, "MOST_TOGETHER", most)
+    monkeypatch.setattr(scalars, "MOST_TOGETHER", most)
     rng = random.Random(seed)
     patterns = rng.sample(PATTERNS, rng.randrange(1, 4))
     bounds = {

@@ -21,7 +21,7 @@ from judges import accepts, parses
 import cfgguide
 from cfgguide import concat, free_text, optional, regex, repeat
 from cfgguide.errors import GrammarError, VocabularyWarning
-from cfgguide.rules import ended, rules_of
+from cfgguide.grammar.fragments import ended, rules_of
 
 Judge = Callable[[str], bool]
 TEXTS = ["".join(letters) for n in range(8) for letters in itertools.product("ab(", repeat=n)]

@@ -18,9 +18,9 @@ from sql_grammars import SAMPLES, WORDS, is_accepted
 from sql_judge import error
 
 import cfgguide
-from cfgguide.determinisation import fsm_of_pattern
+from cfgguide.automata.determinize import fsm_of_pattern
+from cfgguide.combinators.words import name_patterns
 from cfgguide.errors import GrammarError
-from cfgguide.name_patterns import name_patterns
 from cfgguide.sql import with_schema
 
 pytestmark = pytest.mark.xdist_group("sql")  # the grammars are loaded once

@@ -24,9 +24,9 @@ from table_models import (
 from test_sampling import EOS, INDEX, SPELLINGS, YES_NO, Batched, packed
 
 import cfgguide
-from cfgguide.beginnings import Beginning
+from cfgguide.decoding.prefix_tree import Beginning
+from cfgguide.decoding.smc import _Cloud
 from cfgguide.errors import GenerationError, ModelError, TokenRejectedError
-from cfgguide.steering import _Cloud
 
 # Brackets: sentences of any length, so that many particles are still open when the tokens run out.
 BRACKETS = [b"(", b")", b"()", None]

@@ -17,8 +17,8 @@ from tokenizers_for_tests import (
 from transformers import PreTrainedTokenizerFast
 
 import cfgguide
-from cfgguide.testing import TEXTS, TokenizerReport, check_tokenizer
-from cfgguide.tokenizer_checks import Finding, Severity
+from cfgguide.diagnostics.tokenizer import TEXTS, TokenizerReport, check_tokenizer
+from cfgguide.vocabulary.checks import Finding, Severity
 
 
 def byte_level(*pieces: str, lacking: str = "", special: tuple[str, ...] = ("</s>",)) -> Tokenizer:

@@ -238,5 +238,5 @@ def test_lark_and_the_engine_agree(name):
 
 @pytest.mark.parametrize("name", VALUES)
 def test_no_value_needs_to_look_at_the_end_of_the_text(name):
-    """Then masks need not either; see `cfgguide.regular`."""
+    """Then masks need not either; see `cfgguide.combinators.regex`."""
     assert r"\Z" not in VALUES[name][0].text

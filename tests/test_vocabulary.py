@@ -28,8 +28,8 @@ from tokenizers_for_tests import (
 )
 
 from cfgguide.errors import TokenizerError, VocabularyError
-from cfgguide.tokenizer_bytes import read_decoder, token_bytes, token_bytes_from_json
-from cfgguide.vocabulary import Vocabulary
+from cfgguide.vocabulary.tokenizer_bytes import read_decoder, token_bytes, token_bytes_from_json
+from cfgguide.vocabulary.vocabulary import Vocabulary
 
 SMALL = Vocabulary([b"a", b" b", b"\xc3", None, b"", b"</s>"], eos_token_ids=5)
 

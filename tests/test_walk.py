@@ -12,17 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from cfgguide.assurance import Assurance
-from cfgguide.compiler import compile_recognizer
-from cfgguide.configuration import Configuration, Hypothesis, Recognizer
-from cfgguide.grammar import Grammar
-from cfgguide.kernel_types import LIVE, OPEN
-from cfgguide.liveness import Liveness
-from cfgguide.spelling import Spelling
-from cfgguide.stack import Stack
-from cfgguide.vocabulary import Vocabulary
-from cfgguide.vocabulary_trie import VocabularyTrie
-from cfgguide.walk import Walk, Walker
+from cfgguide.grammar.grammar import Grammar
+from cfgguide.index.compile import compile_recognizer
+from cfgguide.liveness.always_live import Assurance
+from cfgguide.liveness.liveness import Liveness
+from cfgguide.mask.arrays import LIVE, OPEN
+from cfgguide.mask.walk import Walk, Walker
+from cfgguide.parser.stack import Stack
+from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
+from cfgguide.vocabulary.spelling import Spelling
+from cfgguide.vocabulary.trie import VocabularyTrie
+from cfgguide.vocabulary.vocabulary import Vocabulary
 
 
 def words(alphabet: str, longest: int, n: int, seed: int = 0) -> list[bytes]:

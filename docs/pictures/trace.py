@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 
 import cfgguide
-from cfgguide.diagnosis import lexemes
+from cfgguide.diagnostics.diagnosis import lexemes
 from cfgguide.models import load_tokenizer
 
 TEXT = '{"name": "Ada", "born": 1815, "poet": null}'

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 import cfgguide
-from cfgguide.configuration import Configuration, Recognizer
-from cfgguide.diagnosis import Lexeme, lexemes
-from cfgguide.scanner import NO_MATCH
+from cfgguide.diagnostics.diagnosis import Lexeme, lexemes
+from cfgguide.lexer.scanner import NO_MATCH
+from cfgguide.recognizer.recognizer import Configuration, Recognizer
 
 # Willard & Louf 2023, section 4, and some tokens beside theirs.
 TOKENS = ["d", "ef", " f", "oo(", "):", " ", "pass"]

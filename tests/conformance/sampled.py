@@ -3,13 +3,12 @@
 ``python tests/conformance/sampled.py GRAMMAR FOLDER`` writes texts in the tokens of FOLDER, each
 allowed token with the same probability, up to ``--tokens`` of them; ``--model MODEL`` samples them
 from a model at temperature 1 instead, in batches of ``--rows``; "smollm2" is that of
-`cfgguide.models`. What is open in the end is closed by the shortest ending that a search finds. The
-judge of the language decides about each text: `ast.parse`, SQLite or PostgreSQL's parser. `compile`
-is asked of Python, too: what it refuses beyond that is counted. ``--judge COMMAND`` asks a program
-instead, such as ``node pyodide_judge.mjs``, for the parser of a later CPython. ``--save FILE``
-keeps the texts as lines of JSON. The exit status is 1 if any is refused, if a step has no token, or
-if no ending is found.
-"""
+`cfgguide.models.load`. What is open in the end is closed by the shortest ending that a search
+finds. The judge of the language decides about each text: `ast.parse`, SQLite or PostgreSQL's
+parser. `compile` is asked of Python, too: what it refuses beyond that is counted. ``--judge
+COMMAND`` asks a program instead, such as ``node pyodide_judge.mjs``, for the parser of a later
+CPython. ``--save FILE`` keeps the texts as lines of JSON. The exit status is 1 if any is refused,
+if a step has no token, or if no ending is found."""
 
 from __future__ import annotations
 
@@ -34,9 +33,9 @@ import numpy as np
 from tqdm import tqdm
 
 import cfgguide
-from cfgguide.index import Index
+from cfgguide.index.index import Index
+from cfgguide.index.step_cache import Visit
 from cfgguide.models import load_model
-from cfgguide.visits import Visit
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from sampled_programs import Endings, text_of, walked

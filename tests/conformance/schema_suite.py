@@ -22,7 +22,7 @@ import lark
 from tqdm import tqdm
 
 import cfgguide
-from cfgguide.schema import json_schema
+from cfgguide.schema.json_schema import json_schema
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from lark_for_tests import no_search_for_overlaps

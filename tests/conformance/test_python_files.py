@@ -21,7 +21,7 @@ import lark
 import pytest
 from lark_for_tests import no_search_for_overlaps
 
-from cfgguide.indenters import PythonIndenter
+from cfgguide.grammar.indenters import PythonIndenter
 
 pytestmark = [
     pytest.mark.slow,

@@ -25,7 +25,7 @@ import numpy as np
 from oracle import spelled_texts
 
 import cfgguide
-from cfgguide.diagnosis import diagnose
+from cfgguide.diagnostics.diagnosis import diagnose
 from cfgguide.errors import (
     CfgGuideError,
     GrammarError,
@@ -33,8 +33,8 @@ from cfgguide.errors import (
     PatternError,
     VocabularyError,
 )
-from cfgguide.liveness import Liveness
-from cfgguide.spelling import Spelling
+from cfgguide.liveness.liveness import Liveness
+from cfgguide.vocabulary.spelling import Spelling
 from fuzz import judge
 from fuzz.case import Case
 from fuzz.judge import Judge, LarkRefusal

@@ -1,0 +1,155 @@
+r"""Leftmost-first determinisation: from an ordered NFA to a finite-state machine.
+
+In: an ordered NFA over bytes. Out: an :class:`~cfgguide.automata.dfa.Fsm`, the smallest one with
+the same match rule.
+
+A set of NFA states would lose the order, so an FSM state is an ordered *list* of threads, cut
+after the first that matches: whatever stands behind a match can never win. So ``a|ab`` is final
+after ``a`` and dead after ``ab``, as Python's ``re`` has it, and ``a.*?b`` dies after the first
+``b``.
+
+A look-behind is settled where a thread passes it. So what every look-behind has seen of the text
+is part of the state: its own NFA, started at every position. A look-ahead cannot be settled there:
+the list of threads depends on the answer to a question, and the state asks it.
+
+Source: Russ Cox, "Regular Expression Matching in the Wild" (2010), leftmost-first matching.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.automata.dfa import DEAD, N_BYTES, Fsm
+from cfgguide.automata.look_behind import Behind, LookBehind, moves, truths
+from cfgguide.automata.minimize import minimised
+from cfgguide.automata.nfa import MATCH, Closure, Nfa, closure, parse_pattern
+from cfgguide.automata.partition import predecessors
+from cfgguide.limits import Budget
+
+
+def fsm_of_pattern(pattern: str, *, name: str, flags: int = 0, budget: Budget | None = None) -> Fsm:
+    """Return the machine of a pattern of Python's ``re``.
+
+    Raises
+    ------
+    PatternError, LimitError
+        As :func:`cfgguide.automata.nfa.parse_pattern`; `budget` bounds this machine too.
+    """
+    budget = budget or Budget()
+    nfa = parse_pattern(pattern, name=name, flags=flags, budget=budget)
+    return minimised(_Determiniser(nfa, name=name, budget=budget).run())
+
+
+# Answers to questions of this position, each named by the state where what is looked for starts.
+Answers = frozenset[tuple[int, bool]]
+# A state before it is numbered: ordered threads and what the look-behinds have seen; or the
+# targets whose threads are not known yet, the same, the answers so far, and the open question.
+State = tuple[tuple[int, ...], Behind, Answers, int | None]
+NO_ANSWERS: Answers = frozenset()
+
+
+class _Determiniser:
+    """Numbers the lists of threads reached from the start, and what the look-behinds have seen."""
+
+    def __init__(self, nfa: Nfa, *, name: str, budget: Budget) -> None:
+        self._nfa = nfa
+        self._name = name
+        self._budget = budget
+        self._closures: dict[tuple[int, tuple[bool, ...], Answers], Closure] = {}
+        self._looks_behind = _looking_behind(nfa)
+        self._behind = LookBehind.of(nfa.behinds)
+        self._numbers: dict[State, int] = {}
+        self._states: list[State] = []
+        self._asks: list[list[int]] = []
+
+    def run(self) -> Fsm:
+        """Return the machine, untrimmed."""
+        self._new(((), (), NO_ANSWERS, None))  # DEAD
+        found = self._behind.contexts(self._budget, f"terminal {self._name}")
+        starts = [self._number((self._nfa.start,), context) for context in found]
+        rows: list[npt.NDArray[np.int32]] = []
+        while len(rows) < len(self._states):
+            rows.append(self._row(self._states[len(rows)]))
+        is_final = [question is None and MATCH in on for on, _, _, question in self._states]
+        return Fsm(
+            np.stack(rows),
+            np.array(is_final, dtype=np.bool_),
+            np.array(self._asks, dtype=np.int32),
+            np.array(starts, dtype=np.int32),
+            np.array(list(found.values()), dtype=np.int32),
+        )
+
+    def _row(self, state: State) -> npt.NDArray[np.int32]:
+        row = np.full(N_BYTES, DEAD, dtype=np.int32)
+        threads, behind, answers, question = state
+        if question is not None:
+            self._budget.check("max_nesting", len(answers), f"terminal {self._name}")
+            self._asks[self._numbers[state]] = [
+                self._number((question,), behind),
+                self._number(threads, behind, answers | {(question, True)}),
+                self._number(threads, behind, answers | {(question, False)}),
+            ]
+            return row
+        edges = [edge for thread in threads for edge in self._nfa.edges[thread]]
+        for low, high, targets in moves(edges, self._behind.edges(behind) if edges else []):
+            if targets:
+                row[low : high + 1] = self._number(targets, self._behind.later(behind, low))
+        return row
+
+    def _number(
+        self, targets: tuple[int, ...], behind: Behind, answers: Answers = NO_ANSWERS
+    ) -> int:
+        """Return the state in which the threads behind `targets` are alive, or that asks."""
+        threads, question = self._threads(targets, truths(behind), answers)
+        if question is not None:
+            return self._new((targets, behind, answers, question))
+        matters = not self._looks_behind.isdisjoint(threads)
+        return self._new((threads, behind if matters else (), NO_ANSWERS, None))
+
+    def _new(self, state: State) -> int:
+        if state not in self._numbers:
+            self._budget.check("max_fsm_states", len(self._states), f"terminal {self._name}")
+            self._numbers[state] = len(self._states)
+            self._states.append(state)
+            self._asks.append([0, 0, 0])
+        return self._numbers[state]
+
+    def _threads(
+        self, targets: tuple[int, ...], seen: tuple[bool, ...], answers: Answers
+    ) -> Closure:
+        """Return the ordered threads behind `targets`, cut after the first that matches.
+
+        If that depends on an answer which is not there, return the question instead.
+        """
+        ordered: dict[int, None] = {}
+        for target in targets:
+            key = (target, seen, answers)
+            if key not in self._closures:
+                self._closures[key] = closure(self._nfa, target, seen, dict(answers))
+            threads, question = self._closures[key]
+            for thread in threads:
+                ordered[thread] = None
+                if thread == MATCH:
+                    return tuple(ordered), None
+            if question is not None:
+                return (), question
+        return tuple(ordered), None
+
+
+def _looking_behind(nfa: Nfa) -> frozenset[int]:
+    """Return the states from which some split with a look-behind can be reached."""
+    rows = [
+        [target for *_, target in edges] + splits
+        for edges, splits in zip(nfa.edges, nfa.splits, strict=True)
+    ]
+    for ask, (looked_for, _) in nfa.asks.items():
+        rows[ask].append(looked_for)
+    before = predecessors(rows)
+    found = set(nfa.guards)
+    pending = list(found)
+    for state in pending:  # grows while it is walked
+        for earlier in before[state] - found:
+            found.add(earlier)
+            pending.append(earlier)
+    return frozenset(found)

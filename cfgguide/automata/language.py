@@ -1,0 +1,277 @@
+"""Regular languages of texts as automata over code points, and what is computed with them.
+
+In: words, or steps of a machine that is written down as a function. Out: a :class:`Language`, the
+smallest complete automaton, and unions, intersections and differences of several at once.
+
+The letters of an automaton are classes of code points: `cuts` are the first code points of the
+classes, which are intervals; many intervals may lead to the same states. Surrogates are no
+characters of a text and lead nowhere.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+
+from cfgguide.automata.charset import MAX_CODE_POINT, SURROGATES
+from cfgguide.automata.partition import refined
+from cfgguide.errors import SchemaError
+
+DEAD = 0  # the state from which nothing is accepted; every automaton has it
+MOST_STATES = 20_000
+
+Row = tuple[int, ...]
+Key = TypeVar("Key", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class Language:
+    """A set of texts, as a deterministic automaton without states that behave alike.
+
+    Attributes
+    ----------
+    cuts : tuple of int
+        The first code point of each interval, sorted; the first is 0.
+    rows : tuple of tuple of int
+        For each state the next state per interval. State 0 is dead.
+    start : int
+        The state before any character.
+    accepting : frozenset of int
+        The states in which a text may end.
+
+    Examples
+    --------
+    >>> Language.of_words(["a", "ab"]).accepts("ab"), Language.of_words(["a"]).accepts("b")
+    (True, False)
+    """
+
+    cuts: tuple[int, ...]
+    rows: tuple[Row, ...]
+    start: int
+    accepting: frozenset[int]
+
+    @classmethod
+    def of_words(cls, words: Iterable[str]) -> Language:
+        """Return the language of some words."""
+        nodes: list[dict[str, int]] = [{}, {}]
+        ends = set()
+        for word in words:
+            here = 1
+            for character in word:
+                if character not in nodes[here]:
+                    nodes.append({})
+                    nodes[here][character] = len(nodes) - 1
+                here = nodes[here][character]
+            ends.add(here)
+        letters = sorted({ord(character) for node in nodes for character in node})
+        cuts = sorted({0, *letters, *(letter + 1 for letter in letters)})
+        places = {letter: cuts.index(letter) for letter in letters}
+        rows = []
+        for node in nodes:
+            row = [DEAD] * len(cuts)
+            for character, target in node.items():
+                row[places[ord(character)]] = target
+            rows.append(tuple(row))
+        return smallest(cuts, rows, 1, ends)
+
+    @classmethod
+    def of_steps(
+        cls,
+        start: Hashable,
+        step: Callable[[Hashable, str], Hashable | None],
+        is_accepting: Callable[[Hashable], bool],
+        letters: str,
+    ) -> Language:
+        """Return the language of a machine over single characters; None is its dead state.
+
+        Raises
+        ------
+        SchemaError
+            If it has too many states.
+        """
+        points = sorted(map(ord, letters))
+        cuts = sorted({0, *points, *(point + 1 for point in points)})
+        places = [cuts.index(point) for point in points]
+        numbers: dict[Hashable, int] = {start: 1}
+        states = [start]
+        rows: list[Row] = [(DEAD,) * len(cuts)]
+        for state in states:
+            row = [DEAD] * len(cuts)
+            for point, place in zip(points, places, strict=True):
+                target = step(state, chr(point))
+                if target is None:
+                    continue
+                if target not in numbers:
+                    states.append(target)
+                    numbers[target] = len(states)
+                    _check_size(len(states))
+                row[place] = numbers[target]
+            rows.append(tuple(row))
+        ends = {numbers[state] for state in states if is_accepting(state)}
+        return smallest(cuts, rows, 1, ends)
+
+    def accepts(self, text: str) -> bool:
+        """Return whether a text is in the language."""
+        state = self.start
+        for character in text:
+            state = self.rows[state][bisect_right(self.cuts, ord(character)) - 1]
+        return state in self.accepting
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no text is in the language."""
+        return not self.accepting
+
+    @cached_property
+    def moves(self) -> tuple[dict[int, tuple[tuple[int, int], ...]], ...]:
+        """For each state the next ones but the dead, with the ranges of code points, inclusive."""
+        ends = [*self.cuts[1:], MAX_CODE_POINT + 1]
+        found = []
+        for row in self.rows:
+            ranges: dict[int, list[tuple[int, int]]] = {}
+            for first, end, target in zip(self.cuts, ends, row, strict=True):
+                if target == DEAD:
+                    continue
+                known = ranges.setdefault(target, [])
+                if known and known[-1][1] == first - 1:
+                    known[-1] = (known[-1][0], end - 1)
+                else:
+                    known.append((first, end - 1))
+            found.append({target: tuple(known) for target, known in ranges.items()})
+        return tuple(found)
+
+    def words(self, most: int) -> list[str] | None:
+        """Return the words of a finite language, sorted; None if it has more than `most`."""
+        found: list[str] = []
+        open_ends = [("", self.start)]
+        while open_ends:
+            if len(open_ends) + len(found) > most + 1:
+                return None
+            word, state = open_ends.pop()
+            if state in self.accepting:
+                found.append(word)
+            if len(word) > len(self.rows):
+                return None  # there is a loop
+            for target, ranges in self.moves[state].items():
+                if sum(high - low + 1 for low, high in ranges) > most:
+                    return None
+                for low, high in ranges:
+                    open_ends += [(word + chr(point), target) for point in range(low, high + 1)]
+        return sorted(found) if len(found) <= most else None
+
+
+def grouped(
+    languages: Sequence[Language], group: Callable[[tuple[bool, ...]], Key]
+) -> dict[Key, Language]:
+    """Return all texts, sorted by a function of which of the languages they are in.
+
+    Raises
+    ------
+    SchemaError
+        If the automata have too many states together.
+
+    Examples
+    --------
+    >>> parts = grouped([Language.of_words(["a", "b"]), Language.of_words(["b", "c"])], sum)
+    >>> parts[1].words(9), parts[2].words(9), parts[0].words(9)
+    (['a', 'c'], ['b'], None)
+    """
+    first, last = SURROGATES
+    cuts = sorted({0, first, last + 1}.union(*(language.cuts for language in languages)))
+    columns = [[bisect_right(language.cuts, cut) - 1 for cut in cuts] for language in languages]
+    gap = cuts.index(first)
+    start = tuple(language.start for language in languages)
+    numbers = {start: 1}
+    states = [start]
+    rows: list[Row] = [(DEAD,) * len(cuts)]
+    for state in states:
+        row = [DEAD] * len(cuts)
+        for place in range(len(cuts)):
+            if place == gap:
+                continue
+            target = tuple(
+                language.rows[here][column[place]]
+                for language, here, column in zip(languages, state, columns, strict=True)
+            )
+            if target not in numbers:
+                states.append(target)
+                numbers[target] = len(states)
+                _check_size(len(states))
+            row[place] = numbers[target]
+        rows.append(tuple(row))
+    ends: dict[Key, set[int]] = {}
+    for number, state in enumerate(states, 1):
+        memberships = tuple(
+            here in language.accepting for language, here in zip(languages, state, strict=True)
+        )
+        ends.setdefault(group(memberships), set()).add(number)
+    return {key: smallest(cuts, rows, 1, found) for key, found in ends.items()}
+
+
+def _check_size(n_states: int) -> None:
+    if n_states > MOST_STATES:
+        raise SchemaError(
+            f"a regular language of more than {MOST_STATES} states comes of these keywords; "
+            "use smaller bounds or fewer patterns at one place"
+        )
+
+
+def smallest(cuts: Sequence[int], rows: Sequence[Row], start: int, ends: Iterable[int]) -> Language:
+    """Return a language without dead ends, and without states or letters that behave alike."""
+    table = np.array(rows, dtype=np.int32)
+    is_end = np.zeros(len(rows), dtype=np.bool_)
+    is_end[list(ends)] = True
+    is_live = is_end.copy()
+    while True:  # back from the ends, a layer of states at a time
+        more = is_live | is_live[table].any(axis=1)
+        if np.array_equal(more, is_live):
+            break
+        is_live = more
+    if not is_live[start]:
+        return Language((0,), ((DEAD,),), DEAD, frozenset())
+    table = np.where(is_live[table], table, DEAD).astype(np.int32)
+    table[~is_live] = DEAD
+    keep = np.ones(len(cuts), dtype=np.bool_)
+    keep[1:] = (table[:, 1:] != table[:, :-1]).any(axis=0)
+    table = table[:, keep]
+    cuts = np.array(cuts)[keep].tolist()
+    labels = is_end.astype(np.int64) + is_live  # dead, open, end
+    block = refined(table, labels)
+    # Numbered in the order of a walk from the start, so that equal languages are equal values.
+    numbers = {int(block[DEAD]): DEAD}
+    order: list[int] = [DEAD]
+    queue = [start]
+    numbers[int(block[start])] = 1
+    order.append(start)
+    for state in queue:
+        for target in table[state].tolist():
+            if int(block[target]) not in numbers:
+                numbers[int(block[target])] = len(numbers)
+                order.append(target)
+                queue.append(target)
+    new_rows = tuple(
+        tuple(numbers[int(block[target])] for target in table[state].tolist()) for state in order
+    )
+    accepting = frozenset(
+        number for number, state in enumerate(order) if is_end[state] and is_live[state]
+    )
+    return _with_few_cuts(Language(tuple(cuts), new_rows, 1, accepting))
+
+
+def _with_few_cuts(language: Language) -> Language:
+    """Return the same language with cuts only where something changes."""
+    columns = list(zip(*language.rows, strict=True))
+    keep = [
+        place for place in range(len(columns)) if not place or columns[place] != columns[place - 1]
+    ]
+    return Language(
+        tuple(language.cuts[place] for place in keep),
+        tuple(tuple(row[place] for place in keep) for row in language.rows),
+        language.start,
+        language.accepting,
+    )

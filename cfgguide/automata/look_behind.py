@@ -1,0 +1,137 @@
+"""What look-behinds have seen of a text, byte by byte.
+
+In: the NFAs of what the look-behinds of a pattern look for. Out: a :class:`LookBehind`, which runs
+each of them from every position of the text at once. What they have seen is a tuple of sets of NFA
+states; a look-behind holds where its set has the matching state. All that they can have seen where
+a lexeme starts are the *contexts* of the pattern.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import cached_property
+from itertools import pairwise
+
+from cfgguide.automata.dfa import N_BYTES
+from cfgguide.automata.nfa import MATCH, Nfa, closure
+from cfgguide.limits import Budget
+
+Behind = tuple[frozenset[int], ...]  # per look-behind, the states of its NFA
+Edge = tuple[int, int, int]  # first byte, last byte, next state
+
+
+_MAX_SHARED = 64
+_SHARED: dict[tuple[tuple[str, ...], ...], LookBehind] = {}  # the oldest first
+_LOCK = threading.Lock()
+
+
+class LookBehind:
+    """The look-behinds of a pattern; equal ones are shared by all patterns, see :meth:`of`."""
+
+    def __init__(self, behinds: list[Nfa]) -> None:
+        self._behinds = behinds
+        self._seen_after: dict[Behind, Behind] = {}
+        self._contexts: dict[Behind, list[int]] | None = None
+        self._later: dict[tuple[Behind, int], Behind] = {}
+
+    @classmethod
+    def of(cls, behinds: list[Nfa]) -> LookBehind:
+        """Return the look-behinds with these NFAs, of which one may ask those before it."""
+        key = tuple(nfa.moves for nfa in behinds)
+        with _LOCK:
+            if key not in _SHARED:
+                _SHARED[key] = cls(behinds)
+                while len(_SHARED) > _MAX_SHARED:
+                    del _SHARED[next(iter(_SHARED))]
+            return _SHARED[key]
+
+    @cached_property
+    def before_any(self) -> Behind:
+        """What has been seen of the empty text."""
+        return self._seen(tuple(frozenset[int]() for _ in self._behinds))
+
+    def later(self, behind: Behind, byte: int) -> Behind:
+        """Return what has been seen after one more byte."""
+        if not behind:
+            return behind
+        key = (behind, byte)
+        if key not in self._later:
+            self._later[key] = self._seen(
+                tuple(
+                    frozenset(
+                        target
+                        for state in states
+                        for low, high, target in nfa.edges[state]
+                        if low <= byte <= high
+                    )
+                    for nfa, states in zip(self._behinds, behind, strict=True)
+                )
+            )
+        return self._later[key]
+
+    def edges(self, behind: Behind) -> list[Edge]:
+        """Return the edges that the next byte may take; none if it does not matter."""
+        return [
+            edge
+            for nfa, states in zip(self._behinds, behind, strict=bool(behind))
+            for state in states
+            for edge in nfa.edges[state]
+        ]
+
+    def contexts(self, budget: Budget, who: str) -> dict[Behind, list[int]]:
+        """Return all that may have been seen, and per byte the number of what is seen after it.
+
+        Raises
+        ------
+        LimitError
+            If these are more than `max_fsm_states`.
+        """
+        if self._contexts is None:
+            self._contexts = self._found_contexts(budget, who)
+        return self._contexts
+
+    def _found_contexts(self, budget: Budget, who: str) -> dict[Behind, list[int]]:
+        numbers = {self.before_any: 0}
+        rows: dict[Behind, list[int]] = {}
+        for behind in (pending := list(numbers)):  # grows while it is walked
+            rows[behind] = [0] * N_BYTES
+            for low, high, _ in moves([], [*self.edges(behind), (0, N_BYTES - 1, 0)]):
+                later = self.later(behind, low)
+                if later not in numbers:
+                    budget.check("max_fsm_states", len(numbers), who)
+                    numbers[later] = len(numbers)
+                    pending.append(later)
+                rows[behind][low : high + 1] = [numbers[later]] * (high + 1 - low)
+        return rows
+
+    def _seen(self, reached: Behind) -> Behind:
+        """Return what has been seen where the threads have reached these states."""
+        if reached not in self._seen_after:
+            seen: list[frozenset[int]] = []
+            for nfa, targets in zip(self._behinds, reached, strict=True):
+                known = truths(tuple(seen))  # a look-behind asks only those before it
+                closures = [closure(nfa, state, known, {})[0] for state in (nfa.start, *targets)]
+                seen.append(frozenset().union(*closures))
+            self._seen_after[reached] = tuple(seen)
+        return self._seen_after[reached]
+
+
+def truths(behind: Behind) -> tuple[bool, ...]:
+    """Return which look-behinds hold."""
+    return tuple(MATCH in states for states in behind)
+
+
+def moves(
+    edges: list[tuple[int, int, int]], others: list[tuple[int, int, int]]
+) -> list[tuple[int, int, tuple[int, ...]]]:
+    """Return (first byte, last byte, ordered targets of `edges`) for all ranges that differ.
+
+    All bytes of a range take the same of `edges` and of `others`.
+    """
+    both = [*edges, *others]
+    cuts = sorted({low for low, _, _ in both} | {high + 1 for _, high, _ in both})
+    moves = []
+    for low, following in pairwise(cuts):
+        targets = tuple(target for first, last, target in edges if first <= low <= last)
+        moves.append((low, following - 1, targets))
+    return moves

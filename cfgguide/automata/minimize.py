@@ -1,0 +1,131 @@
+"""The smallest machine with the same matches.
+
+In: an :class:`~cfgguide.automata.dfa.Fsm`. Out: the smallest one that is final on the same
+continuations, asks no question whose answer is known or does not matter, and tells no contexts
+apart that never lead to different start states. Its states are numbered breadth-first, so that
+equal machines are equal arrays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.automata.dfa import DEAD, NO, YES, Fsm
+from cfgguide.automata.partition import distinct_columns, predecessors, refined
+
+
+def _trimmed(fsm: Fsm) -> Fsm:
+    """Return the machine with all states that can no longer match merged into `DEAD`."""
+    columns = distinct_columns(np.hstack([fsm.transitions, fsm.asks[:, YES:]]))[0]
+    before = predecessors(columns.tolist())
+    is_live = fsm.is_final.copy()
+    pending: list[int] = np.flatnonzero(is_live).tolist()
+    for state in pending:  # grows while it is walked
+        for earlier in before[state]:
+            if not is_live[earlier]:
+                is_live[earlier] = True
+                pending.append(earlier)
+    return _renamed(fsm, np.where(is_live, np.arange(fsm.n_states), DEAD), is_kept=is_live)
+
+
+def _renamed(
+    fsm: Fsm, new: npt.NDArray[np.int64], is_kept: npt.NDArray[np.bool_] | None = None
+) -> Fsm:
+    """Return the machine with every state called `new`; those not kept lose their moves."""
+    kept = np.ones((fsm.n_states, 1), dtype=np.bool_) if is_kept is None else is_kept[:, None]
+    return replace(
+        fsm,
+        transitions=np.where(kept, new[fsm.transitions], DEAD).astype(np.int32),
+        asks=np.where(kept, new[fsm.asks], DEAD).astype(np.int32),
+        starts=new[fsm.starts].astype(np.int32),
+    )
+
+
+def _blocks(fsm: Fsm) -> npt.NDArray[np.int64]:
+    """Return the block of each state: states of one block are final on the same continuations."""
+    columns = np.hstack([distinct_columns(fsm.transitions)[0], fsm.asks])
+    labels = fsm.is_final + 2 * fsm.asks.any(axis=1).astype(np.int64)
+    labels[DEAD] = -1  # apart, so that `DEAD` stays a state of its own
+    return refined(columns, labels)
+
+
+def minimised(fsm: Fsm) -> Fsm:
+    """Return the smallest machine with the same final states on every text."""
+    fsm = _answered(fsm)
+    block = _blocks(fsm)
+    while (fsm.asks.any(axis=1) & (block[fsm.asks[:, YES]] == block[fsm.asks[:, NO]])).any():
+        fsm = _answered(_renamed(fsm, np.unique(block, return_index=True)[1][block]))
+        block = _blocks(fsm)
+    fsm = _with_fewest_contexts(fsm, block)
+    order = _first_seen(block, fsm)
+    renumber = np.zeros(int(block.max()) + 1, dtype=np.int32)
+    for number, state in enumerate(order):
+        renumber[block[state]] = number
+    new = renumber[block]
+    return Fsm(
+        new[fsm.transitions[order]],
+        fsm.is_final[order],
+        new[fsm.asks[order]],
+        new[fsm.starts],
+        fsm.contexts,
+    )
+
+
+def _answered(fsm: Fsm) -> Fsm:
+    """Return the machine without questions whose answer is known or does not matter."""
+    fsm = _trimmed(fsm)
+    new = np.arange(fsm.n_states)
+    for state, (monitor, yes, no) in fsm.questions.items():
+        if fsm.is_final[monitor] or yes == no:
+            new[state] = yes
+        elif monitor == DEAD:
+            new[state] = no
+    is_kept = new == np.arange(fsm.n_states)
+    if is_kept.all():
+        return fsm
+    while (new[new] != new).any():  # a question may lead to a question
+        new = new[new]
+    return _answered(_renamed(fsm, new, is_kept=is_kept))
+
+
+def _with_fewest_contexts(fsm: Fsm, block: npt.NDArray[np.int64]) -> Fsm:
+    """Return the machine with contexts merged that never lead to different start states."""
+    columns = distinct_columns(fsm.contexts)[0]
+    merged = refined(columns, block[fsm.starts])
+    order = _reached(merged, fsm.contexts, [0])
+    renumber = np.zeros(int(merged.max()) + 1, dtype=np.int32)
+    for number, context in enumerate(order):
+        renumber[merged[context]] = number
+    return replace(
+        fsm,
+        starts=fsm.starts[order],
+        contexts=renumber[merged[fsm.contexts[order]]],
+    )
+
+
+def _first_seen(block: npt.NDArray[np.int64], fsm: Fsm) -> list[int]:
+    """Return one state per reachable block, in breadth-first order, `DEAD` and the starts first."""
+    return _reached(block, np.hstack([fsm.transitions, fsm.asks]), [DEAD, *fsm.starts.tolist()])
+
+
+def _reached(
+    block: npt.NDArray[np.int64], rows: npt.NDArray[np.int32], first: list[int]
+) -> list[int]:
+    """Return one state per block that rows lead to, in breadth-first order."""
+    order: list[int] = []
+    seen: set[int] = set()
+
+    def see(state: int) -> None:
+        if int(block[state]) not in seen:
+            seen.add(int(block[state]))
+            order.append(state)
+
+    for state in first:
+        see(state)
+    for state in order:  # grows while it is walked
+        for target in dict.fromkeys(rows[state].tolist()):
+            see(target)
+    return order

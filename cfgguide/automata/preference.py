@@ -1,0 +1,151 @@
+"""What a pattern matches first, and what it may begin with, as its threads tell.
+
+In: a pattern of Python's ``re``. Out: whether the match that ``re`` prefers is the longest one
+(:func:`is_longest_first`), and whether a text may be the beginning of a match or hold one
+(:func:`may_begin`).
+
+The ordered threads of a pattern are followed twice: cut after the first that matches, as a terminal
+of Lark's is read, and uncut. If a text matches uncut and not cut, something shorter was preferred::
+
+    a|ab   after "a":  cut {match}   uncut {match, before b}
+           after "ab": cut {}        uncut {match}             not longest first
+
+Source: Russ Cox, "Regular Expression Matching in the Wild" (2010), leftmost-first matching.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cfgguide.automata.look_behind import moves
+from cfgguide.automata.nfa import MATCH, Nfa, closure, parse_pattern
+from cfgguide.errors import LimitError
+
+_MOST_PAIRS = 2000  # looked at before it is given up whether a pattern is longest first
+
+
+def is_longest_first(pattern: str) -> bool:
+    """Return whether the preferred match on each text that matches as a whole is all of it.
+
+    False also where finding out would take too long.
+
+    Parameters
+    ----------
+    pattern : str
+        A pattern that does not look around.
+
+    Examples
+    --------
+    >>> is_longest_first("ab|a"), is_longest_first("(?:a|ab)(?:c|bcd)?")
+    (True, False)
+    """
+    try:
+        nfa = parse_pattern(pattern, name="TEXT")
+    except LimitError:
+        return False
+    threads_of = [closure(nfa, state, (), {})[0] for state in range(nfa.n_states)]
+    first = _Threads((nfa.start,), (nfa.start,), nfa, threads_of)
+    seen = {first.key}
+    pending = [first]
+    while pending and len(seen) < _MOST_PAIRS:
+        threads = pending.pop()
+        if threads.is_cut_short:
+            return False
+        for following in threads.following():
+            if following.key not in seen:
+                seen.add(following.key)
+                pending.append(following)
+    return not pending
+
+
+class _Threads:
+    """The threads that a machine follows, which is cut at a match, and all that there would be.
+
+    Parameters
+    ----------
+    preferred : iterable of int
+        NFA states that the machine enters, most preferred first.
+    every : iterable of int
+        The same without cuts.
+    nfa : Nfa
+        What the states are of.
+    threads_of : list of tuple of int
+        The threads behind each NFA state.
+    """
+
+    def __init__(
+        self,
+        preferred: Iterable[int],
+        every: Iterable[int],
+        nfa: Nfa,
+        threads_of: list[tuple[int, ...]],
+    ) -> None:
+        self._nfa = nfa
+        self._threads_of = threads_of
+        cut = tuple(dict.fromkeys(thread for state in preferred for thread in threads_of[state]))
+        if MATCH in cut:
+            cut = cut[: cut.index(MATCH) + 1]
+        self.key = (cut, frozenset(thread for state in every for thread in threads_of[state]))
+
+    @property
+    def is_cut_short(self) -> bool:
+        """Whether a whole text has come that the machine does not match."""
+        cut, uncut = self.key
+        return MATCH in uncut and MATCH not in cut
+
+    def following(self) -> Iterable[_Threads]:
+        """Yield the threads after each kind of byte."""
+        cut, uncut = self.key
+        edges = [edge for thread in sorted(uncut) for edge in self._nfa.edges[thread]]
+        for low, _, every in moves(edges, []) if edges else []:
+            preferred = [
+                target
+                for thread in cut
+                for first, last, target in self._nfa.edges[thread]
+                if first <= low <= last
+            ]
+            if every:
+                yield _Threads(preferred, every, self._nfa, self._threads_of)
+
+
+def may_begin(pattern: str, text: str) -> bool:
+    """Return whether a pattern may match at the start of some text that begins with this one.
+
+    Look-around is taken to hold.
+
+    Raises
+    ------
+    PatternError, LimitError
+        As :func:`cfgguide.automata.nfa.parse_pattern`.
+
+    Examples
+    --------
+    >>> may_begin("<[a-z]+>", "<call>"), may_begin("<(?!<)", "<call>"), may_begin("[<>]=", "<call>")
+    (True, True, False)
+    """
+    nfa = parse_pattern(pattern, name="TEXT")
+    states = _reached(nfa, [nfa.start])
+    for byte in text.encode():
+        if MATCH in states:
+            return True
+        states = _reached(
+            nfa,
+            [
+                target
+                for state in states
+                for low, high, target in nfa.edges[state]
+                if low <= byte <= high
+            ],
+        )
+    return bool(states)
+
+
+def _reached(nfa: Nfa, states: Iterable[int]) -> list[int]:
+    """Return what empty moves lead to."""
+    found = dict.fromkeys(states)
+    for state in (pending := list(found)):  # grows while it is walked
+        for target in nfa.splits[state]:
+            if target not in found:
+                found[target] = None
+                pending.append(target)
+    return list(found)

@@ -1,0 +1,165 @@
+r"""What keeps the parts of a text apart that a grammar is made of.
+
+In: parts, each with its place, and which may follow which. Out: their patterns, with what must
+stand around them. A value whose preferred match may be too short must be followed by what may come
+next. And Lark follows an ``%ignore`` everywhere: before and behind the grammar that has it, that is
+as it should be; elsewhere a text or value must stand where the whole begins (``\A``), or be
+followed at once by what may come next. Free text needs no guard before it: it takes all up to its
+end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from cfgguide.automata.rewrite import escaped
+from cfgguide.combinators.parts import Embedded, Free, Regular
+from cfgguide.errors import GrammarError
+from cfgguide.grammar.fragments import Rules
+
+END = -1  # stands for the end of the text among the parts that may follow
+
+
+@dataclass(frozen=True)
+class Place:
+    """A part that is not made of parts, where it stands.
+
+    Attributes
+    ----------
+    number : int
+        Places are numbered from the left.
+    part : Regular, Free or Embedded
+        What stands there.
+    rules : Rules or None
+        Those of a grammar.
+    """
+
+    number: int
+    part: Regular | Free | Embedded
+    rules: Rules | None
+
+    @property
+    def is_optional(self) -> bool:
+        """Whether the empty text may stand there."""
+        if self.rules is not None:
+            return self.rules.start in self.rules.optional
+        return self.part == Free(()) or (isinstance(self.part, Regular) and self.part.is_optional)
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """What is matched, the empty text left out; none for a grammar."""
+        if isinstance(self.part, Embedded):
+            return ()
+        if isinstance(self.part, Regular):
+            return self.part.patterns
+        stops = "|".join(map(escaped, self.part.stops))
+        if len(self.part.stops) < 2:
+            return (f"(?s:.*?){stops}" if stops else "(?s:.+)",)
+        return (f"(?s:.*?)(?:{stops})",)
+
+    def __str__(self) -> str:
+        if isinstance(self.part, Embedded):
+            return f"the grammar {(self.part.grammar.source_path or self.part.grammar.text)[:60]!r}"
+        if isinstance(self.part, Free):
+            return f"free_text(until={list(self.part.stops) or None})"
+        return repr(self.part.text) if self.part.text is not None else f"/{self.part.pattern[:60]}/"
+
+
+class Guards:
+    """Patterns of places, with what must stand around them.
+
+    Parameters
+    ----------
+    places : list of Place
+        All of them, by number.
+    first : set of int
+        Those that may come first; `END` if the text may be empty.
+    follow : list of set of int
+        For each place, those that may come next; `END` if the text may end.
+
+    Raises
+    ------
+    GrammarError
+        If what a grammar ignores would be ignored where it must not be.
+    """
+
+    def __init__(self, places: list[Place], first: set[int], follow: list[set[int]]) -> None:
+        self._places = places
+        self._follow = follow
+        self._ignores = _ignored(places) != set()
+        self._at_start = self._leaks(first) if self._ignores else set()
+        again = set[int]().union(*follow) & self._at_start - {END}
+        if END in self._at_start or again:
+            raise self._error(first)
+
+    def guarded(self, place: Place, pattern: str) -> str:
+        """Return the pattern of a place with what must stand around it.
+
+        Raises
+        ------
+        GrammarError
+            As the class.
+        """
+        following = self._follow[place.number]
+        if place.part == Free(()):
+            return pattern  # nothing is left behind it
+        leaks = bool(self._leaks(following)) if self._ignores else False
+        if leaks and isinstance(place.part, Free):
+            raise self._error(following)
+        is_sure = not isinstance(place.part, Regular) or place.part.is_longest_first
+        if leaks or not (is_sure or self._has_grammar(following)):
+            pattern = f"(?:{pattern}){self._ahead(following)}"
+        return rf"\A(?:{pattern})" if place.number in self._at_start else pattern
+
+    def _leaks(self, following: set[int]) -> set[int]:
+        """Return what may come next, but not behind ignored text."""
+        if any(each != END and self._places[each].part == Free(()) for each in following):
+            return set()  # which would take that text
+        found = {
+            each
+            for each in following
+            if each == END or isinstance(self._places[each].part, Regular)
+        }
+        if found and self._has_grammar(following):
+            raise self._error(following)
+        return found
+
+    def _has_grammar(self, following: set[int]) -> bool:
+        return any(
+            each != END and isinstance(self._places[each].part, Embedded) for each in following
+        )
+
+    def _ahead(self, following: set[int]) -> str:
+        if following == {END}:
+            return r"\Z"
+        patterns = [
+            pattern for each in sorted(following - {END}) for pattern in self._places[each].patterns
+        ]
+        return f"(?={'|'.join(patterns + [chr(92) + 'Z'] * (END in following))})"
+
+    def _error(self, following: set[int]) -> GrammarError:
+        names = [
+            "the end of the text" if each == END else str(self._places[each])
+            for each in sorted(following)
+        ]
+        return GrammarError(
+            "a part has an %ignore, which Lark follows everywhere, also before "
+            f"{' or '.join(names)}; put what is ignored into the rules of that grammar, as the "
+            "bundled json has it"
+        )
+
+
+def _ignored(places: Iterable[Place]) -> set[tuple[object, ...]]:
+    """Return what grammars ignore: all of them the same."""
+    found = [
+        {each.meaning for each in place.rules.terminals if each.name in place.rules.ignored}
+        for place in places
+        if place.rules is not None
+    ]
+    if any(each != found[0] for each in found):
+        raise GrammarError(
+            "two parts do not ignore the same (%ignore), and Lark would ignore it in both; put "
+            "what is ignored into the rules of the grammar, as the bundled json has it"
+        )
+    return found[0] if found else set()

@@ -1,0 +1,210 @@
+r"""Grammars of regular expressions: the whole text matches, as with ``re.fullmatch``.
+
+In: a pattern of Python's ``re``, or a list of texts. Out: a grammar of one terminal. Lark reads the
+match that ``re`` prefers, which need not be the longest: of ``abc``, ``(?:a|ab)(?:c|bcd)?`` matches
+``a`` first. Where that can happen the terminal ends with ``\Z``, so that ``re`` tries on until the
+text ends; elsewhere not, since masks are quicker without. No terminal of Lark's matches the empty
+text, so it becomes a rule's::
+
+    a?|ab             start: [TEXT]     TEXT: /a(?:b|)/
+    (?:a|ab)(?:c|bcd)?  start: TEXT      TEXT: /(?:a(?:b|)(?:bcd|c)?)\Z/
+    \d*(?<!1)         start: [TEXT]     TEXT: /(?=(?:\d*(?<!1))\Z)(?s:.+)/
+
+Source: Willard and Louf 2023, section 3, where a regular expression guides a model; their
+algorithms 3 and 4 are what an index does with a single terminal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from cfgguide.automata.notation import pattern_literal
+from cfgguide.automata.preference import is_longest_first
+from cfgguide.automata.rewrite import FLAGS, escaped, least_width, not_empty, rewritten
+from cfgguide.combinators.parts import Composed, Regular
+from cfgguide.combinators.words import n_shared_letters, one_of
+from cfgguide.errors import GrammarError, PatternError
+
+# Bytes that the texts of one terminal may have in their trie: an FSM has 20,000 states at most.
+_MOST_BYTES = 8000
+
+
+def regex(pattern: str | re.Pattern[str], flags: int = 0) -> Composed:
+    r"""Return the grammar of the texts that a regular expression matches as a whole.
+
+    They are the texts for which ``re.fullmatch(pattern, text, flags)`` finds a match.
+
+    Parameters
+    ----------
+    pattern : str or compiled pattern
+        All of Python's ``re`` but backreferences, conditional and atomic groups, possessive
+        quantifiers, and look-ahead inside look-behind.
+    flags : int
+        Flags of ``re``, such as ``re.IGNORECASE``.
+
+    Raises
+    ------
+    PatternError
+        If ``re`` refuses the pattern, or it uses what no automaton can express.
+    LimitError
+        If it nests too deeply.
+
+    Examples
+    --------
+    >>> print(regex(r"([0-9]*)?\.?[0-9]*").text)  # Willard and Louf's floating-point numbers
+    start: [TEXT]
+    TEXT: /[0-9]+\.?[0-9]*|\.[0-9]*|[0-9]+/
+    >>> regex("(a)\\1")
+    Traceback (most recent call last):
+    cfgguide.errors.PatternError: [pattern] the pattern uses a backreference, ...
+    """
+    if isinstance(pattern, re.Pattern):
+        if flags:
+            raise PatternError("a compiled pattern has its flags; give them when it is compiled")
+        flags, pattern = pattern.flags, pattern.pattern
+    if not isinstance(pattern, str):
+        raise PatternError(f"a pattern is a text, not {type(pattern).__name__}")
+    if isinstance(flags, bool) or not isinstance(flags, int) or flags & ~FLAGS:
+        raise PatternError(
+            "flags may hold re.ASCII, re.IGNORECASE, re.MULTILINE, re.DOTALL, re.UNICODE and "
+            f"re.VERBOSE, not {flags!r}"
+        )
+    written, looks = rewritten(pattern, flags)
+    if looks:
+        is_optional = re.fullmatch(written, "") is not None
+        return grammar_of(Regular((written,), is_optional, looks=True))
+    return grammar_of(regular(written))
+
+
+def choice(texts: Iterable[str]) -> Composed:
+    """Return the grammar of some texts: one of them, as it stands.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        The order does not matter, nor does it if one comes twice. The empty text may be one.
+
+    Raises
+    ------
+    GrammarError
+        If there is none, or one is no text that UTF-8 can write.
+
+    Examples
+    --------
+    >>> print(choice(["yes", "yesterday", "no"]).text)
+    start: TEXT
+    TEXT: /no|yes(?:terday)?/
+    """
+    if isinstance(texts, str):
+        raise GrammarError(f"choice takes a list of texts; write choice([{texts!r}])")
+    if not isinstance(texts, Iterable):
+        raise GrammarError(f"choice takes a list of texts, not {texts!r}")
+    every = {_checked(text) for text in texts}
+    if not every:
+        raise GrammarError("choice needs at least one text")
+    return grammar_of(one_text_of(every))
+
+
+def literal(text: str) -> Regular:
+    r"""Return a text as a part of a grammar.
+
+    Raises
+    ------
+    GrammarError
+        If UTF-8 can't write it.
+
+    Examples
+    --------
+    >>> literal("1+1").pattern
+    '1\\+1'
+    """
+    patterns = (escaped(_checked(text)),) if text else ()
+    return Regular(patterns, not text, text=text, is_longest_first=True)
+
+
+def one_text_of(texts: Iterable[str]) -> Regular:
+    r"""Return some different texts, of which each will do, as a part of a grammar.
+
+    Examples
+    --------
+    >>> one_text_of({"1+1", "1", ""}).pattern
+    '(?:1(?:\\+1)?)?'
+    """
+    every = sorted(texts)
+    only = every[0] if len(every) == 1 else None
+    patterns = tuple(_patterns([text for text in every if text]))
+    return Regular(patterns, "" in every, text=only, is_longest_first=True)
+
+
+def regular(pattern: str) -> Regular:
+    """Return the texts that match as a whole as a part of a grammar.
+
+    Parameters
+    ----------
+    pattern : str
+        From :func:`cfgguide.automata.rewrite.rewritten`, and without look-around.
+
+    Examples
+    --------
+    >>> regular("a?|ab")
+    Regular(patterns=('a|ab',), is_optional=True, ..., is_longest_first=False)
+    """
+    found = not_empty(pattern)
+    is_optional = re.fullmatch(pattern, "") is not None
+    if found is None:
+        return Regular((), is_optional, text="" if is_optional else None, is_longest_first=True)
+    return Regular((found,), is_optional, is_longest_first=is_longest_first(found))
+
+
+def grammar_of(part: Regular) -> Composed:
+    """Return the grammar of the texts that match as a whole."""
+    return Composed(part, _text)
+
+
+def _text(part: Regular) -> str:
+    names = [f"TEXT{number or ''}" for number in range(len(part.patterns))]
+    whole = " | ".join(names)
+    if part.is_optional and names:
+        whole = f"[{whole}]"
+    lines = [f"start: {whole}".rstrip()]
+    for name, pattern in zip(names, part.patterns, strict=True):
+        lines.append(f"{name}: {pattern_literal(_whole(pattern, part))}")
+    return "\n".join(lines)
+
+
+def _whole(pattern: str, part: Regular) -> str:
+    """Return the pattern of a terminal that Lark reads up to the end of the text, or not at all."""
+    if part.is_longest_first:
+        return pattern
+    whole = rf"(?:{pattern})\Z"
+    return whole if least_width(whole) else f"(?={whole})(?s:.+)"
+
+
+def _checked(text: object) -> str:
+    if not isinstance(text, str):
+        raise GrammarError(f"expected a text, not {type(text).__name__}: {text!r}")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise GrammarError(f"{text!r} holds a surrogate, which UTF-8 cannot write") from None
+    return text
+
+
+def _patterns(texts: list[str]) -> Iterable[str]:
+    """Yield patterns for sorted, different texts, the longest first where one begins another.
+
+    Texts of which one begins with another stay together.
+    """
+    known = set(texts)
+    part: list[str] = []
+    size, before = 0, ""
+    for text in texts:
+        n_shared = n_shared_letters(before, text)
+        if size > _MOST_BYTES and not any(text[:end] in known for end in range(len(text))):
+            yield one_of(part)
+            part, size, n_shared = [], 0, 0
+        part.append(text)
+        size, before = size + len(text[n_shared:].encode()), text
+    if part:
+        yield one_of(part)

@@ -1,0 +1,217 @@
+r"""Grammars of several parts: free text up to a stop string, texts, values and other grammars.
+
+In: parts. Out: one grammar in Lark's language, for instance for text with a call in it::
+
+    concat(free_text(until="<call>"), Grammar.bundled("json"), "</call>", free_text())
+
+    start: PART0 p1 PART2 [PART3]
+    PART0.5: /(?s:.*?)<call>/        what is read as soon as it matches, up to the first <call>
+    p1: ...                          the rules of JSON, under names of their own
+    PART2.4: /<\/call>/
+    PART3.3: /(?s:.+)/
+
+Texts and values are terminals, and those side by side are one, so that all ways to divide a text
+between them count. A part's terminals are tried before those of a grammar that it follows: behind a
+whole sentence of the grammar, the part begins as soon as it can. So that this is never tried inside
+a sentence, the rules for its end are apart (:func:`cfgguide.grammar.fragments.ended`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cfgguide.automata.rewrite import rewritten
+from cfgguide.combinators.parts import Composed, Embedded, Free, Part, Regular, Repeated, Sequence
+from cfgguide.combinators.regex import grammar_of, literal, regular
+from cfgguide.combinators.writer import text_of
+from cfgguide.errors import GrammarError
+from cfgguide.grammar.grammar import Grammar
+
+
+def free_text(*, until: str | Iterable[str] | None = None) -> Composed:
+    r"""Return the grammar of any text up to and with a stop string, or of any text at all.
+
+    Parameters
+    ----------
+    until : str or iterable of str, optional
+        Stop strings. The text ends with the first of them that is complete: nothing follows, and
+        none stands in it before. Without any, the text goes on as long as one likes, and may be
+        empty.
+
+    Raises
+    ------
+    GrammarError
+        If a stop string is empty, or no text.
+
+    Examples
+    --------
+    >>> print(free_text(until=["\n\n", "END"]).text)
+    start: PART0
+    PART0.1: /(?s:.*?)(?:\n\n|END)/
+    >>> print(free_text().text)
+    start: [PART0]
+    PART0.1: /(?s:.+)/
+    """
+    if until is None:
+        return _written(Free(()))
+    if not isinstance(until, Iterable):
+        raise GrammarError(f"until is a stop string or several, not {until!r}")
+    given = [until] if isinstance(until, str) else list(until)
+    if not given or not all(given):
+        raise GrammarError("a stop string is a text, and not empty; leave out `until` for none")
+    for stop in given:
+        literal(stop)  # which raises if it is no text
+    stops = sorted(set(given))
+    # A stop string with another one in it is never complete first.
+    kept = [stop for stop in stops if not any(part in stop and part != stop for part in stops)]
+    return _written(Free(tuple(kept)))
+
+
+def concat(*parts: str | Grammar) -> Composed:
+    r"""Return the grammar of parts one after the other.
+
+    Parameters
+    ----------
+    *parts : str or Grammar
+        Texts as they stand, and grammars. A grammar that was written by hand may not stand beside
+        another such: put a text between them.
+
+    Raises
+    ------
+    GrammarError
+        If a part cannot stand where it is; the message says why and what to do.
+
+    Examples
+    --------
+    >>> from cfgguide import choice
+    >>> print(concat("Answer: ", choice(["yes", "no"]), free_text(until=".")).text)
+    start: PART0 PART1
+    PART0.2: /Answer: (?:yes|no)/
+    PART1.1: /(?s:.*?)\./
+    """
+    return _written(Sequence(tuple(map(_part, parts))))
+
+
+def repeat(part: str | Grammar, minimum: int = 0, maximum: int | None = None) -> Composed:
+    """Return the grammar of a part several times, one after the other.
+
+    Parameters
+    ----------
+    part : str or Grammar
+        As for :func:`concat`.
+    minimum, maximum : int
+        How often it stands there at least and at most; no `maximum` for any number of times.
+
+    Raises
+    ------
+    GrammarError
+        If the numbers are none, or the part cannot be repeated.
+
+    Examples
+    --------
+    >>> print(repeat("ab", 1, 3).text)
+    start: TEXT
+    TEXT: /(?:ab){1,3}/
+    """
+    for name, count in (("minimum", minimum), ("maximum", maximum)):
+        is_count = isinstance(count, int) and not isinstance(count, bool) and count >= 0
+        if not is_count and not (name == "maximum" and count is None):
+            raise GrammarError(f"{name} is a number from 0 up, not {count!r}")
+    if maximum is not None and maximum < max(minimum, 1):
+        raise GrammarError(f"maximum is at least 1 and not below minimum, not {maximum}")
+    return _written(Repeated(_part(part), minimum, maximum))
+
+
+def optional(part: str | Grammar) -> Composed:
+    """Return the grammar of a part, or of the empty text.
+
+    Raises
+    ------
+    GrammarError
+        As :func:`repeat`.
+
+    Examples
+    --------
+    >>> print(concat("a", optional("b")).text)
+    start: TEXT
+    TEXT: /ab?/
+    """
+    return _written(Repeated(_part(part), 0, 1))
+
+
+def _part(given: object) -> Part:
+    if isinstance(given, str):
+        return literal(given)
+    if isinstance(given, Composed):
+        return given.part
+    if isinstance(given, Grammar):
+        return Embedded(given)
+    raise GrammarError(
+        f"a part is a text or a Grammar, not {type(given).__name__}; "
+        "for a pattern write cfgguide.regex(pattern)"
+    )
+
+
+def _written(part: Part) -> Composed:
+    """Return the grammar of a part."""
+    joined = _joined(part)
+    if isinstance(joined, Regular):
+        return grammar_of(joined)
+    return Composed(joined, text_of)
+
+
+# --- Texts and values side by side become one ----------------------------------------------------
+
+
+def _joined(part: Part) -> Part:
+    """Return a part with what is regular in it made one where possible."""
+    if isinstance(part, Sequence):
+        return _sequence(part.parts)
+    if not isinstance(part, Repeated):
+        return part
+    body = _joined(part.part)
+    if isinstance(body, Regular) and _is_one_pattern(body):
+        times = f"{{{part.least},{'' if part.most is None else part.most}}}"
+        return regular(rewritten(f"(?:{body.pattern}){times}")[0])
+    return _repeated(body, part.least, part.most)
+
+
+def _repeated(body: Part, least: int, most: int | None) -> Part:
+    """Return a part several times; one that is itself repeated is counted through.
+
+    Up to `a` times up to `b` times is up to `ab` times, but two times two leaves three out.
+    """
+    if not isinstance(body, Repeated) or body.least > 1:
+        return Repeated(body, least, most)
+    most_of_all = None if most is None or body.most is None else most * body.most
+    return Repeated(body.part, least * body.least, most_of_all)
+
+
+def _sequence(parts: Iterable[Part]) -> Part:
+    found: list[Part] = []
+    for each in map(_joined, parts):
+        for inner in each.parts if isinstance(each, Sequence) else (each,):
+            before = found[-1] if found else None
+            if isinstance(inner, Regular) and inner.text == "":
+                continue
+            if isinstance(before, Regular) and isinstance(inner, Regular) and _fit(before, inner):
+                found[-1] = _two(before, inner)
+            else:
+                found.append(inner)
+    if not found:
+        return literal("")
+    return found[0] if len(found) == 1 else Sequence(tuple(found))
+
+
+def _is_one_pattern(part: Regular) -> bool:
+    return len(part.patterns) <= 1 and not part.looks
+
+
+def _fit(first: Regular, second: Regular) -> bool:
+    return _is_one_pattern(first) and _is_one_pattern(second)
+
+
+def _two(first: Regular, second: Regular) -> Regular:
+    if first.text is not None and second.text is not None:
+        return literal(first.text + second.text)
+    return regular(rewritten(f"(?:{first.pattern})(?:{second.pattern})")[0])

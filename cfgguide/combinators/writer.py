@@ -1,0 +1,179 @@
+"""Writes the grammar of parts that stand one after the other.
+
+In: a :class:`~cfgguide.combinators.parts.Part` that is not regular as a whole. Out: its text in
+Lark's language. Which part may follow which is found as for the positions of a regular expression,
+and what Lark could not tell apart is refused.
+
+Source: Glushkov 1961 (first and follow positions).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cfgguide.automata.notation import pattern_literal
+from cfgguide.combinators.boundaries import END, Guards, Place
+from cfgguide.combinators.parts import Embedded, Free, Part, Regular, Repeated, Sequence
+from cfgguide.errors import GrammarError
+from cfgguide.grammar.fragments import Rules, ended, rules_of
+
+
+def text_of(part: Part) -> str:
+    """Return the grammar of a part in Lark's language.
+
+    Raises
+    ------
+    GrammarError
+        If a part cannot stand where it is.
+    """
+    return _Writer(part).text()
+
+
+@dataclass
+class _Span:
+    """A part within the whole: its rule, and the places at which it may begin and end."""
+
+    written: str
+    first: set[int]
+    last: set[int]
+    is_optional: bool
+
+
+@dataclass
+class _Writer:
+    """Writes the grammar of parts that are not all regular."""
+
+    part: Part
+    places: list[Place] = field(default_factory=list)
+    follow: list[set[int]] = field(default_factory=list)
+    repeated: list[str] = field(default_factory=list)
+
+    def text(self) -> str:
+        """Return the grammar in Lark's language."""
+        whole = self._span(self.part)
+        for number in whole.last:
+            self.follow[number].add(END)
+        first = whole.first | ({END} if whole.is_optional else set())
+        self._check(first, None)
+        for place in self.places:
+            self._check(self.follow[place.number], place)
+        guards = Guards(self.places, first, self.follow)
+        priority = max(
+            (
+                each.priority
+                for place in self.places
+                if place.rules
+                for each in place.rules.terminals
+            ),
+            default=0,
+        )
+        lines = [f"start: {whole.written}", *self.repeated]
+        for place in self.places:
+            if place.rules is not None:
+                lines.append(self._rules(place, place.rules).text(f"part{place.number}"))
+            rank = max(priority, 0) + len(self.places) - place.number
+            for name, pattern in zip(_names(place), place.patterns, strict=True):
+                lines.append(f"{name}.{rank}: {pattern_literal(guards.guarded(place, pattern))}")
+        return "\n".join(lines)
+
+    def _span(self, part: Part) -> _Span:
+        if isinstance(part, Sequence):
+            return self._sequence(part)
+        if isinstance(part, Repeated):
+            return self._repeated(part)
+        number = len(self.places)
+        rules = rules_of(part.grammar) if isinstance(part, Embedded) else None
+        place = Place(number, part, rules)
+        self.places.append(place)
+        self.follow.append(set())
+        written = f"part{number}" if rules is not None else " | ".join(_names(place))
+        if place.is_optional and rules is None:
+            written = f"[{written}]"
+        elif len(place.patterns) > 1:
+            written = f"({written})"
+        return _Span(written, {number}, {number}, place.is_optional)
+
+    def _sequence(self, part: Sequence) -> _Span:
+        spans = [self._span(each) for each in part.parts]
+        whole = spans[0]
+        for span in spans[1:]:
+            for place in whole.last:
+                self.follow[place] |= span.first
+            whole = _Span(
+                f"{whole.written} {span.written}",
+                whole.first | span.first if whole.is_optional else whole.first,
+                whole.last | span.last if span.is_optional else span.last,
+                whole.is_optional and span.is_optional,
+            )
+        return whole
+
+    def _repeated(self, part: Repeated) -> _Span:
+        body = self._span(part.part)
+        if body.is_optional:
+            if (part.least, part.most) == (0, 1):
+                return body
+            raise GrammarError(
+                "what is repeated may be empty, so that Lark could not tell how often it is there; "
+                "write repeat(x) instead of repeat(optional(x))"
+            )
+        if part.most is None or part.most > 1:
+            for place in body.last:
+                self.follow[place] |= body.first
+        name = f"repeated{len(self.repeated)}"
+        self.repeated.append(f"{name}: {body.written}")
+        return _Span(
+            f"{name}{_times(name, part.least, part.most)}", body.first, body.last, part.least == 0
+        )
+
+    def _check(self, following: set[int], place: Place | None) -> None:
+        """Refuse what Lark could not read as it is meant."""
+        if place is not None and isinstance(place.part, Regular) and place.part.looks:
+            raise GrammarError(
+                f"{place} looks around, and in a sequence it would see the parts beside it; leave "
+                "look-around, anchors and \\b out of it"
+            )
+        if place is not None and place.part == Free(()) and following != {END}:
+            raise GrammarError(
+                "free_text() goes on to the end, so nothing can follow it; say where it stops: "
+                "free_text(until=...)"
+            )
+        grammars = [self.places[each] for each in sorted(following) if self._is_grammar(each)]
+        if place is not None and self._is_grammar(place.number) and grammars:
+            raise GrammarError(
+                f"{grammars[0]} stands right behind {place}: Lark would read on without knowing "
+                "where the one ends; put a text between them"
+            )
+        if len(grammars) > 1:
+            raise GrammarError(
+                f"either {grammars[0]} or {grammars[1]} may come next, and Lark could not tell "
+                "them apart; put a text before one of them"
+            )
+
+    def _is_grammar(self, number: int) -> bool:
+        return number != END and isinstance(self.places[number].part, Embedded)
+
+    def _rules(self, place: Place, rules: Rules) -> Rules:
+        """Return the rules of a grammar, its end apart if what follows could be read before it."""
+        following = self.follow[place.number] - {END}
+        if any(_may_be_read(self.places[each], rules) for each in following):
+            return ended(rules)
+        return rules
+
+
+def _names(place: Place) -> list[str]:
+    """Return the names of the terminals of a place."""
+    return [f"PART{place.number}{f'_{n}' if n else ''}" for n in range(len(place.patterns))]
+
+
+def _times(name: str, least: int, most: int | None) -> str:
+    if most is None:
+        return {0: "*", 1: "+"}.get(least, f"~{least} {name}*")
+    return "?" if (least, most) == (0, 1) else f"~{least}..{most}"
+
+
+def _may_be_read(place: Place, rules: Rules) -> bool:
+    """Return whether a part may match where a terminal of a grammar does."""
+    if not isinstance(place.part, Regular) or place.part.text is None:
+        return True
+    text = place.part.text
+    return any(each.may_begin(text) for each in rules.terminals)

@@ -1,0 +1,345 @@
+"""Sequential Monte Carlo steering: the model conditioned on its text being a sentence.
+
+Masking draws each token from what is allowed, as if the rest of the model's mass had never been. A
+text y of tokens y1 ... yn is then drawn with
+
+    q(y) = p(y) / (Z1 ... Zn),     Zt = mass of the tokens allowed at step t, EOS among them
+
+and not with what was meant, p(y) / P(sentence). The weight w(y) = Z1 ... Zn puts that right: the
+mean of w is P(sentence), the *evidence*, and the weighted samples are those of the model
+conditioned on writing a sentence of at most `max_new_tokens` tokens and EOS.
+
+Weights of independent samples come to differ by orders of magnitude. So many *particles* are
+written side by side, and when few of them have all of the weight, they are *resampled*: copied in
+proportion to their weights, which are equal from then on. One step:
+
+1. each unfinished particle is weighted by its Z, which is known before its token is drawn;
+2. if the effective sample size (sum w)^2 / sum w^2 has fallen below a share of the particles, they
+   are resampled, and the evidence takes their mean weight;
+3. each unfinished particle draws a token among the allowed ones, finished ones wait.
+
+What is not finished when the tokens run out has weight 0. The estimate of the evidence is unbiased
+for every number of particles. Means over the particles, and a single draw, are ratios of such
+estimates, with a bias that falls as 1 / n_particles.
+
+Particles with the same tokens have had the same Z since they were last resampled, so they are kept
+as one with a count, and look at one call of the model. Their draws are stratified, and resampling
+is systematic: each particle's own law is the same as with independent draws.
+
+Sources: Lew et al. 2023, "Sequential Monte Carlo Steering of Large Language Models using
+Probabilistic Programs", section 2; Loula et al. 2025, "Syntactic and Semantic Control of Large
+Language Models via Sequential Monte Carlo", section 2. Weighting before the draw is the fully
+adapted filter of Pitt & Shephard 1999. Lew et al. resample without replacement over several
+continuations of each particle; here copies of one draw strata instead.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.decoding.model import AnyModel, Ids
+from cfgguide.decoding.prefix_tree import Beginning, Beginnings, Restriction, log_sum
+from cfgguide.decoding.sampling import Sample, Seed, generator, written
+from cfgguide.decoding.warpers import Choice, drawn
+from cfgguide.errors import GenerationError
+from cfgguide.index.index import Index
+
+_PLAIN = Choice()
+
+
+@dataclass(frozen=True)
+class Particle:
+    """Particles with the same tokens.
+
+    Attributes
+    ----------
+    sample : Sample
+        What they are: a finished sentence.
+    n : int
+        How many they are.
+    weight : float
+        Their share of the weight of all particles, together.
+    """
+
+    sample: Sample
+    n: int
+    weight: float
+
+
+@dataclass(frozen=True)
+class Steered:
+    """What steering has found.
+
+    Attributes
+    ----------
+    particles : tuple of Particle
+        Those that were finished, the heaviest first; no two have the same tokens. Their weights sum
+        up to 1. Empty if none was finished.
+    log_evidence : float
+        Logarithm of the estimated probability that the model by itself writes a sentence of at most
+        so many tokens; minus infinity if no particle was finished. ``exp(log_evidence)`` is
+        unbiased.
+    effective_size : float
+        (sum of weights)^2 / sum of squared weights of single particles, at the end; 0 without any.
+    n_resampled : int
+        How often they were resampled.
+    """
+
+    particles: tuple[Particle, ...]
+    log_evidence: float
+    effective_size: float
+    n_resampled: int
+
+    def mean(self, value: Callable[[Sample], float]) -> float:
+        """Return the weighted mean of a value of the samples.
+
+        Raises
+        ------
+        GenerationError
+            If no particle was finished.
+        """
+        self._check()
+        return float(sum(each.weight * value(each.sample) for each in self.particles))
+
+    def probabilities(self) -> dict[str, float]:
+        """Return the estimated probability of each text, the most probable first.
+
+        Texts that were written in several tokenisations count once.
+        """
+        found: dict[str, float] = {}
+        for each in self.particles:
+            found[each.sample.text] = found.get(each.sample.text, 0.0) + each.weight
+        return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+    def draw(self, seed: Seed = None) -> Sample:
+        """Return one sample, drawn by weight.
+
+        Raises
+        ------
+        GenerationError
+            If no particle was finished, or the seed is none.
+        """
+        self._check()
+        weights = np.array([each.weight for each in self.particles])
+        chosen = drawn(weights, generator(seed).random(1))[0]
+        return self.particles[int(chosen)].sample
+
+    def _check(self) -> None:
+        if not self.particles:
+            raise GenerationError(
+                "no particle was finished: give more particles or more tokens, or restrict the "
+                "steps to what can be finished in time"
+            )
+
+
+def steer(
+    model: AnyModel,
+    prompt_ids: Ids = (),
+    *,
+    index: Index,
+    n_particles: int,
+    max_new_tokens: int,
+    prefix_ids: Ids = (),
+    temperature: float = 1.0,
+    resample_below: float = 0.5,
+    seed: Seed = None,
+    finish: bool = True,
+    restrict: Restriction | None = None,
+) -> Steered:
+    """Return weighted samples of the model conditioned on writing a sentence.
+
+    Parameters
+    ----------
+    n_particles : int
+        At least 1. With 1 there is nothing to correct by: its one sample is a masked one.
+    max_new_tokens : int
+        Most tokens of a sentence behind the prefix, EOS included. Longer ones have no part in the
+        law that is aimed at.
+    temperature : float
+        Positive. It is the model's own: its logits are divided by it before the mask, and the law
+        aimed at is that of this other model, conditioned on writing a sentence.
+    resample_below : float
+        They are resampled when the effective sample size falls below this share of the particles.
+        0 is never, 1 whenever weights differ.
+    restrict : callable, optional
+        As for :func:`cfgguide.sample`. Where it only leaves out tokens behind which no sentence can
+        be finished in time, the law aimed at stays the same and the weights vary less; if it leaves
+        out more, those sentences have no part in it.
+
+    All other parameters are as for :func:`cfgguide.sample`.
+
+    Returns
+    -------
+    Steered
+        Particles with weights, and the evidence.
+
+    Raises
+    ------
+    GenerationError
+        If a setting is out of its range.
+    BudgetError
+        If no sentence can be finished within `max_new_tokens`.
+    ModelError
+        If the model's logits do not fit the vocabulary, or are no numbers.
+    TokenRejectedError
+        If no sentence begins with `prefix_ids`.
+
+    Examples
+    --------
+    The model begins with "a" as often as with "b", but then seldom goes on as the grammar wants.
+    Half of the masked samples are "ax"; of what the model itself writes, a tenth of the sentences:
+
+    >>> import cfgguide
+    >>> vocabulary = cfgguide.Vocabulary([b"a", b"b", b"x", None], eos_token_ids=3)
+    >>> index = cfgguide.compile(cfgguide.Grammar('start: "ax" | "bx"'), vocabulary)
+    >>> def model(token_ids):
+    ...     match list(token_ids):
+    ...         case []:
+    ...             return np.log([0.5, 0.5, 0.0001, 0.0001])
+    ...         case [0]:
+    ...             return np.log([0.5, 0.4, 0.1, 0.0001])
+    ...         case [1]:
+    ...             return np.log([0.05, 0.05, 0.9, 0.0001])
+    ...     return np.log([0.0001, 0.0001, 0.0001, 1.0])
+    >>> steered = steer(model, index=index, n_particles=1000, max_new_tokens=3, seed=0)
+    >>> {text: round(share, 2) for text, share in steered.probabilities().items()}
+    {'bx': 0.9, 'ax': 0.1}
+    >>> round(float(np.exp(steered.log_evidence)), 2)  # 0.5 * 0.1 + 0.5 * 0.9
+    0.5
+    """
+    if n_particles < 1:
+        raise GenerationError(f"n_particles is {n_particles}; at least 1 is needed")
+    if not 0 <= resample_below <= 1:
+        raise GenerationError(f"resample_below is {resample_below}; it is between 0 and 1")
+    random = generator(seed)
+    tree = Beginnings(
+        model,
+        index,
+        max_new_tokens=max_new_tokens,
+        prefix_ids=prefix_ids,
+        temperature=temperature,
+        finish=finish,
+        restrict=restrict,
+    )
+    cloud = _Cloud([tree.root(prompt_ids)], np.array([n_particles]), np.zeros(1))
+    log_evidence, n_resampled = 0.0, 0
+    for _ in range(max_new_tokens):
+        live = cloud.live()
+        if not live:
+            break
+        tree.look(live)
+        cloud = cloud.weighted()
+        if not cloud.beginnings:
+            return Steered((), -math.inf, 0.0, n_resampled)
+        if cloud.effective_size < resample_below * n_particles:
+            log_evidence += cloud.log_mean(n_particles)
+            cloud = cloud.resampled(n_particles, random.random())
+            n_resampled += 1
+        cloud = cloud.followed(tree, random)
+        tree.forget(live)
+    cloud = cloud.only_finished()
+    if not cloud.beginnings:
+        return Steered((), -math.inf, 0.0, n_resampled)
+    shares = zip(cloud.beginnings, cloud.counts.tolist(), cloud.shares.tolist(), strict=True)
+    particles = [Particle(written(tree, each), n, share) for each, n, share in shares]
+    particles.sort(key=lambda each: (-each.weight, each.sample.token_ids))
+    log_evidence += cloud.log_mean(n_particles)
+    return Steered(tuple(particles), log_evidence, cloud.effective_size, n_resampled)
+
+
+@dataclass(frozen=True)
+class _Cloud:
+    """Particles, alike ones as one.
+
+    Attributes
+    ----------
+    beginnings : list of Beginning
+        Those that differ.
+    counts : int64, shape (n_beginnings,)
+        How many particles each is; at least 1.
+    log_weights : float64, shape (n_beginnings,)
+        Logarithm of the weight of one of them; above minus infinity.
+    """
+
+    beginnings: list[Beginning]
+    counts: npt.NDArray[np.int64]
+    log_weights: npt.NDArray[np.float64]
+
+    @property
+    def shares(self) -> npt.NDArray[np.float64]:
+        """Share of each, with all of its particles; float64, shape (n_beginnings,)."""
+        logs = self.log_weights + np.log(self.counts)
+        parts = np.exp(logs - log_sum(logs))
+        shares: npt.NDArray[np.float64] = parts / parts.sum()
+        return shares
+
+    @property
+    def effective_size(self) -> float:
+        """(sum w)^2 / sum w^2 over single particles."""
+        return float(1 / (self.shares**2 / self.counts).sum())
+
+    def log_mean(self, n_particles: int) -> float:
+        """Logarithm of the mean weight; those that are no longer here have weight 0."""
+        return log_sum(self.log_weights + np.log(self.counts)) - math.log(n_particles)
+
+    def live(self) -> list[Beginning]:
+        """Return those that go on."""
+        return [each for each in self.beginnings if not each.is_finished]
+
+    def only_finished(self) -> _Cloud:
+        """Return those that are finished."""
+        return self._only(np.array([each.is_finished for each in self.beginnings], dtype=np.bool_))
+
+    def weighted(self) -> _Cloud:
+        """Return the cloud with each log Z, without those from which nothing can follow."""
+        masses = [
+            0.0 if each.outlook is None else each.outlook.log_mass for each in self.beginnings
+        ]
+        weighted = _Cloud(self.beginnings, self.counts, self.log_weights + np.array(masses))
+        return weighted._only(weighted.log_weights > -math.inf)
+
+    def resampled(self, n_particles: int, uniform: float) -> _Cloud:
+        """Return as many particles by systematic resampling, with weight 1 each.
+
+        The shares stand side by side on [0, 1), and those count on which one of `n_particles`
+        points falls that have equal distances; one uniform number moves them all.
+        """
+        ends = np.cumsum(self.shares)
+        points = (np.arange(n_particles) + uniform) / n_particles
+        n_below = np.searchsorted(points, ends)
+        n_below[-1] = n_particles  # whatever the sum was rounded to
+        counts = np.diff(n_below, prepend=0)
+        return _Cloud(self.beginnings, counts, np.zeros(len(counts)))._only(counts > 0)
+
+    def followed(self, tree: Beginnings, random: np.random.Generator) -> _Cloud:
+        """Return the cloud with one more token drawn for each particle that goes on."""
+        beginnings, counts, log_weights = list[Beginning](), list[int](), list[float]()
+        for each, count, log_weight in zip(
+            self.beginnings, self.counts.tolist(), self.log_weights.tolist(), strict=True
+        ):
+            if each.outlook is None:  # finished
+                drawn_here = [(each, count)]
+            else:
+                uniforms = (np.arange(count) + random.random(count)) / count
+                places = drawn(_PLAIN.probabilities(each.outlook.log_probs), uniforms)
+                chosen, numbers = np.unique(places, return_counts=True)
+                drawn_here = [
+                    (tree.follow(each, place), number)
+                    for place, number in zip(chosen.tolist(), numbers.tolist(), strict=True)
+                ]
+            for beginning, number in drawn_here:
+                beginnings.append(beginning)
+                counts.append(number)
+                log_weights.append(log_weight)
+        return _Cloud(beginnings, np.array(counts), np.array(log_weights))
+
+    def _only(self, is_kept: npt.NDArray[np.bool_]) -> _Cloud:
+        kept = np.flatnonzero(is_kept)
+        return _Cloud(
+            [self.beginnings[place] for place in kept], self.counts[kept], self.log_weights[kept]
+        )

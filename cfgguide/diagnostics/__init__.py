@@ -1,0 +1,1 @@
+"""Why: reports about grammars and tokenizers, and explanations of single tokens."""

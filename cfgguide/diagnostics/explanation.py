@@ -1,0 +1,185 @@
+r"""Why a token may come next, or why not, as a value.
+
+An :class:`Explanation` of an allowed token says which lexemes the token completes and which it
+leaves open; that of a refused one at which of its bytes it is refused, why, and what was expected
+there, with example texts. Its text is for people. :mod:`cfgguide.diagnostics.explain` finds all
+this out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+_MOST_SHOWN = 12  # of expected terminals
+_MOST_NAMES = 3  # of terminals that one lexeme may become
+_MOST_READINGS = 2
+_MOST_CHARACTERS = 40  # of a lexeme
+
+
+class Expected(NamedTuple):
+    """A terminal that could stand at a place.
+
+    Attributes
+    ----------
+    terminal : str
+        Its name; ``$END`` for the end of the text.
+    example : bytes or None
+        A short text that could stand there and ends with a lexeme of it: a whole one, or the rest
+        of one that was begun. None if none was found.
+    """
+
+    terminal: str
+    example: bytes | None
+
+    def __str__(self) -> str:
+        is_named = not self.example
+        return self.terminal if is_named else f"{self.terminal} {shown(self.example or b'')}"
+
+
+class LexemeText(NamedTuple):
+    """A lexeme and its terminal; ``(ignored)`` where the lexer drops it."""
+
+    terminal: str
+    text: bytes
+
+    def __str__(self) -> str:
+        return f"{self.terminal} {shown(self.text)}"
+
+
+class OpenLexeme(NamedTuple):
+    """A lexeme that may go on.
+
+    Attributes
+    ----------
+    text : bytes
+        Its bytes so far.
+    ending : str or None
+        The terminal that it is if it ends here; None if it cannot end here.
+    terminals : tuple of str
+        The terminals that it can become, here or later, and that the parser takes.
+    """
+
+    text: bytes
+    ending: str | None
+    terminals: tuple[str, ...]
+
+    def __str__(self) -> str:
+        may_end = f", which may end as {self.ending}" if self.ending is not None else ""
+        return f"{names(self.terminals)} {shown(self.text)}{may_end}"
+
+
+class Reading(NamedTuple):
+    """One way to read a token behind the text so far.
+
+    Attributes
+    ----------
+    lexemes : tuple of LexemeText
+        The lexemes that the token completes, with those that were open and end because of it.
+    open : OpenLexeme or None
+        The lexeme that it leaves open.
+    """
+
+    lexemes: tuple[LexemeText, ...]
+    open: OpenLexeme | None
+
+    def __str__(self) -> str:
+        parts = []
+        if self.lexemes:
+            parts.append(f"completes {', '.join(map(str, self.lexemes))}")
+        if self.open is not None:
+            parts.append(f"leaves open {self.open}")
+        return " and ".join(parts) or "completes nothing"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a token may come next, or why not.
+
+    Attributes
+    ----------
+    token_id : int or None
+        The token; None if only bytes were asked about.
+    token : bytes or None
+        Its bytes; None if it spells no text.
+    is_eos : bool
+        Whether it is an EOS token.
+    is_allowed : bool
+        Whether it may come next.
+    readings : tuple of Reading
+        How the token is read, or its part before the refused byte: one for each way that the text
+        to come may still make the right one.
+    offset : int or None
+        The byte of the token at which it is refused, from 0; None if it is allowed, spells no
+        text, or is refused only because the vocabulary cannot spell what must follow.
+    reason : str
+        Why it is refused; empty if it is not.
+    expected : tuple of Expected
+        What could stand at the refused byte; behind the token if it is allowed. It is what the
+        grammar expects, as if every byte were a token.
+    """
+
+    token_id: int | None
+    token: bytes | None
+    is_eos: bool
+    is_allowed: bool
+    readings: tuple[Reading, ...]
+    offset: int | None
+    reason: str
+    expected: tuple[Expected, ...]
+
+    def __str__(self) -> str:
+        details = self.details
+        return f"{self._verdict()}\n{details}" if details else self._verdict()
+
+    @property
+    def details(self) -> str:
+        """How it is read, and what was or is expected: the text without its first line."""
+        return "\n".join(self._details())
+
+    def _verdict(self) -> str:
+        if self.is_allowed:
+            return f"{self._name()} is allowed"
+        if self.offset is None or self.token is None:
+            return f"{self._name()} is refused: {self.reason}"
+        byte = self.token[self.offset : self.offset + 1]
+        return f"{self._name()} is refused at byte {self.offset}, {shown(byte)}: {self.reason}"
+
+    def _details(self) -> Iterator[str]:
+        if self.is_allowed or self.offset:
+            part = "it" if self.is_allowed else shown((self.token or b"")[: self.offset])
+            for number, reading in enumerate(self.readings[:_MOST_READINGS]):
+                yield f"  {'or ' * (number > 0)}{part} {reading}"
+            if len(self.readings) > _MOST_READINGS:
+                yield f"  or {len(self.readings) - _MOST_READINGS} more readings"
+        if self.expected:
+            place = "then may follow" if self.is_allowed else "expected there"
+            found = [str(each) for each in self.expected[:_MOST_SHOWN]]
+            more = len(self.expected) - _MOST_SHOWN
+            yield f"  {place}: {', '.join(found)}{f' and {more} more' if more > 0 else ''}"
+
+    def _name(self) -> str:
+        if self.token_id is None:
+            return shown(self.token or b"")
+        spelled = "EOS" if self.is_eos else "no text" if self.token is None else shown(self.token)
+        return f"token {self.token_id} ({spelled})"
+
+
+def shown(data: bytes) -> str:
+    r"""Return bytes as people read them, in quotes, cut at the front if they are long.
+
+    >>> print(shown("\né".encode()), shown(b"\xc3"))
+    '\né' '\xc3'
+    """
+    try:
+        text = repr(data.decode())
+    except UnicodeDecodeError:
+        text = repr(data)[1:]
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[0]}…{text[-_MOST_CHARACTERS:]}"
+
+
+def names(terminals: tuple[str, ...]) -> str:
+    """Return the names of terminals of which one is meant."""
+    more = len(terminals) - _MOST_NAMES
+    return " or ".join(terminals[:_MOST_NAMES]) + (f" or {more} more" if more > 0 else "")

@@ -1,0 +1,162 @@
+"""Looks a grammar over before it is used.
+
+In: a grammar, and a vocabulary if there is one. Out: a
+:class:`~cfgguide.diagnostics.report.Report`. Terminals and rules without use are read off what Lark
+made of the grammar; what is never read, and what cannot be spelled, is asked of the scanner's
+automata.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import fields
+
+import numpy as np
+
+from cfgguide.automata.determinize import fsm_of_pattern
+from cfgguide.automata.witness import is_part_of, is_unbounded
+from cfgguide.diagnostics import overlaps
+from cfgguide.diagnostics.overlaps import TerminalTexts
+from cfgguide.diagnostics.report import NeverMatched, Report, Sizes, Unbounded, Unspellable
+from cfgguide.grammar import lark_frontend
+from cfgguide.grammar.definitions import Definitions
+from cfgguide.grammar.grammar import Grammar
+from cfgguide.grammar.lark_frontend import CompiledGrammar
+from cfgguide.index.compile import decided, spelled_by
+from cfgguide.limits import Budget, Limits
+from cfgguide.liveness.liveness import Liveness
+from cfgguide.parser.table import END
+from cfgguide.recognizer.recognizer import Recognizer
+from cfgguide.vocabulary.vocabulary import Vocabulary
+
+
+def inspect(
+    grammar: Grammar, tokenizer_or_vocabulary: object = None, *, limits: Limits | None = None
+) -> Report:
+    r"""Return a report on a grammar.
+
+    Parameters
+    ----------
+    grammar : Grammar
+        The grammar.
+    tokenizer_or_vocabulary : Vocabulary or a tokenizer, optional
+        What it is to be written with.
+    limits : Limits, optional
+        What compiling may cost.
+
+    Raises
+    ------
+    GrammarError, PatternError, LimitError
+        If the grammar cannot be used, as :func:`cfgguide.compile`.
+    VocabularyError, TokenizerError
+        If the vocabulary can spell no sentence, or its bytes cannot be read.
+
+    Examples
+    --------
+    >>> report = inspect(Grammar('start: A | B\nA: /a+/\nB: /[ab]/\nC: "c"'))
+    >>> report.unused_terminals
+    ('C',)
+    >>> overlap = report.overlaps.shown[0]
+    >>> overlap.terminals, overlap.example, overlap.winner
+    (('A', 'B'), 'a', 'A')
+    """
+    began = time.perf_counter()
+    compiled = lark_frontend.load(grammar)
+    budget = Budget(limits)
+    everything = decided(compiled, budget=budget)
+    recognizer = everything.recognizer
+    seconds = time.perf_counter() - began
+    texts = TerminalTexts(compiled, recognizer.scanner)
+    never = _never_matched(compiled, everything, texts)
+    definitions = compiled.definitions
+    by_indenter = _known_to_indenter(compiled)
+    unused = tuple(name for name in definitions.unused_terminals() if name not in by_indenter)
+    return Report(
+        sizes=_sizes(recognizer, seconds),
+        overlaps=overlaps.find(compiled, texts),
+        never_matched=never,
+        unused_terminals=unused,
+        unreachable_rules=definitions.unreachable_rules(),
+        endless_rules=definitions.endless_rules(found.terminal for found in never),
+        unbounded=_unbounded(compiled, definitions, texts),
+        unspellable=None
+        if tokenizer_or_vocabulary is None
+        else _unspellable(everything, tokenizer_or_vocabulary, budget),
+    )
+
+
+def _sizes(recognizer: Recognizer, seconds: float) -> Sizes:
+    table, scanner = recognizer.parse_table, recognizer.scanner
+    arrays = [getattr(part, field.name) for part in (table, scanner) for field in fields(part)]
+    return Sizes(
+        terminals=table.n_terminals - 1,
+        productions=len(table.productions),
+        parse_states=table.n_states,
+        terminal_sets=len(scanner.starts),
+        scanner_states=scanner.n_states,
+        byte_classes=scanner.transitions.shape[1],
+        table_bytes=sum(array.nbytes for array in arrays if isinstance(array, np.ndarray)),
+        seconds=seconds,
+    )
+
+
+def _known_to_indenter(compiled: CompiledGrammar) -> set[str]:
+    """Return the terminals that an indenter feeds, drops, or has tried in every state."""
+    if compiled.lines is None:
+        return set()
+    names = compiled.lines.names
+    return {names.indent, names.dedent, *names.always, *(name for name, _ in names.roles)}
+
+
+def _never_matched(
+    compiled: CompiledGrammar, everything: Liveness, texts: TerminalTexts
+) -> tuple[NeverMatched, ...]:
+    matched = everything.spellable_terminals()
+    lines = compiled.lines
+    fed = () if lines is None else (lines.indent, lines.dedent)
+    found = []
+    for number, name in enumerate(compiled.parse_table.terminals):
+        if number in matched or number in (END, *fed):
+            continue
+        if name in compiled.definitions.declared:
+            found.append(NeverMatched(name, "declared without a pattern"))
+        elif name in compiled.definitions.ignored:
+            found.append(NeverMatched(name, "ignored, so that no rule ever gets it"))
+        else:
+            found.append(NeverMatched(name, _why_beaten(name, compiled, texts)))
+    return tuple(found)
+
+
+def _why_beaten(name: str, compiled: CompiledGrammar, texts: TerminalTexts) -> str:
+    example = texts.shortest(name)
+    for number, members in enumerate(compiled.terminal_sets):
+        if example is None or all(name not in (m.terminal, *m.retyped) for m in members):
+            continue
+        if read := texts.lexed(number, example):
+            winner, lexeme = read
+            part = "" if lexeme == example else f" with {lexeme!r}"
+            return f"always beaten: {example!r} is read as {winner}{part}"
+    return "always beaten by other terminals"
+
+
+def _unbounded(
+    compiled: CompiledGrammar, definitions: Definitions, texts: TerminalTexts
+) -> tuple[Unbounded, ...]:
+    space = fsm_of_pattern(r"\s+", name="whitespace")
+    found = []
+    for terminal in compiled.patterns:
+        fsm = texts.fsm(terminal.name)
+        is_ignored = terminal.name in definitions.ignored
+        is_endless = fsm is not None and is_unbounded(fsm)
+        if is_ignored or (fsm is not None and is_endless and is_part_of(fsm, space)):
+            found.append(Unbounded(terminal.name, terminal.pattern, is_ignored, is_endless))
+    return tuple(found)
+
+
+def _unspellable(
+    everything: Liveness, tokenizer_or_vocabulary: object, budget: Budget
+) -> Unspellable:
+    spelling = Vocabulary.of(tokenizer_or_vocabulary).spelling
+    _, terminals = spelled_by(everything, spelling, budget=budget, use_cache=False)
+    missing = everything.recognizer.scanner.used_bytes() - spelling.reachable_bytes
+    return Unspellable(terminals, tuple(sorted(missing)))

@@ -1,0 +1,211 @@
+"""A report on a grammar: how large it is, and what in it is probably not meant.
+
+In: what :mod:`cfgguide.diagnostics.inspect` found. Out: a :class:`Report`, a plain value; as a text
+it is what ``cfgguide check`` prints. Nothing in it stops a grammar from being used: what does is an
+error when the grammar is compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+
+from cfgguide.diagnostics.overlaps import Overlap, Overlaps
+
+_COLUMNS = 100
+_MOST_SHOWN = 40  # characters of a pattern
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How large the parts of a compiled grammar are, and how long it took to compile."""
+
+    terminals: int
+    productions: int
+    parse_states: int
+    terminal_sets: int
+    scanner_states: int
+    byte_classes: int
+    table_bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class NeverMatched:
+    """A terminal that a rule uses and that Lark never reads, and why."""
+
+    terminal: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Unbounded:
+    """A terminal of insignificant text that may go on for ever.
+
+    Attributes
+    ----------
+    terminal : str
+        The terminal.
+    pattern : str
+        Its pattern.
+    is_ignored : bool
+        Whether it is ignored, so that it may also be repeated; else it matches whitespace only.
+    is_endless : bool
+        Whether one lexeme of it can have any length.
+    """
+
+    terminal: str
+    pattern: str
+    is_ignored: bool
+    is_endless: bool
+
+
+@dataclass(frozen=True)
+class Unspellable:
+    """What a vocabulary cannot spell.
+
+    Attributes
+    ----------
+    terminals : tuple of str
+        Terminals of which it can spell no lexeme.
+    bytes : tuple of int
+        Bytes that the grammar's lexemes may hold and no token has.
+    """
+
+    terminals: tuple[str, ...]
+    bytes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What is to be known of a grammar before it is used.
+
+    Attributes
+    ----------
+    sizes : Sizes
+        How large it is.
+    overlaps : Overlaps
+        Terminals that match the same text.
+    never_matched : tuple of NeverMatched
+        Terminals that rules use in vain.
+    unused_terminals, unreachable_rules : tuple of str
+        What is defined and never used.
+    endless_rules : tuple of str
+        Rules that derive no finite text.
+    unbounded : tuple of Unbounded
+        Insignificant text that may go on for ever.
+    unspellable : Unspellable, optional
+        What the vocabulary cannot spell, if one was given.
+    """
+
+    sizes: Sizes
+    overlaps: Overlaps
+    never_matched: tuple[NeverMatched, ...]
+    unused_terminals: tuple[str, ...]
+    unreachable_rules: tuple[str, ...]
+    endless_rules: tuple[str, ...]
+    unbounded: tuple[Unbounded, ...]
+    unspellable: Unspellable | None = None
+
+    def __str__(self) -> str:
+        blocks = ["\n".join(block) for block in _blocks(self)]
+        return "\n\n".join(blocks)
+
+
+# -- as a text ------------------------------------------------------------------------------------
+
+
+def _blocks(report: Report) -> Iterator[list[str]]:
+    """Yield the parts of the report, each a headline and lines below it."""
+    yield _size_lines(report.sizes)
+    if report.overlaps.shown or not report.overlaps.is_complete:
+        yield _overlap_lines(report.overlaps)
+    if report.overlaps.keywords:
+        counts = [f"{len(words)} in {name}" for name, words in report.overlaps.keywords]
+        yield [f"keywords, which win over the terminals that match them too: {', '.join(counts)}"]
+    if report.never_matched:
+        width = max(len(found.terminal) for found in report.never_matched)
+        yield [
+            "terminals that are never read:",
+            *(f"  {found.terminal:<{width}}  {found.reason}" for found in report.never_matched),
+        ]
+    yield from _lists(report)
+    if report.unbounded:
+        yield _unbounded_lines(report.unbounded)
+    if report.unspellable is not None:
+        yield from _unspellable_lines(report.unspellable)
+
+
+def _size_lines(sizes: Sizes) -> list[str]:
+    rows = [(field.name.replace("_", " "), getattr(sizes, field.name)) for field in fields(sizes)]
+    return [
+        f"{name:<15} {value:>12.2f}" if isinstance(value, float) else f"{name:<15} {value:>12,}"
+        for name, value in rows
+    ]
+
+
+def _overlap_lines(found: Overlaps) -> list[str]:
+    rows = [(" ".join(each.terminals), repr(each.example), _won(each)) for each in found.shown]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(2)]
+    lines = [
+        "terminals that match the same text, and how Lark reads it",
+        "(give the one that should win a priority, as in `NAME.2: ...`):",
+    ]
+    lines += [f"  {pair:<{widths[0]}}  {text:<{widths[1]}}  {won}" for pair, text, won in rows]
+    if found.n_more:
+        lines.append(f"  and {found.n_more} more")
+    if not found.is_complete:
+        lines.append("  not all pairs were compared: there are too many")
+    return lines
+
+
+def _won(overlap: Overlap) -> str:
+    part = "" if overlap.lexeme == overlap.example else f", only {overlap.lexeme!r},"
+    sets = "1 terminal set" if overlap.n_sets == 1 else f"{overlap.n_sets} terminal sets"
+    return f"{overlap.winner}{part} in {sets}"
+
+
+def _lists(report: Report) -> Iterator[list[str]]:
+    for headline, names in [
+        ("terminals that no rule uses:", report.unused_terminals),
+        ("rules that the start rule never asks for:", report.unreachable_rules),
+        ("rules that derive no finite text:", report.endless_rules),
+    ]:
+        if names:
+            yield [headline, *_wrapped(names)]
+
+
+def _wrapped(words: Sequence[str]) -> list[str]:
+    lines = [""]
+    for word in words:
+        if lines[-1] and len(lines[-1]) + len(word) + 3 > _COLUMNS:
+            lines.append("")
+        lines[-1] += f" {word}"
+    return [f" {line}" for line in lines]
+
+
+def _unbounded_lines(found: tuple[Unbounded, ...]) -> list[str]:
+    names = [f"{each.terminal} {_short(each.pattern)}" for each in found]
+    width = max(map(len, names))
+    lines = ["text without meaning that may go on for ever, which small models like to write"]
+    lines.append("(docs/grammars.md says how to bound it; `json` has --max-whitespace for it):")
+    for name, each in zip(names, found, strict=True):
+        ways = ["of any length"] * each.is_endless
+        ways += ["ignored, so that one may follow the other"] * each.is_ignored
+        lines.append(f"  {name:<{width}}  {'; '.join(ways)}")
+    return lines
+
+
+def _short(pattern: str) -> str:
+    shown = "".join(each if each.isprintable() else repr(each)[1:-1] for each in pattern)
+    return f"/{shown}/" if len(shown) <= _MOST_SHOWN else f"/{shown[: _MOST_SHOWN - 3]}.../"
+
+
+def _unspellable_lines(found: Unspellable) -> Iterator[list[str]]:
+    if not found.terminals and not found.bytes:
+        yield ["the vocabulary can spell every terminal, and every byte of them"]
+    if found.terminals:
+        yield ["terminals that the vocabulary cannot spell:", *_wrapped(found.terminals)]
+    if found.bytes:
+        shown = [f"0x{byte:02x}" for byte in found.bytes]
+        yield ["bytes of lexemes that no token of the vocabulary has:", *_wrapped(shown)]

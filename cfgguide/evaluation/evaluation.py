@@ -1,0 +1,247 @@
+"""How far a model disagrees with a grammar.
+
+In: a causal model, an index, and sentences with their prompts. Out: an :class:`Evaluation`. The
+model reads each sentence as it stands (teacher forcing), and every one of its predictions is
+compared with the mask: how much probability it gave to what the grammar forbids, what the sentence
+costs before and after the mask, and where the two disagree most.
+
+Texts of about the same length are read together, each batch within a bound on its tokens: the
+logits of a batch are by far the largest thing here, 4 bytes x tokens x vocabulary.
+
+Source: Willard & Louf 2023, section 5.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from tqdm import tqdm
+
+from cfgguide.diagnostics.explain import Explainer
+from cfgguide.errors import ModelError, TextError
+from cfgguide.evaluation.disagreement import Disagreement, Evaluation, TextEvaluation
+from cfgguide.evaluation.mass import measured
+from cfgguide.evaluation.teacher_forcing import SentenceMasks, Text, masks_for
+from cfgguide.grammar.grammar import Grammar
+from cfgguide.index.compile import compile as compile_index
+from cfgguide.index.index import Index
+from cfgguide.integrations.dense_mask import bool_mask
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+DEFAULT_MAX_TOKENS = 1024  # of a batch: 200 MB of logits for 50,000 ids
+DEFAULT_N_DISAGREEMENTS = 10
+
+Message = Mapping[str, str]
+Prompt = str | Sequence[Message]
+
+
+def evaluate(
+    model: PreTrainedModel,
+    grammar_or_index: Grammar | Index,
+    texts: Iterable[Text | tuple[Prompt, Text]],
+    *,
+    tokenizer: PreTrainedTokenizerBase,
+    eos_token_id: int | None = None,
+    max_tokens: int = DEFAULT_MAX_TOKENS,
+    n_disagreements: int = DEFAULT_N_DISAGREEMENTS,
+    progress: bool | None = None,
+) -> Evaluation:
+    """Return how far a model disagrees with a grammar, over some sentences of it.
+
+    Parameters
+    ----------
+    model : PreTrainedModel
+        A causal language model of transformers.
+    grammar_or_index : Grammar or Index
+        What the sentences are of; a grammar is compiled for the tokenizer and all ids that the
+        model ends a text with.
+    texts : iterable of (str, or sequence of int, or pair of a prompt and such a one)
+        Sentences, or their tokens, each with what stands before it: a text, or a chat, which goes
+        through the tokenizer's chat template. Prompts are read but not measured.
+    tokenizer : PreTrainedTokenizerBase
+        The model's tokenizer.
+    eos_token_id : int, optional
+        The EOS that ends each sentence; see :func:`cfgguide.masks_for`.
+    max_tokens : int
+        Most tokens read at once, padding included; a longer text is read alone.
+    n_disagreements : int
+        How many of the largest disagreements are explained.
+    progress : bool, optional
+        Whether to show a bar of texts on standard error; by default on a terminal.
+
+    Returns
+    -------
+    Evaluation
+        For people to read as a table, with all it says as values.
+
+    Raises
+    ------
+    TextError
+        If a text is not a sentence, or there are none.
+    ModelError
+        If the model's logits do not fit the vocabulary, or are not numbers.
+    """
+    if isinstance(grammar_or_index, Grammar):
+        index = compile_index(grammar_or_index, _vocabulary(tokenizer, model))
+    else:
+        index = grammar_or_index
+    pairs = [_pair(text) for text in texts]
+    if not pairs:
+        raise TextError("there are no texts to evaluate")
+    sentences = masks_for([text for _, text in pairs], index, tokenizer, eos_token_id=eos_token_id)
+    prompts = [_prompt_ids(prompt, tokenizer) for prompt, _ in pairs]
+    found: dict[int, TextEvaluation] = {}
+    shows = sys.stderr.isatty() if progress is None else progress
+    with tqdm(total=len(pairs), unit="text", disable=not shows, leave=False) as bar:
+        lengths = [len(prompt) + len(each) for prompt, each in zip(prompts, sentences, strict=True)]
+        for batch in _batches(lengths, max_tokens):
+            rows = [(prompts[number], sentences[number]) for number in batch]
+            for number, logits in zip(batch, _logits(model, rows), strict=True):
+                found[number] = _measured(number, logits, sentences[number], index)
+                bar.update()
+    results = tuple(found[number] for number in range(len(pairs)))
+    return Evaluation(results, _largest(results, index, n_disagreements))
+
+
+def _pair(text: Any) -> tuple[Prompt, Text]:
+    """Return a prompt and a sentence; a pair of ids is a sentence."""
+    is_pair = isinstance(text, tuple) and len(text) == 2 and not isinstance(text[0], int)
+    return text if is_pair else ("", text)
+
+
+def _vocabulary(tokenizer: Any, model: Any) -> Any:
+    from cfgguide.vocabulary.vocabulary import Vocabulary
+
+    settings = getattr(model, "generation_config", None)
+    return Vocabulary.from_tokenizer(
+        tokenizer, eos_token_ids=getattr(settings, "eos_token_id", None)
+    )
+
+
+def _prompt_ids(prompt: Prompt, tokenizer: Any) -> list[int]:
+    """Return the tokens of a prompt, at least one."""
+    if not isinstance(prompt, str):
+        if not getattr(tokenizer, "chat_template", None):
+            raise TextError("a prompt is a chat, but the tokenizer has no chat template")
+        messages = [dict(message) for message in prompt]
+        is_begun = bool(messages) and messages[-1].get("role") == "assistant"
+        encoded = tokenizer.apply_chat_template(
+            messages,
+            add_generation_prompt=not is_begun,
+            continue_final_message=is_begun,
+            return_dict=True,
+        )
+        return list(encoded["input_ids"])
+    # A model needs at least one token to start from.
+    start = prompt or tokenizer.bos_token or tokenizer.eos_token
+    return list(tokenizer(start)["input_ids"])
+
+
+def _batches(lengths: Sequence[int], max_tokens: int) -> Iterator[list[int]]:
+    """Yield the numbers of texts that are read at once, the longest first."""
+    batch: list[int] = []
+    for number in sorted(range(len(lengths)), key=lambda each: (-lengths[each], each)):
+        if batch and lengths[batch[0]] * (len(batch) + 1) > max_tokens:
+            yield batch
+            batch = []
+        batch.append(number)
+    yield batch
+
+
+def _logits(model: Any, rows: Sequence[tuple[list[int], SentenceMasks]]) -> Iterator[Any]:
+    """Yield for each row what the model predicts in the places of its sentence.
+
+    Texts stand at the left and are filled up at the right, which a causal model does not see.
+    """
+    import torch
+
+    texts = [[*prompt, *sentence.token_ids[:-1].tolist()] for prompt, sentence in rows]
+    longest = max(map(len, texts))
+    input_ids = torch.zeros((len(texts), longest), dtype=torch.long)
+    is_text = torch.zeros_like(input_ids)
+    for row, text in enumerate(texts):
+        input_ids[row, : len(text)] = torch.tensor(text)
+        is_text[row, : len(text)] = 1
+    with torch.inference_mode():
+        logits = model(
+            input_ids=input_ids.to(model.device),
+            attention_mask=is_text.to(model.device),
+            use_cache=False,
+        ).logits
+    for row, (prompt, sentence) in enumerate(rows):
+        yield logits[row, len(prompt) - 1 : len(prompt) - 1 + len(sentence)]
+
+
+def _measured(number: int, logits: Any, sentence: SentenceMasks, index: Index) -> TextEvaluation:
+    """Return what the logits of one sentence, shape (n_tokens, n_columns), say of it."""
+    import torch
+
+    size = index.vocabulary.size
+    if logits.shape[-1] < size:
+        raise ModelError(
+            f"the model's logits have {logits.shape[-1]} columns, the vocabulary {size} ids: the "
+            "tokenizer is of another model"
+        )
+    bitmask = torch.from_numpy(sentence.bitmasks).to(logits.device)
+    allowed = bool_mask(bitmask, logits.shape[-1])
+    forbidden = logits.masked_fill(allowed, float("-inf"))
+    best, worst = logits.argmax(dim=-1), forbidden.argmax(dim=-1)
+    found, of_tokens, of_worst = measured(logits, allowed, sentence.token_ids, worst)
+    has_forbidden = torch.isfinite(forbidden.amax(dim=-1))
+    if not torch.isfinite(of_tokens.raw).all():
+        raise ModelError(f"the model's logits for text {number} are not all numbers")
+
+    def array(values: Any) -> npt.NDArray[Any]:
+        kept: npt.NDArray[Any] = values.cpu().numpy()
+        return kept.astype(np.float64) if values.is_floating_point() else kept
+
+    return TextEvaluation(
+        number=number,
+        text=index.vocabulary.spell(sentence.token_ids.tolist()),
+        token_ids=sentence.token_ids,
+        raw=array(of_tokens.raw),
+        masked=array(of_tokens.masked),
+        log_kept=array(found.log_kept),
+        log_removed=array(found.log_removed),
+        best_token_ids=array(best),
+        is_best_forbidden=array((best == worst) & has_forbidden),
+        forbidden_token_ids=array(worst),
+        forbidden=array(of_worst.raw),
+    )
+
+
+def _largest(
+    results: Sequence[TextEvaluation], index: Index, n_disagreements: int
+) -> tuple[Disagreement, ...]:
+    """Return the steps at which most of the probability was removed, with explanations."""
+    steps = [
+        (-float(log_removed), result.number, step)
+        for result in results
+        for step, log_removed in enumerate(result.log_removed)
+        if np.isfinite(result.forbidden[step])
+    ]
+    found = []
+    for minus, number, step in sorted(steps)[: max(0, n_disagreements)]:
+        result = results[number]
+        written = [int(token_id) for token_id in result.token_ids[:step]]
+        before = index.vocabulary.spell(written)
+        forbidden = int(result.forbidden_token_ids[step])
+        found.append(
+            Disagreement(
+                number=number,
+                step=step,
+                before=before,
+                token_id=int(result.token_ids[step]),
+                token=index.vocabulary.tokens[int(result.token_ids[step])],
+                log_removed=-minus,
+                forbidden_log_probability=float(result.forbidden[step]),
+                explanation=Explainer(index, before).explain_token(forbidden, is_allowed=False),
+            )
+        )
+    return tuple(found)

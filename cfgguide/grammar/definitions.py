@@ -1,0 +1,95 @@
+"""What a grammar defines, and which of it no sentence can use.
+
+In: names and productions, as :mod:`cfgguide.grammar.lark_frontend` reads them off Lark's objects.
+Out: a :class:`Definitions`, which tells the rules that are never asked for, the terminals that no
+rule uses, and the rules that derive no finite text. All of it is legal, and mostly a mistake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Definitions:
+    """The rules and terminals of a grammar, used or not.
+
+    Attributes
+    ----------
+    start : str
+        The start rule.
+    rules : tuple of str
+        The rules as the grammar's author named them, in order; templates too.
+    terminals : tuple of str
+        The terminals that were named, in order.
+    ignored : tuple of str
+        The terminals that ``%ignore`` drops.
+    declared : tuple of str
+        Terminals without a pattern (``%declare``).
+    parts : tuple of (str, str)
+        A terminal, and one whose pattern it is part of.
+    productions : tuple of (str, tuple of str)
+        Lark's rules: left-hand side and right-hand side.
+    templates : tuple of (str, str)
+        The name of a rule that Lark made, and the template that it made it from.
+    """
+
+    start: str
+    rules: tuple[str, ...]
+    terminals: tuple[str, ...]
+    ignored: tuple[str, ...]
+    declared: tuple[str, ...]
+    parts: tuple[tuple[str, str], ...]
+    productions: tuple[tuple[str, tuple[str, ...]], ...]
+    templates: tuple[tuple[str, str], ...]
+
+    def unreachable_rules(self) -> tuple[str, ...]:
+        """Return the named rules that the start rule never asks for."""
+        reached = self._reached()
+        reached |= {template for name, template in self.templates if name in reached}
+        return tuple(rule for rule in self.rules if rule not in reached)
+
+    def unused_terminals(self) -> tuple[str, ...]:
+        """Return the named terminals that are in no rule that counts, and part of none that is."""
+        used = self._reached() | set(self.ignored)
+        wholes: dict[str, list[str]] = {}
+        for part, whole in self.parts:
+            wholes.setdefault(whole, []).append(part)
+        pending = sorted(used)
+        while pending:
+            for part in wholes.get(pending.pop(), []):
+                if part not in used:
+                    used.add(part)
+                    pending.append(part)
+        return tuple(terminal for terminal in self.terminals if terminal not in used)
+
+    def endless_rules(self, dead_terminals: Iterable[str] = ()) -> tuple[str, ...]:
+        """Return the reachable rules that derive no finite text.
+
+        Parameters
+        ----------
+        dead_terminals : iterable of str
+            Terminals that never match.
+        """
+        nonterminals = {left for left, _ in self.productions}
+        waiting = nonterminals | set(dead_terminals)
+        is_changed = True
+        while is_changed:
+            finite = {left for left, right in self.productions if waiting.isdisjoint(right)}
+            is_changed = not finite.isdisjoint(waiting)
+            waiting -= finite
+        reached = self._reached()
+        return tuple(rule for rule in self.rules if rule in waiting and rule in reached)
+
+    def _reached(self) -> set[str]:
+        """Return all symbols that the start rule asks for, itself included."""
+        asked: dict[str, set[str]] = {}
+        for left, right in self.productions:
+            asked.setdefault(left, set()).update(right)
+        reached, pending = {self.start}, [self.start]
+        while pending:
+            for symbol in asked.get(pending.pop(), set()) - reached:
+                reached.add(symbol)
+                pending.append(symbol)
+        return reached

@@ -1,0 +1,268 @@
+"""Grammars as the user names them: a bundled name, a file, or a text.
+
+In: where a Lark grammar is to be found. Out: a :class:`Grammar`, a plain value that holds all that
+Lark needs to read it. Nothing is parsed here; :mod:`cfgguide.grammar.lark_frontend` does that.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from cfgguide.errors import GrammarError
+
+_PACKAGED = Path(__file__).parents[1] / "grammars"  # in an installed wheel
+_CHECKOUT = Path(__file__).parents[2] / "grammars"  # in a source checkout
+
+# Bundled grammars whose insignificant whitespace can be bounded, and how: {n} is the bound.
+_WHITESPACE_BOUNDS = {
+    "json": {
+        "none": "\n%override _ws:\n",
+        "some": "\n%override WS: /[ \\t\\n\\r]{{1,{n}}}/\n",
+    }
+}
+
+# The indenters of bundled grammars.
+_INDENTERS = {"python": "PythonIndenter", "python312": "Python312Indenter"}
+
+# Files beside the bundled grammars that these import: no grammars of their own.
+_PARTS = ("python_names", "sql_schema")
+
+#: A folder, or a loader such as ``lark.load_grammar.FromPackageLoader``: Lark calls it with the
+#: place of the importing grammar and a relative path, and gets a place and a text.
+ImportPath = str | Callable[[Any, str], tuple[Any, str]]
+
+LEXERS = ("contextual", "basic")
+_EARLEY_LEXERS = ("dynamic", "dynamic_complete")
+_REGEX_FLAGS = int(re.ASCII | re.IGNORECASE | re.MULTILINE | re.DOTALL | re.UNICODE | re.VERBOSE)
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """A grammar in Lark's language, not yet compiled.
+
+    Parameters
+    ----------
+    text : str
+        The grammar, as one would give it to ``lark.Lark``.
+    start : str
+        The start rule.
+    source_path : str, optional
+        The file that `text` came from; relative ``%import`` statements start from its folder.
+    import_paths : tuple of str or callable
+        Where ``%import`` also looks for ``.lark`` files: folders, or loaders as Lark takes them.
+        Two grammars with loaders are equal only if the loaders are the same objects.
+    lexer : {"contextual", "basic"}
+        Lark's `lexer`. The basic lexer tries all terminals everywhere; the contextual one only
+        those that the parse table has in the state on top of the stack.
+    strict : bool
+        Lark's `strict`: shift/reduce conflicts and terminals that collide are errors.
+    regex_flags : int
+        Lark's `g_regex_flags`: flags of ``re`` for all terminals, such as ``re.IGNORECASE``.
+    postlex : lark.indenter.Indenter, optional
+        Lark's `postlex`, or its class: an indenter, which feeds the parser with INDENT and DEDENT.
+        Only the names and the `tab_len` of Lark's own may be changed, or the names and limits of
+        :class:`~cfgguide.grammar.indenters.CPythonIndenter`.
+
+    Raises
+    ------
+    GrammarError
+        If one of these is nothing that Lark's LALR parser could take.
+
+    Examples
+    --------
+    >>> Grammar('start: "a" "b"*').start
+    'start'
+    >>> "json" in Grammar.bundled_names()
+    True
+    """
+
+    text: str
+    start: str = "start"
+    source_path: str | None = None
+    import_paths: tuple[ImportPath, ...] = ()
+    lexer: str = field(default="contextual", kw_only=True)
+    strict: bool = field(default=False, kw_only=True)
+    regex_flags: int = field(default=0, kw_only=True)
+    postlex: object | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str):
+            raise GrammarError(
+                f"a grammar is a text, not {type(self.text).__name__}; "
+                "use Grammar.open(path) for a file or Grammar.bundled(name) for a bundled grammar"
+            )
+        object.__setattr__(self, "import_paths", _checked_import_paths(self.import_paths))
+        _check_lexer(self.lexer)
+        if not isinstance(self.strict, bool):
+            raise GrammarError(f"strict is True or False, not {self.strict!r}")
+        object.__setattr__(self, "regex_flags", _checked_flags(self.regex_flags))
+        if self.postlex is not None:
+            _indenters().line_names(self.postlex)  # which raises if it is none
+
+    @property
+    def lark_options(self) -> dict[str, Any]:
+        """The options with which Lark judges: ``lark.Lark(grammar.text, **grammar.lark_options)``.
+
+        >>> Grammar('start: "a"').lark_options["parser"]
+        'lalr'
+        """
+        return {
+            "start": self.start,
+            "parser": "lalr",
+            "lexer": self.lexer,
+            "strict": self.strict,
+            "g_regex_flags": self.regex_flags,
+            "source_path": self.source_path,
+            "import_paths": list(self.import_paths),
+            "postlex": self.postlex() if isinstance(self.postlex, type) else self.postlex,
+        }
+
+    @classmethod
+    def bundled(
+        cls, name: str, *, start: str = "start", max_whitespace: int | None = None
+    ) -> Grammar:
+        """Return a grammar that ships with cfgguide.
+
+        Parameters
+        ----------
+        name : str
+            One of :meth:`bundled_names`.
+        start : str
+            The start rule.
+        max_whitespace : int, optional
+            Most characters of insignificant whitespace between two lexemes; 0 forbids it. Small
+            models like to write whitespace for ever. Unbounded by default, as the language has it.
+
+        Raises
+        ------
+        GrammarError
+            If there is no such grammar, or it has no bound on whitespace.
+
+        Examples
+        --------
+        >>> Grammar.bundled("yaml")
+        Traceback (most recent call last):
+        cfgguide.errors.GrammarError: [grammar] no bundled grammar is called 'yaml'; there is ...
+        """
+        if name not in cls.bundled_names():
+            raise GrammarError(
+                f"no bundled grammar is called {name!r}; there is "
+                f"{', '.join(cls.bundled_names())}. Use Grammar.open(path) for a file of your own"
+            )
+        path = _bundled_folder() / f"{name}.lark"
+        postlex = getattr(_indenters(), _INDENTERS[name]) if name in _INDENTERS else None
+        grammar = cls.open(path, start=start, postlex=postlex)
+        if max_whitespace is None:
+            return grammar
+        bound = _whitespace_bound(name, max_whitespace)
+        return replace(grammar, text=grammar.text + bound)
+
+    @classmethod
+    def bundled_names(cls) -> tuple[str, ...]:
+        """Return the names of the bundled grammars, sorted."""
+        names = (path.stem for path in _bundled_folder().glob("*.lark"))
+        return tuple(sorted(name for name in names if name not in _PARTS))
+
+    @classmethod
+    def whitespace_bounded_names(cls) -> tuple[str, ...]:
+        """Return the names of the bundled grammars that take `max_whitespace`, sorted."""
+        return tuple(sorted(_WHITESPACE_BOUNDS))
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        start: str = "start",
+        import_paths: Sequence[ImportPath] = (),
+        lexer: str = "contextual",
+        strict: bool = False,
+        regex_flags: int = 0,
+        postlex: object | None = None,
+    ) -> Grammar:
+        """Return the grammar in a ``.lark`` file; the options are those of :class:`Grammar`.
+
+        Raises
+        ------
+        GrammarError
+            If the file cannot be read as UTF-8 text, or an option is wrong.
+        """
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise GrammarError(f"cannot read the grammar file {str(path)!r}: {error}") from None
+        return cls(
+            text,
+            start,
+            str(path),
+            _checked_import_paths(import_paths),
+            lexer=lexer,
+            strict=strict,
+            regex_flags=regex_flags,
+            postlex=postlex,
+        )
+
+
+def _checked_import_paths(paths: object) -> tuple[ImportPath, ...]:
+    if not isinstance(paths, list | tuple):
+        raise GrammarError(
+            f"import_paths is a tuple of folders and loaders, not {paths!r}; write ({paths!r},)"
+        )
+    found: list[ImportPath] = []
+    for path in paths:
+        if isinstance(path, str | os.PathLike):
+            found.append(os.fsdecode(path))
+        elif callable(path) and getattr(type(path), "__hash__", None) is not None:
+            found.append(path)
+        else:
+            raise GrammarError(
+                f"import_paths holds folders, and loaders that Lark can call, not {path!r}"
+            )
+    return tuple(found)
+
+
+def _check_lexer(lexer: object) -> None:
+    if lexer in LEXERS:
+        return
+    way_out = (
+        "; Lark's dynamic lexers need its Earley parser, which has no table that a mask could be "
+        "made from: write the grammar for lark.Lark(..., parser='lalr')"
+    )
+    raise GrammarError(
+        f"lexer is 'contextual' or 'basic', not {lexer!r}"
+        + (way_out if lexer in _EARLEY_LEXERS else "")
+    )
+
+
+def _checked_flags(flags: object) -> int:
+    if isinstance(flags, bool) or not isinstance(flags, int):
+        raise GrammarError(f"regex_flags is a number, such as re.IGNORECASE, not {flags!r}")
+    if flags & ~_REGEX_FLAGS:
+        raise GrammarError(
+            f"regex_flags may hold re.ASCII, re.IGNORECASE, re.MULTILINE, re.DOTALL, re.UNICODE "
+            f"and re.VERBOSE, not {flags & ~_REGEX_FLAGS}"
+        )
+    return int(flags)
+
+
+def _indenters() -> Any:
+    """Return the module that reads indenters; it loads Lark, which nobody else needs here."""
+    return import_module("cfgguide.grammar.indenters")
+
+
+def _bundled_folder() -> Path:
+    return _PACKAGED if _PACKAGED.is_dir() else _CHECKOUT
+
+
+def _whitespace_bound(name: str, most: int) -> str:
+    if name not in _WHITESPACE_BOUNDS:
+        raise GrammarError(f"the bundled grammar {name!r} has no bound on whitespace")
+    if isinstance(most, bool) or not isinstance(most, int) or not 0 <= most <= 1000:
+        raise GrammarError(f"max_whitespace is a number from 0 to 1000, not {most!r}")
+    return _WHITESPACE_BOUNDS[name]["some" if most else "none"].format(n=most)

@@ -1,0 +1,116 @@
+"""How one reading of a text is shown: its symbols, and brackets around the rules in question.
+
+In: the items through which a reading goes, from the start rule inwards. Out: a line such as
+``IF (s IF s) • ELSE``: what stands before the lookahead, with a bracket for each rule that begins
+after a given place; brackets that are still open at the lookahead end in ``…)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from cfgguide.grammar.lr_automaton import Item, Rule
+
+
+class Reading(NamedTuple):
+    """An item, and whether the lookahead must come from a rule further out."""
+
+    item: Item
+    waits: bool
+
+
+def next_symbol(rules: Sequence[Rule], item: Item) -> str | None:
+    """Return the symbol that an item reads next, or None at the end of its rule."""
+    right = rules[item.rule][1]
+    return right[item.dot] if item.dot < len(right) else None
+
+
+def is_read(here: Reading, after: Reading) -> bool:
+    """Return whether a symbol was read between two readings; else a rule began, or nothing."""
+    return after.item.dot > 0 and after != here
+
+
+def last_opened(readings: Sequence[Reading]) -> int:
+    """Return where the rule of the last item begins."""
+    opened = max(at for at, reading in enumerate(readings) if not reading.item.dot)
+    while readings[opened - 1] == readings[opened]:  # the other reading began rules meanwhile
+        opened -= 1
+    return opened
+
+
+def show(rules: Sequence[Rule], readings: Sequence[Reading], parting: int, lookahead: str) -> str:
+    """Return the symbols of a reading, with brackets around the rules that begin after `parting`.
+
+    Parameters
+    ----------
+    rules : sequence of Rule
+        The rules that items refer to.
+    readings : sequence of Reading
+        From the start rule inwards: either a symbol was read between two of them, or a rule begun.
+    parting : int
+        The last of them that is shown without a bracket of its own.
+    lookahead : str
+        The terminal that comes next.
+    """
+    words: list[str] = []
+    brackets: list[_Bracket] = []
+    for at, (here, after) in enumerate(pairwise(readings), start=1):
+        if is_read(here, after):
+            words.append(str(next_symbol(rules, here.item)))
+        elif at > parting and after != here:
+            rest = rules[here.item.rule][1][here.item.dot + 1 :]
+            brackets.append(_Bracket(len(words), here.waits, " ".join(("", *rest))))
+            words.append("(" + rules[after.item.rule][0])
+    last = readings[-1]
+    if not last.waits:  # it is shifted
+        rest = rules[last.item.rule][1][last.item.dot :]
+        return _joined(words, brackets, 0, ["•", *rest])
+    n_done = 1  # brackets that close before the lookahead
+    while n_done < len(brackets) and brackets[-n_done].waits:
+        n_done += 1
+    return _joined(words, brackets, n_done, ["•", lookahead])
+
+
+class _Bracket(NamedTuple):
+    """A rule whose bracket is shown.
+
+    Attributes
+    ----------
+    word : int
+        Where it begins.
+    waits : bool
+        Whether the item that asked for it waits for the lookahead: what is left of that item is
+        empty then.
+    rest : str
+        What is left of that item.
+    """
+
+    word: int
+    waits: bool
+    rest: str
+
+
+def _joined(words: list[str], brackets: list[_Bracket], n_done: int, end: list[str]) -> str:
+    """Return a reading with its brackets closed, the last `n_done` of them before `end`.
+
+    Of many brackets in a row only the first and the last two are shown.
+    """
+    is_shown = [True] * len(brackets)
+    for number in range(1, len(brackets) - 2):
+        row = [bracket.word for bracket in brackets[number - 1 : number + 3]]
+        is_shown[number] = row[-1] - row[0] != 3
+    for number, bracket in enumerate(brackets):
+        if not is_shown[number]:
+            words[bracket.word] = "…" if is_shown[number - 1] else ""
+    n_open = len(brackets) - n_done
+    text = " ".join(filter(None, words))
+    for number in reversed(range(n_open, len(brackets))):
+        text += ")" * is_shown[number]
+        if brackets[number].waits and is_shown[max(number - 1, 0)]:
+            text += brackets[number].rest
+    text += " " + " ".join(end)
+    if not n_done:  # the last rule goes on to its own end
+        return text + ")" + " …)" * sum(is_shown[: n_open - 1])
+    return text + " …)" * sum(is_shown[:n_open])

@@ -1,0 +1,406 @@
+"""What Lark makes of a grammar: its tables, terminals and definitions.
+
+In: a :class:`~cfgguide.grammar.grammar.Grammar`. Out: a :class:`CompiledGrammar`: the LALR(1)
+tables as arrays, the pattern of each terminal, and for each parse state the *terminal set* that
+Lark's lexer would try there, in the order in which it would try them. The contextual lexer has many
+such sets, the basic lexer one. Together with :mod:`cfgguide.grammar.lr_automaton` and
+:mod:`cfgguide.grammar.rejections`, which explain a grammar that Lark refuses, and
+:mod:`cfgguide.grammar.fragments`, which writes one again, this is all that knows Lark.
+
+Lark decides everything that is Lark's to decide. The order of a terminal set is read off its lexer
+objects; which keywords a name swallows is asked of its own ``_create_unless``. Only the numbering
+is ours, because Lark's changes with ``PYTHONHASHSEED``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import lark
+import numpy as np
+from lark.lexer import PatternStr, _create_unless
+from lark.parsers.lalr_analysis import Shift
+from lark.utils import get_regexp_width
+
+from cfgguide.errors import GrammarError, LimitError
+from cfgguide.grammar import lark_parts
+from cfgguide.grammar.definitions import Definitions
+from cfgguide.grammar.grammar import Grammar
+from cfgguide.grammar.imports import ImportedFile, ImportedFiles
+from cfgguide.grammar.indenters import line_names
+from cfgguide.grammar.rejections import explain
+from cfgguide.parser.indentation import Lines
+from cfgguide.parser.indentation_names import INLINE, JOIN, LineNames
+from cfgguide.parser.table import NO_STATE, ParseTable
+
+END_NAME = "$END"
+LARK_VERSION = lark.__version__
+
+
+@dataclass(frozen=True)
+class Terminal:
+    """A terminal and its pattern.
+
+    Attributes
+    ----------
+    name : str
+        As in the grammar.
+    pattern : str
+        For Python's ``re``, with the terminal's flags inside.
+    flags : int
+        The grammar-wide ``re`` flags.
+    is_string : bool
+        Whether the grammar gives it as a string, which makes it a keyword for retyping.
+    """
+
+    name: str
+    pattern: str
+    flags: int
+    is_string: bool
+
+
+@dataclass(frozen=True)
+class SetMember:
+    """One alternative of Lark's scanner.
+
+    Attributes
+    ----------
+    terminal : str
+        The terminal whose pattern is tried.
+    is_ignored : bool
+        Whether its lexemes are dropped (``%ignore``).
+    retyped : tuple of str
+        String terminals that a lexeme becomes if it equals them, in Lark's order.
+    """
+
+    terminal: str
+    is_ignored: bool
+    retyped: tuple[str, ...]
+
+
+TerminalSet = tuple[SetMember, ...]
+
+
+@dataclass(frozen=True)
+class CompiledGrammar:
+    """What Lark makes of a grammar.
+
+    Attributes
+    ----------
+    parse_table : ParseTable
+        The LALR(1) automaton.
+    patterns : tuple of Terminal
+        Every terminal that has a pattern, by name.
+    terminal_sets : tuple of TerminalSet
+        What the lexer tries, most preferred first; `parse_table.set_of_state` points here.
+    definitions : Definitions
+        What the grammar defines, used or not.
+    imported : tuple of (str, str or None)
+        The files that ``%import`` found or looked for, as long as all are in folders. The same
+        grammar means the same while these are the same; Lark's own grammars are not among them.
+    lines : Lines or None
+        The rules of lines and blocks, if the grammar has an indenter.
+    """
+
+    parse_table: ParseTable
+    patterns: tuple[Terminal, ...]
+    terminal_sets: tuple[TerminalSet, ...]
+    definitions: Definitions
+    imported: tuple[ImportedFile, ...] = ()
+    lines: Lines | None = None
+
+    @property
+    def bytes_apart(self) -> bytes:
+        """Bytes that are not to be taken as alike, whatever the terminals say."""
+        return b"" if self.lines is None else b"\n\r\t\f 0123456789"
+
+
+def load(grammar: Grammar) -> CompiledGrammar:
+    """Return Lark's tables and terminals for a grammar.
+
+    Raises
+    ------
+    GrammarError
+        If Lark rejects the grammar; the message holds Lark's own, with the place and a way out.
+    LimitError
+        If the grammar nests too deeply to be read.
+
+    Examples
+    --------
+    >>> load(Grammar('start: "a"+')).parse_table.terminals
+    ('$END', 'A')
+    """
+    if not isinstance(grammar, Grammar):
+        raise GrammarError(
+            f"expected a Grammar, not {type(grammar).__name__}; use Grammar.bundled(name), "
+            "Grammar.open(path) or Grammar(text)"
+        )
+    names = line_names(grammar.postlex) if grammar.postlex is not None else None
+    imports = ImportedFiles(grammar.import_paths)
+    parser = parser_of(grammar, imports)
+    table: Any = parser.parser.parser._parse_table
+    rules = {rule.origin.name for rule in parser.rules}
+    order = _canonical_order(table.states, table.start_states[grammar.start])
+    terminal_sets: dict[TerminalSet, int] = {}
+    number_of_lexer: dict[int, int] = {}  # states share their lexers
+    set_of_state = []
+    for lexer in _lexers(parser, order):
+        if id(lexer) not in number_of_lexer:
+            members = _terminal_set(lexer)
+            number_of_lexer[id(lexer)] = terminal_sets.setdefault(members, len(terminal_sets))
+        set_of_state.append(number_of_lexer[id(lexer)])
+    parse_table = _parse_table(
+        table,
+        order,
+        grammar.start,
+        rules,
+        set_of_state,
+        conflicts=tuple(sorted(parser.parser.parser.conflicts)),
+        unused=_unused(parser, names) if names is not None else [],
+    )
+    return CompiledGrammar(
+        parse_table,
+        _patterns(parser),
+        tuple(terminal_sets),
+        _definitions(parser, grammar.start),
+        imports.found,
+        Lines.of(names, parse_table) if names is not None else None,
+    )
+
+
+def parser_of(grammar: Grammar, imports: ImportedFiles) -> lark.Lark:
+    """Return Lark's parser of a grammar; `imports` notes the files that it reads.
+
+    Raises
+    ------
+    GrammarError, LimitError
+        As :func:`load`.
+    """
+    where = grammar.source_path or "the grammar"
+    text = grammar.text  # which may have to be written first
+    try:
+        options: dict[str, Any] = dict(grammar.lark_options)
+        options["_plugins"] = {"LALR_Parser": lark_parts.Parser}
+        options["import_paths"] = [imports, *grammar.import_paths]
+        if not grammar.strict:  # there the comparison is what was asked for
+            options["_plugins"] |= {
+                "ContextualLexer": lark_parts.Contextual,
+                "BasicLexer": lark_parts.Basic,
+            }
+        return lark.Lark(text, **options)
+    except RecursionError:
+        raise LimitError(
+            f"{where} nests too deeply for Lark to read; split its rules into smaller ones"
+        ) from None
+    except Exception as error:  # Lark reports some mistakes with assertions, TypeErrors and others
+        raise GrammarError(f"Lark rejects {where}:\n{explain(error, grammar)}") from error
+
+
+def _canonical_order(states: dict[int, dict[str, Any]], start: int) -> list[int]:
+    """Return Lark's state numbers breadth-first from `start`, over sorted symbols."""
+    order, seen = [start], {start}
+    for state in order:  # grows while it is walked
+        for _, (action, argument) in sorted(states[state].items()):
+            if action is Shift and argument not in seen:
+                seen.add(argument)
+                order.append(argument)
+    return order
+
+
+def _lexers(parser: lark.Lark, order: list[int]) -> list[Any]:
+    """Return the lexer of each state: a basic lexer is the same everywhere."""
+    lexer: Any = parser.parser.lexer
+    lexer = getattr(lexer, "lexer", lexer)  # behind a postlex
+    if parser.options.lexer == "basic":
+        return [lexer] * len(order)
+    return [lexer.lexers[state] for state in order]
+
+
+def _terminal_set(lexer: Any) -> TerminalSet:
+    """Return the alternatives of one of Lark's lexers, in the order of its scanner."""
+    terminals, callbacks = _create_unless(  # type: ignore[no-untyped-call]
+        lexer.terminals, lexer.g_regex_flags, lexer.re, lexer.use_bytes
+    )
+    return tuple(
+        SetMember(
+            terminal.name,
+            terminal.name in lexer.ignore_types,
+            tuple(string.name for string in callbacks[terminal.name].scanner.terminals)
+            if terminal.name in callbacks
+            else (),
+        )
+        for terminal in terminals
+    )
+
+
+def _patterns(parser: lark.Lark) -> tuple[Terminal, ...]:
+    flags = parser.options.g_regex_flags
+    return tuple(
+        Terminal(
+            terminal.name, terminal.pattern.to_regexp(), flags, type(terminal.pattern) is PatternStr
+        )
+        for terminal in sorted(parser.terminals, key=lambda terminal: terminal.name)
+    )
+
+
+def _definitions(parser: lark.Lark, start: str) -> Definitions:
+    trees = {str(name): tree for name, (tree, _) in parser.grammar.term_defs}
+    names = {id(tree): name for name, tree in trees.items() if tree is not None}
+    return Definitions(
+        start=start,
+        rules=tuple(str(name) for name, *_ in parser.grammar.rule_defs),
+        terminals=tuple(trees),
+        ignored=tuple(map(str, parser.ignore_tokens)),
+        declared=tuple(name for name, tree in trees.items() if tree is None),
+        parts=tuple(  # Lark puts the tree of a terminal into those that use it
+            (names[id(part)], whole)
+            for whole, tree in trees.items()
+            if tree is not None
+            for part in tree.iter_subtrees()
+            if names.get(id(part), whole) != whole
+        ),
+        productions=tuple(_production(rule) for rule in parser.rules),
+        templates=tuple(
+            (rule.origin.name, str(rule.options.template_source))
+            for rule in parser.rules
+            if rule.options and rule.options.template_source
+        ),
+    )
+
+
+def check_joined(grammar: CompiledGrammar) -> None:
+    """Refuse terminals that ``re`` cannot join to one expression, as Lark would on a text.
+
+    Lark joins those that some state tries, when it first reads in that state.
+
+    Raises
+    ------
+    GrammarError
+        If a pattern cannot stand inside a group, or two have a group of the same name.
+    """
+    groups: dict[str, list[str]] = {}
+    for terminal in _tried(grammar):
+        try:
+            joined = re.compile(f"(?P<{terminal.name}>{terminal.pattern})", terminal.flags)
+        except re.error as error:
+            raise GrammarError(
+                f"Lark cannot use the terminal {terminal.name}, since re refuses "
+                f"(?P<{terminal.name}>{terminal.pattern}): {error}"
+            ) from None
+        groups[terminal.name] = list(joined.groupindex)
+    for members in grammar.terminal_sets:
+        used: dict[str, str] = {}
+        for group, name in (
+            (g, member.terminal) for member in members for g in groups[member.terminal]
+        ):
+            if used.setdefault(group, name) != name:
+                raise GrammarError(
+                    f"Lark cannot use the terminals {used[group]} and {name} together: both have "
+                    f"a group called {group!r}, or one is called as a group of the other"
+                )
+
+
+def _tried(grammar: CompiledGrammar) -> list[Terminal]:
+    """Return the terminals that some state tries."""
+    names = {member.terminal for members in grammar.terminal_sets for member in members}
+    return [terminal for terminal in grammar.patterns if terminal.name in names]
+
+
+def check_width(grammar: CompiledGrammar) -> None:
+    """Refuse terminals that only flags make empty: Lark looks at their width without flags.
+
+    Raises
+    ------
+    GrammarError
+        If a terminal that some state tries matches the empty text under ``re.VERBOSE``.
+    """
+    for terminal in _tried(grammar):
+        if terminal.flags & re.VERBOSE:
+            least, _ = get_regexp_width(f"(?x:{terminal.pattern}\n)")  # \n ends a comment
+            if least == 0:
+                raise GrammarError(
+                    f"the terminal {terminal.name} matches the empty text under regex_flags, and "
+                    f"Lark would then read it for ever: /{terminal.pattern}/; write `\\ ` or `[ ]` "
+                    "for a space that is meant, or leave out re.VERBOSE"
+                )
+
+
+def _parse_table(
+    table: Any,
+    order: list[int],
+    start: str,
+    rules: set[str],
+    set_of_state: list[int],
+    *,
+    conflicts: tuple[str, ...],
+    unused: Iterable[str],
+) -> ParseTable:
+    rows = [table.states[state] for state in order]
+    number = {state: index for index, state in enumerate(order)}
+    productions = _productions(rows)
+    terminals, nonterminals = _symbols(rows, rules, unused)
+    action = np.zeros((len(rows), len(terminals)), dtype=np.int32)
+    goto = np.full((len(rows), len(nonterminals)), NO_STATE, dtype=np.int32)
+    for state, row in enumerate(rows):
+        for symbol, (kind, argument) in row.items():
+            if symbol in nonterminals:
+                goto[state, nonterminals[symbol]] = number[argument]
+            elif kind is Shift:
+                action[state, terminals[symbol]] = number[argument] + 1
+            else:
+                action[state, terminals[symbol]] = -productions[_production(argument)] - 1
+    return ParseTable(
+        terminals=tuple(terminals),
+        nonterminals=tuple(nonterminals),
+        productions=tuple(productions),
+        action=action,
+        goto=goto,
+        lengths=np.array([len(right) for _, right in productions], dtype=np.int32),
+        left_sides=np.array([nonterminals[left] for left, _ in productions], dtype=np.int32),
+        set_of_state=np.array(set_of_state, dtype=np.int32),
+        end_state=number[table.end_states[start]],
+        conflicts=conflicts,
+    )
+
+
+def _production(rule: Any) -> tuple[str, tuple[str, ...]]:
+    return str(rule.origin.name), tuple(str(symbol.name) for symbol in rule.expansion)
+
+
+def _productions(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, tuple[str, ...]], int]:
+    """Return production -> number. Rules that differ only in their alias are one production."""
+    rules = {
+        id(argument): argument
+        for row in rows
+        for kind, argument in row.values()
+        if kind is not Shift
+    }
+    found = set(map(_production, rules.values()))
+    return {production: index for index, production in enumerate(sorted(found))}
+
+
+def _unused(parser: lark.Lark, names: LineNames) -> list[str]:
+    """Return the terminals that an indenter drops, whether rules use them or not."""
+    known = {terminal.name for terminal in parser.terminals}
+    return [name for name, role in names.roles if role in (INLINE, JOIN) and name in known]
+
+
+def _symbols(
+    rows: list[dict[str, Any]], rules: set[str], unused: Iterable[str]
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Return terminal -> number, with ``$END`` first, and nonterminal -> number.
+
+    An indenter has terminals that no rule needs to use.
+
+    Lark writes terminals in upper case, but the case of a name does not tell: ``"\u65e5"`` is named
+    after its one letter, which has none.
+    """
+    symbols = {symbol for row in rows for symbol in row} | set(unused)
+    terminals = sorted(symbols - rules - {END_NAME})
+    return (
+        {name: index for index, name in enumerate([END_NAME, *terminals])},
+        {name: index for index, name in enumerate(sorted(rules))},
+    )

@@ -1,0 +1,239 @@
+"""Why Lark refuses a grammar, in its words and ours, and a way out.
+
+In: a grammar and the error that Lark raised. Out: the text of our error: Lark's own message, with
+the place where it gives one; for a conflict a shortest example and both readings of it
+(:mod:`cfgguide.grammar.conflicts`); and, where there is one, what to do.
+
+Lark keeps nothing of a grammar that it refuses. So for a conflict it is asked once more, for the
+rules and terminals only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from copy import copy
+from typing import Any
+
+import interegular
+import lark
+from lark.lexer import BasicLexer, PatternStr
+
+from cfgguide.automata.determinize import fsm_of_pattern
+from cfgguide.automata.witness import shortest_text
+from cfgguide.errors import LimitError, PatternError
+from cfgguide.grammar import conflicts, lr_automaton
+from cfgguide.grammar.conflicts import END_NAME, Conflict, Example
+from cfgguide.grammar.grammar import Grammar
+
+MOST_SHOWN = 3  # conflicts
+MOST_TERMINALS = 30  # of an example, from its end
+
+_REGEX_MODULE = re.compile(r"\\[pPXRKmM]|\[\[:|\(\?(?:R|\d|&|\|)|\{[\w,]*[ids]<=")
+
+_ONE_RULE = (
+    "LALR(1) sees only the next terminal, and a grammar for it must not be ambiguous. Write the "
+    "two rules as one, or let them differ before this place; or give one of them a priority, as "
+    "in `rule.2: ...`, and Lark takes that one wherever both fit"
+)
+_TWO_PLACES = (
+    "no text has both readings, but LALR(1) treats places alike whose rules look alike so far. "
+    "Write the two rules as one, or give the two places rules of their own that begin with "
+    "different symbols; a priority, as in `rule.2: ...`, would refuse the texts of the other rule"
+)
+_SHIFT = (
+    "without `strict` Lark shifts, which is the second reading. If that is meant, leave `strict` "
+    "out; if not, write the rule so that only the first reading is left"
+)
+
+#: What Lark says, and what to do.
+_WAYS_OUT = [
+    (
+        r"^Unexpected input at line",
+        "what stands there is not Lark's language: a rule is `name: ...`, a terminal `NAME: ...`, "
+        "an alternative begins with `|`, a statement with `%`, a comment with `//`",
+    ),
+    (
+        r"^(?:Rule|Terminal) \S+ used but not defined",
+        "define it, or import it, as in `%import common.INT`; rules have names in lower case, "
+        "terminals in upper case",
+    ),
+    (
+        r"zero-width terminals",
+        "a terminal must match one character or more. Take the `?` or `*` out of the terminal and "
+        "write it where a rule uses the terminal, as in `[A]` or `A*`; after %ignore write `+`",
+    ),
+    (
+        r"Empty terminals are not allowed|Terminals cannot be empty",
+        'leave the empty string out; `["a"]` or an empty alternative says that something may be '
+        "missing",
+    ),
+    (
+        r"Collision between Terminals",
+        "`strict` wants the terminals of one priority to have no text in common. Give one of them "
+        "a priority, as in `A.2: ...`, or leave `strict` out: the terminal that Lark tries first "
+        "wins then",
+    ),
+]
+
+
+class _Unparsed(lark.Lark):
+    """Lark up to the rules and terminals of a grammar: it builds no parser."""
+
+    def _build_parser(self) -> Any:
+        return None
+
+
+def explain(error: Exception, grammar: Grammar) -> str:
+    """Return what to say when Lark has refused a grammar.
+
+    Parameters
+    ----------
+    error : Exception
+        What Lark raised.
+    grammar : Grammar
+        The grammar.
+    """
+    if isinstance(error, lark.exceptions.UnexpectedInput):
+        excerpt = error.get_context(grammar.text)
+        return f"line {error.line}, column {error.column}: {error}\n{excerpt}".rstrip()
+    said = str(error) or type(error).__name__
+    if isinstance(error, lark.exceptions.GrammarError) and re.match(r"\w+/Reduce co", said):
+        return _of_conflicts(_Unparsed(grammar.text, **grammar.lark_options), grammar)
+    if found := re.match(r"Cannot compile token (\w+): ", said):
+        parser = _Unparsed(grammar.text, **grammar.lark_options)
+        return f"{said}\n{_no_pattern(parser, found[1], grammar)}"
+    if said.startswith("Collision between Terminals"):
+        said = _of_collisions(grammar)
+    for pattern, way_out in _WAYS_OUT:
+        if re.search(pattern, said):
+            return f"{said.rstrip()}\nWay out: {way_out}."
+    return said
+
+
+def _of_collisions(grammar: Grammar) -> str:
+    """Return what Lark says about two terminals that collide: always about the same two.
+
+    Lark compares the terminals of each state in the order of a set. Here its lexers are made once
+    more, in order.
+    """
+    parser = lark.Lark(grammar.text, **(grammar.lark_options | {"strict": False}))
+    lexer: Any = parser.parser.lexer
+    lexers = [lexer] if grammar.lexer == "basic" else lexer.lexers.values()
+    sets = {tuple(sorted(terminal.name for terminal in each.terminals)) for each in lexers}
+    conf = copy(parser.lexer_conf)
+    conf.strict, conf.skip_validation = True, False
+    patterns = {terminal: terminal.pattern.to_regexp() for terminal in parser.terminals}
+    comparator = interegular.Comparator.from_regexes(patterns)
+    for names in sorted(sets):
+        conf.terminals = [parser.get_terminal(name) for name in names]
+        try:
+            BasicLexer(conf, comparator)
+        except lark.exceptions.LexError as error:
+            return "\n".join(line.rstrip() for line in str(error).splitlines())
+    return "Collision between Terminals"
+
+
+def _no_pattern(parser: lark.Lark, name: str, grammar: Grammar) -> str:
+    """Say what ``re`` has against a terminal's pattern, and what to do."""
+    pattern = parser.get_terminal(name).pattern.to_regexp()
+    try:
+        re.compile(pattern, grammar.regex_flags)
+    except re.error as error:
+        reason = f"Python's re says: {error}."
+    else:
+        return "Way out: write a pattern that Python's re can compile."
+    if not _REGEX_MODULE.search(pattern):
+        return f"{reason}\nWay out: write a pattern that Python's re can compile."
+    return (
+        f"{reason}\nWay out: this is syntax of the module `regex`, and terminals are read by "
+        r"Python's re here. For \p{L} write [^\W\d_], for \p{N} mostly \d, or list the characters."
+    )
+
+
+def _of_conflicts(parser: lark.Lark, grammar: Grammar) -> str:
+    states, said = lr_automaton.build(parser.rules, grammar.start, strict=grammar.strict)
+    found = conflicts.find(states, strict=grammar.strict)
+    examples = conflicts.Examples(states)
+    texts = _Texts(parser, grammar.regex_flags)
+    parts = ["\n".join(line.rstrip() for line in said.splitlines())]
+    ways_out = []
+    for number, conflict in enumerate(found[:MOST_SHOWN], start=1):
+        given = examples.of(conflict)
+        parts.append(f"Conflict {number} of {len(found)}: " + _shown(conflict, given, texts))
+        is_ambiguous = len(given) < 2
+        is_reduced_only = len(conflict.rules) > 1
+        ways_out.append((_ONE_RULE if is_ambiguous else _TWO_PLACES) if is_reduced_only else _SHIFT)
+    if len(found) > MOST_SHOWN:
+        parts.append(f"Not shown: {len(found) - MOST_SHOWN} more.")
+    if re.search(r"\b__\w+_(?:star|plus)_\d", "\n".join(parts)):
+        parts.append("Names like __rule_star_0 are Lark's, for the `*` and `+` of a rule.")
+    parts += [f"Way out: {way_out}." for way_out in dict.fromkeys(ways_out)]
+    return "\n".join(parts)
+
+
+def _shown(conflict: Conflict, given: Sequence[Example], texts: _Texts) -> str:
+    before = f"{conflict.lookahead}{texts.quoted([conflict.lookahead])}"
+    if not given:
+        return f"before {before} (no example was found within the limit)"
+    if len(given) == 1:
+        lines = [f"after {_after(given[0], texts)}, before {before}, there are two readings:"]
+    else:
+        lines = [
+            f"before {before}, after {_after(given[0], texts)} and after "
+            f"{_after(given[1], texts)}, which one state stands for:"
+        ]
+    readings = [reading for example in given for reading in example.readings]
+    lines += [f"    {number}.  {reading}" for number, reading in enumerate(readings, start=1)]
+    return "\n".join(lines)
+
+
+def _after(example: Example, texts: _Texts) -> str:
+    names = list(example.terminals)
+    if not names:
+        return "the beginning of the text"
+    cut = ["..."] if len(names) > MOST_TERMINALS else []
+    names = names[-MOST_TERMINALS:]
+    return " ".join([*cut, *names]) + texts.quoted(names)
+
+
+class _Texts:
+    """Shortest texts of terminals, joined with ignored text where the grammar has any."""
+
+    def __init__(self, parser: lark.Lark, flags: int) -> None:
+        self._terminals = {terminal.name: terminal for terminal in parser.terminals}
+        self._flags = flags
+        ignored = [text for name in parser.ignore_tokens if (text := self._of(name))]
+        blanks = [text for text in ignored if text.isspace()]
+        self._between = " " if any(self._is_blank(name) for name in parser.ignore_tokens) else ""
+        self._between = self._between or min([*blanks, *ignored], key=len, default="")
+
+    def quoted(self, names: Sequence[str]) -> str:
+        """Return an example of some terminals in a row, to be put behind their names."""
+        if list(names) == [END_NAME]:
+            return " (the end of the text)"
+        texts = [self._of(name) for name in names]
+        if any(text is None for text in texts):
+            return ""
+        return f" ({self._between.join(map(str, texts))!r})"
+
+    def _is_blank(self, name: str) -> bool:
+        if name not in self._terminals:  # declared without a pattern
+            return False
+        pattern = self._terminals[name].pattern.to_regexp()
+        try:
+            return re.fullmatch(pattern, " ", self._flags) is not None
+        except (re.error, OverflowError):  # Lark looks at patterns later
+            return False
+
+    def _of(self, name: str) -> str | None:
+        if name not in self._terminals:
+            return None  # %declare
+        pattern = self._terminals[name].pattern
+        if type(pattern) is PatternStr:
+            return str(pattern.value)
+        try:
+            fsm = fsm_of_pattern(pattern.to_regexp(), name=name, flags=self._flags)
+        except (PatternError, LimitError, OverflowError):
+            return None
+        return shortest_text(fsm)

@@ -1,0 +1,1 @@
+"""The state of one sequence: masks, advancing, budgets, forced text."""

@@ -1,0 +1,337 @@
+"""Masks within a budget: only tokens after which a sentence can still be finished in time.
+
+In: an index, a configuration, and how many tokens may still be written, EOS included. Out: the
+tokens of the mask after which a sentence is finished within what remains then.
+
+The *distance* of a configuration is how many tokens finish a sentence from there, EOS included. A
+short ending (:mod:`cfgguide.guide.endings`), spelled in as few tokens as possible, gives a bound
+that can always be kept: whoever follows it gets there. One walk over the vocabulary gives all
+configurations that tokens lead to, and the mask within a budget has those tokens whose
+configuration is near enough. ::
+
+    `{"a": [1`  ending `]}`, one token and EOS: distance 2
+    `[`  within 3   not `{"`, after which `":0}]` and EOS are needed, but `]`, `1`, `[]` ...
+
+Where some token would be ruled out, the configurations around are looked at first, from token to
+token, as far as the *effort* goes: distances become shorter where a longer text has fewer tokens,
+and exact where all was seen that is near enough. The effort is counted, not timed: the same
+question has the same answer everywhere.
+
+Three things hold. No token is allowed after which nothing fits (sound), since a bound is the length
+of a completion that was read by the recogniser. Some token is always allowed after one that was
+(live): what was promised is remembered until it is asked for. And within the effort every token is
+allowed after which something fits (complete). `docs/design/0016-budgets.md` has more.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from dataclasses import dataclass
+
+import numpy as np
+
+from cfgguide.errors import BudgetError
+from cfgguide.guide.endings import Endings
+from cfgguide.guide.fewest_tokens import FewestTokens
+from cfgguide.index.index import Index
+from cfgguide.index.step_cache import Visit
+from cfgguide.mask.arrays import DEAD_END, NONE
+from cfgguide.mask.subset import Int32Array, bitmask_of
+from cfgguide.mask.walk import Walk
+from cfgguide.recognizer.recognizer import Configuration
+
+NEVER = 1 << 30  # a distance: no ending is known
+EFFORT = 300_000  # configurations that are looked at for one mask, times parse states
+_FEW_STATES = 50  # a grammar counts as if it had so many
+_QUICK = 2_000  # configurations that are looked at for a mask of a small grammar
+_AT_FIRST = 10  # how many times that is spent on the question whether a sentence fits at all
+_MOST_KNOWN = 50_000  # configurations that are remembered: with their endings, with what was
+# promised them, and those that surround others
+
+Tokens = tuple[int, ...]
+
+
+@dataclass
+class _Surroundings:
+    """Where the tokens of a configuration lead.
+
+    Attributes
+    ----------
+    numbers : list of int
+        The outcomes of the walk that are not dead ends.
+    places : list of Configuration
+        Each of them.
+    tokens : list of int
+        A token that leads there.
+    """
+
+    numbers: list[int]
+    places: list[Configuration]
+    tokens: list[int]
+
+
+class Finishing:
+    """Finishes sentences of an index within a number of tokens.
+
+    Parameters
+    ----------
+    index : Index
+        Of the grammar and the vocabulary.
+    effort : int
+        How much is looked at for one mask, where short endings alone would rule out tokens: so
+        many configurations times the grammar's parse states.
+
+    Examples
+    --------
+    >>> import cfgguide
+    >>> vocabulary = cfgguide.Vocabulary([b"(", b")", b"))", None], eos_token_ids=3)
+    >>> index = cfgguide.compile(cfgguide.Grammar('start: "(" start? ")"'), vocabulary)
+    >>> finishing = Finishing(index)
+    >>> finishing.shortest(index.start)
+    (0, 1, 3)
+    >>> visit = index.advance(index.start, 0)
+    >>> [finishing.within(visit, n)[0].item() for n in (2, 3, 4)]  # `)`; or `(`, for `))` and EOS
+    [2, 3, 3]
+    """
+
+    def __init__(self, index: Index, *, effort: int = EFFORT) -> None:
+        self._recognizer = index.recognizer
+        self._vocabulary = index.vocabulary
+        self._effort = effort // max(index.recognizer.parse_table.n_states, _FEW_STATES)
+        self._walker = index.walker()
+        self._endings = Endings(index.recognizer, index.vocabulary.spelling.reachable_bytes)
+        self._fewest = FewestTokens(index.vocabulary)
+        self._eos = index.vocabulary.eos_token_ids[0]
+        self._eos_bits = bitmask_of(index.vocabulary.eos_token_ids, index.vocabulary.n_words)
+        self._paths: dict[Configuration, Tokens | None] = {}
+        self._shorter: dict[Configuration, Tokens] = {}  # than those; what masks rest on
+        self._surroundings: dict[Configuration, _Surroundings] = {}
+        self._n_surrounding = 0
+        self._lock = threading.RLock()
+
+    @classmethod
+    def of(cls, index: Index) -> Finishing:
+        """Return that of an index, which is made once."""
+        with _making:
+            found = _known.get(index)
+            if found is None:
+                found = _known[index] = cls(index)
+            return found
+
+    def shortest(self, visit: Visit) -> Tokens | None:
+        """Return tokens that finish a sentence, EOS last: as few as were found.
+
+        None if no ending was found, which may happen where a grammar goes long ways round.
+        """
+        configuration, n, is_all = visit.configuration, 1, True
+        with self._lock:
+            while n < self._distance(configuration) - 1 and is_all:
+                n = min(2 * n, self._distance(configuration) - 1)
+                is_all = self._look_around(configuration, n, self._effort)
+            return self._path(configuration)
+
+    def check(self, visit: Visit, n: int) -> None:
+        """Raise an error if no sentence can be finished within `n` tokens.
+
+        Raises
+        ------
+        BudgetError
+            If none was found.
+        """
+        with self._lock:
+            if self._distance(visit.configuration) > n:
+                is_all = self._look_around(visit.configuration, n, _AT_FIRST * self._effort)
+                if self._distance(visit.configuration) > n:
+                    raise BudgetError(self._refusal(visit, n, is_all=is_all))
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether a mask within a budget takes but milliseconds, as the grammar is small."""
+        return self._effort >= _QUICK
+
+    def fits(self, following: Visit, n: int) -> bool:
+        """Return whether an ending of at most `n` tokens is known; it is not looked around."""
+        with self._lock:
+            return self._distance(following.configuration) <= n
+
+    def n_tokens_of(self, text: bytes) -> int:
+        """Return how many tokens spell a text, at least."""
+        with self._lock:
+            tokens = self._fewest.of(text)
+            return NEVER if tokens is None else len(tokens)
+
+    def within(self, visit: Visit, n: int) -> Int32Array:
+        """Return the tokens after which a sentence can be finished within `n` tokens in all.
+
+        Parameters
+        ----------
+        visit : Visit
+            Where the text is.
+        n : int
+            How many tokens may be written from there, EOS included.
+
+        Returns
+        -------
+        int32, shape (ceil(vocabulary size / 32),)
+            Bit ``i % 32`` of word ``i // 32`` is set if token ``i`` is allowed.
+
+        Raises
+        ------
+        BudgetError
+            If no sentence is known that is finished within `n` tokens.
+        """
+        configuration = visit.configuration
+        with self._lock:
+            around = self._around(configuration)
+            self._promise(configuration)
+            distances = [self._distance(place) for place in around.places]
+            if max(distances, default=0) >= n:
+                self._look_around(configuration, n, self._effort)
+                self._promise(configuration)
+                distances = [self._distance(place) for place in around.places]
+            allowed = np.zeros(self._vocabulary.n_words, dtype=np.int32)
+            walk = self._walk(configuration)
+            for number in range(walk.n_outcomes):
+                walk.settle(number, is_live=False)
+            for number, distance in zip(around.numbers, distances, strict=True):
+                walk.settle(number, is_live=distance < n)
+            self._walker.fill(allowed)
+            if n > 0 and self._recognizer.is_sentence(configuration):
+                allowed |= self._eos_bits
+            if not allowed.any():
+                raise BudgetError(self._refusal(visit, n, is_all=False))
+            return allowed
+
+    # -- distances --------------------------------------------------------------------------
+
+    def _distance(self, configuration: Configuration) -> int:
+        path = self._path(configuration)
+        return NEVER if path is None else len(path)
+
+    def _path(self, configuration: Configuration) -> Tokens | None:
+        """Return tokens that finish a sentence, EOS last; the fewest that are known."""
+        shorter = self._shorter.get(configuration)
+        if shorter is not None:
+            return shorter
+        if configuration not in self._paths:
+            if len(self._paths) > _MOST_KNOWN:
+                self._paths.clear()
+            self._paths[configuration] = self._ending(configuration)
+        return self._paths[configuration]
+
+    def _ending(self, configuration: Configuration) -> Tokens | None:
+        if self._recognizer.is_sentence(configuration):
+            return (self._eos,)
+        text = self._endings.of(configuration)
+        tokens = self._fewest.of(text) if text is not None else None
+        return None if tokens is None else (*tokens, self._eos)
+
+    def _promise(self, configuration: Configuration) -> None:
+        """Remember that what is left of an ending is an ending, for where it leads next."""
+        path = self._path(configuration)
+        if path is None or len(path) < 2:
+            return
+        token = self._vocabulary.tokens[path[0]]
+        after = self._recognizer.advance(configuration, token or b"")
+        assert after is not None, "an ending was read before"
+        if self._distance(after) >= len(path):
+            self._remember(after, path[1:])
+
+    def _remember(self, configuration: Configuration, path: Tokens) -> None:
+        """Remember a shorter path; those remembered longest ago go first."""
+        while len(self._shorter) > _MOST_KNOWN:
+            del self._shorter[next(iter(self._shorter))]
+        self._shorter.pop(configuration, None)
+        self._shorter[configuration] = path
+
+    # -- surroundings -----------------------------------------------------------------------
+
+    def _walk(self, configuration: Configuration) -> Walk:
+        walk = self._walker.walk(configuration)
+        assert walk is not None, "below the bottom of a whole stack nothing is asked for"
+        return walk
+
+    def _around(self, configuration: Configuration) -> _Surroundings:
+        """Return where tokens lead from a configuration."""
+        known = self._surroundings.get(configuration)
+        if known is not None:
+            return known
+        walk = self._walk(configuration)
+        tokens = walk.first_tokens()
+        numbers = [
+            number
+            for number in range(walk.n_outcomes)
+            if walk.verdict(number) != DEAD_END and tokens[number] != NONE
+        ]
+        places = [walk.outcome(number).configuration for number in numbers]
+        if self._n_surrounding > _MOST_KNOWN:
+            self._surroundings.clear()
+            self._n_surrounding = 0
+        self._n_surrounding += len(places)
+        found = _Surroundings(numbers, places, [tokens[number] for number in numbers])
+        self._surroundings[configuration] = found
+        return found
+
+    def _look_around(self, root: Configuration, n: int, effort: int) -> bool:
+        """Shorten distances by looking from token to token; say if all was seen within `n`."""
+        steps: dict[Configuration, _Surroundings] = {}
+        level, depth = [root], 0
+        is_all = True
+        while level and depth + 2 <= n:  # who stands here is no sentence, or needs EOS alone
+            following: dict[Configuration, None] = {}
+            for place in level:
+                if place is not root and self._distance(place) <= 2:
+                    continue  # a sentence, or no sentence and one token away from one
+                if place not in self._surroundings and effort <= 0:
+                    is_all = False
+                    continue
+                steps[place] = around = self._around(place)
+                effort -= len(around.places)
+                following |= dict.fromkeys(around.places)
+            level = [place for place in following if place not in steps]
+            depth += 1
+        self._shorten(steps)
+        return is_all
+
+    def _shorten(self, steps: dict[Configuration, _Surroundings]) -> None:
+        """Let each distance be at most one more than where a token leads."""
+        changed = True
+        while changed:
+            changed = False
+            for place, around in reversed(steps.items()):
+                best = self._distance(place)
+                for token_id, after in zip(around.tokens, around.places, strict=True):
+                    path = self._path(after)
+                    if path is not None and len(path) + 1 < best:
+                        best = len(path) + 1
+                        self._remember(place, (token_id, *path))
+                        changed = True
+
+    def _refusal(self, visit: Visit, n: int, *, is_all: bool) -> str:
+        path = self._path(visit.configuration)
+        if path is None:
+            return f"no way was found to finish a sentence within {n} tokens; allow more"
+        known = f"{len(path)} tokens, EOS included, finish one"
+        if is_all:
+            return f"no sentence can be finished within {n} tokens: {known}; allow more"
+        return f"no sentence was found that is finished within {n} tokens: {known}; allow more"
+
+
+_known: weakref.WeakKeyDictionary[Index, Finishing] = weakref.WeakKeyDictionary()
+_making = threading.Lock()
+
+
+def allowed_within(index: Index, visit: Visit, n: int) -> Int32Array:
+    """Return the mask within a budget; see :meth:`Finishing.within`.
+
+    Examples
+    --------
+    >>> import cfgguide
+    >>> vocabulary = cfgguide.Vocabulary([b"(", b")", None], eos_token_ids=2)
+    >>> index = cfgguide.compile(cfgguide.Grammar('start: "(" start? ")"'), vocabulary)
+    >>> visit = index.advance(index.start, 0)
+    >>> allowed_within(index, visit, 3), allowed_within(index, visit, 4)  # 4: `(`, `)`, `)`, EOS
+    (array([2], dtype=int32), array([3], dtype=int32))
+    """
+    return Finishing.of(index).within(visit, n)

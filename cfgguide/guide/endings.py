@@ -1,0 +1,230 @@
+"""Short texts that complete a hypothesis of a configuration to a sentence.
+
+In: a :class:`~cfgguide.recognizer.recognizer.Recognizer` and the bytes that tokens hold. Out:
+:class:`Endings`, which finds for a hypothesis bytes after which the text is a sentence.
+
+It goes from lexeme to lexeme: the parser alone says which terminal comes next in a shortest
+completion (:mod:`cfgguide.parser.stack_costs`), the scanner alone how its shortest lexeme is
+written (:mod:`cfgguide.lexer.shortest_lexemes`), and the recogniser reads that, behind white space
+if need be. So what comes out is a completion whatever lexer and parser make of each other, an
+indenter included; it is short, and not always the shortest. Mostly the first try succeeds at every
+lexeme; where it does not, a best-first search goes round. ::
+
+    {"a": [1, {"b": "x     `"` (STRING), `}`, `]`, `}`      ending  "}]}
+
+Endings of what was passed on the way are remembered: another text that comes to the same stack
+needs only its own first lexeme.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from itertools import count
+from math import inf
+
+import numpy as np
+
+from cfgguide.errors import LimitError
+from cfgguide.lexer.shortest_lexemes import FAR, LexemeTexts
+from cfgguide.parser.indentation import NO_COLUMN, ONE_SPACE, Layout, unpacked
+from cfgguide.parser.stack import Stack
+from cfgguide.parser.stack_costs import StackCosts
+from cfgguide.parser.table import END, ERROR
+from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
+
+_MOST_KNOWN = 50_000  # endings that are remembered
+_FEW, _MANY = 3, 40  # labels that are tried of each lexeme: at first, and if that fails
+_HASTE = 2  # how much the bytes count that are still needed: more than those that are written
+_MOST_TRIED = {_FEW: 60, _MANY: 400}  # hypotheses of one search
+
+Place = tuple[Hypothesis, int]  # a hypothesis, and the context of its configuration
+Way = tuple[float, bytes, Stack]  # what is still needed, the rest of a lexeme, the stack after it
+
+
+class Endings:
+    """Finds short endings.
+
+    Parameters
+    ----------
+    recognizer : Recognizer
+        Of the grammar.
+    used : frozenset of int
+        The bytes that tokens hold.
+
+    Examples
+    --------
+    >>> import cfgguide
+    >>> recognizer = cfgguide.compile_recognizer(cfgguide.Grammar.bundled("json"))
+    >>> configuration = recognizer.advance(recognizer.initial, b'{"a": [1, {"b": "x')
+    >>> Endings(recognizer, frozenset(range(256))).of(configuration)
+    b'"}]}'
+    """
+
+    def __init__(self, recognizer: Recognizer, used: frozenset[int]) -> None:
+        self._recognizer = recognizer
+        self._table = recognizer.parse_table
+        self._scanner = recognizer.scanner
+        self._texts = LexemeTexts(recognizer.scanner, used)
+        lengths = [
+            inf if length >= FAR else max(length, 1) for length in self._texts.lengths()[:-1]
+        ]
+        if recognizer.lines is not None:
+            lengths[recognizer.lines.indent] = lengths[recognizer.lines.dedent] = 1
+        lengths[END] = inf  # the end is no part of a text
+        self._costs = StackCosts(self._table, lengths)
+        self._known: dict[Place, bytes | None] = {}
+        self._known_ways: dict[Hypothesis, list[Way]] = {}
+
+    def of(self, configuration: Configuration) -> bytes | None:
+        """Return bytes after which the text is a sentence; None if none were found.
+
+        The hypothesis that seems to need least is looked at first, and the first ending is taken.
+        """
+        needed = sorted(
+            (self._needed(hypothesis), number)
+            for number, hypothesis in enumerate(configuration.hypotheses)
+        )
+        for _, number in needed:
+            found = self.ending((configuration.hypotheses[number], configuration.context))
+            if found is not None:
+                return found
+        return None
+
+    def ending(self, place: Place) -> bytes | None:
+        """Return bytes after which the text is a sentence; None if none were found."""
+        if place not in self._known:
+            if len(self._known) > _MOST_KNOWN:
+                self._known.clear()
+            if not self._search(place, _FEW) and not self._search(place, _MANY):
+                self._known[place] = None
+        return self._known[place]
+
+    def _search(self, root: Place, n_ways: int) -> bool:
+        """Look for an ending, and remember those of all places on its way; say if there is one."""
+        number = count()
+        pending: list[tuple[float, int, int, Place]] = [(0, next(number), 0, root)]
+        came: dict[Place, tuple[Place, bytes]] = {}
+        for _ in range(_MOST_TRIED[n_ways]):
+            if not pending:
+                return False
+            _, _, length, place = heapq.heappop(pending)
+            ending = self._known.get(place)
+            if ending is None and self._is_sentence(place):
+                ending = b""
+            if ending is not None:
+                self._remember(place, ending, root, came)
+                return True
+            for piece in self._pieces(place, n_ways):
+                for after in self._read(place, piece):
+                    if after == root or after in came:
+                        continue
+                    came[after] = (place, piece)
+                    total = length + len(piece)
+                    guess = total + _HASTE * self._needed(after[0])
+                    if guess < inf:
+                        heapq.heappush(pending, (guess, next(number), total, after))
+        return False
+
+    def _remember(
+        self, place: Place, ending: bytes, root: Place, came: dict[Place, tuple[Place, bytes]]
+    ) -> None:
+        self._known[place] = ending
+        while place != root:
+            place, piece = came[place]
+            ending = piece + ending
+            self._known[place] = ending
+
+    def _read(self, place: Place, piece: bytes) -> list[Place]:
+        """Return where bytes lead; nowhere if there are too many ways to read them."""
+        try:
+            after = self._recognizer.advance(Configuration((place[0],), place[1]), piece)
+        except LimitError:
+            after = None
+        return [] if after is None else [(each, after.context) for each in after.hypotheses]
+
+    def _is_sentence(self, place: Place) -> bool:
+        return self._recognizer.is_sentence(Configuration((place[0],), place[1]))
+
+    def _pieces(self, place: Place, n_ways: int) -> Iterator[bytes]:
+        """Yield what may come next: the rest of the lexeme, or the next one."""
+        hypothesis, context = place
+        for _, rest, stack in self._ways(hypothesis)[:n_ways]:
+            if rest:
+                yield rest
+            else:
+                yield from self._next_lexemes(hypothesis, stack, context, n_ways)
+
+    def _needed(self, hypothesis: Hypothesis) -> float:
+        """Return about how many bytes a hypothesis needs."""
+        return self._ways(hypothesis)[0][0] if self._ways(hypothesis) else inf
+
+    def _ways(self, hypothesis: Hypothesis) -> list[Way]:
+        """Return the ways in which the lexeme can end that the scanner is in, the best first."""
+        if hypothesis not in self._known_ways:
+            if len(self._known_ways) > _MOST_KNOWN:
+                self._known_ways.clear()
+            ways = sorted(self._found_ways(hypothesis), key=lambda way: way[:2])
+            self._known_ways[hypothesis] = [way for way in ways if way[0] < inf]
+        return self._known_ways[hypothesis]
+
+    def _found_ways(self, hypothesis: Hypothesis) -> list[Way]:
+        state, _, stack, layout = hypothesis
+        if self._scanner.is_start[state]:
+            return [(self._costs.need(stack).length, b"", stack)]
+        found: list[Way] = []
+        distances = self._texts.distances[state]
+        for label in np.flatnonzero(distances < FAR).tolist():
+            rest = self._texts.text(state, label)
+            assert rest is not None, "there is a distance"
+            for more, column in self._columns(label, layout, rest):
+                after = self._committed(stack, layout._replace(column=column), label)
+                if after is not None:
+                    needed = len(rest + more) + self._costs.need(after).length
+                    found.append((needed, rest + more, after))
+        return found
+
+    def _committed(self, stack: Stack, layout: Layout, label: int) -> Stack | None:
+        if self._recognizer.lines is None and label != self._scanner.ignored:
+            if self._table.action[stack.state, label] == ERROR:
+                return None
+            return self._table.shift(stack, label)
+        committed = self._recognizer.commit(stack, layout, label)
+        return None if committed is None else committed[0]
+
+    def _columns(self, label: int, layout: Layout, rest: bytes) -> Iterator[tuple[bytes, int]]:
+        """Yield what to add to a lexeme for the columns that matter, and the column then."""
+        lines = self._recognizer.lines
+        if lines is None or label != lines.newline:
+            yield b"", layout.column
+            return
+        begun = unpacked(layout.column)[0] if layout.column != NO_COLUMN and not rest else 0
+        if layout.column != NO_COLUMN and not rest:
+            yield b"", layout.column
+        for column in (*layout.columns, layout.columns[-1] + ONE_SPACE):
+            width = unpacked(column)[0] - begun
+            if width >= 0:
+                yield b" " * width, column
+        if begun:  # another line, further left
+            for column in layout.columns:
+                yield b"\n" + b" " * unpacked(column)[0], column
+
+    def _next_lexemes(
+        self, hypothesis: Hypothesis, stack: Stack, context: int, n_ways: int
+    ) -> Iterator[bytes]:
+        """Yield the next lexeme of a shortest completion, or several, if need be behind a space."""
+        layout = hypothesis.layout
+        start = int(self._recognizer.start(stack, context))
+        gap = self._texts.gap(start, hypothesis.scanner_state)
+        labels = [self._costs.need(stack).first]
+        if n_ways == _MANY:
+            near = np.flatnonzero(self._texts.distances[start] < FAR).tolist()
+            labels += [label for label in near if label not in labels]
+        for label in labels:
+            text = self._texts.text(start, label) if label != END else None
+            if text is None:
+                continue
+            for more, _ in self._columns(label, layout._replace(column=NO_COLUMN), text):
+                yield text + more
+                if gap:
+                    yield gap + text + more

@@ -1,0 +1,345 @@
+"""The guide: the state of one sequence.
+
+In: an :class:`~cfgguide.index.index.Index`, and the tokens of a sequence one by one. Out: the mask
+for the next token. The only object of the pipeline that changes. All it holds is its tokens and
+what it visited, so copying and rolling back are cheap.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.diagnostics.explain import AFTER_EOS, Explainer
+from cfgguide.diagnostics.explanation import Explanation
+from cfgguide.errors import BitmaskError, BudgetError, RollbackError, TokenRejectedError
+from cfgguide.guide.budget import Finishing, allowed_within
+from cfgguide.guide.forced import Forcing, encoder_of
+from cfgguide.index.index import Index
+from cfgguide.index.step_cache import Visit
+from cfgguide.recognizer.recognizer import Configuration
+
+_SHOWN_BYTES = 40  # of the text so far, in messages
+_NOTHING = object()
+
+
+class Guide:
+    """Follows one sequence and tells which tokens may come next.
+
+    Examples
+    --------
+    >>> import cfgguide
+    >>> vocabulary = cfgguide.Vocabulary([b"a", b"b", b"ab", None], eos_token_ids=3)
+    >>> guide = Guide(cfgguide.compile(cfgguide.Grammar('start: "a" "b"'), vocabulary))
+    >>> guide.allowed_token_ids().tolist()
+    [0, 2]
+    >>> guide.advance(0)
+    >>> guide.text, guide.expected(), guide.is_accepting
+    (b'a', ('B',), False)
+    >>> guide.advance(1)
+    >>> guide.allowed_token_ids().tolist(), guide.is_accepting
+    ([3], True)
+    """
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._token_ids: list[int] = []
+        self._visits = [index.start]
+        self._is_finished = False
+        self._known_out: Any = _NOTHING  # what was given to be filled last, and that as an array
+        self._array = np.empty(0, dtype=np.int32)
+
+    @property
+    def index(self) -> Index:
+        """The index that this guide reads."""
+        return self._index
+
+    @property
+    def configuration(self) -> Configuration:
+        """The configuration after the text so far."""
+        return self._visits[-1].configuration
+
+    @property
+    def visit(self) -> Visit:
+        """The visit of that configuration, as an index has it."""
+        return self._visits[-1]
+
+    @property
+    def token_ids(self) -> tuple[int, ...]:
+        """The tokens consumed so far, EOS included."""
+        return tuple(self._token_ids)
+
+    @property
+    def text(self) -> bytes:
+        """The bytes of the tokens consumed so far."""
+        return self._index.vocabulary.spell(self._token_ids)
+
+    @property
+    def is_accepting(self) -> bool:
+        """Whether the text so far is a sentence."""
+        return self._index.recognizer.is_sentence(self.configuration)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether an EOS token was consumed."""
+        return self._is_finished
+
+    def fill_bitmask(self, out: Any, *, within: int | None = None) -> None:
+        """Write the mask of the next token into `out`; no token is allowed after EOS.
+
+        Parameters
+        ----------
+        out : int32 array, shape (ceil(vocabulary size / 32),)
+            A numpy array, or a torch tensor on the CPU. Bit ``i % 32`` of word ``i // 32`` is set
+            if token ``i`` is allowed: the layout that XGrammar, llguidance and vLLM share.
+        within : int, optional
+            Allow only tokens after which a sentence can be finished within so many tokens in all;
+            see :meth:`allowed_within`.
+
+        Raises
+        ------
+        BitmaskError
+            If `out` has another dtype or shape, or cannot be written to.
+        BudgetError
+            If no sentence is known that is finished within `within` tokens.
+        """
+        if self._is_finished:
+            self._checked(out)[:] = 0
+            return
+        visit = self._visits[-1]
+        if within is not None:
+            self._checked(out)[:] = allowed_within(self._index, visit, within)
+            return
+        subset = visit.subset or self._index.allowed(visit)
+        # Who decodes gives the same array at every step: it was looked at before.
+        array = self._array if out is self._known_out else self._checked(out)
+        array[:] = subset.bitmask
+
+    def _checked(self, out: Any) -> npt.NDArray[np.int32]:
+        """Return `out` as an array that a bitmask fits into, and remember it."""
+        known, array = self._index.checked_out  # as another guide may have been given it
+        if out is known:
+            self._known_out, self._array = out, array
+            return array
+        array = out if type(out) is np.ndarray else np.asarray(out)
+        shape = (self._index.vocabulary.n_words,)
+        if array.dtype != np.int32 or array.shape != shape or not array.flags.writeable:
+            raise BitmaskError(
+                f"the bitmask is a writeable int32 array of shape {shape}, "
+                f"not {array.dtype} of shape {array.shape}"
+            )
+        self._known_out, self._array = self._index.checked_out = out, array
+        return array
+
+    def allowed_token_ids(self) -> npt.NDArray[np.int64]:
+        """Return the ids of the tokens that may come next, ascending; none after EOS."""
+        if self._is_finished:
+            return np.empty(0, dtype=np.int64)
+        return self._index.allowed(self._visits[-1]).token_ids()
+
+    def allowed_within(self, n: int) -> npt.NDArray[np.int64]:
+        """Return the tokens after which a sentence can be finished within `n` tokens in all.
+
+        Whoever takes one of these with `n` tokens left, of the next with `n - 1`, and so on,
+        finishes in time: each time there is one. See :mod:`cfgguide.guide.budget`.
+
+        Parameters
+        ----------
+        n : int
+            How many tokens may be written from here, EOS included.
+
+        Returns
+        -------
+        int64, shape (n_allowed,)
+            Ids, ascending; none after EOS.
+
+        Raises
+        ------
+        BudgetError
+            If no sentence is known that is finished within `n` tokens.
+        """
+        if self._is_finished:
+            return np.empty(0, dtype=np.int64)
+        words = allowed_within(self._index, self._visits[-1], n)
+        return np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
+
+    def shortest_completion(self) -> tuple[int, ...]:
+        """Return tokens that finish a sentence from here, EOS last; none after EOS.
+
+        They are as few as were found: no fewer do it where the grammar is small or few are needed.
+
+        Raises
+        ------
+        BudgetError
+            If none were found, which may happen where a grammar goes long ways round.
+
+        Examples
+        --------
+        >>> import cfgguide
+        >>> vocabulary = cfgguide.Vocabulary([b"(", b")", b"))", None], eos_token_ids=3)
+        >>> guide = Guide(cfgguide.compile(cfgguide.Grammar('start: "(" start? ")"'), vocabulary))
+        >>> guide.advance(0), guide.advance(0), guide.shortest_completion()
+        (None, None, (2, 3))
+        >>> guide.allowed_within(2).tolist(), guide.allowed_within(3).tolist()
+        ([2], [1, 2])
+        """
+        if self._is_finished:
+            return ()
+        found = Finishing.of(self._index).shortest(self._visits[-1])
+        if found is None:
+            raise BudgetError(f"no way was found to finish a sentence after {self.text!r}")
+        return found
+
+    def forced_bytes(self) -> bytes:
+        """Return the bytes with which every sentence goes on from here.
+
+        Empty if there is a choice, or if the text may end here. At most
+        :data:`cfgguide.guide.forced.MOST_BYTES` are looked ahead.
+
+        Examples
+        --------
+        >>> import cfgguide
+        >>> grammar = cfgguide.Grammar('start: "[" ("one" | "once" | "only") "]"')
+        >>> every_byte = [bytes([byte]) for byte in range(256)]
+        >>> vocabulary = cfgguide.Vocabulary([*every_byte, b"[on", None], eos_token_ids=257)
+        >>> guide = Guide(cfgguide.compile(grammar, vocabulary))
+        >>> guide.forced_bytes()
+        b'[on'
+        """
+        if self._is_finished:
+            return b""
+        return Forcing.of(self._index).forced(self._index, self._visits[-1])
+
+    def forced_token_ids(self, tokenizer: object) -> tuple[int, ...]:
+        """Return the tokens that a tokenizer makes of the forced bytes, as far as that is sure.
+
+        Left off are those that what follows may change: from the first place on from which some
+        token would reach beyond the forced bytes. See :mod:`cfgguide.guide.forced`.
+
+        Parameters
+        ----------
+        tokenizer : transformers fast tokenizer or tokenizers.Tokenizer
+            That of the vocabulary.
+        """
+        encode = encoder_of(tokenizer)
+        return Forcing.of(self._index).token_ids(self.forced_bytes(), self._token_ids, encode)
+
+    def accepts(self, token_id: int) -> bool:
+        """Return whether a token may come next; False for ids outside the vocabulary."""
+        return not self._is_finished and self._index.accepts(self._visits[-1], token_id)
+
+    def advance(self, token_id: int) -> None:
+        """Consume a token.
+
+        Raises
+        ------
+        TokenRejectedError
+            If the token may not come next; the guide is left as it was.
+        IndexFormatError
+            If it may come next only by the mask of a file that somebody made up.
+        """
+        visit = self._visits[-1]
+        known = visit.following.get(token_id)
+        if known is not None and not self._is_finished:
+            self._token_ids.append(int(token_id))
+            self._visits.append(known)
+            return
+        if not self.accepts(token_id):
+            raise TokenRejectedError(self._refusal(token_id))
+        visit = self._index.advance(visit, token_id)
+        self._is_finished = token_id in self._index.vocabulary.eos_token_ids
+        self._token_ids.append(int(token_id))
+        self._visits.append(visit)
+
+    def rollback(self, n: int) -> None:
+        """Take back the last `n` tokens.
+
+        Raises
+        ------
+        RollbackError
+            If `n` is negative or more than were consumed; the guide is left as it was.
+        """
+        if not 0 <= n <= len(self._token_ids):
+            raise RollbackError(
+                f"cannot roll back {n} tokens: {len(self._token_ids)} were consumed"
+            )
+        if n:
+            del self._token_ids[-n:]
+            del self._visits[-n:]
+            self._is_finished = False  # EOS can only have been the last token
+
+    def copy(self) -> Guide:
+        """Return a guide in the same state that goes its own way."""
+        copy = Guide(self._index)
+        copy._token_ids = self._token_ids.copy()
+        copy._visits = self._visits.copy()
+        copy._is_finished = self._is_finished
+        return copy
+
+    def expected(self) -> tuple[str, ...]:
+        """Return the names of the terminals that may come next, sorted.
+
+        A terminal counts if the text can go on inside a lexeme of it, or with one. ``$END`` means
+        that the text may end. After EOS nothing is expected.
+        """
+        if self._is_finished:
+            return ()
+        return self._index.expected(self.configuration)
+
+    def explain(self, token_or_bytes: int | bytes) -> Explanation:
+        r"""Return why a token, or any bytes, may come next, or why not.
+
+        The text so far is read again for it, which takes some ten microseconds a byte.
+
+        Parameters
+        ----------
+        token_or_bytes : int or bytes
+            A token's id; one that is not in the vocabulary is refused. Bytes are told of as if
+            they were a token.
+
+        Returns
+        -------
+        Explanation
+            For people to read as a text, with all it says as values.
+
+        Raises
+        ------
+        LimitError
+            If there are too many ways to read the bytes, or deciding costs too much.
+
+        Examples
+        --------
+        >>> import cfgguide
+        >>> vocabulary = cfgguide.Vocabulary([b"(", b"n", b")", b"]", None], eos_token_ids=4)
+        >>> grammar = cfgguide.Grammar('start: "(" NAME ")" \n NAME: /[a-z]+/')
+        >>> guide = Guide(cfgguide.compile(grammar, vocabulary))
+        >>> guide.advance(0)
+        >>> print(guide.explain(b"n]"))
+        'n]' is refused at byte 1, ']': no terminal that may follow NAME 'n' begins with it
+          'n' leaves open NAME 'n', which may end as NAME
+          expected there: NAME 'a', RPAR ')'
+        """
+        explainer = Explainer(self._index, self.text)
+        if not isinstance(token_or_bytes, bytes):
+            return explainer.explain_token(int(token_or_bytes), is_finished=self._is_finished)
+        if self._is_finished:
+            return Explanation(None, token_or_bytes, False, False, (), None, AFTER_EOS, ())
+        return explainer.explain(token_or_bytes)
+
+    def _refusal(self, token_id: int) -> str:
+        vocabulary = self._index.vocabulary
+        if self._is_finished:
+            return f"token {token_id} comes after EOS; roll back or start a new guide"
+        if not 0 <= token_id < vocabulary.size:
+            return f"token {token_id} is not in the vocabulary of {vocabulary.size} ids"
+        token = vocabulary.tokens[token_id]
+        spelled = "EOS" if token_id in vocabulary.eos_token_ids else repr(token)
+        if token is None and token_id not in vocabulary.eos_token_ids:
+            spelled = "no text"
+        text = self.text[-_SHOWN_BYTES:]
+        return (
+            f"token {token_id} ({spelled}) may not follow {text!r}; "
+            f"expected one of: {', '.join(self.expected())}"
+        )

@@ -1,0 +1,137 @@
+"""Token healing: a prompt's last tokens are taken back, and written again by the model.
+
+In: the tokens of a prompt, and an index. Out: the prompt without its last tokens, their bytes, and
+the masks under which the model spells these bytes first and then a sentence.
+
+A tokenizer cuts a prompt as if nothing followed. A prompt that ends in ``"`` has a token for that,
+where the model has mostly seen ``"name`` or ``":`` as one, and now thinks these unlikely. Healing
+gives it the choice back: while bytes are left to be spelled, those tokens are allowed that are a
+part of them, and those that begin with all of them and go on as the grammar has it. ::
+
+    left to spell  b" t"     allowed  " ", " t", and " tr", " true" where `true` may follow
+
+Source: Lundberg, "The art of prompt design: prompt boundaries and token healing" (2023); here the
+bytes may be cut anew anywhere, and need not be one token's.
+"""
+
+from __future__ import annotations
+
+import warnings
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cfgguide.errors import VocabularyWarning
+from cfgguide.index.index import Index
+from cfgguide.index.step_cache import Visit
+from cfgguide.mask.subset import Int32Array
+from cfgguide.vocabulary.vocabulary import Vocabulary
+
+MOST_TOKENS = 4  # that are taken back
+
+
+@dataclass(frozen=True)
+class Healed:
+    """A prompt of which the last tokens were taken back.
+
+    Attributes
+    ----------
+    token_ids : tuple of int
+        What is left of it.
+    bytes_left : bytes
+        What the tokens spelled that were taken back.
+    """
+
+    token_ids: tuple[int, ...]
+    bytes_left: bytes
+
+
+class Healing:
+    """Takes tokens back, and gives the masks while their bytes are written again.
+
+    Examples
+    --------
+    >>> import cfgguide
+    >>> tokens = [b"x", b" ", b" t", b" true", b"true", b" try", b"t", b"r", b"u", b"e", None]
+    >>> vocabulary = cfgguide.Vocabulary(tokens, eos_token_ids=10)
+    >>> index = cfgguide.compile(cfgguide.Grammar('start: "true"'), vocabulary)
+    >>> healing = Healing(index)
+    >>> healed = healing.taken_back([0, 1])
+    >>> healed
+    Healed(token_ids=(0,), bytes_left=b' ')
+    >>> words = healing.allowed(healed.bytes_left, index.start)
+    >>> [vocabulary.tokens[i] for i in range(10) if words[0] >> i & 1]
+    [b' ', b' t', b' true']
+    """
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        ids: dict[bytes, list[int]] = {}
+        for token_id, token in enumerate(index.vocabulary.tokens):
+            if token:
+                ids.setdefault(token, []).append(token_id)
+        self._ids = ids
+        self._sorted = sorted(ids)
+
+    def taken_back(self, token_ids: Sequence[int], most: int = MOST_TOKENS) -> Healed:
+        """Return a prompt without the last tokens that might have been part of a longer one.
+
+        Parameters
+        ----------
+        token_ids : sequence of int
+            The prompt. Its first token stays, and so do tokens without text.
+        most : int
+            Most tokens that are taken back.
+        """
+        kept, left = len(token_ids), b""
+        while kept > 1 and len(token_ids) - kept < most:
+            token = self._index.vocabulary.tokens[token_ids[kept - 1]]
+            if not token or not self._longer(token + left):
+                break
+            kept, left = kept - 1, token + left
+        return Healed(tuple(token_ids[:kept]), left)
+
+    def allowed(self, left: bytes, visit: Visit) -> Int32Array:
+        """Return the tokens that may come next; as :meth:`Finishing.within` has them.
+
+        Parameters
+        ----------
+        left : bytes
+            What is left to be spelled before the sentence, or before what is to follow of it.
+        visit : Visit
+            Where the sentence is.
+        """
+        if not left:
+            return self._index.allowed(visit).bitmask
+        bits = np.zeros(32 * self._index.vocabulary.n_words, dtype=np.bool_)
+        for end in range(1, len(left) + 1):
+            bits[self._ids.get(left[:end], [])] = True
+        longer = self._longer(left)
+        if longer:
+            rests = Vocabulary([token[len(left) :] for token in longer] + [None],
+                               eos_token_ids=len(longer))  # fmt: skip
+            with warnings.catch_warnings(action="ignore", category=VocabularyWarning):
+                found = self._index.over(rests).subset(visit.configuration)
+            for place in found.token_ids().tolist():
+                if place < len(longer):
+                    bits[self._ids[longer[place]]] = True
+        return np.packbits(bits, bitorder="little").view(np.int32)
+
+    def advance(self, left: bytes, visit: Visit, token_id: int) -> tuple[bytes, Visit]:
+        """Return what is left, and where the sentence is, after an allowed token."""
+        token = self._index.vocabulary.tokens[token_id]
+        if not left or not token:
+            return left, self._index.advance(visit, token_id)
+        if len(token) <= len(left):
+            return left[len(token) :], visit
+        after = self._index.recognizer.advance(visit.configuration, token[len(left) :])
+        assert after is not None, "the token was allowed"
+        return b"", Visit(after)
+
+    def _longer(self, begun: bytes) -> list[bytes]:
+        """Return the tokens that begin with some bytes and go on, sorted."""
+        start = bisect_right(self._sorted, begun)
+        end = bisect_left(self._sorted, begun + b"\xff" * 64, lo=start)
+        return [token for token in self._sorted[start:end] if token.startswith(begun)]

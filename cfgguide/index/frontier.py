@@ -1,0 +1,330 @@
+"""Which configurations there can be, by the scanner state and the topmost parse states.
+
+In: a :class:`~cfgguide.liveness.liveness.Liveness`. Out: a :class:`Frontier`: the parts of
+configurations whose masks are still to be made, those likely to be met soon first.
+
+A mask depends on the scanner state and on as much of the stack, from the top, as is read while it
+is made. So there is a tree for each scanner state and each parse state that can be on top when a
+lexeme starts. Where the known part of a stack does not decide, every parse state that can lie
+below it is tried: what the goto function, or a shift, leads from. Where there is no choice, more
+is taken at once: an entry says itself how much of a stack it depends on. ::
+
+    JSON, after `1`     top `[`               decided: `,` or `]` or more digits
+                        top `:`               depends on what is below `{`, by the token `}]`:
+                        top `:`, then `{`     try `[`, `,`, `:`, and the bottom below that
+
+This is more than there is: in a real text not every lexeme can stand where the parser would take
+it, nor every stack under it. What is tried in vain does no harm.
+
+Source: Willard & Louf 2023, section 4.1, "the pre-image of the transition map".
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from enum import Enum
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.automata.dfa import DEAD, NO, YES
+from cfgguide.errors import LimitError
+from cfgguide.index.configuration_trie import Mask, Path, path_of
+from cfgguide.lexer.lookahead import NO_CLAIMS
+from cfgguide.lexer.scanner import NO_MATCH, Scanner
+from cfgguide.liveness.liveness import Liveness
+from cfgguide.parser.stack import Stack
+from cfgguide.parser.table import ERROR, START_STATE
+from cfgguide.recognizer.recognizer import Configuration, Hypothesis
+
+Int64Array = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+DEFAULT_MAX_DEPTH = 64  # of a known part of a stack
+
+
+class Part(NamedTuple):
+    """A configuration with one hypothesis and no claims, of which a part is known.
+
+    Attributes
+    ----------
+    scanner_state, context : int
+        What is known of the lexer.
+    states : tuple of int
+        The topmost parse states, the top first.
+    weight : float
+        Its share of all configurations, if at each place below the states that can be there are
+        equally many.
+    """
+
+    scanner_state: int
+    context: int
+    states: tuple[int, ...]
+    weight: float
+
+    @property
+    def configuration(self) -> Configuration:
+        """The configuration, as if there were nothing below."""
+        stack = Stack.of(reversed(self.states))
+        return Configuration((Hypothesis(self.scanner_state, NO_CLAIMS, stack),), self.context)
+
+    def path(self, depth: int) -> Path:
+        """Return the path of an entry that depends on `depth` states."""
+        return path_of(self.configuration, depth)
+
+
+class Unmade(Enum):
+    """Why there is no mask for a part."""
+
+    TOO_SHALLOW = "it depends on what is below"
+    TOO_COSTLY = "it costs more than the grammar's limits"
+
+
+Answer = Mask | Unmade
+
+
+def answer(mask_of: Callable[[Configuration], Mask | None], part: Part) -> Answer:
+    """Return the mask of a part, or why there is none."""
+    try:
+        return mask_of(part.configuration) or Unmade.TOO_SHALLOW
+    except LimitError:
+        return Unmade.TOO_COSTLY
+
+
+class Frontier:
+    """The parts that are still to be tried, and how much has been decided.
+
+    Parameters
+    ----------
+    liveness : Liveness
+        Of the grammar.
+    known : iterable of path
+        Of masks that were made before.
+    max_depth : int
+        Most states of a stack that are known; what is not decided by them is given up.
+
+    Attributes
+    ----------
+    n_decided : int
+        Number of parts that decide.
+    n_given_up : int
+        Number of parts that do not, and on which nothing more is done.
+    share : float
+        The decided parts' share of all configurations, from 0 to 1; see :class:`Part`.
+    """
+
+    def __init__(
+        self, liveness: Liveness, known: Iterable[Path], *, max_depth: int = DEFAULT_MAX_DEPTH
+    ) -> None:
+        self._predecessors = liveness.predecessors
+        self._max_depth = max_depth
+        self._known = set(known)
+        self._too_shallow = {path[:end] for path in self._known for end in range(2, len(path))}
+        has_lines = liveness.recognizer.lines is not None
+        roots = np.empty((0, 3), dtype=np.int64) if has_lines else _roots(liveness)
+        self._n_untried = len(roots)  # of the roots
+        self._roots = self._parts(roots)
+        self._children: deque[Part] = deque()
+        self._undecided: deque[Part] = deque()
+        self.n_decided = 0
+        # With an indenter whether the text may end depends on the whole stack, and so do masks.
+        self.n_given_up = int(has_lines)
+        self.share = 0.0 if len(roots) or has_lines else 1.0
+
+    @property
+    def n_left(self) -> int:
+        """Number of parts that are known of and neither decided nor given up."""
+        return self._n_untried + len(self._children) + len(self._undecided)
+
+    @property
+    def n_kept(self) -> int:
+        """Number of parts that are kept in memory."""
+        return len(self._children) + len(self._undecided)
+
+    def take(self, most: int) -> list[Part]:
+        """Return the next parts to try; fewer if there are not as many now."""
+        taken: list[Part] = []
+        while len(taken) < most and (part := self._next()) is not None:
+            path = part.path(len(part.states))
+            if any(path[:end] in self._known for end in range(1, len(path) + 1)):
+                self.decided(part)
+            elif path in self._too_shallow:
+                self.undecided(part)
+            else:
+                taken.append(part)
+        return taken
+
+    def put_back(self, parts: Iterable[Part]) -> None:
+        """Take in parts that were not tried after all."""
+        self._children.extendleft(parts)
+
+    def decided(self, part: Part, path: Path | None = None) -> None:
+        """Note that a part decides; `path` is what its mask depends on."""
+        self.n_decided += 1
+        self.share += part.weight
+        if path is not None and len(path) == 1:  # it serves other roots too
+            self._known.add(path)
+
+    def undecided(self, part: Part) -> None:
+        """Note that the mask of a part depends on what is below."""
+        if len(part.states) < self._max_depth:
+            self._undecided.append(part)
+        else:
+            self.give_up(part)
+
+    def give_up(self, part: Part) -> None:
+        """Note that a part costs too much to decide."""
+        self.n_given_up += 1
+
+    def _next(self) -> Part | None:
+        while not self._children:
+            root = next(self._roots, None)
+            if root is not None:
+                self._n_untried -= 1
+                return root
+            if not self._undecided:
+                return None
+            self._branch(self._undecided.popleft())
+        return self._children.popleft()
+
+    def _branch(self, part: Part) -> None:
+        below = self._predecessors(part.states[-1])
+        if not below:  # no stack is like that
+            self.share += part.weight
+        weight = part.weight / max(len(below), 1)
+        for state in below:
+            states = self._lengthened((*part.states, state))
+            self._children.append(part._replace(states=states, weight=weight))
+
+    def _lengthened(self, states: tuple[int, ...]) -> tuple[int, ...]:
+        """Return a part of a stack with what lies below without a choice."""
+        while len(states) < self._max_depth:
+            below = self._predecessors(states[-1])
+            if len(below) != 1:
+                break
+            states = (*states, *below)
+        return states
+
+    def _parts(self, roots: Int64Array) -> Iterator[Part]:
+        """Yield the roots; they are not all kept as objects."""
+        for state, context, top in roots:
+            states = self._lengthened((int(top),))
+            yield Part(int(state), int(context), states, 1 / len(roots))
+
+
+def _roots(liveness: Liveness) -> Int64Array:
+    """Return scanner states with the parse states that can be on top at the start of their lexeme.
+
+    Returns
+    -------
+    int64, shape (n_roots, 3)
+        Scanner state, context, parse state; those soonest after the start of the lexeme first.
+    """
+    recognizer = liveness.recognizer
+    table, scanner = recognizer.parse_table, recognizer.scanner
+    shifted = [np.unique(column[column > 0] - 1).tolist() for column in table.action.T]
+    reached: dict[tuple[int, int], tuple[Int64Array, Int64Array]] = {}
+    starts = {(START_STATE, 0)}
+    pending = list(starts)
+    while pending:  # what can be on top, and the context there, when a lexeme starts
+        top, context = pending.pop()
+        start = int(scanner.starts[table.set_of_state[top], context])
+        if (start, context) not in reached:
+            reached[start, context] = _reached(scanner, start, context)
+        for label, after in _ends(scanner, reached[start, context][0]):
+            tops = [top] if label == scanner.ignored else shifted[label]
+            fresh = {(found, after) for found in tops if liveness.predecessors(found)} - starts
+            starts |= fresh
+            pending.extend(sorted(fresh))
+    possible = _possible_labels(liveness)
+    rows = [_initial(liveness)]
+    for top, context in sorted(starts):
+        start = int(scanner.starts[table.set_of_state[top], context])
+        codes, distances = reached[start, context]
+        wanted = np.zeros(possible.shape[1], dtype=np.bool_)
+        wanted[: table.n_terminals] = table.action[top] != ERROR
+        wanted[scanner.ignored] = True
+        states, contexts = np.divmod(codes, len(scanner.contexts))
+        is_kept = np.any(possible[:, wanted], axis=1)[states]
+        is_kept &= ~scanner.is_asking[states] & ~scanner.is_start[states]
+        tops = np.full(len(codes), top)
+        rows.append(np.stack([distances, states, contexts, tops], axis=1)[is_kept])
+    every = np.concatenate(rows)
+    every = every[np.lexsort(every.T[::-1])]
+    _, first = np.unique(every[:, 1:], axis=0, return_index=True)  # by the shortest distance
+    return every[np.sort(first), 1:]
+
+
+def _initial(liveness: Liveness) -> Int64Array:
+    """Return the configuration before any byte, if it is one of those that are built."""
+    found = [
+        [0, state, 0, START_STATE]
+        for state, claims, _, _ in liveness.recognizer.initial.hypotheses
+        if not claims and len(liveness.recognizer.initial.hypotheses) == 1
+    ]
+    return np.array(found, dtype=np.int64).reshape(-1, 4)
+
+
+def _reached(scanner: Scanner, start: int, context: int) -> tuple[Int64Array, Int64Array]:
+    """Return the scanner states and contexts that bytes lead to, and by how many bytes.
+
+    Returns
+    -------
+    tuple of int64, shape (n_reached,)
+        ``state * n_contexts + context`` and the least number of bytes.
+    """
+    n_contexts = len(scanner.contexts)
+    seen = np.zeros(scanner.n_states * n_contexts, dtype=np.bool_)
+    found: list[Int64Array] = []
+    distances: list[Int64Array] = []
+    fresh = _answered(scanner, np.array([start * n_contexts + context]))
+    while len(fresh):
+        seen[fresh] = True
+        found.append(fresh)
+        distances.append(np.full(len(fresh), len(distances)))
+        states, contexts = np.divmod(fresh, n_contexts)
+        targets = scanner.transitions[states].astype(np.int64)
+        codes = targets * n_contexts + scanner.contexts[contexts]
+        fresh = _answered(scanner, np.unique(codes[targets != DEAD]))
+        fresh = fresh[~seen[fresh]]
+    return np.concatenate(found), np.concatenate(distances)
+
+
+def _answered(scanner: Scanner, codes: Int64Array) -> Int64Array:
+    """Return states and contexts, and what the questions of those that ask can lead to."""
+    n_contexts = len(scanner.contexts)
+    every = codes
+    while True:
+        states, contexts = np.divmod(every, n_contexts)
+        asking = scanner.is_asking[states]
+        going_on = scanner.asks[states[asking]][:, [YES, NO]].astype(np.int64)
+        answers = (going_on * n_contexts + contexts[asking, None])[going_on != DEAD]
+        grown = np.union1d(every, answers)
+        if len(grown) == len(every):
+            return every
+        every = grown
+
+
+def _ends(scanner: Scanner, codes: Int64Array) -> list[tuple[int, int]]:
+    """Return the labels of the lexemes that can end, and the contexts then."""
+    states, contexts = np.divmod(codes, len(scanner.contexts))
+    ends = np.stack([scanner.match[states], contexts], axis=1)
+    ends = ends[(ends[:, 0] != NO_MATCH) & (ends[:, 0] <= scanner.ignored)]
+    return [(int(label), int(context)) for label, context in np.unique(ends, axis=0)]
+
+
+def _possible_labels(liveness: Liveness) -> BoolArray:
+    """Return which labels the lexeme in each scanner state may come to have.
+
+    Returns
+    -------
+    bool, shape (n_scanner_states, n_terminals + 2)
+        The last two: a lexeme that is dropped, and one that no rule uses.
+    """
+    scanner, assurance = liveness.recognizer.scanner, liveness.assurance
+    possible = np.zeros((scanner.n_states, scanner.ignored + 2), dtype=np.bool_)
+    states = np.repeat(np.arange(scanner.n_states), np.diff(assurance.end_offsets))
+    possible[states, assurance.end_labels] = True
+    return possible

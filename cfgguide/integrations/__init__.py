@@ -1,0 +1,1 @@
+"""Masks inside other people's libraries: torch, transformers, llama.cpp."""

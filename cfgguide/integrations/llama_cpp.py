@@ -1,0 +1,259 @@
+"""Masks inside llama-cpp-python, and the vocabulary of its models.
+
+In: an index, and at each step the ids and the logits that ``llama_cpp.Llama`` gives to a logits
+processor. Out: the logits with minus infinity for every token that the grammar does not allow.
+
+llama-cpp-python calls a processor from within C, and an error that is raised there is printed and
+forgotten: the token would be chosen without a mask. So the processor keeps the error, lets nothing
+but EOS be written, and raises it from its stopping criterion (:meth:`LlamaCppProcessor.stop`),
+which is called from Python. That also notices tokens that were chosen without asking.
+
+Written against llama-cpp-python 0.3.36.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.errors import GenerationError, ModelError
+from cfgguide.index.index import Index
+from cfgguide.index.step_cache import Visit
+from cfgguide.integrations.bitmask import apply_bitmask, open_rows
+from cfgguide.vocabulary.vocabulary import Vocabulary
+
+_PIECE_BYTES = 256  # longer tokens are asked for again
+_NOT_ASKED = (
+    "a token was chosen without the mask: llama-cpp-python drops logits processors if logit_bias "
+    "is given, and draft models choose by themselves; leave them out"
+)
+
+
+def vocabulary_of(llama: Any) -> Vocabulary:
+    """Return the vocabulary of a model of llama-cpp-python.
+
+    The bytes of each token are those that llama.cpp writes for it. Special tokens spell no text;
+    all tokens with which llama.cpp ends a generation, such as ``<|im_end|>``, are EOS.
+
+    Parameters
+    ----------
+    llama : llama_cpp.Llama
+        A model; `vocab_only=True` is enough.
+
+    Raises
+    ------
+    ModelError
+        If llama-cpp-python is not installed.
+    VocabularyError
+        If the model has no token that ends a text.
+    """
+    api = _api()
+    vocab = api.llama_model_get_vocab(llama.model)
+    size = int(api.llama_vocab_n_tokens(vocab))
+    tokens = [_piece(api, vocab, token_id) for token_id in range(size)]
+    ends = [token_id for token_id in range(size) if api.llama_vocab_is_eog(vocab, token_id)]
+    vocabulary = Vocabulary(tokens, eos_token_ids=ends)
+    # Grammars will be compiled for it, and shall not wait for this.
+    vocabulary.trie.packed, vocabulary.spelling, vocabulary.digest  # noqa: B018
+    return vocabulary
+
+
+def _api() -> Any:
+    try:
+        return importlib.import_module("llama_cpp")
+    except ImportError as error:
+        raise ModelError(
+            f"llama-cpp-python cannot be imported: {error}. Install it with\n"
+            '  pip install "cfgguide[llama]"'
+        ) from error
+
+
+def _piece(api: Any, vocab: Any, token_id: int) -> bytes:
+    """Return the bytes that llama.cpp writes for a token; none for a special one."""
+    import ctypes
+
+    size = _PIECE_BYTES
+    while True:
+        buffer = ctypes.create_string_buffer(size)
+        written = int(api.llama_token_to_piece(vocab, token_id, buffer, size, 0, False))
+        if written >= 0:
+            return buffer.raw[:written]
+        size = -written  # so many are needed
+
+
+class LlamaCppProcessor:
+    """Masks logits of llama-cpp-python so that it writes a sentence of the grammar.
+
+    Give a call both the processor and its stopping criterion, which :meth:`arguments` makes::
+
+        llama = llama_cpp.Llama("model.gguf")
+        index = cfgguide.compile(grammar, vocabulary_of(llama))
+        process = LlamaCppProcessor(index)
+        llama("A number: ", max_tokens=20, **process.arguments())
+
+    One object serves one call after another, but not two at a time. A call is taken for a new one
+    unless its ids are those of the last step and one token more; so where a prompt is just that,
+    say :meth:`reset` before the call. Do not give `logit_bias` too (llama-cpp-python then drops
+    all processors) nor a draft model, whose tokens are chosen otherwise: both are noticed.
+
+    Parameters
+    ----------
+    index : Index
+        What may be written.
+
+    Examples
+    --------
+    >>> import numpy as np, cfgguide
+    >>> vocabulary = cfgguide.Vocabulary([b"a", b"b", None], eos_token_ids=2)
+    >>> index = cfgguide.compile(cfgguide.Grammar('start: "ab"'), vocabulary)
+    >>> process = LlamaCppProcessor(index)
+    >>> process(np.array([1, 1]), np.zeros(3, dtype=np.float32)).tolist()
+    [0.0, -inf, -inf]
+    >>> process(np.array([1, 1, 0]), np.zeros(3, dtype=np.float32)).tolist()
+    [-inf, 0.0, -inf]
+    """
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the text so far: the next call begins a sentence."""
+        self._ids: list[int] = []  # of the last step, the prompt included
+        self._visit: Visit | None = None  # where the sentence is then; None once it has ended
+        self._error: BaseException | None = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Return what to give to a ``Llama``, or to its ``create_completion`` or ``generate``.
+
+        Its ``create_chat_completion`` takes no stopping criteria: give it the `logits_processor`
+        alone, and call :meth:`check` afterwards.
+
+        Returns
+        -------
+        dict of str to object
+            `logits_processor` and `stopping_criteria`.
+
+        Raises
+        ------
+        ModelError
+            If llama-cpp-python is not installed.
+        """
+        api = _api()
+        criterion: Callable[..., bool] = self.stop
+        return {
+            "logits_processor": api.LogitsProcessorList([self]),
+            "stopping_criteria": api.StoppingCriteriaList([criterion]),
+        }
+
+    def __call__(
+        self, input_ids: npt.NDArray[np.intc], scores: npt.NDArray[np.single]
+    ) -> npt.NDArray[np.single]:
+        """Return the scores with minus infinity for the tokens that are not allowed.
+
+        Parameters
+        ----------
+        input_ids : integer, shape (length,)
+            Prompt and generated ids.
+        scores : float32, shape (n_columns,)
+            Logits of the next token; they may lie apart in memory.
+
+        Returns
+        -------
+        float32, shape (n_columns,)
+            A new array. Where something is wrong only EOS is allowed, and :meth:`stop` says what.
+        """
+        masked = np.array(scores, dtype=np.float32)
+        ids = input_ids.tolist()
+        if self._error is None or not self._is_continued(ids):
+            self._error = None
+            try:
+                self._follow(ids)
+                self._mask(masked)
+            except BaseException as error:
+                self._error = error
+        self._ids = ids
+        if self._error is not None:
+            masked[:] = -np.inf
+            masked[list(self._index.vocabulary.eos_token_ids)] = 0.0
+        return masked
+
+    def stop(self, input_ids: npt.NDArray[np.intc], logits: npt.NDArray[np.single]) -> bool:
+        """Return False, as a stopping criterion, or raise what went wrong in choosing a token.
+
+        Parameters
+        ----------
+        input_ids : integer, shape (length,)
+            Prompt and generated ids before the token that was chosen.
+        logits : float32, shape (n_columns,)
+            Not looked at.
+
+        Raises
+        ------
+        ModelError
+            If the model has fewer columns than the vocabulary has ids.
+        GenerationError
+            If a token was chosen without the mask, or something else has already ruled out all that
+            the grammar allows.
+        LimitError
+            If the grammar has too many ways to read the text.
+        """
+        self.check()
+        if self._ids != input_ids.tolist():
+            raise GenerationError(_NOT_ASKED)
+        return False
+
+    def check(self) -> None:
+        """Raise what went wrong in the last step, or that there was none, as :meth:`stop` does."""
+        if self._error is not None:
+            raise self._error
+        if not self._ids:
+            raise GenerationError(_NOT_ASKED)
+
+    def _is_continued(self, ids: list[int]) -> bool:
+        """Return whether these are the ids of the last step and one token more."""
+        return bool(self._ids) and ids[:-1] == self._ids
+
+    def _follow(self, ids: list[int]) -> None:
+        """Go to where the sentence is behind the ids."""
+        if not self._is_continued(ids):
+            self._visit = self._index.start
+            return
+        if self._visit is None:
+            return
+        token_id = ids[-1]
+        if token_id in self._index.vocabulary.eos_token_ids:
+            self._visit = None
+            return
+        if not self._index.accepts(self._visit, token_id):
+            raise GenerationError(
+                f"token {token_id} was chosen, which the grammar does not allow: something changes "
+                "the logits behind the mask; leave that out"
+            )
+        self._visit = self._index.advance(self._visit, token_id)
+
+    def _mask(self, scores: npt.NDArray[np.single]) -> None:
+        """Mask scores in place; behind the end of a sentence only EOS is left."""
+        vocabulary = self._index.vocabulary
+        if len(scores) < vocabulary.size:
+            raise ModelError(
+                f"the model's logits have {len(scores)} columns, the vocabulary {vocabulary.size} "
+                "ids: the index is for another model"
+            )
+        if self._visit is None:
+            ends = list(vocabulary.eos_token_ids)
+            kept = scores[ends]
+            scores[:] = -np.inf
+            scores[ends] = kept
+            return
+        bitmask = self._index.allowed(self._visit).bitmask
+        apply_bitmask(scores, bitmask)
+        if not open_rows(scores, bitmask)[0]:
+            raise GenerationError(
+                "every token that the grammar allows was ruled out before, by another logits "
+                "processor; leave that out"
+            )

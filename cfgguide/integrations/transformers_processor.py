@@ -1,0 +1,216 @@
+"""A logits processor for transformers' ``generate``.
+
+In: an :class:`~cfgguide.index.index.Index`, or one for each prompt; at each step the ids and the
+logits of all rows. Out: the logits with minus infinity for every token that the grammar does not
+allow.
+
+transformers tells a processor nothing but the ids. Where a row is in its grammar follows from what
+it has generated (:mod:`cfgguide.integrations.transformers_rows`), once it is known where the prompt
+ends: at the first step of a call of ``generate`` (:mod:`cfgguide.integrations.transformers_calls`).
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cfgguide.errors import GenerationError, ModelError
+from cfgguide.guide.budget import Finishing
+from cfgguide.index.index import Index
+from cfgguide.integrations.bitmask import apply_bitmask, open_rows
+from cfgguide.integrations.transformers_calls import calling_list, is_draft
+from cfgguide.integrations.transformers_rows import GeneratedRows, IdArray
+from cfgguide.vocabulary.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    import torch
+
+#: By the identity of a list of processors: the list, and the rows that it calls for.
+_Calls = dict[int, tuple["weakref.ref[list[object]]", GeneratedRows]]
+
+
+class LogitsProcessor:
+    """Masks logits so that every row writes a sentence of the grammar.
+
+    The sentence begins where the prompt ends. One object serves any number of calls of
+    ``generate``, one after another or from several threads; transformers' list of processors tells
+    them apart.
+
+    Where there is no such list, as in a loop of one's own, a call is taken for the next step of the
+    text if each of its rows was seen before, or is such a row and one token more that was not ruled
+    out; otherwise its rows are taken for new prompts. So where a prompt is just that, say
+    :meth:`reset` before.
+
+    Parameters
+    ----------
+    index : Index or sequence of Index
+        What may be written. Of several, one for each prompt of the batch; transformers keeps the
+        rows of a prompt, its beams or its ``num_return_sequences``, side by side.
+    prompt_length : int, optional
+        How many ids of each row are the prompt, padding included. By default the length of the
+        rows at the first step of a ``generate``. Give it to go on with a sentence that was begun.
+    max_new_tokens : int, optional
+        Within how many tokens behind the prompt each row is to finish its sentence, EOS included:
+        a token after which that could not be done is not allowed. Give it what ``generate`` gets.
+        By default texts are cut where ``generate`` stops.
+
+    Raises
+    ------
+    GenerationError
+        If there is no index, the indexes are for different vocabularies, `prompt_length` is
+        negative, or `max_new_tokens` not positive.
+    BudgetError
+        If no sentence can be finished within `max_new_tokens`.
+
+    Examples
+    --------
+    >>> import torch, cfgguide
+    >>> vocabulary = cfgguide.Vocabulary([b"a", b"b", None], eos_token_ids=2)
+    >>> process = LogitsProcessor(cfgguide.compile(cfgguide.Grammar('start: "ab"'), vocabulary))
+    >>> process(torch.tensor([[1, 1]]), torch.zeros(1, 3)).tolist()
+    [[0.0, -inf, -inf]]
+    >>> process(torch.tensor([[1, 1, 0]]), torch.zeros(1, 3)).tolist()
+    [[-inf, 0.0, -inf]]
+    """
+
+    def __init__(
+        self,
+        index: Index | Sequence[Index],
+        *,
+        prompt_length: int | None = None,
+        max_new_tokens: int | None = None,
+    ) -> None:
+        self._indexes = (index,) if isinstance(index, Index) else tuple(index)
+        self._given_prompt_length = prompt_length
+        self._max_new_tokens = max_new_tokens
+        self._vocabulary = _common_vocabulary(self._indexes)
+        if prompt_length is not None and prompt_length < 0:
+            raise GenerationError(f"prompt_length is {prompt_length}; it is 0 or more")
+        if max_new_tokens is not None:
+            if max_new_tokens < 1:
+                raise GenerationError(f"max_new_tokens is {max_new_tokens}; at least 1 is needed")
+            for each in self._indexes if not prompt_length else ():
+                Finishing.of(each).check(each.start, max_new_tokens)
+        eos = np.zeros(32 * self._vocabulary.n_words, dtype=np.bool_)
+        eos[list(self._vocabulary.eos_token_ids)] = True
+        self._only_eos = np.packbits(eos, bitorder="little").view(np.int32)
+        self._lock = threading.Lock()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the rows seen so far: the next call begins new texts."""
+        self._rows: GeneratedRows | None = None  # of those who call without transformers
+        self._calls: _Calls = {}
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """Return the scores with minus infinity for the tokens that are not allowed.
+
+        Parameters
+        ----------
+        input_ids : int64, shape (n_rows, length)
+            Prompt and generated ids of each row, on any device.
+        scores : floating, shape (n_rows, n_columns)
+            Logits of the next token, on any device; columns beyond the vocabulary are never
+            allowed.
+
+        Returns
+        -------
+        torch.Tensor
+            A new tensor like `scores`.
+
+        Raises
+        ------
+        ModelError
+            If the model has fewer columns than the vocabulary has ids. An assistant model may: its
+            drafts then come as they are, and the model judges them.
+        GenerationError
+            If something else has already ruled out all that the grammar allows in a row; if the
+            rows cannot be shared out among the indexes, are shorter than `prompt_length`, or do not
+            begin with the prompts of the ``generate`` that they are of.
+        BudgetError
+            If no sentence is known that a row can finish within `max_new_tokens`.
+        """
+        import torch
+
+        n_columns = scores.shape[-1]
+        if n_columns < self._vocabulary.size:
+            if is_draft():  # by an assistant with another tokenizer; it is masked when it is judged
+                return scores
+            raise ModelError(
+                f"the model's logits have {n_columns} columns, the vocabulary "
+                f"{self._vocabulary.size} ids: the tokenizer is of another model"
+            )
+        ids: IdArray = input_ids.numpy(force=True)
+        rows = self._rows_of(ids)
+        bitmask = np.empty((len(ids), self._vocabulary.n_words), dtype=np.int32)
+        has_ended = np.zeros(len(ids), dtype=np.bool_)
+        for number, mask in enumerate(rows.masks(ids)):
+            has_ended[number] = mask is None
+            bitmask[number] = self._only_eos if mask is None else mask
+        masked = scores.clone(memory_format=torch.contiguous_format)
+        apply_bitmask(masked, bitmask)
+        is_ruled_out = ~(open_rows(masked, bitmask) | has_ended)
+        if is_ruled_out.any():
+            raise GenerationError(
+                f"row {is_ruled_out.argmax()}: every token that the grammar allows was ruled out "
+                "before, by another logits processor or setting (suppress_tokens, "
+                "min_new_tokens, ...); leave that out"
+            )
+        return masked
+
+    def _rows_of(self, ids: IdArray) -> GeneratedRows:
+        """Return the rows of the call of ``generate`` that is asking."""
+        caller = calling_list()
+        if caller is None:
+            if self._rows is None or not self._rows.go_on(ids):
+                self._rows = self._begun(ids)
+            return self._rows
+        reference, rows = self._calls.get(id(caller), (None, None))
+        if reference is None or rows is None or reference() is not caller:
+            rows = self._rows_of_outer_call(ids) or self._begun(ids)
+            with self._lock:  # replaced, not changed: another thread may be reading it
+                going_on = {key: call for key, call in self._calls.items() if call[0]() is not None}
+                self._calls = going_on | {id(caller): (weakref.ref(caller), rows)}
+        elif not rows.begin_alike(ids):
+            raise GenerationError(
+                "the rows do not begin with the prompts of the first step, and one list of "
+                "processors is for one generate; make a new list, or call reset() in between"
+            )
+        return rows
+
+    def _rows_of_outer_call(self, ids: IdArray) -> GeneratedRows | None:
+        """Return the rows that an assistant model drafts for, if one is asking.
+
+        It begins each draft with a ``generate`` of its own, whose prompt is the text so far.
+        """
+        for reference, rows in self._calls.values():
+            outer = reference()
+            if outer is not None and len(ids) == 1 and rows.go_on(ids) and is_draft(outer):
+                return rows
+        return None
+
+    def _begun(self, ids: IdArray) -> GeneratedRows:
+        """Return the rows of a call of ``generate`` whose first step this is."""
+        length = ids.shape[1] if self._given_prompt_length is None else self._given_prompt_length
+        if length > ids.shape[1]:
+            raise GenerationError(
+                f"prompt_length is {length}, but the rows have only {ids.shape[1]} ids"
+            )
+        return GeneratedRows(self._indexes, ids[:, :length], self._max_new_tokens)
+
+
+def _common_vocabulary(indexes: Sequence[Index]) -> Vocabulary:
+    """Return the vocabulary of all indexes."""
+    if not indexes:
+        raise GenerationError("there is no index; give one, or one for each prompt of the batch")
+    for number, index in enumerate(indexes):
+        if index.vocabulary.digest != indexes[0].vocabulary.digest:
+            raise GenerationError(
+                f"index {number} is for another vocabulary than index 0; "
+                "make all of them for the tokenizer of the model"
+            )
+    return indexes[0].vocabulary

@@ -1,0 +1,191 @@
+"""Where each row of a batch is in its grammar, told by the ids that it has generated.
+
+In: the rows of one call of ``generate``, step by step: beams may have been reordered, drafts
+rejected, and rows that have ended keep coming. Out: a visit of an index for each row. It is found
+by what the row has written, in a table from generated ids to visits, from which only the last token
+is new in the usual case. What is not in the table is read again; so a visit depends on nothing but
+the grammar and the generated ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.errors import GenerationError
+from cfgguide.guide.budget import allowed_within
+from cfgguide.index.index import Index
+from cfgguide.index.step_cache import Visit
+from cfgguide.mask.subset import Int32Array, is_in_bitmask
+
+_KEPT_STEPS = 256  # steps of each row that are remembered
+
+Ids = tuple[int, ...]
+IdArray = npt.NDArray[np.int64]
+
+
+class GeneratedRows:
+    """The rows of one call of ``generate``.
+
+    Parameters
+    ----------
+    indexes : sequence of Index
+        One for all rows, or one for each prompt; then the rows of a prompt (its beams, or its
+        texts) follow each other.
+    prompts : int64, shape (n_rows, prompt_length)
+        How the rows begin, padding included.
+    max_new_tokens : int, optional
+        Within how many tokens behind the prompt a sentence is finished, EOS included.
+
+    Raises
+    ------
+    GenerationError
+        If the rows cannot be shared out among the indexes.
+    """
+
+    def __init__(
+        self, indexes: Sequence[Index], prompts: IdArray, max_new_tokens: int | None = None
+    ) -> None:
+        self._indexes = indexes
+        self._max_new_tokens = max_new_tokens
+        self._prompts = prompts.copy()
+        # By index: after each row's generated ids, where it is, or None where it has ended.
+        self._states: list[dict[Ids, Visit | None]] = [{} for _ in indexes]
+        self._places = self._shared_out()  # of each row, its place among the indexes
+        self._places_of: dict[Ids, set[int]] = {}
+        for prompt, place in zip(_rows_of(prompts), self._places, strict=True):
+            self._places_of.setdefault(prompt, set()).add(place)
+
+    def _shared_out(self) -> list[int]:
+        n_rows, n_indexes = len(self._prompts), len(self._indexes)
+        if n_rows % n_indexes:
+            raise GenerationError(
+                f"{n_rows} rows cannot be shared out among {n_indexes} indexes; "
+                "give one index for each prompt of the batch, or one for all"
+            )
+        n_each = n_rows // n_indexes
+        places = [number // n_each for number in range(n_rows)]
+        for number, place in enumerate(places if n_indexes > 1 else []):
+            first = place * n_each
+            if not np.array_equal(self._prompts[number], self._prompts[first]):
+                raise GenerationError(
+                    f"rows {first} and {number} have one index and different prompts: "
+                    f"{n_rows} rows, {n_indexes} indexes; "
+                    "give one index for each prompt of the batch, or one for all"
+                )
+        return places
+
+    def begin_alike(self, ids: IdArray) -> bool:
+        """Return whether rows begin with the prompts, and it is clear which index each has.
+
+        Rows may have been left out, where each prompt has one index. And a row may have another
+        one's prompt: diverse beam search copies the first row over those of a prompt that is done.
+
+        Parameters
+        ----------
+        ids : int64, shape (n_rows, length)
+            Prompt and generated ids of each row.
+        """
+        return self._placed(ids) is not None
+
+    def _placed(self, ids: IdArray) -> list[int] | None:
+        """Return the place of each row's index among the indexes, or None if that is not clear."""
+        prompts = ids[:, : self._prompts.shape[1]]
+        if np.array_equal(prompts, self._prompts):
+            return self._places
+        possible = [self._places_of.get(prompt, set()) for prompt in _rows_of(prompts)]
+        is_whole = len(prompts) == len(self._prompts)
+        if not all(places and (is_whole or len(places) == 1) for places in possible):
+            return None
+        if not is_whole:
+            return [min(places) for places in possible]
+        return [
+            own if own in places else min(places)
+            for own, places in zip(self._places, possible, strict=True)
+        ]
+
+    def _generated(self, ids: IdArray) -> list[Ids]:
+        return _rows_of(ids[:, self._prompts.shape[1] :])
+
+    def go_on(self, ids: IdArray) -> bool:
+        """Return whether each row is one seen before, or that and one token more.
+
+        Not if all of the new tokens are such as were ruled out: nobody wrote those.
+        """
+        if (placed := self._placed(ids)) is None:
+            return False
+        n_likely = 0
+        for place, generated in zip(placed, self._generated(ids), strict=True):
+            states = self._states[place]
+            if generated not in states:
+                if not generated or generated[:-1] not in states:
+                    return False
+                before = states[generated[:-1]]
+                if before is not None and not self._is_allowed(place, before, generated):
+                    continue
+            n_likely += 1
+        return n_likely > 0
+
+    def masks(self, ids: IdArray) -> list[Int32Array | None]:
+        """Return the mask of each row; None if it has ended.
+
+        The rows must :meth:`begin_alike`.
+
+        A token that the mask forbids ends a row too: beam search fills up with such rows where
+        fewer tokens are allowed than it has beams, and drops them for their score.
+
+        Returns
+        -------
+        list of (int32, shape (ceil(vocabulary size / 32),))
+            Bit ``i % 32`` of word ``i // 32`` is set if token ``i`` is allowed.
+
+        Raises
+        ------
+        BudgetError
+            If no sentence is known that a row can finish in time.
+        """
+        found: list[Int32Array | None] = []
+        for place, generated in zip(self._placed(ids) or (), self._generated(ids), strict=True):
+            visit = self._visit(place, generated)
+            found.append(None if visit is None else self._mask(place, visit, len(generated)))
+        for states in self._states:
+            _forget(states, len(ids))
+        return found
+
+    def _visit(self, place: int, generated: Ids) -> Visit | None:
+        index, states = self._indexes[place], self._states[place]
+        known = len(generated)
+        while known and generated[:known] not in states:
+            known -= 1
+        visit = states[generated[:known]] if known else index.start
+        for n_read in range(known + 1, len(generated) + 1):
+            if visit is None:
+                break
+            is_last = generated[n_read - 1] in index.vocabulary.eos_token_ids
+            is_allowed = self._is_allowed(place, visit, generated[:n_read])
+            is_open = is_allowed and not is_last
+            visit = index.advance(visit, generated[n_read - 1]) if is_open else None
+        states[generated] = visit
+        return visit
+
+    def _is_allowed(self, place: int, before: Visit, generated: Ids) -> bool:
+        """Return whether the last of the generated tokens was allowed."""
+        return is_in_bitmask(generated[-1], self._mask(place, before, len(generated) - 1))
+
+    def _mask(self, place: int, visit: Visit, n_generated: int) -> Int32Array:
+        index = self._indexes[place]
+        if self._max_new_tokens is None:
+            return index.allowed(visit).bitmask
+        return allowed_within(index, visit, self._max_new_tokens - n_generated)
+
+
+def _rows_of(ids: IdArray) -> list[Ids]:
+    return [tuple(row) for row in ids.tolist()]
+
+
+def _forget(states: dict[Ids, Visit | None], n_rows: int) -> None:
+    """Forget the oldest rows, but none that a rejected draft may go back to."""
+    while len(states) > _KEPT_STEPS * n_rows:
+        del states[next(iter(states))]

@@ -1,0 +1,427 @@
+"""The union FSM of every terminal set: Lark's scanner as one automaton over bytes.
+
+In: the terminals' FSMs and the ordered terminal sets. Out: a :class:`Scanner`, one table with a
+start state for each terminal set.
+
+Python's ``re`` tries the alternatives of Lark's scanner in order, and the first that matches wins.
+So a union state is the ordered tuple of the terminals' FSM states that are still alive, cut after
+the first final one: nothing behind it can win any more. What stands before it may still match
+later, and would then win. Since a union state does not say which set it came from, sets share all
+states but their starts: after ``x`` most sets of a programming language are "inside a name".
+
+A keyword that a name swallows (Lark's ``_create_unless``) is no alternative of its own. Its FSM
+rides behind the name's and is consulted when the name matches: if it is final too, the lexeme
+equals the keyword and is retyped. ::
+
+    set {NAME retyped IF, LPAR}    "i" -> (NAME, if·f)    "if" -> (NAME final, IF final): IF
+                                   "x" -> (NAME)          "ifx" -> (NAME final): NAME
+
+A union state asks what the first asking terminal in it asks (:mod:`cfgguide.automata.dfa`); one
+answer serves all terminals that ask the same. What the text before a lexeme means to the terminals
+is one context for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.automata.determinize import fsm_of_pattern
+from cfgguide.automata.dfa import DEAD, MONITOR, N_BYTES, NO, YES, Fsm
+from cfgguide.automata.partition import distinct_columns, refined
+from cfgguide.grammar.lark_frontend import CompiledGrammar, Terminal, TerminalSet
+from cfgguide.limits import Budget
+
+NO_MATCH = -1  # in `match`
+
+
+@dataclass(frozen=True)
+class Scanner:
+    """The union FSMs of all terminal sets of a grammar.
+
+    Attributes
+    ----------
+    transitions : int32, shape (n_states, n_byte_classes)
+        Next state; 0 = dead.
+    byte_classes : int32, shape (256,)
+        The class of each byte: bytes of one class act alike in every state.
+    match : int32, shape (n_states,)
+        The label of the lexeme that would win if the text were cut here; -1 = none. A label is a
+        terminal's number, or `ignored` for a lexeme that the lexer drops.
+    asks : int32, shape (n_states, 3)
+        Of states that ask: the state that is to come to a match, and the states to go on with if
+        it will and if it will not; see :class:`~cfgguide.automata.dfa.Fsm`. All 0 for other states.
+    starts : int32, shape (n_terminal_sets, n_contexts)
+        Start state of each terminal set, by what the text before it means to the terminals.
+    contexts : int32, shape (n_contexts, n_byte_classes)
+        The context after one more byte of the text. That of the empty text is 0.
+    is_start : bool, shape (n_states,)
+        Start states and where their questions lead. No transition leads there.
+    ignored : int
+        The label of dropped lexemes; it equals the number of terminals.
+    can_continue : bool, shape (n_states,)
+        Whether any byte leads on.
+    blocks : int32, shape (n_states,)
+        States of one block match or fail to match alike on every non-empty continuation,
+        whatever the label. Block 0 is that of states that never match again.
+    representatives : int32, shape (n_blocks,)
+        One state of each block.
+    """
+
+    transitions: npt.NDArray[np.int32]
+    byte_classes: npt.NDArray[np.int32]
+    match: npt.NDArray[np.int32]
+    asks: npt.NDArray[np.int32]
+    starts: npt.NDArray[np.int32]
+    contexts: npt.NDArray[np.int32]
+    is_start: npt.NDArray[np.bool_]
+    ignored: int
+    can_continue: npt.NDArray[np.bool_]
+    blocks: npt.NDArray[np.int32]
+    representatives: npt.NDArray[np.int32]
+
+    @property
+    def n_states(self) -> int:
+        """Number of union states, the dead one included."""
+        return len(self.match)
+
+    @property
+    def is_asking(self) -> npt.NDArray[np.bool_]:
+        """Whether each state asks, shape (n_states,)."""
+        is_asking: npt.NDArray[np.bool_] = self.asks[:, MONITOR] != DEAD
+        return is_asking
+
+    def longest(self, state: int, text: bytes, start: int) -> tuple[int, int]:
+        """Return the label and the end of the lexeme that is found in a whole text.
+
+        Parameters
+        ----------
+        state : int
+            The start state.
+        text : bytes
+            All of the text: what is asked of it is answered.
+        start : int
+            Where the lexeme starts.
+
+        Returns
+        -------
+        tuple of (int, int)
+            `NO_MATCH` and `start` if there is none.
+        """
+        label, end = NO_MATCH, start
+        for position in range(start, len(text) + 1):
+            while self.asks[state, MONITOR] != DEAD:
+                monitor, yes, no = self.asks[state].tolist()
+                state = no if self.longest(monitor, text, position)[0] == NO_MATCH else yes
+            if self.match[state] != NO_MATCH:
+                label, end = int(self.match[state]), position
+            if state == DEAD or position == len(text):
+                break
+            state = int(self.transitions[state, self.byte_classes[text[position]]])
+        return label, end
+
+    def used_bytes(self) -> frozenset[int]:
+        """Return the bytes that occur in some lexeme."""
+        is_used = (self.transitions != DEAD).any(axis=0)[self.byte_classes]
+        return frozenset(np.flatnonzero(is_used).tolist())
+
+
+def build(grammar: CompiledGrammar, *, budget: Budget | None = None) -> Scanner:
+    """Return the scanner of a grammar.
+
+    Raises
+    ------
+    PatternError
+        If a terminal's pattern cannot be turned into an automaton; the message names it.
+    LimitError
+        If a terminal or the union needs too many states.
+    """
+    budget = budget or Budget()
+    components = _Components(grammar, budget)
+    contexts = components.contexts()
+    union = _Union(components, budget)
+    starts = [
+        [union.number(start, is_start=True) for start in components.starts(members, contexts)]
+        for members in grammar.terminal_sets
+    ]
+    union.complete()
+    transitions = np.stack(union.rows)
+    asks = np.array(union.asks, dtype=np.int32)
+    match = np.array([components.label(rows) for rows, _ in union.states], dtype=np.int32)
+    blocks = _future_blocks(transitions, asks, match != NO_MATCH)
+    return Scanner(
+        transitions=transitions,
+        byte_classes=components.byte_classes,
+        match=match,
+        asks=asks,
+        starts=np.array(starts, dtype=np.int32),
+        contexts=np.array(list(contexts.values()), dtype=np.int32),
+        is_start=np.array([is_start for _, is_start in union.states], dtype=np.bool_),
+        ignored=components.ignored,
+        can_continue=(transitions != DEAD).any(axis=1),
+        blocks=blocks,
+        representatives=np.unique(blocks, return_index=True)[1].astype(np.int32),
+    )
+
+
+Rows = tuple[int, ...]  # of the table of components: a union state before it is numbered
+
+
+class _Union:
+    """Numbers the union states.
+
+    Start states are kept apart: "no byte read yet" is not "some bytes read".
+    """
+
+    def __init__(self, components: _Components, budget: Budget) -> None:
+        self._components = components
+        self._budget = budget
+        self._numbers: dict[tuple[Rows, bool], int] = {((), False): DEAD}
+        self.states: list[tuple[Rows, bool]] = [((), False)]
+        self._n_answers = [0]
+        self.rows: list[npt.NDArray[np.int32]] = []
+        self.asks: list[list[int]] = []
+
+    def number(self, rows: Rows, *, is_start: bool = False, n_answers: int = 0) -> int:
+        """Return the number of a union state, to which so many answers have led."""
+        key = (rows, is_start)
+        if key not in self._numbers:
+            self._budget.check("max_scanner_states", len(self.states), "the union of terminals")
+            self._budget.check("max_nesting", n_answers, "the union of terminals")
+            self._numbers[key] = len(self.states)
+            self.states.append(key)
+            self._n_answers.append(n_answers)
+        return self._numbers[key]
+
+    def complete(self) -> None:
+        """Make the rows of all states that were numbered, and of those that they lead to."""
+        while len(self.rows) < len(self.states):
+            rows, is_start = self.states[len(self.rows)]
+            question = self._components.question(rows)
+            if question is None:
+                moves = self._moves(rows)
+                asks = [DEAD] * 3
+            else:
+                monitor, yes, no = question
+                n_answers = self._n_answers[len(self.rows)] + 1
+                moves = [DEAD] * self._components.n_byte_classes
+                asks = [
+                    self.number(monitor),
+                    self.number(yes, is_start=is_start, n_answers=n_answers),
+                    self.number(no, is_start=is_start, n_answers=n_answers),
+                ]
+            self.rows.append(np.array(moves, dtype=np.int32))
+            self.asks.append(asks)
+
+    def _moves(self, rows: Rows) -> list[int]:
+        """Return the number of the union state after each byte class."""
+        numbers: dict[Rows, int] = {}
+        moves = []
+        for moved in self._components.moved(rows):
+            if moved not in numbers:
+                numbers[moved] = self.number(self._components.cut(rows, moved))
+            moves.append(numbers[moved])
+        return moves
+
+
+def _future_blocks(
+    transitions: npt.NDArray[np.int32],
+    asks: npt.NDArray[np.int32],
+    is_match: npt.NDArray[np.bool_],
+) -> npt.NDArray[np.int32]:
+    """Return the block of each state: equal if all non-empty continuations match alike."""
+    labels = is_match + 2 * asks.any(axis=1).astype(np.int64)
+    present = refined(np.hstack([transitions, asks]), labels)
+    futures = distinct_columns(present[transitions].T)[1]
+    dead = futures[DEAD]
+    swapped = np.where(futures == dead, 0, np.where(futures == 0, dead, futures))
+    return swapped.astype(np.int32)
+
+
+class _Components:
+    """The FSMs of all terminals in one table, from which union states are tuples of rows.
+
+    A keyword has rows of its own, and once more under each name that swallows it (a *rider*).
+    """
+
+    def __init__(self, grammar: CompiledGrammar, budget: Budget) -> None:
+        number = {name: index for index, name in enumerate(grammar.parse_table.terminals)}
+        self.ignored = len(number)
+        self._patterns = {terminal.name: terminal for terminal in grammar.patterns}
+        self._budget = budget
+        self._fsms: dict[str, Fsm] = {}
+        self._offsets: dict[tuple[str, str | None, bool], int] = {}
+        tables: list[npt.NDArray[np.int32]] = [np.zeros((1, N_BYTES + 3), dtype=np.int32)]
+        labels: list[int] = [NO_MATCH]
+        riders: list[bool] = [False]
+        for pattern, host, is_ignored in self._in_order(grammar.terminal_sets):
+            fsm = self._fsm(self._patterns[pattern])
+            offset = len(labels)
+            self._offsets[pattern, host, is_ignored] = offset
+            table = np.hstack([fsm.transitions, fsm.asks])
+            tables.append(np.where(table == DEAD, DEAD, table + offset))
+            # A terminal that no rule uses has no column in the tables: the parser refuses it.
+            label = self.ignored if is_ignored else number.get(pattern, self.ignored + 1)
+            labels.extend(label if final else NO_MATCH for final in fsm.is_final.tolist())
+            riders.extend([host is not None] * fsm.n_states)
+        table = np.concatenate(tables)
+        self._context_fsms = {
+            name: fsm for name, fsm in sorted(self._fsms.items()) if len(fsm.starts) > 1
+        }
+        # Many terminals, such as keywords between word boundaries, have the same contexts.
+        machines = {fsm.contexts.tobytes(): fsm.contexts for fsm in self._context_fsms.values()}
+        self._context_machines = list(machines.values())
+        number_of = {content: number for number, content in enumerate(machines)}
+        self._machine_of = [
+            number_of[fsm.contexts.tobytes()] for fsm in self._context_fsms.values()
+        ]
+        apart = np.zeros((1, N_BYTES), dtype=np.int32)
+        for place, byte in enumerate(grammar.bytes_apart, start=1):
+            apart[0, byte] = place
+        columns, self.byte_classes = distinct_columns(
+            np.vstack([table[:, :N_BYTES], *self._context_machines, apart])
+        )
+        self._table = columns[: len(table)]
+        self._labels = labels
+        self._is_rider = riders
+        self._asks: list[list[int]] = self._shared_asks(table[:, N_BYTES:]).tolist()
+        self._asks_something = [any(ask) for ask in self._asks]
+
+    def _shared_asks(self, asks: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """Return the questions, with the same monitor for all that ask the same."""
+        if not asks.any():
+            return asks
+        labels = np.array(self._labels) != NO_MATCH
+        blocks = refined(
+            np.hstack([self._table, asks]), labels + 2 * asks.any(axis=1).astype(np.int64)
+        )
+        first = np.unique(blocks, return_index=True)[1][blocks]
+        shared = asks.copy()
+        shared[:, MONITOR] = first[asks[:, MONITOR]]
+        return shared
+
+    @property
+    def n_byte_classes(self) -> int:
+        return int(self._table.shape[1])
+
+    @staticmethod
+    def _in_order(sets: Sequence[TerminalSet]) -> dict[tuple[str, str | None, bool], None]:
+        """Return (pattern, name that swallows it, is ignored), each once."""
+        wanted: dict[tuple[str, str | None, bool], None] = {}
+        for member in (member for members in sets for member in members):
+            wanted[member.terminal, None, member.is_ignored] = None
+            for keyword in member.retyped:
+                wanted[keyword, member.terminal, member.is_ignored] = None
+        return wanted
+
+    def _fsm(self, terminal: Terminal) -> Fsm:
+        if terminal.name not in self._fsms:
+            self._fsms[terminal.name] = fsm_of_pattern(
+                terminal.pattern, name=terminal.name, flags=terminal.flags, budget=self._budget
+            )
+        return self._fsms[terminal.name]
+
+    def contexts(self) -> dict[Rows, list[int]]:
+        """Return the contexts, each as that of every machine of contexts, and moves.
+
+        The machines run side by side; what a text can lead to is numbered in the order of the
+        dictionary.
+        """
+        first = np.unique(self.byte_classes, return_index=True)[1].tolist()
+        machines = [machine[:, first].tolist() for machine in self._context_machines]
+        found: dict[Rows, list[int]] = {}
+        numbers = {tuple(0 for _ in machines): 0}
+        for context in (pending := list(numbers)):  # grows while it is walked
+            found[context] = []
+            rows = [machine[mine] for machine, mine in zip(machines, context, strict=True)]
+            for after in zip(*rows, strict=True) if rows else [()] * len(first):
+                if after not in numbers:
+                    self._budget.check("max_scanner_states", len(numbers), "the contexts")
+                    numbers[after] = len(numbers)
+                    pending.append(after)
+                found[context].append(numbers[after])
+        return found
+
+    def starts(self, members: TerminalSet, contexts: Iterable[Rows]) -> list[Rows]:
+        """Return, for each context, the union state before the first byte of a lexeme."""
+        known: dict[Rows, Rows] = {}
+        found = []
+        for context in contexts:
+            # Many contexts, such as those inside a character, start the terminals alike.
+            states = tuple(
+                int(fsm.starts[context[machine]])
+                for fsm, machine in zip(self._context_fsms.values(), self._machine_of, strict=True)
+            )
+            if states not in known:
+                known[states] = self._start(
+                    members, dict(zip(self._context_fsms, states, strict=True))
+                )
+            found.append(known[states])
+        return found
+
+    def _start(self, members: TerminalSet, states: dict[str, int]) -> Rows:
+        rows = []
+        for member in members:
+            hosts = [(member.terminal, None), *((name, member.terminal) for name in member.retyped)]
+            for pattern, host in hosts:
+                state = states.get(pattern, int(self._fsms[pattern].starts[0]))
+                offset = self._offsets[pattern, host, member.is_ignored]
+                rows.append(offset + state if state != DEAD else DEAD)
+        return self.cut(rows, rows)
+
+    def question(self, rows: Rows) -> tuple[Rows, Rows, Rows] | None:
+        """Return what a union state asks, as monitor and states to go on with; None if nothing."""
+        asking = next((row for row in rows if self._asks_something[row]), None)
+        if asking is None:
+            return None
+        monitor = self._asks[asking][MONITOR]
+
+        def answered(answer: int) -> Rows:
+            known = [
+                self._asks[row][answer] if self._asks[row][MONITOR] == monitor else row
+                for row in rows
+            ]
+            return self.cut(rows, known)
+
+        return (monitor,), answered(YES), answered(NO)
+
+    def moved(self, rows: Rows) -> list[Rows]:
+        """Return, for each byte class, the rows that these move to, dead ones too."""
+        if not rows:
+            return [()] * self.n_byte_classes
+        return list(zip(*self._table[list(rows)].tolist(), strict=True))
+
+    def cut(self, rows: Sequence[int], moved: Sequence[int]) -> Rows:
+        """Drop dead rows, riders of dead names, and whatever stands behind the first match."""
+        kept: list[int] = []
+        is_host_alive = False
+        is_matched = False
+        for row, target in zip(rows, moved, strict=True):
+            if self._is_rider[row]:
+                if is_host_alive and target:
+                    kept.append(target)
+                continue
+            if is_matched:
+                break
+            is_host_alive = target != DEAD
+            if is_host_alive:
+                kept.append(target)
+                is_matched = self._labels[target] != NO_MATCH
+        return tuple(kept)
+
+    def label(self, rows: Rows) -> int:
+        """Return the label that wins in a union state, or `NO_MATCH`.
+
+        Only the last alternative can match, since what stands behind a match is cut. If riders
+        match with it, the first of them retypes the lexeme.
+        """
+        host = max((i for i, row in enumerate(rows) if not self._is_rider[row]), default=-1)
+        if host < 0 or self._labels[rows[host]] == NO_MATCH:
+            return NO_MATCH
+        for rider in rows[host + 1 :]:
+            if self._labels[rider] != NO_MATCH:
+                return self._labels[rider]
+        return self._labels[rows[host]]

@@ -1,0 +1,1 @@
+"""Whether a sentence can follow: lexer, parser and vocabulary as one pushdown system."""

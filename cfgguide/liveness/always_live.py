@@ -1,0 +1,318 @@
+"""Where a sentence can follow whatever lies on the stack: a table that decides most questions.
+
+In: a recogniser, and the spelling of a vocabulary. Out: an :class:`Assurance`: how a lexeme can end
+from each scanner state, and in which parse states, after such an end, a sentence is *assured*.
+
+An LALR(1) parser never shifts a terminal that no sentence goes on with: after a shift there are
+terminals that lead to acceptance, whatever the stack (the viable-prefix property). What can still
+stand in the way is the lexer, where two lexemes cannot stand side by side, and the vocabulary,
+where a lexeme cannot be spelled. If from a parse state every terminal of its row can be lexed and
+spelled, perhaps behind ignored text, and the same holds again wherever that leads, then the
+parser's word is enough. That is the largest set of states with this property; it is computed once,
+and takes no stack into account. Where it is too small, because Lark resolved conflicts, or some
+terminal of a row cannot follow, only those are looked at with which the shortest completions begin
+that avoid such terminals (:mod:`cfgguide.parser.completions`). ::
+
+    after "12" in a JSON array      `,` or `]` or white space: each can follow      assured
+    after a WORD, next WORD only    the scanner would read both as one              not assured
+
+What is claimed of the text after a lexeme that has ended ("no digit follows") counts only by the
+bytes that settle it at once: those of which none leads on (a *group* of scanner blocks).
+
+Where the table says no, :mod:`cfgguide.liveness.liveness` decides.
+
+Source: Aho, Lam, Sethi, Ullman, "Compilers", section 4.7, on when LR parsers detect an error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from cfgguide.automata.dfa import DEAD
+from cfgguide.lexer.lexeme_ends import BoolArray, Int32Array, Kinds, classes_of
+from cfgguide.lexer.scanner import NO_MATCH, Scanner
+from cfgguide.parser.completions import Completions
+from cfgguide.parser.indentation import AT_LINE_START
+from cfgguide.parser.indentation_names import COUNTED, INLINE, JOIN, NEWLINE
+from cfgguide.parser.table import END, ERROR
+from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
+from cfgguide.vocabulary.spelling import BOUNDARY, Spelling
+
+_MOST_CELLS = 1 << 26  # of the table of what can follow; without it nothing is assured
+
+
+@dataclass(frozen=True)
+class Assurance:
+    """What is sure on every stack.
+
+    Attributes
+    ----------
+    end_offsets : int32, shape (n_scanner_states + 1,)
+        Where the ends of each scanner state start in what follows.
+    end_labels : int32, shape (n_ends,)
+        Labels of the lexemes that the one which the scanner is in may become.
+    end_groups : int32, shape (n_ends,)
+        What is claimed after it: a column of `is_assured`.
+    is_sure : bool, shape (n_ends,)
+        Whether it can be spelled, one token a byte, with no look-ahead. Else it is only possible.
+    is_letter : bool, shape (n_byte_classes,)
+        Whether some byte of the class is a token.
+    is_assured : bool, shape (n_parse_states, n_groups)
+        Whether a sentence can follow in a parse state after a shift, on every stack, if nothing
+        else is claimed. In the last group nothing is claimed at all.
+    is_begun : bool, shape (n_parse_states, n_groups)
+        The same behind a line break: in states where a line starts, an indenter may still feed
+        INDENT or DEDENTs, as the column will have it; in others the line break was dropped inside
+        brackets, where none has to follow. Without an indenter `is_assured`.
+    possible_labels : frozenset of int
+        Labels of the lexemes that can be spelled at all.
+    """
+
+    end_offsets: Int32Array
+    end_labels: Int32Array
+    end_groups: Int32Array
+    is_sure: BoolArray
+    is_letter: BoolArray
+    is_assured: BoolArray
+    is_begun: BoolArray
+    possible_labels: frozenset[int]
+
+    @classmethod
+    def of(cls, recognizer: Recognizer, spelling: Spelling) -> Assurance:
+        """Return what is sure of a grammar that is written with a vocabulary."""
+        scanner = recognizer.scanner
+        single = {byte for byte, node in spelling.steps[BOUNDARY] if node == BOUNDARY}
+        is_letter = np.zeros(scanner.transitions.shape[1], dtype=np.bool_)
+        letters = classes_of(scanner, single)
+        is_letter[letters] = True
+        kinds = Kinds.of(scanner)
+        sure = kinds.reached(scanner, single, is_sure=True)
+        possible = kinds.reached(scanner, spelling.reachable_bytes, is_sure=False)
+        states, ends = np.nonzero(possible)
+        order = np.lexsort((~sure[states, ends], states))  # the sure ones first
+        states, ends = states[order], ends[order]
+        offsets = np.searchsorted(states, np.arange(scanner.n_states + 1))
+        possible_labels = kinds.labels_from_starts(scanner, possible)
+        is_assured, is_begun = _assured(recognizer, kinds, sure, letters, possible_labels)
+        return cls(
+            end_offsets=offsets.astype(np.int32),
+            end_labels=kinds.labels[ends],
+            end_groups=kinds.groups[ends],
+            is_sure=sure[states, ends],
+            is_letter=is_letter,
+            is_assured=is_assured,
+            is_begun=is_begun,
+            possible_labels=possible_labels,
+        )
+
+    def is_sure_of(self, recognizer: Recognizer, configuration: Configuration) -> bool:
+        """Return whether it is sure that a sentence can follow; if not, it may still."""
+        reader = recognizer.line_reader
+        return any(
+            not hypothesis.claims
+            and (reader is None or not reader.full(hypothesis.layout))
+            and self._is_sure_of(recognizer, hypothesis)
+            for hypothesis in configuration.hypotheses
+        )
+
+    def _is_sure_of(self, recognizer: Recognizer, hypothesis: Hypothesis) -> bool:
+        state, _, stack, layout = hypothesis
+        if recognizer.scanner.is_start[state]:
+            return bool(self.is_assured[stack.state, -1])
+        lines = recognizer.lines
+        for end in range(self.end_offsets[state], self.end_offsets[state + 1]):
+            if not self.is_sure[end]:
+                continue
+            label, group = int(self.end_labels[end]), self.end_groups[end]
+            if lines is not None and label == lines.newline:
+                if self._is_sure_of_line(recognizer, hypothesis, group):
+                    return True
+                continue
+            committed = recognizer.commit(stack, layout, label)
+            if committed is None or self._lacks_digits(recognizer, hypothesis, label):
+                continue
+            table = self.is_assured
+            if lines is not None and lines.roles[label] == INLINE:
+                is_start = lines.places[stack.state] == AT_LINE_START
+                if not is_start and recognizer.parse_table.shift(stack, lines.newline) is None:
+                    table = self.is_begun  # else the line break takes white space before it
+            if table[committed[0].state, group]:
+                return True
+        return False
+
+    def _lacks_digits(self, recognizer: Recognizer, hypothesis: Hypothesis, label: int) -> bool:
+        """Return whether a number that is counted needs another digit and has no room for it."""
+        lines, state = recognizer.lines, hypothesis.scanner_state
+        return (
+            lines is not None
+            and bool(lines.roles[label] == COUNTED)
+            and hypothesis.layout.column >= lines.max_digits
+            and bool(recognizer.scanner.match[state] == NO_MATCH)
+        )
+
+    def _is_sure_of_line(self, recognizer: Recognizer, hypothesis: Hypothesis, group: int) -> bool:
+        """Return whether it is sure what follows if the lexeme becomes a line break."""
+        reader, stack = recognizer.line_reader, hypothesis.stack
+        assert reader is not None, "there is an indenter"
+        if not reader.takes(NEWLINE, stack.state):
+            return False
+        after = recognizer.parse_table.shift(stack, reader.lines.newline)
+        if after is None:
+            return hypothesis.layout.level > 0 and bool(self.is_begun[stack.state, group])
+        is_free = bool(reader.is_free[hypothesis.scanner_state])
+        return is_free and bool(self.is_begun[after.state, group])
+
+
+def possible_labels(scanner: Scanner, spelling: Spelling) -> frozenset[int]:
+    """Return the labels of the lexemes that can be spelled at all: Assurance.possible_labels."""
+    kinds = Kinds.of(scanner)
+    reached = kinds.reached(scanner, spelling.reachable_bytes, is_sure=False)
+    return kinds.labels_from_starts(scanner, reached)
+
+
+def written(recognizer: Recognizer, labels: frozenset[int]) -> list[bool]:
+    """Return which terminals can come to the parser, if lexemes have these labels."""
+    fed = set(labels)
+    if recognizer.lines is not None and recognizer.lines.newline in labels:
+        fed |= {recognizer.lines.indent, recognizer.lines.dedent}
+    return [terminal in fed for terminal in range(recognizer.parse_table.n_terminals)]
+
+
+def _assured(
+    recognizer: Recognizer,
+    kinds: Kinds,
+    sure: BoolArray,
+    letters: Int32Array,
+    possible_labels: frozenset[int],
+) -> tuple[BoolArray, BoolArray]:
+    """Return `is_assured` and `is_begun`.
+
+    They come from all terminals of each row, or from those of shortest completions.
+    """
+    table, scanner, lines = recognizer.parse_table, recognizer.scanner, recognizer.lines
+    nothing = np.zeros((table.n_states, kinds.n_groups), dtype=np.bool_)
+    n_cells = len(scanner.starts) * kinds.n_groups * len(kinds.labels)
+    n_rows = len(np.unique(np.hstack([table.set_of_state[:, None], table.action != ERROR]), axis=0))
+    if max(n_cells, n_rows * kinds.n_groups * table.n_terminals) > _MOST_CELLS:
+        return nothing, nothing
+    found = found_begun = nothing
+    following = _following(scanner, kinds, sure, letters)
+    largest = partial(_largest, recognizer, kinds, following)
+    if not table.conflicts:
+        derives = table.deriving([True] * table.n_terminals)
+        if derives[table.left_sides].all():
+            found, found_begun = largest(table.action != ERROR)
+    shifted_to = np.unique(table.action[table.action > 0] - 1)
+    is_all = np.where(_is_line_start(recognizer), found_begun[:, -1], found[:, -1])
+    if table.terminals[END] in table.conflicts or is_all[shifted_to].all():
+        return found, found_begun
+    is_lexed = np.zeros(table.n_terminals + 2, dtype=np.bool_)
+    is_lexed[kinds.labels[following.any(axis=(0, 1))]] = True
+    if lines is not None:
+        is_lexed[[lines.indent, lines.dedent]] = is_lexed[lines.newline]
+    is_usable = [
+        bool(is_lexed[number]) and name not in table.conflicts
+        for number, name in enumerate(table.terminals)
+    ]
+    completions = Completions.of(table, is_usable, written(recognizer, possible_labels))
+    more, more_begun = largest(completions.first)
+    can = completions.is_completable[:, None]
+    return found | (more & can), found_begun | (more_begun & can)
+
+
+def _is_line_start(recognizer: Recognizer) -> BoolArray:
+    """Return which parse states stand where a line starts; shape (n_states,)."""
+    if recognizer.lines is None:
+        return np.zeros(recognizer.parse_table.n_states, dtype=np.bool_)
+    return np.array(recognizer.lines.places == AT_LINE_START)
+
+
+def _largest(
+    recognizer: Recognizer, kinds: Kinds, following: BoolArray, needed: BoolArray
+) -> tuple[BoolArray, BoolArray]:
+    """Return the largest tables in which each pair leads to others with all that it needs.
+
+    Where a line has begun, INDENT and DEDENTs may still be fed; later they may not, and a state
+    that needs one is not assured.
+
+    Parameters
+    ----------
+    needed : bool, shape (n_parse_states, n_terminals)
+        Which terminals must be able to follow in a state; the end of the text always is.
+    """
+    table, lines = recognizer.parse_table, recognizer.lines
+    targets = [np.unique(column[column > 0] - 1) for column in table.action.T]
+    kinds_of = [np.flatnonzero(kinds.labels == label) for label in range(table.n_terminals)]
+    is_dropped = kinds.labels == recognizer.scanner.ignored
+    is_inline = is_dropped.copy()
+    is_fed = np.ones(table.n_terminals, dtype=np.bool_)
+    unneeded = ~needed
+    unneeded[:, END] = True  # whatever is claimed not to match
+    if lines is not None:
+        is_inline |= lines.roles[kinds.labels] == INLINE
+        is_fed = (lines.roles[:-2] != INLINE) & (lines.roles[:-2] != JOIN)
+        if lines.ends_last_line:  # elsewhere a line break comes before the end
+            in_line = lines.places != AT_LINE_START
+            unneeded[in_line, END] = ~needed[in_line, END]
+    # Most states are like others in all that is looked at here.
+    alike = np.hstack([table.set_of_state[:, None], _is_line_start(recognizer)[:, None], unneeded])
+    rows, row_of_state = np.unique(alike, axis=0, return_inverse=True)
+    row_of_state = row_of_state.reshape(-1)
+    set_of_row, is_start, unneeded = rows[:, 0], rows[:, 1].astype(bool), rows[:, 2:].astype(bool)
+    is_assured: BoolArray = np.ones((table.n_states, kinds.n_groups), dtype=np.bool_)
+    is_begun = is_assured
+    while True:
+        leads_on = np.zeros(len(kinds.labels), dtype=np.bool_)
+        lexed = np.zeros((*following.shape[:2], table.n_terminals), dtype=np.bool_)
+        for terminal, (states, ends) in enumerate(zip(targets, kinds_of, strict=True)):
+            if len(ends) and is_fed[terminal]:
+                is_newline = lines is not None and terminal == lines.newline
+                leads = (is_begun if is_newline else is_assured)[states].all(axis=0)
+                leads_on[ends] = leads[kinds.groups[ends]]
+                lexed[..., terminal] = (following[..., ends] & leads_on[ends]).any(axis=-1)
+        behind = lexed.copy()
+        _go_behind_ignored(lexed, following[..., is_dropped], kinds.groups[is_dropped])
+        _go_behind_ignored(behind, following[..., is_inline], kinds.groups[is_inline])
+        can_follow = np.where(is_start[:, None, None], lexed[set_of_row], behind[set_of_row])
+        can_follow |= unneeded[:, None, :]
+        found = np.array(can_follow.all(axis=-1)[row_of_state])
+        found_begun = found
+        if lines is not None:
+            can_follow[..., lines.indent] |= is_assured[targets[lines.indent]].all(axis=0)
+            can_follow[..., lines.dedent] |= is_begun[targets[lines.dedent]].all(axis=0)
+            can_follow[~is_start, :, lines.newline] = True
+            found_begun = np.array(can_follow.all(axis=-1)[row_of_state])
+        if np.array_equal(found, is_assured) and np.array_equal(found_begun, is_begun):
+            return is_assured, is_begun
+        is_assured, is_begun = found, found_begun
+
+
+def _following(scanner: Scanner, kinds: Kinds, sure: BoolArray, letters: Int32Array) -> BoolArray:
+    """Return what the next lexeme can be, whatever the context.
+
+    Returns
+    -------
+    bool, shape (n_terminal_sets, n_groups, n_kinds)
+        Whether the lexeme can end so, beginning with a byte that settles what the group claims.
+    """
+    settles = kinds.settles[:, letters].astype(np.float32)
+    following = np.ones((len(scanner.starts), kinds.n_groups, len(kinds.labels)), dtype=np.bool_)
+    for members, starts in enumerate(scanner.starts):
+        for start in np.unique(starts):
+            first = np.where(scanner.is_asking[start], DEAD, scanner.transitions[start, letters])
+            can_follow: BoolArray = settles @ sure[first].astype(np.float32) > 0
+            following[members] &= can_follow
+    return following
+
+
+def _go_behind_ignored(lexed: BoolArray, dropped: BoolArray, groups: Int32Array) -> None:
+    """Add to `lexed` the terminals that come behind ignored text, however much of it."""
+    while True:
+        before = lexed.copy()
+        for place, group in enumerate(groups):
+            lexed |= dropped[..., place, None] & before[:, group, None]
+        if np.array_equal(before, lexed):
+            return

@@ -1,0 +1,101 @@
+"""What is assured of large grammars, in the user's cache.
+
+In: a recogniser and a spelling. Out: their :class:`~cfgguide.liveness.always_live.Assurance`, if
+some process has made the same before and the cache is on. The same means: the tables of the
+recogniser, the bytes that are tokens and those that occur in tokens, and the code of cfgguide. For
+small grammars it is made as quickly as a file is read, and not kept.
+
+Kernels read these arrays without checking bounds, so their numbers are checked here, as
+:mod:`cfgguide.recognizer.file` does with tables. Arrays that pass may still assure too much.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cfgguide.lexer.scanner import NO_MATCH
+from cfgguide.liveness.always_live import Assurance
+from cfgguide.recognizer.cached import ENVIRONMENT
+from cfgguide.recognizer.recognizer import Recognizer
+from cfgguide.storage import archive
+from cfgguide.storage.archive import Arrays
+from cfgguide.storage.cache import user_cache
+from cfgguide.vocabulary.spelling import BOUNDARY, Spelling
+
+KIND = "assurance"
+LEAST_STATES = 2000  # of the scanner: Python's has 30,000, JSON's 30
+
+_NUMBERS = ("end_offsets", "end_labels", "end_groups")
+_FLAGS = ("is_sure", "is_letter", "is_assured", "is_begun")
+
+
+def found_or_made(recognizer: Recognizer, spelling: Spelling) -> Assurance | None:
+    """Return what is assured of a large grammar, from the cache or made and kept; else None."""
+    if user_cache() is None or recognizer.scanner.n_states < LEAST_STATES:
+        return None
+    found = _load(recognizer, spelling)
+    if found is None:
+        found = Assurance.of(recognizer, spelling)
+        store(recognizer, spelling, found)
+    return found
+
+
+def store(recognizer: Recognizer, spelling: Spelling, assurance: Assurance) -> None:
+    """Keep what is assured of a large grammar, if there is room."""
+    cache = user_cache()
+    if cache is not None and recognizer.scanner.n_states >= LEAST_STATES:
+        arrays: Arrays = {name: getattr(assurance, name) for name in (*_NUMBERS, *_FLAGS)}
+        labels = sorted(assurance.possible_labels)
+        cache.store(KIND, _key(recognizer, spelling), arrays, labels)
+
+
+def _load(recognizer: Recognizer, spelling: Spelling) -> Assurance | None:
+    cache, key = user_cache(), _key(recognizer, spelling)
+    found = cache.load(KIND, key) if cache is not None else None
+    if cache is None or found is None:
+        return None
+    arrays, labels = found
+    if not _is_right(recognizer, arrays, labels):
+        cache.drop(KIND, key)
+        return None
+    parts: dict[str, Any] = {name: arrays[name].copy() for name in (*_NUMBERS, *_FLAGS)}
+    return Assurance(**parts, possible_labels=frozenset(labels))
+
+
+def _key(recognizer: Recognizer, spelling: Spelling) -> str:
+    single = sorted(byte for byte, node in spelling.steps[BOUNDARY] if node == BOUNDARY)
+    reachable = sorted(spelling.reachable_bytes)
+    return archive.digest({}, [recognizer.digest, single, reachable, ENVIRONMENT])
+
+
+def _is_right(recognizer: Recognizer, arrays: Arrays, labels: Any) -> bool:
+    """Return whether all numbers are of states, labels and groups that there are."""
+    scanner, table = recognizer.scanner, recognizer.parse_table
+    if not set(_NUMBERS + _FLAGS) <= set(arrays) or not isinstance(labels, list):
+        return False
+    offsets, ends, groups = (arrays[name] for name in _NUMBERS)
+    sure, letter, assured, begun = (arrays[name] for name in _FLAGS)
+    n_ends = ends.size
+    n_groups = assured.shape[1] if assured.ndim == 2 else 0
+    shapes: list[tuple[int, ...]] = [(scanner.n_states + 1,), (n_ends,), (n_ends,), (n_ends,)]
+    shapes += [(scanner.transitions.shape[1],), *2 * [(table.n_states, n_groups)]]
+    every = (offsets, ends, groups, sure, letter, assured, begun)
+    are_fitting = n_groups > 0 and all(
+        array.shape == shape for array, shape in zip(every, shapes, strict=True)
+    )
+    are_fitting &= all(array.dtype == np.int32 for array in (offsets, ends, groups))
+    are_fitting &= all(array.dtype == np.bool_ for array in (sure, letter, assured, begun))
+    if not are_fitting:
+        return False
+    known = np.unique(scanner.match[scanner.match != NO_MATCH])
+    return bool(
+        offsets[0] == 0
+        and offsets[-1] == n_ends
+        and (offsets[:-1] <= offsets[1:]).all()
+        and np.isin(ends, known).all()
+        and ((groups >= 0) & (groups < n_groups)).all()
+        and all(type(label) is int for label in labels)
+        and set(labels) <= set(known.tolist())
+    )

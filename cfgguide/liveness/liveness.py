@@ -1,0 +1,327 @@
+"""Whether a sentence can still follow: exact, for every configuration.
+
+In: a :class:`~cfgguide.recognizer.recognizer.Recognizer` and a
+:class:`~cfgguide.vocabulary.spelling.Spelling`. Out: a :class:`Liveness`, which decides for a
+configuration between two tokens whether some sequence of tokens and then the end of the text leads
+to acceptance, and says how deep it looked into the stack.
+
+A row of the parse table is not enough, nor is the stack: where two names cannot stand side by side
+because the scanner would read them as one, no text leads on although the parser would. So the
+question is put to lexer, parser and vocabulary together (:mod:`cfgguide.liveness.pushdown`): a
+stack is read from the top, and the controls in which one state is left are those in which the next
+is read.
+
+Most stacks need not be read to the bottom. From a set of controls and the state just read, every
+stack below is a path back through the LALR automaton; if all such paths end in acceptance, or none
+does, the answer is known (:class:`Verdict`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from enum import Enum
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from cfgguide.lexer.lookahead import Claims
+from cfgguide.lexer.scanner import NO_MATCH
+from cfgguide.limits import Budget
+from cfgguide.liveness.always_live import Assurance, possible_labels, written
+from cfgguide.liveness.lexemes import Between, End, Lexemes
+from cfgguide.liveness.pushdown import ACCEPTED, Controls, Line, Pushdown
+from cfgguide.parser.indentation_names import NEWLINE
+from cfgguide.parser.stack import Stack
+from cfgguide.parser.table import END, START_STATE
+from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
+from cfgguide.vocabulary.spelling import BOUNDARY, Spelling
+
+DEFAULT_MAX_NODES = 20_000  # of the search that settles all stacks at once
+BELOW = 0  # a height: the stack ends above what must be read
+Node = tuple[Controls, int]  # controls in which a state was left, and that state
+
+
+class Verdict(Enum):
+    """What is known about all stacks that can lie below."""
+
+    ALWAYS = "live on every stack"
+    NEVER = "live on no stack"
+    DEPENDS = "the stack must be read on"
+
+
+class Answer(NamedTuple):
+    """Whether a configuration is live.
+
+    Attributes
+    ----------
+    is_live : bool
+        The answer.
+    heights : tuple of int
+        Per hypothesis the height of the lowest stack cell that was read; the answer holds for
+        every configuration that is equal above. The height above the top where none was read;
+        `BELOW` where the stack is only a part of one, and what decides lies below.
+    """
+
+    is_live: bool
+    heights: tuple[int, ...]
+
+
+class Liveness:
+    """Decides whether a sentence can follow a configuration, with the tokens of a vocabulary.
+
+    Attributes
+    ----------
+    recognizer : Recognizer
+        Of the grammar.
+    """
+
+    def __init__(
+        self,
+        recognizer: Recognizer,
+        spelling: Spelling,
+        *,
+        budget: Budget | None = None,
+        max_nodes: int = DEFAULT_MAX_NODES,
+        assurance: Assurance | None = None,
+    ) -> None:
+        self.recognizer = recognizer
+        self._table = recognizer.parse_table
+        self._scanner = recognizer.scanner
+        self._spelling = spelling
+        self._budget = budget
+        self._max_nodes = max_nodes
+        self._assurance = assurance
+        self._controls: dict[tuple[int, Claims, int, int, int], Controls] = {}
+        self._verdicts: dict[Node, Verdict] = {}
+
+    # What most grammars need little of is made when it is first needed.
+
+    @property
+    def assurance(self) -> Assurance:
+        """What is sure without looking at the stack."""
+        if self._assurance is None:
+            self._assurance = Assurance.of(self.recognizer, self._spelling)
+        return self._assurance
+
+    @cached_property
+    def _pushdown(self) -> Pushdown:
+        return Pushdown(self.recognizer, self._spelling, budget=self._budget)
+
+    @property
+    def _lexemes(self) -> Lexemes:
+        return self._pushdown.lexemes
+
+    def is_live(self, configuration: Configuration) -> bool:
+        """Return whether some sequence of tokens completes a configuration to a sentence."""
+        return (
+            self.assurance.is_sure_of(self.recognizer, configuration)
+            or self.decide(configuration).is_live
+        )
+
+    def decide(self, configuration: Configuration) -> Answer:
+        """Return whether a configuration is live, and what was read of its stacks to know it."""
+        heights = []
+        is_live = False
+        for hypothesis in configuration.hypotheses:
+            height = hypothesis.stack.height + 1
+            if not is_live:
+                controls = self.controls(hypothesis, configuration.context)
+                is_live, height = self.decide_stack(controls, hypothesis.stack)
+            heights.append(height)
+        return Answer(is_live, tuple(heights))
+
+    def controls(self, hypothesis: Hypothesis, context: int) -> Controls:
+        """Return the controls in which the lexeme that the scanner is in may end."""
+        scanner_state, claims, stack, layout = hypothesis
+        reader = self.recognizer.line_reader
+        if reader is not None and reader.is_newline[scanner_state]:
+            return self._controls_of_line(hypothesis, context)
+        full = reader.full(layout) if reader is not None else 0
+        if reader is not None and reader.is_counted[scanner_state]:
+            room = reader.lines.max_digits - layout.column
+            full |= 4 * (room < 0 or (not room and self._scanner.match[scanner_state] == NO_MATCH))
+        place_in_line = int(reader.lines.places[stack.state]) if reader is not None else 0
+        question = (scanner_state, claims, context, full, place_in_line)
+        if question not in self._controls:
+            place = Between(claims, BOUNDARY, context, full & 3)
+            if self._scanner.is_start[scanner_state]:
+                self._controls[question] = self._pushdown.at(place)
+            else:
+                ends = self._lexemes.ends(scanner_state, place)
+                if reader is not None and full & 4:
+                    ends = reader.without_counted(ends)
+                self._controls[question] = self._pushdown.after(ends, stack.state)
+        return self._controls[question]
+
+    def _controls_of_line(self, hypothesis: Hypothesis, context: int) -> Controls:
+        """Return the controls in which a lexeme may end that may become a line break."""
+        scanner_state, claims, stack, layout = hypothesis
+        reader = self.recognizer.line_reader
+        assert reader is not None, "there is an indenter"
+        place = Between(claims, BOUNDARY, context, reader.full(layout))
+        if self._scanner.is_start[scanner_state]:
+            return self._pushdown.at(place)
+        breaks: list[Between] = []
+        others: list[End] = []
+        for label, after in self._lexemes.ends(scanner_state, place):
+            if label == reader.lines.newline:
+                breaks.append(after)
+            else:
+                others.append((label, after))
+        controls = self._pushdown.after(others, stack.state)
+        if reader.takes(NEWLINE, stack.state):
+            choice = reader.choice(scanner_state, layout)
+            for after in breaks:
+                controls |= self._pushdown.after_line(Line(after, *choice))
+                if layout.level:  # it is dropped if the parser does not take it
+                    controls |= self._pushdown.at(after)
+        return controls
+
+    def decide_stack(self, controls: Controls, stack: Stack) -> tuple[bool, int]:
+        """Return whether some control leads to acceptance, and the lowest height that was read.
+
+        Of a stack of which only the topmost states are known: False and `BELOW` if they do not
+        decide.
+        """
+        if not controls:
+            return False, stack.height + 1
+        cell: Stack | None = stack
+        while cell is not None:
+            controls = self._pushdown.leave(controls, cell.state)
+            verdict = self._verdict(controls, cell.state)
+            if verdict is not Verdict.DEPENDS:
+                return verdict is Verdict.ALWAYS, cell.height
+            cell = cell.below
+        return False, BELOW
+
+    def expected(self, configuration: Configuration) -> tuple[str, ...]:
+        """Return the names of the terminals that may come next, as ``Guide.expected`` has it."""
+        found: set[int] = set()
+        for state, claims, stack, layout in configuration.hypotheses:
+            place = Between(claims, BOUNDARY, configuration.context)
+            found |= self._shiftable(self._lexemes.goes_on(state, place), stack)
+            label = int(self._scanner.match[state])
+            committed = self.recognizer.commit(stack, layout, label) if label != NO_MATCH else None
+            if committed is not None:  # the lexeme may end here: what may start after it?
+                after, _ = committed
+                place = place._replace(claims=self.recognizer.ahead.ending(state, claims))
+                terminal_set = int(self._table.set_of_state[after.state])
+                found |= self._shiftable(self._lexemes.next_goes_on(terminal_set, place), after)
+        if self.recognizer.is_sentence(configuration):
+            found.add(END)
+        return tuple(sorted(self._table.terminals[terminal] for terminal in found))
+
+    def predecessors(self, state: int) -> list[int]:
+        """Return the parse states that can lie directly below one, ascending."""
+        return self._predecessors[state]
+
+    def spellable_terminals(self) -> set[int]:
+        """Return the terminals of which the vocabulary can spell some lexeme."""
+        is_free = len(self._spelling.steps) == 1  # else what can be spelled depends on the place
+        if self._assurance is not None and is_free:
+            labels = self._assurance.possible_labels
+        elif is_free:
+            labels = possible_labels(self._scanner, self._spelling)
+        else:
+            labels = frozenset(self._lexemes.labels())
+        return {label for label in labels if label < self._scanner.ignored}
+
+    def _shiftable(self, ends: Iterable[End], stack: Stack) -> set[int]:
+        """Return the terminals that lead on to a sentence when a lexeme of them ends."""
+        return {
+            label
+            for label, between in ends
+            if label < self._scanner.ignored
+            and self.decide_stack(self._pushdown.after([(label, between)], stack.state), stack)[0]
+        }
+
+    # -- all stacks at once -----------------------------------------------------------------
+
+    def _verdict(self, controls: Controls, state: int) -> Verdict:
+        """Return what holds for all stacks below `state`, just read, under `controls`."""
+        root = (controls, state)
+        if root not in self._verdicts:
+            children = self._explored(root)
+            if children is None:
+                return Verdict.DEPENDS  # too many to look at: read on
+            may_fail = _reaching(children, [node for node in children if self._may_fail(node)])
+            may_succeed = _reaching(
+                children, [node for node in children if self._may_succeed(node)]
+            )
+            for node in children:
+                if node in self._verdicts:
+                    continue
+                if node not in may_fail:
+                    self._verdicts[node] = Verdict.ALWAYS
+                elif node not in may_succeed:
+                    self._verdicts[node] = Verdict.NEVER
+                else:
+                    self._verdicts[node] = Verdict.DEPENDS
+        return self._verdicts[root]
+
+    def _explored(self, root: Node) -> dict[Node, list[Node]] | None:
+        """Return every node below `root` with its children, or None if they are too many."""
+        children: dict[Node, list[Node]] = {}
+        pending = [root]
+        while pending:
+            node = pending.pop()
+            if node in children:
+                continue
+            controls, state = node
+            children[node] = []
+            if controls and ACCEPTED not in controls and node not in self._verdicts:
+                children[node] = [
+                    (self._pushdown.leave(controls, below), below)
+                    for below in self._predecessors[state]
+                ]
+            if len(children) > self._max_nodes:
+                return None
+            pending.extend(children[node])
+        return children
+
+    def _may_fail(self, node: Node) -> bool:
+        """Return whether a node is known to fail, or to fail on some stacks."""
+        controls, state = node
+        known = self._verdicts.get(node)
+        if known is not None:
+            return known is not Verdict.ALWAYS
+        return not controls or (state == START_STATE and ACCEPTED not in controls)
+
+    def _may_succeed(self, node: Node) -> bool:
+        """Return whether a node is known to succeed, or to succeed on some stacks."""
+        known = self._verdicts.get(node)
+        if known is not None:
+            return known is not Verdict.NEVER
+        return ACCEPTED in node[0]
+
+    @cached_property
+    def _predecessors(self) -> list[list[int]]:
+        """Return the parse states that can lie directly below each parse state.
+
+        A stack is a path through the LALR automaton over symbols of which texts can be written.
+        """
+        is_written = written(self.recognizer, self.assurance.possible_labels)
+        followers, is_reached = self._table.followers(is_written), self._table.reached(is_written)
+        below: list[list[int]] = [[] for _ in range(self._table.n_states)]
+        for state in np.flatnonzero(is_reached).tolist():
+            for above in followers[state]:
+                below[above].append(state)
+        return [sorted(states) for states in below]
+
+
+def _reaching(children: dict[Node, list[Node]], goals: list[Node]) -> set[Node]:
+    """Return the nodes from which some goal can be reached."""
+    parents: defaultdict[Node, list[Node]] = defaultdict(list)
+    for node, below in children.items():
+        for child in below:
+            parents[child].append(node)
+    found = set(goals)
+    pending = list(goals)
+    while pending:
+        for parent in parents[pending.pop()]:
+            if parent not in found:
+                found.add(parent)
+                pending.append(parent)
+    return found

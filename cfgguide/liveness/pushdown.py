@@ -1,0 +1,357 @@
+"""Lexer, parser and vocabulary as one pushdown system, and how stacks are left in it.
+
+In: a :class:`~cfgguide.recognizer.recognizer.Recognizer` and a
+:class:`~cfgguide.vocabulary.spelling.Spelling`. Out: a :class:`Pushdown`, which tells for a control
+and the parse state on top in which controls that state can be *left*, popped for good. The controls
+are
+
+* ``Between(claims, node, context)``: between two lexemes (:mod:`cfgguide.liveness.lexemes`);
+* ``Lookahead(choices)``: the next lexeme is one of some, each with the place after it; the parser
+  has it as lookahead;
+* ``Reducing(pops, left_side, lookahead)``: a reduction with states still to be popped;
+* ``Line(between, ...)``: a line break, INDENT or a DEDENT was fed, and more of these may come;
+* ``Ending()``: the text has ended, and DEDENTs or ``$END`` are to be fed;
+* ``Accepted()``: the text has ended and Lark accepts it. It is left unchanged in every state.
+
+The sets of controls are the least solution of these rules (the saturation called pre*), where
+``[c, s]`` is the set for control ``c`` and top state ``s``::
+
+    [Between, s]          contains  [each control after one more lexeme, or $END, s]
+    [Lookahead, s]        contains  [t, s] for every t in [Between after it, g], where a choice
+                                    shifts to g, and Reducing(length - 1, those that reduce so)
+    [Reducing(k > 0), s]  contains  Reducing(k - 1)
+    [Reducing(0), s]      contains  [t, s] for every t in [its Lookahead, goto(s, left side)]
+                                    and Accepted, where $END has led to the end state
+
+Of an indenter this much is seen: a line break is fed, and then nothing, or INDENT, or any number of
+DEDENTs, since the newline terminal can come to every column; the parser takes no DEDENT where no
+block is open, and no line break inside brackets, since rules are balanced
+(:mod:`cfgguide.parser.indentation`). That a line break could be dropped inside brackets is left
+out: a space does the same.
+
+Choices that reduce alike stay together: of the sixty terminals that may follow a name in a
+programming language most go through the same dozen reductions.
+
+States that act alike as tops are one: in a list of a thousand keywords, those after a keyword.
+
+They are computed for the pairs that are asked for, and each element is passed on only once.
+Controls are interned and handled by number.
+
+Source: Bouajjani, Esparza, Maler, "Reachability Analysis of Pushdown Automata" (1997).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from cfgguide.automata.partition import refined
+from cfgguide.limits import Budget
+from cfgguide.liveness.lexemes import THE_END, Between, End, Lexemes
+from cfgguide.parser.indentation import AT_LINE_START, BLOCKS, BRACKETS, Lines
+from cfgguide.parser.indentation_names import CLOSES, FED, INLINE, JOIN, NEWLINE, OPENS
+from cfgguide.parser.table import END, ERROR, ParseTable
+from cfgguide.recognizer.recognizer import Recognizer
+from cfgguide.vocabulary.spelling import BOUNDARY, Spelling
+
+
+class Line(NamedTuple):
+    """A line break, INDENT or a DEDENT was fed.
+
+    Attributes
+    ----------
+    between : Between
+        The place after it.
+    may_stay : bool
+        Whether the column may be that of the innermost block.
+    may_indent : bool
+        Whether INDENT may be fed.
+    most_dedents, least_dedents : int
+        How many DEDENTs may be fed, if any: at most, -1 for any number, and at least.
+    """
+
+    between: Between
+    may_stay: bool = True
+    may_indent: bool = True
+    most_dedents: int = -1
+    least_dedents: int = 1
+
+
+class Ending(NamedTuple):
+    """The text has ended, and DEDENTs may be fed before ``$END``."""
+
+    is_ending: bool = True
+
+
+class Lookahead(NamedTuple):
+    """The parser has one of some terminals as its lookahead; behind each, what comes after it."""
+
+    choices: frozenset[tuple[int, Between | Line | Ending]]
+
+
+class Reducing(NamedTuple):
+    """A reduction to `left_side` with `pops` more states to be popped."""
+
+    pops: int
+    left_side: int
+    lookahead: Lookahead
+
+
+class Accepted(NamedTuple):
+    """The text has ended and Lark accepts it."""
+
+
+Control = Between | Line | Ending | Lookahead | Reducing | Accepted
+Controls = frozenset[int]  # numbers of controls
+Pair = tuple[int, int]  # the number of a control, and the parse state on top
+ACCEPTED = 0  # the number of Accepted()
+
+
+class Pushdown:
+    """Computes, on demand, the controls in which a state on top of the stack can be left."""
+
+    def __init__(
+        self, recognizer: Recognizer, spelling: Spelling, *, budget: Budget | None = None
+    ) -> None:
+        self._budget = budget or Budget(is_timed=False)
+        self.lexemes = Lexemes(recognizer, spelling, self._budget)
+        self._ahead = recognizer.ahead
+        self._table = recognizer.parse_table
+        self._scanner = recognizer.scanner
+        self._reader = recognizer.line_reader
+        self._lines = recognizer.lines
+        self._alike = _alike(self._table, self._lines)
+        self._controls: list[Control] = [Accepted()]
+        self._numbers: dict[Control, int] = {Accepted(): ACCEPTED}
+        self._left: dict[tuple[Controls, int], Controls] = {}  # answers of `leave`
+        self._forget()
+
+    def _forget(self) -> None:
+        """Start the saturation afresh; answers given stay right."""
+        self._targets: dict[Pair, set[int]] = {}
+        # Who else gets what a pair gets; and who, in which state, goes on from it.
+        self._copies: defaultdict[Pair, set[Pair]] = defaultdict(set)
+        self._continuations: defaultdict[Pair, list[Pair]] = defaultdict(list)
+        self._unexpanded: list[Pair] = []
+        self._news: list[tuple[Pair, int]] = []
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs of a control and a parse state looked at so far."""
+        return len(self._targets)
+
+    def after(self, ends: Iterable[End], state: int) -> Controls:
+        """Return the controls after lexemes that end in these ways, over a parse state."""
+        controls = self._after(ends, state)
+        return frozenset(self._number(control) for control in controls)
+
+    def after_line(self, line: Line) -> Controls:
+        """Return the control of a line break that is fed in a place, as a set."""
+        assert self._lines is not None, "there is an indenter"
+        return frozenset({self._number(Lookahead(frozenset({(self._lines.newline, line)})))})
+
+    def at(self, between: Between) -> Controls:
+        """Return the control between two lexemes, as a set."""
+        return frozenset({self._number(between)})
+
+    def leave(self, controls: Controls, state: int) -> Controls:
+        """Return the controls in which the top state can be left, coming from any of `controls`.
+
+        Raises
+        ------
+        LimitError
+            If more pairs of a control and a state are needed than the limit.
+        """
+        state = self._alike[state]
+        question = (controls, state)
+        if question not in self._left:
+            try:
+                for control in controls:
+                    self._need((control, state))
+                self._saturate()
+            except BaseException:  # a limit, or an interruption: half a fixpoint is of no use
+                self._forget()
+                raise
+            found = frozenset().union(*(self._targets[control, state] for control in controls))
+            self._left[question] = found
+        return self._left[question]
+
+    def _number(self, control: Control) -> int:
+        number = self._numbers.setdefault(control, len(self._controls))
+        if number == len(self._controls):
+            self._controls.append(control)
+        return number
+
+    def _after(self, ends: Iterable[End], state: int) -> Iterator[Control]:
+        choices: set[tuple[int, Between | Line | Ending]] = set()
+        for label, between in ends:
+            role = FED if self._lines is None else int(self._lines.roles[label])
+            if label == self._scanner.ignored:
+                yield between
+            elif label > self._scanner.ignored:
+                continue
+            elif role in (INLINE, JOIN):
+                if self._reader is not None and self._reader.takes(role, state):
+                    yield between
+            elif role != NEWLINE:
+                choices.add((label, between))
+            elif self._reader is not None and self._reader.takes(role, state):
+                choices.add((label, Line(between)))
+        if choices:
+            yield Lookahead(frozenset(choices))
+
+    # -- the saturation ---------------------------------------------------------------------
+
+    def _saturate(self) -> None:
+        while self._unexpanded or self._news:
+            while self._unexpanded:
+                self._expand(self._unexpanded.pop())
+            while self._news:
+                pair, target = self._news.pop()
+                for other in self._copies[pair]:
+                    self._add(other, target)
+                for state, control in self._continuations[pair]:
+                    self._copy((target, state), (control, state))
+
+    def _need(self, pair: Pair) -> None:
+        if pair in self._targets:
+            return
+        self._budget.check("max_pairs", len(self._targets), "deciding what can follow")
+        self._targets[pair] = set()
+        self._unexpanded.append(pair)
+
+    def _add(self, pair: Pair, target: int) -> None:
+        if target not in self._targets[pair]:
+            self._targets[pair].add(target)
+            self._news.append((pair, target))
+
+    def _copy(self, source: Pair, pair: Pair) -> None:
+        """Let `pair` contain all that `source` contains, now and later."""
+        if pair in self._copies[source]:
+            return
+        self._copies[source].add(pair)
+        self._need(source)
+        for target in tuple(self._targets[source]):
+            self._add(pair, target)
+
+    def _go_on(self, control: Control, top: int, pair: Pair) -> None:
+        """Let `pair` leave `top`, pushed on its state, in `control`, and then its own state."""
+        source = (self._number(control), self._alike[top])
+        self._continuations[source].append((pair[1], pair[0]))
+        self._need(source)
+        for target in tuple(self._targets[source]):
+            self._copy((target, pair[1]), pair)
+
+    def _expand(self, pair: Pair) -> None:
+        """Apply the rule of a new pair."""
+        number, state = pair
+        control = self._controls[number]
+        if isinstance(control, Line | Ending):
+            for following in self._feeds(control):
+                self._copy((self._number(following), state), pair)
+        elif isinstance(control, Between):
+            for following in self._next_lexemes(control, state):
+                self._copy((self._number(following), state), pair)
+        elif isinstance(control, Lookahead):
+            self._expand_lookahead(control, pair)
+        elif isinstance(control, Reducing) and control.pops:
+            self._add(pair, self._number(control._replace(pops=control.pops - 1)))
+        elif isinstance(control, Reducing):
+            self._arrive(control.left_side, control.lookahead, pair)
+        else:
+            self._add(pair, ACCEPTED)
+
+    def _next_lexemes(self, between: Between, state: int) -> Iterator[Control]:
+        """Yield the controls after one more lexeme, or after the end of the text."""
+        terminal_set = int(self._table.set_of_state[state])
+        yield from self._after(self.lexemes.next_ends(terminal_set, between), state)
+        if between.node != BOUNDARY or not self._ahead.may_end(between.claims):
+            return
+        if self._lines is None:
+            yield Lookahead(frozenset({(END, THE_END)}))
+        elif self._lines.ends_last_line and self._lines.places[state] != AT_LINE_START:
+            yield Lookahead(frozenset({(self._lines.newline, Ending())}))
+        else:
+            yield Ending()
+
+    def _feeds(self, control: Line | Ending) -> Iterator[Control]:
+        """Yield the controls after what an indenter may feed, or if it feeds nothing."""
+        assert self._lines is not None, "there is an indenter"
+        if isinstance(control, Ending):
+            yield Lookahead(frozenset({(END, THE_END), (self._lines.dedent, control)}))
+            return
+        between, may_stay, may_indent, most, least = control
+        if may_stay:
+            yield between
+        if may_indent and not between.full & BLOCKS:
+            yield Lookahead(frozenset({(self._lines.indent, between)}))
+        if most:
+            between = between._replace(full=between.full & ~BLOCKS)
+            line = Line(between, least <= 1, False, max(most - 1, -1), max(least - 1, 1))
+            yield Lookahead(frozenset({(self._lines.dedent, line)}))
+
+    def _behind(self, terminal: int, control: Between | Line | Ending) -> Control | None:
+        """Return the control when a terminal has been shifted, None if it is one too many."""
+        role = FED if self._lines is None else self._lines.roles[terminal]
+        if isinstance(control, Between) and role == OPENS and control.full & BRACKETS:
+            return None
+        if isinstance(control, Between) and role == CLOSES:
+            return control._replace(full=control.full & ~BRACKETS)
+        return control
+
+    def _expand_lookahead(self, control: Lookahead, pair: Pair) -> None:
+        reducing: defaultdict[tuple[int, int], set[tuple[int, Between | Line | Ending]]]
+        reducing = defaultdict(set)
+        for terminal, between in control.choices:
+            action = int(self._table.action[pair[1], terminal])
+            if action > 0:
+                behind = self._behind(terminal, between)
+                if behind is not None:
+                    self._go_on(behind, action - 1, pair)
+            elif action != ERROR:
+                production = -action - 1
+                how = int(self._table.lengths[production]), int(self._table.left_sides[production])
+                reducing[how].add((terminal, between))
+        for (length, left_side), choices in reducing.items():
+            lookahead = Lookahead(frozenset(choices))
+            if length:
+                self._add(pair, self._number(Reducing(length - 1, left_side, lookahead)))
+            else:
+                self._arrive(left_side, lookahead, pair)
+
+    def _arrive(self, left_side: int, lookahead: Lookahead, pair: Pair) -> None:
+        """Push the goto of a finished reduction."""
+        target = int(self._table.goto[pair[1], left_side])
+        choices = lookahead.choices
+        if target == self._table.end_state:
+            if any(terminal == END for terminal, _ in choices):
+                self._add(pair, ACCEPTED)
+            choices = frozenset(choice for choice in choices if choice[0] != END)
+        if target >= 0 and choices:
+            self._go_on(Lookahead(choices), target, pair)
+
+
+def _alike(table: ParseTable, lines: Lines | None) -> list[int]:
+    """Return, for each parse state, the first that does the same on every stack.
+
+    Two do if they lex the same terminal set, stand in like places of a line, pop as many states for
+    the same nonterminal on each terminal, and push states that are alike.
+    """
+    reduces, production = table.action < 0, np.maximum(-table.action - 1, 0)
+    pops = np.where(reduces, table.lengths[production], -1)
+    lefts = np.where(reduces, table.left_sides[production], table.action > 0)
+    is_end = (np.arange(table.n_states) == table.end_state)[:, None]
+    places = np.zeros(table.n_states) if lines is None else lines.places
+    kinds = np.hstack([table.set_of_state[:, None], places[:, None], is_end, pops, lefts])
+    labels = np.unique(kinds, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    # One more state, into which all goes that pushes nothing.
+    shifts = np.where(table.action > 0, table.action - 1, table.n_states)
+    gotos = np.where(table.goto >= 0, table.goto, table.n_states)
+    pushed = np.hstack([shifts, gotos]).astype(np.int32)
+    nothing = np.full((1, pushed.shape[1]), table.n_states, dtype=np.int32)
+    blocks = refined(np.vstack([pushed, nothing]), np.append(labels, labels.max() + 1))
+    first: list[int] = np.unique(blocks, return_index=True)[1][blocks].tolist()
+    return first[:-1]

@@ -1,0 +1,1090 @@
+"""The compiled hot loops of a mask: the recogniser's machine, run over the vocabulary trie.
+
+The machine is that of :mod:`cfgguide.recognizer.recognizer`.
+
+The walk visits the vocabulary trie depth first. Frame ``d`` holds the configuration after the
+first ``d`` bytes of the path, so a node costs one step from its parent's frame, and below a dead
+prefix nothing is visited. Parser stacks live in an arena of cells: first those of the
+configuration that the walk starts from, the *base*, then those that shifts push. A cell is found
+again if the same state is pushed on the same cell, so equal stacks are equal numbers.
+
+What a token leads to is an *outcome*; many tokens lead to few. Tokens side by side in the trie that
+lead to the same are one *segment*, and whole subtrees are taken unseen where a loop of the scanner
+reads all of them (:mod:`cfgguide.mask.loops`). Whether a sentence can follow is judged for each
+outcome by what is sure for every stack (:mod:`cfgguide.liveness.always_live`); what that leaves
+open is decided elsewhere, and the mask filled afterwards.
+"""
+
+from __future__ import annotations
+
+from cfgguide.mask.arrays import (
+    ASKING,
+    COLUMN_BITS,
+    COLUMNS_READ,
+    COLUMNS_SHIFT,
+    DEAD_END,
+    DONE,
+    IS_SENTENCE,
+    LEVEL_BITS,
+    LEVEL_READ,
+    LEVEL_SHIFT,
+    LIVE,
+    LONGEST_REST,
+    MATCHING,
+    MOST_COLUMN_CELLS,
+    N_CELLS,
+    N_COLUMNS,
+    N_OPEN,
+    N_OUTCOMES,
+    N_SEGMENTS,
+    NONE,
+    NOT_COMPUTED,
+    OPEN,
+    READS,
+    REFUSED,
+    TOO_MANY_CELLS,
+    TOO_MANY_CLAIMS,
+    TOO_MANY_HYPOTHESES,
+    TOO_MANY_OUTCOMES,
+    TOO_SHALLOW,
+    Base,
+    Int32Array,
+    Tables,
+    Workspace,
+)
+from cfgguide.mask.jit import kernel, wide
+from cfgguide.parser.indentation import (
+    AT_LINE_START,
+    BREAK,
+    COLUMN_0,
+    COLUMN_SHIFT,
+    DIGIT,
+    FORM_FEED,
+    IN_STRING,
+    MOST_COLUMNS,
+    NARROW_BITS,
+    ONE_SPACE,
+    OTHER,
+    TAB,
+)
+from cfgguide.parser.indentation_names import (
+    CLOSES,
+    COUNTED,
+    CPYTHON_TAB,
+    FED,
+    INLINE,
+    JOIN,
+    NEWLINE,
+    OPENS,
+)
+from cfgguide.vocabulary.trie import BYTE, END_TOKEN, FIRST_CHILD, FIRST_TOKEN, PackedTrie
+
+
+@kernel
+def _new_cell(work: Workspace, state: int, parent: int) -> int:
+    """Return the cell of `state` on `parent`, made if need be."""
+    cell = work.first_child[parent]
+    while cell != NONE:
+        if work.cell_state[cell] == state:
+            return int(cell)
+        cell = work.next_sibling[cell]
+    cell = work.counts[N_CELLS]
+    if cell >= len(work.cell_state):
+        return TOO_MANY_CELLS
+    work.counts[N_CELLS] += 1
+    work.cell_state[cell] = state
+    work.cell_parent[cell] = parent
+    work.first_child[cell] = NONE
+    work.next_sibling[cell] = work.first_child[parent]
+    work.first_child[parent] = cell
+    work.cell_home[cell] = NONE
+    work.commits[cell, :] = NOT_COMPUTED
+    return int(cell)
+
+
+@kernel
+def _read(work: Workspace, base_offsets: Int32Array, cell: int) -> int:
+    """Return the state of a cell, noting how deep the base was looked into."""
+    home = work.cell_home[cell]
+    if home != NONE:
+        rank = cell - base_offsets[home] + 1
+        if rank > work.inspected[home]:
+            work.inspected[home] = rank
+    return int(work.cell_state[cell])
+
+
+@kernel
+def _reduced(
+    tables: Tables, work: Workspace, base_offsets: Int32Array, cell: int, production: int
+) -> int:
+    """Return the cell after one reduction."""
+    for _ in range(tables.lengths[production]):
+        cell = wide(work.cell_parent[cell])
+        if cell == NONE:
+            return TOO_SHALLOW
+    below = _read(work, base_offsets, cell)
+    goto = tables.goto[below, tables.left_sides[production]]
+    return _new_cell(work, wide(goto), wide(cell))
+
+
+@kernel
+def _commit(
+    tables: Tables, work: Workspace, base_offsets: Int32Array, cell: int, label: int
+) -> int:
+    """Return the cell after a lexeme: reductions, then the shift."""
+    if label == tables.ignored:
+        return cell
+    if label > tables.ignored:
+        return REFUSED
+    known = work.commits[cell, label]
+    if known != NOT_COMPUTED:
+        return int(known)
+    top = wide(cell)
+    result = wide(REFUSED)
+    for _ in range(tables.most_reductions):
+        action = tables.action[_read(work, base_offsets, top), label]
+        if action == 0:
+            break
+        if action > 0:
+            result = _new_cell(work, wide(action - 1), top)
+            break
+        top = _reduced(tables, work, base_offsets, top, wide(-action - 1))
+        if top < 0:
+            return top
+    if result >= 0 or result == REFUSED:
+        work.commits[cell, label] = result
+    return result
+
+
+@kernel
+def _ends(tables: Tables, work: Workspace, base_offsets: Int32Array, cell: int) -> int:
+    """Return 1 if ``$END`` is accepted on a stack, 0 if not, or `TOO_SHALLOW` and the like."""
+    for _ in range(tables.most_reductions):
+        action = tables.action[_read(work, base_offsets, cell), 0]
+        if action >= 0:
+            return 0
+        cell = _reduced(tables, work, base_offsets, wide(cell), wide(-action - 1))
+        if cell < 0:
+            return cell
+        if work.cell_state[cell] == tables.end_state:
+            return 1
+    return 0
+
+
+@kernel
+def _moved(tables: Tables, layout: int, byte_class: int, state: int) -> int:
+    """Return the layout after one more byte of a lexeme, -1 where a line is too wide."""
+    kind, column = tables.byte_kinds[byte_class], layout & COLUMN_BITS
+    rest = layout - column
+    if tables.is_counted[state]:
+        return layout + 1 if kind == DIGIT and column <= tables.max_digits else layout
+    if kind == BREAK:
+        return int(rest + COLUMN_0)
+    if column == 0:
+        return layout
+    if kind in (OTHER, DIGIT):
+        return rest if tables.tab == CPYTHON_TAB else layout
+    if kind == FORM_FEED:
+        return int(rest + COLUMN_0)
+    if kind == TAB and tables.tab == CPYTHON_TAB:
+        wide_column = (column - 1) >> COLUMN_SHIFT
+        column += (((wide_column >> 3) + 1) * 8 - wide_column << COLUMN_SHIFT) + 1
+    elif kind == TAB:
+        column += tables.tab * ONE_SPACE
+    else:
+        column += ONE_SPACE
+    return int(rest + column) if (column - 1) >> COLUMN_SHIFT <= MOST_COLUMNS else -1
+
+
+@kernel
+def _open_block(work: Workspace, layout: int, column: int) -> int:
+    """Return the layout with one more column, or `TOO_MANY_CELLS`."""
+    outer, n = layout >> COLUMNS_SHIFT, work.counts[N_COLUMNS]
+    cell = wide(n)
+    for known in range(n):
+        if work.column_parent[known] == outer and work.column[known] == column:
+            cell = wide(known)
+    if cell == n:
+        if n >= len(work.column) or n >= MOST_COLUMN_CELLS:
+            return TOO_MANY_CELLS
+        work.counts[N_COLUMNS] = n + 1
+        work.column[n] = column
+        work.column_parent[n] = outer
+        work.column_depth[n] = work.column_depth[outer] + 1
+    return int((layout & LEVEL_BITS << LEVEL_SHIFT) | cell << COLUMNS_SHIFT)
+
+
+@kernel
+def _begin_line(
+    tables: Tables, work: Workspace, base_offsets: Int32Array, cell: int, layout: int
+) -> tuple[int, int]:
+    """Return the cell, where a line break was fed, and the layout after INDENT or DEDENTs."""
+    column = layout & COLUMN_BITS
+    layout -= column
+    if column == 0:
+        return (cell, layout) if tables.tab == CPYTHON_TAB else (wide(REFUSED), layout)
+    work.counts[READS] |= COLUMNS_READ
+    columns = layout >> COLUMNS_SHIFT
+    innermost = wide(work.column[columns])
+    wide_column, narrow_column = (column - 1) >> COLUMN_SHIFT, (column - 1) & NARROW_BITS
+    if wide_column > (innermost - 1) >> COLUMN_SHIFT:
+        is_clear = narrow_column > (innermost - 1) & NARROW_BITS
+        if not is_clear or work.column_depth[columns] >= tables.max_indents:
+            return wide(REFUSED), layout
+        cell = _commit(tables, work, base_offsets, cell, tables.indent)
+        if cell < 0:
+            return cell, layout
+        layout = _open_block(work, layout, column)
+        return (cell, layout) if layout >= 0 else (wide(layout), layout)
+    while wide_column < (innermost - 1) >> COLUMN_SHIFT:
+        cell = _commit(tables, work, base_offsets, cell, tables.dedent)
+        if cell < 0:
+            return cell, layout
+        columns = wide(work.column_parent[columns])
+        innermost = wide(work.column[columns])
+    if column != innermost:
+        return wide(REFUSED), layout
+    return cell, (layout & LEVEL_BITS << LEVEL_SHIFT) | columns << COLUMNS_SHIFT
+
+
+@kernel
+def _commit_lexeme(
+    tables: Tables, work: Workspace, base_offsets: Int32Array, cell: int, label: int, layout: int
+) -> tuple[int, int]:
+    """Return the cell and the layout after a lexeme; or `REFUSED` and the like."""
+    if not tables.has_lines:
+        return _commit(tables, work, base_offsets, cell, label), layout
+    plain = layout & ~COLUMN_BITS
+    role = tables.roles[label] if label < tables.ignored else FED
+    if role == COUNTED and layout - plain > tables.max_digits:
+        return wide(REFUSED), plain
+    if role in (FED, COUNTED):
+        return _commit(tables, work, base_offsets, cell, label), plain
+    if role in (OPENS, CLOSES):
+        level = plain >> LEVEL_SHIFT & LEVEL_BITS
+        if level == (tables.max_brackets if role == OPENS else 0):
+            return wide(REFUSED), plain
+        plain += 1 << LEVEL_SHIFT if role == OPENS else -1 << LEVEL_SHIFT
+        return _commit(tables, work, base_offsets, cell, label), plain
+    place = tables.places[_read(work, base_offsets, cell)]
+    if role != NEWLINE:
+        is_refused = place == AT_LINE_START or (role == JOIN and place == IN_STRING)
+        return (wide(REFUSED) if is_refused else cell), plain
+    if place == IN_STRING:
+        return wide(REFUSED), plain
+    after = _commit(tables, work, base_offsets, cell, label)
+    if after == REFUSED:
+        work.counts[READS] |= LEVEL_READ
+        return (cell if plain >> LEVEL_SHIFT & LEVEL_BITS else wide(REFUSED)), plain
+    if after < 0:
+        return after, plain
+    return _begin_line(tables, work, base_offsets, after, layout)
+
+
+@kernel
+def _put(work: Workspace, number: int, claim: int) -> int:
+    """Add a claim to an open possibility; return `DONE`, `REFUSED` if it denies another, or so."""
+    n = work.open_n_claims[number]
+    place = n
+    for index in range(n):
+        known = work.open_claims[number, index]
+        if known == claim:
+            return DONE
+        if known == -claim:
+            return REFUSED
+        if known > claim and place == n:
+            place = index
+    if n >= work.open_claims.shape[1]:
+        return TOO_MANY_CLAIMS
+    for index in range(n, place, -1):
+        work.open_claims[number, index] = work.open_claims[number, index - 1]
+    work.open_claims[number, place] = claim
+    work.open_n_claims[number] = n + 1
+    return DONE
+
+
+@kernel
+def _fork(tables: Tables, work: Workspace, number: int, asking: int, sign: int) -> int:
+    """Split an open possibility by the question of a state.
+
+    If the state is its own (`sign` 0), the answer says how that goes on; else the answer is a task,
+    to match (`sign` -1) or not to match (1).
+    """
+    other, n_tasks = number + 1, work.open_n_tasks[number]
+    if other >= len(work.open_state) or n_tasks + 2 > work.open_task.shape[1]:
+        return TOO_MANY_CLAIMS
+    work.open_state[other] = work.open_state[number]
+    work.open_n_claims[other] = work.open_n_claims[number]
+    for place in range(work.open_n_claims[number]):
+        work.open_claims[other, place] = work.open_claims[number, place]
+    for place in range(n_tasks):
+        work.open_task[other, place] = work.open_task[number, place]
+    monitor = tables.asks[asking, 0]
+    for which, answer in ((number, 2), (other, 1)):  # the last is worked out first
+        n = n_tasks
+        going_on = tables.asks[asking, answer]
+        if sign == 0:
+            work.open_state[which] = going_on
+        else:
+            work.open_task[which, n] = sign * going_on
+            n += 1
+            if going_on == 0 and sign < 0:
+                work.open_state[which] = 0  # a dead state does not match
+        work.open_task[which, n] = -monitor if answer == 1 else monitor
+        work.open_n_tasks[which] = n + 1
+    return DONE
+
+
+@kernel
+def _work_out(tables: Tables, work: Workspace, number: int) -> int:
+    """Do the tasks of an open possibility: `DONE`, `REFUSED` if it is false, 1 if it was split."""
+    while work.open_n_tasks[number] > 0:
+        work.open_n_tasks[number] -= 1
+        task = work.open_task[number, work.open_n_tasks[number]]
+        state = wide(abs(task))
+        if state == 0:
+            continue
+        if tables.match[state] >= 0:
+            if task > 0:
+                return REFUSED
+            continue
+        if tables.is_asking[state]:
+            result = _fork(tables, work, number, state, wide(-1 if task < 0 else 1))
+            return 1 if result == DONE else result
+        block = tables.blocks[state]
+        result = _put(work, number, wide(-block if task < 0 else block))
+        if result != DONE:
+            return result
+    state = work.open_state[number]
+    if state != 0 and tables.is_asking[state]:
+        result = _fork(tables, work, number, wide(state), wide(0))
+        return 1 if result == DONE else result
+    return DONE
+
+
+@kernel
+def _append(work: Workspace, frame: int, state: int, cell: int, layout: int) -> int:
+    """Append a hypothesis without claims to a frame, unless it is there."""
+    n = work.frame_n[frame]
+    for earlier in range(n):
+        if (
+            work.frame_state[frame, earlier] == state
+            and work.frame_cell[frame, earlier] == cell
+            and work.frame_layout[frame, earlier] == layout
+            and work.frame_n_claims[frame, earlier] == 0
+        ):
+            return DONE
+    if n >= work.frame_state.shape[1]:
+        return TOO_MANY_HYPOTHESES
+    work.frame_state[frame, n] = state
+    work.frame_cell[frame, n] = cell
+    work.frame_layout[frame, n] = layout
+    work.frame_n_claims[frame, n] = 0
+    work.frame_n[frame] = n + 1
+    return DONE
+
+
+@kernel
+def _emit(tables: Tables, work: Workspace, frame: int, number: int, cell: int, layout: int) -> int:
+    """Append an open possibility to a frame, unless it is there or hopeless."""
+    state, n_claims, n = work.open_state[number], work.open_n_claims[number], work.frame_n[frame]
+    if state == 0:
+        return DONE
+    if tables.has_lines and not tables.is_followed[state]:
+        layout &= ~COLUMN_BITS
+    if tables.match[state] < 0:
+        for index in range(n_claims):
+            if work.open_claims[number, index] == tables.blocks[state]:
+                return DONE
+    for earlier in range(n):
+        if (
+            work.frame_state[frame, earlier] == state
+            and work.frame_cell[frame, earlier] == cell
+            and work.frame_layout[frame, earlier] == layout
+            and work.frame_n_claims[frame, earlier] == n_claims
+        ):
+            is_same = True
+            for index in range(n_claims):
+                if work.frame_claims[frame, earlier, index] != work.open_claims[number, index]:
+                    is_same = False
+            if is_same:
+                return DONE
+    if n >= work.frame_state.shape[1]:
+        return TOO_MANY_HYPOTHESES
+    work.frame_state[frame, n] = state
+    work.frame_cell[frame, n] = cell
+    work.frame_layout[frame, n] = layout
+    work.frame_n_claims[frame, n] = n_claims
+    for index in range(n_claims):
+        work.frame_claims[frame, n, index] = work.open_claims[number, index]
+    work.frame_n[frame] = n + 1
+    return DONE
+
+
+@kernel
+def _settle(tables: Tables, work: Workspace, frame: int, cell: int, layout: int) -> int:
+    """Work out open possibility 0 and all that it is split into; append them to a frame."""
+    number = wide(0)
+    while number >= 0:
+        result = _work_out(tables, work, number)
+        if result == 1:
+            number += 1
+            continue
+        if result == DONE:
+            result = _emit(tables, work, frame, number, cell, layout)
+        if result != DONE and result != REFUSED:
+            return result
+        number -= 1
+    return DONE
+
+
+@kernel
+def _extend(
+    tables: Tables, work: Workspace, depth: int, source: int, index: int, byte_class: int
+) -> int:
+    """Append to a frame what a hypothesis of another is after one more byte of its lexeme."""
+    target = tables.transitions[work.frame_state[source, index], byte_class]
+    if target == 0:
+        return DONE
+    n_claims = work.frame_n_claims[source, index]
+    layout = work.frame_layout[source, index]
+    if tables.has_lines and tables.is_followed[target]:
+        layout = _moved(tables, layout, byte_class, wide(target))
+        if layout < 0:
+            return DONE  # too wide
+    elif tables.has_lines:
+        layout &= ~COLUMN_BITS
+    if n_claims == 0 and not tables.is_asking[target]:
+        return _append(work, depth, target, wide(work.frame_cell[source, index]), layout)
+    if n_claims > work.open_task.shape[1]:
+        return TOO_MANY_CLAIMS
+    work.open_state[0] = target
+    work.open_n_claims[0] = 0
+    work.open_n_tasks[0] = n_claims
+    for place in range(n_claims):  # the first claim is worked out first
+        claim = work.frame_claims[source, index, place]
+        later = tables.transitions[tables.representatives[abs(claim)], byte_class]
+        if later == 0 and claim < 0:
+            return DONE  # what was to match is dead
+        work.open_task[0, n_claims - 1 - place] = later if claim > 0 else -later
+    return _settle(tables, work, depth, wide(work.frame_cell[source, index]), layout)
+
+
+@kernel
+def _ends_before(tables: Tables, work: Workspace, depth: int, index: int, byte_class: int) -> bool:
+    """Return whether a lexeme that matches in a frame can end there, with this byte behind it."""
+    block = tables.blocks[work.frame_state[depth, index]]
+    after = tables.transitions[tables.representatives[block], byte_class]
+    if tables.match[after] >= 0:
+        return False
+    for place in range(work.frame_n_claims[depth, index]):
+        claim = work.frame_claims[depth, index, place]
+        after = tables.transitions[tables.representatives[abs(claim)], byte_class]
+        if (claim > 0 and tables.match[after] >= 0) or (claim < 0 and after == 0):
+            return False
+    return True
+
+
+@kernel
+def _start(tables: Tables, work: Workspace, base_offsets: Int32Array, depth: int, cell: int) -> int:
+    """Return the scanner state in which the next lexeme starts."""
+    terminal_set = tables.set_of_state[_read(work, base_offsets, wide(cell))]
+    return int(tables.starts[terminal_set, work.frame_context[depth]])
+
+
+@kernel
+def _start_next(
+    tables: Tables,
+    work: Workspace,
+    depth: int,
+    index: int,
+    start: int,
+    cell: int,
+    layout: int,
+) -> int:
+    """Fill the last frame with the lexemes that may start where one of a frame has ended."""
+    last = len(work.frame_n) - 1
+    work.frame_n[last] = 0
+    n_claims = work.frame_n_claims[depth, index]
+    work.open_n_claims[0] = n_claims
+    work.open_n_tasks[0] = 0
+    for place in range(n_claims):
+        work.open_claims[0, place] = work.frame_claims[depth, index, place]
+    block = tables.blocks[work.frame_state[depth, index]]
+    result = _put(work, wide(0), wide(block)) if block else DONE
+    if result != DONE:
+        return DONE if result == REFUSED else result
+    work.open_state[0] = start
+    return _settle(tables, work, last, cell, layout)
+
+
+@kernel
+def _step(
+    tables: Tables, work: Workspace, base_offsets: Int32Array, depth: int, byte_class: int
+) -> int:
+    """Make frame `depth` from the frame before it; return `DONE` or a failure."""
+    work.frame_n[depth] = 0
+    last = len(work.frame_n) - 1
+    is_asking = tables.is_asking
+    for index in range(work.frame_n[depth - 1]):
+        result = _extend(tables, work, depth, depth - 1, index, byte_class)
+        if result != DONE:
+            return result
+        label = tables.match[work.frame_state[depth - 1, index]]
+        if label < 0 or not _ends_before(tables, work, depth - 1, index, byte_class):
+            continue
+        stack, layout = wide(work.frame_cell[depth - 1, index]), work.frame_layout[depth - 1, index]
+        cell, layout = _commit_lexeme(tables, work, base_offsets, stack, wide(label), layout)
+        if cell == REFUSED:
+            continue
+        if cell < 0:
+            return cell
+        start = _start(tables, work, base_offsets, depth - 1, cell)
+        if not tables.is_asking[start]:
+            target = tables.transitions[start, byte_class]
+            if target == 0:
+                continue
+            block = tables.blocks[work.frame_state[depth - 1, index]]
+            is_over = tables.transitions[tables.representatives[block], byte_class] == 0
+            if is_over and work.frame_n_claims[depth - 1, index] == 0 and not is_asking[target]:
+                if tables.has_lines and tables.is_followed[target]:
+                    layout = _moved(tables, layout, byte_class, wide(target))
+                    if layout < 0:
+                        continue
+                result = _append(work, depth, target, cell, layout)
+                if result != DONE:
+                    return result
+                continue
+        result = _start_next(tables, work, depth - 1, index, start, cell, layout)
+        if result != DONE:
+            return result
+        for fresh in range(work.frame_n[last]):
+            result = _extend(tables, work, depth, last, fresh, byte_class)
+            if result != DONE:
+                return result
+    return DONE
+
+
+@kernel
+def _is_outcome(work: Workspace, depth: int, outcome: int) -> bool:
+    """Return whether a frame's configuration is that of an outcome."""
+    n = work.frame_n[depth]
+    if work.outcome_n[outcome] != n or work.outcome_context[outcome] != work.frame_context[depth]:
+        return False
+    for index in range(n):
+        n_claims = work.frame_n_claims[depth, index]
+        if (
+            work.outcome_state[outcome, index] != work.frame_state[depth, index]
+            or work.outcome_cell[outcome, index] != work.frame_cell[depth, index]
+            or work.outcome_layout[outcome, index] != work.frame_layout[depth, index]
+            or work.outcome_n_claims[outcome, index] != n_claims
+        ):
+            return False
+        for place in range(n_claims):
+            if work.outcome_claims[outcome, index, place] != work.frame_claims[depth, index, place]:
+                return False
+    return True
+
+
+@kernel
+def _outcome(work: Workspace, depth: int) -> int:
+    """Return the number of a frame's configuration among the distinct outcomes."""
+    n = work.frame_n[depth]
+    mask = len(work.outcome_hash) - 1
+    slot = int(work.frame_context[depth])
+    for index in range(n):
+        state, cell = int(work.frame_state[depth, index]), int(work.frame_cell[depth, index])
+        layout = int(work.frame_layout[depth, index])
+        slot = (slot * 31 + state * 7919 + cell + layout % 1009) & 0xFFFFFF
+        for place in range(work.frame_n_claims[depth, index]):
+            slot = (slot * 17 + int(work.frame_claims[depth, index, place])) & 0xFFFFFF
+    slot = (slot ^ (slot >> 15)) & mask
+    while work.outcome_hash[slot] != NONE:
+        if _is_outcome(work, depth, work.outcome_hash[slot]):
+            return int(work.outcome_hash[slot])
+        slot = (slot + 1) & mask
+    outcome = work.counts[N_OUTCOMES]
+    if outcome >= len(work.outcome_n):
+        return TOO_MANY_OUTCOMES
+    work.counts[N_OUTCOMES] += 1
+    work.outcome_hash[slot] = outcome
+    work.outcome_n[outcome] = n
+    work.outcome_context[outcome] = work.frame_context[depth]
+    for index in range(n):
+        work.outcome_state[outcome, index] = work.frame_state[depth, index]
+        work.outcome_cell[outcome, index] = work.frame_cell[depth, index]
+        work.outcome_layout[outcome, index] = work.frame_layout[depth, index]
+        work.outcome_n_claims[outcome, index] = work.frame_n_claims[depth, index]
+        for place in range(work.frame_n_claims[depth, index]):
+            work.outcome_claims[outcome, index, place] = work.frame_claims[depth, index, place]
+    return int(outcome)
+
+
+@kernel
+def _base(tables: Tables, work: Workspace, base: Base) -> int:
+    """Load the base into frame 0 and the arena."""
+    n = len(base.scanner_states)
+    if n > work.frame_state.shape[1]:
+        return TOO_MANY_HYPOTHESES
+    if len(base.parse_states) > len(work.cell_state):
+        return TOO_MANY_CELLS
+    for home in range(n):
+        work.inspected[home] = 0
+        for cell in range(base.offsets[home], base.offsets[home + 1]):
+            work.cell_state[cell] = base.parse_states[cell]
+            work.cell_parent[cell] = cell + 1 if cell + 1 < base.offsets[home + 1] else NONE
+            work.cell_home[cell] = home
+            work.first_child[cell] = NONE
+            work.next_sibling[cell] = NONE
+            work.commits[cell, :] = NOT_COMPUTED
+        work.frame_state[0, home] = base.scanner_states[home]
+        work.frame_cell[0, home] = base.offsets[home]
+        work.frame_layout[0, home] = base.layouts[home]
+        first, n_claims = base.claim_offsets[home], 0
+        if base.claim_offsets[home + 1] - first > work.frame_claims.shape[2]:
+            return TOO_MANY_CLAIMS
+        for place in range(first, base.claim_offsets[home + 1]):
+            work.frame_claims[0, home, n_claims] = base.claims[place]
+            n_claims += 1
+        work.frame_n_claims[0, home] = n_claims
+    work.frame_n[0] = n
+    work.frame_context[:] = base.context
+    work.counts[N_CELLS] = len(base.parse_states)
+    work.counts[N_OUTCOMES] = 0
+    work.counts[N_SEGMENTS] = 0
+    work.counts[READS] = 0
+    work.outcome_hash[:] = NONE
+    n_columns = len(base.columns)
+    if n_columns > len(work.column):
+        return TOO_MANY_CELLS
+    work.counts[N_COLUMNS] = n_columns
+    for cell in range(n_columns):
+        work.column[cell] = base.columns[cell]
+        work.column_parent[cell] = base.column_parents[cell]
+        work.column_depth[cell] = base.column_depths[cell]
+    if tables.has_lines:
+        return DONE  # whether it is a sentence is told by the recogniser
+    return _base_ends(tables, work, base)
+
+
+@kernel
+def _base_ends(tables: Tables, work: Workspace, base: Base) -> int:
+    """Note whether the base is a sentence; return `DONE` or a failure."""
+    work.counts[IS_SENTENCE] = 0
+    for home in range(work.frame_n[0]):
+        if work.frame_n_claims[0, home] > 0 and work.frame_claims[0, home, 0] < 0:
+            continue  # something is still to match
+        cell, label = work.frame_cell[0, home], tables.match[work.frame_state[0, home]]
+        if label >= 0:
+            cell = _commit(tables, work, base.offsets, wide(cell), label)
+        elif not tables.is_start[work.frame_state[0, home]]:
+            continue
+        if cell == REFUSED:
+            continue
+        result = _ends(tables, work, base.offsets, cell) if cell >= 0 else cell
+        if result < 0:
+            return result
+        if result:
+            work.counts[IS_SENTENCE] = 1
+    return DONE
+
+
+@kernel
+def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
+    """Find all tokens that are lexed and parsed without error from a base configuration.
+
+    Returns
+    -------
+    int
+        `DONE`, with the results in `work`; or a failure that names what must be larger.
+    """
+    result = _base(tables, work, base)
+    if result != DONE:
+        return result
+    transitions, byte_classes, match = tables.transitions, tables.byte_classes, tables.match
+    frame_n, frame_state, frame_cell = work.frame_n, work.frame_state, work.frame_cell
+    frame_n_claims, is_plain, kind = work.frame_n_claims, work.frame_is_plain, tables.kind
+    nodes, next_node, end_node = trie.nodes, work.next_node, work.end_node
+    segment_start, segment_end = work.segment_start, work.segment_end
+    segment_outcome, n_segments = work.segment_outcome, 0
+    has_contexts = len(tables.contexts) > 1
+    loop_of_state, takes = tables.loop_of_state, tables.takes
+    frame_layout, has_lines, is_followed = work.frame_layout, tables.has_lines, tables.is_followed
+    layout = wide(0)
+    last_state, last_cell, last_outcome, last_layout = NONE, NONE, NONE, layout
+    is_plain[0] = frame_n[0] == 1 and frame_n_claims[0, 0] == 0
+    depth = wide(1)
+    next_node[depth], end_node[depth] = 0, trie.n_roots
+    while depth > 0:
+        node = next_node[depth]
+        if node == end_node[depth]:
+            depth -= 1
+            continue
+        next_node[depth] = node + 1
+        byte_class = byte_classes[nodes[node, BYTE]]
+        if has_contexts:
+            context = tables.contexts[work.frame_context[depth - 1], byte_class]
+            work.frame_context[depth] = context
+        # The common case, which `step` would treat alike but whose calls would cost more than
+        # the work: one hypothesis, which lives on and does not leave a match behind.
+        state = frame_state[depth - 1, 0]
+        target = transitions[state, byte_class]
+        after = kind[target]
+        is_counting = has_lines and (is_followed[target] or is_followed[state])
+        if (
+            is_plain[depth - 1]
+            and (after == MATCHING or after + kind[state] == 0)
+            and not is_counting
+        ):
+            frame_state[depth, 0] = target
+            frame_cell[depth, 0] = frame_cell[depth - 1, 0]
+            if has_lines:
+                frame_layout[depth, 0] = frame_layout[depth - 1, 0]
+            is_plain[depth] = True
+        else:
+            # Nearly as common: the lexeme ends here and another starts, on a stack that is known.
+            is_done = False
+            if is_plain[depth - 1]:
+                frame_n[depth - 1] = 1
+                frame_n_claims[depth - 1, 0] = 0
+                if target == 0 and not is_counting:
+                    label, cell = match[state], frame_cell[depth - 1, 0]
+                    if has_lines and 0 <= label < tables.ignored and tables.roles[label] != FED:
+                        label = tables.ignored + 1  # not as simple
+                        cell = wide(NOT_COMPUTED)
+                    elif 0 <= label < tables.ignored:
+                        cell = work.commits[cell, label]
+                    if label < 0 or cell == REFUSED:
+                        continue
+                    if cell >= 0 and label <= tables.ignored:
+                        layout = frame_layout[depth - 1, 0]
+                        start = _start(tables, work, base.offsets, depth - 1, wide(cell))
+                        target = transitions[start, byte_class]
+                        is_line = has_lines and is_followed[target]
+                        if kind[start] != ASKING and kind[target] != ASKING and not is_line:
+                            if target == 0:
+                                continue
+                            frame_state[depth, 0] = target
+                            frame_cell[depth, 0] = cell
+                            frame_layout[depth, 0] = layout
+                            is_plain[depth] = is_done = True
+            if not is_done:
+                result = _step(tables, work, base.offsets, depth, byte_class)
+                if result != DONE:
+                    return result
+                if frame_n[depth] == 0:
+                    continue
+                is_plain[depth] = frame_n[depth] == 1 and frame_n_claims[depth, 0] == 0
+        is_simple = is_plain[depth] and not has_contexts
+        state, cell = frame_state[depth, 0], frame_cell[depth, 0]
+        if has_lines:
+            layout = frame_layout[depth, 0]
+        first_child, end_child = nodes[node, FIRST_CHILD], nodes[node + 1, FIRST_CHILD]
+        first_token, end_token = nodes[node, FIRST_TOKEN], nodes[node, END_TOKEN]
+        if first_child < end_child:
+            loop = loop_of_state[state] if is_simple else NONE
+            if loop == NONE or not takes[node] >> loop & 1:
+                end_token = nodes[first_child, FIRST_TOKEN]  # those of the node alone
+                next_node[depth + 1], end_node[depth + 1] = first_child, end_child
+        if first_token < end_token:
+            if not (
+                is_simple
+                and state == last_state
+                and cell == last_cell
+                and (not has_lines or layout == last_layout)
+            ):
+                if is_plain[depth]:
+                    frame_n[depth] = 1
+                    frame_n_claims[depth, 0] = 0
+                last_outcome = _outcome(work, depth)
+                if last_outcome < 0:
+                    return last_outcome
+                last_state = state if is_simple else NONE
+                last_cell = cell
+                last_layout = layout
+            if (
+                n_segments
+                and last_outcome == segment_outcome[n_segments - 1]
+                and (first_token == segment_end[n_segments - 1])
+            ):
+                segment_end[n_segments - 1] = end_token  # it goes on
+            else:
+                segment_start[n_segments], segment_end[n_segments] = first_token, end_token
+                segment_outcome[n_segments] = last_outcome
+                n_segments += 1
+        if end_token < nodes[node, END_TOKEN]:
+            depth += 1
+    work.counts[N_SEGMENTS] = n_segments
+    return DONE
+
+
+@kernel
+def _judge_end(
+    tables: Tables,
+    work: Workspace,
+    base_offsets: Int32Array,
+    state: int,
+    cell: int,
+    end: int,
+    layout: int,
+) -> int:
+    """Return what is known of one end of a lexeme, where there is an indenter."""
+    label, is_begun = wide(tables.end_labels[end]), False
+    after = cell
+    if label == tables.newline:
+        if tables.places[_read(work, base_offsets, cell)] == IN_STRING:
+            return DEAD_END
+        after = _commit(tables, work, base_offsets, cell, label)
+        if after == REFUSED:
+            work.counts[READS] |= LEVEL_READ
+            if layout >> LEVEL_SHIFT & LEVEL_BITS == 0:
+                return DEAD_END
+            after = cell
+        elif after < 0:
+            return after
+        elif not tables.is_free[state]:
+            return OPEN
+        is_begun = True
+    else:
+        role = tables.roles[label] if label < tables.ignored else FED
+        n_digits = layout & COLUMN_BITS
+        after, layout = _commit_lexeme(tables, work, base_offsets, cell, label, layout)
+        if after == REFUSED:
+            return DEAD_END
+        if after < 0:
+            return after
+        if role == COUNTED and n_digits >= tables.max_digits and tables.match[state] < 0:
+            return OPEN
+        if role == INLINE and tables.places[_read(work, base_offsets, cell)] != AT_LINE_START:
+            # A line break takes white space before it: if the parser takes one, that is another
+            # end of the lexeme; if not, none has to follow.
+            taken = _commit(tables, work, base_offsets, cell, tables.newline)
+            if taken < 0 and taken != REFUSED:
+                return taken
+            is_begun = taken == REFUSED
+    depth = work.column_depth[layout >> COLUMNS_SHIFT]
+    is_full = layout >> LEVEL_SHIFT & LEVEL_BITS >= tables.max_brackets
+    if is_full or depth >= tables.max_indents or not tables.is_sure[end]:
+        return OPEN
+    parse_state, group = _read(work, base_offsets, wide(after)), tables.end_groups[end]
+    is_live = (
+        tables.is_begun[parse_state, group] if is_begun else tables.is_assured[parse_state, group]
+    )
+    return LIVE if is_live else OPEN
+
+
+@kernel
+def _judge_state(
+    tables: Tables,
+    work: Workspace,
+    base_offsets: Int32Array,
+    state: int,
+    cell: int,
+    layout: int,
+) -> int:
+    """Return what is known of a lexeme that the scanner is in, if nothing is claimed."""
+    verdict = wide(DEAD_END)
+    for end in range(tables.end_offsets[state], tables.end_offsets[state + 1]):
+        if tables.has_lines:
+            found = wide(_judge_end(tables, work, base_offsets, state, cell, wide(end), layout))
+            if found == LIVE or found < 0:
+                return found
+            if found == OPEN:
+                verdict = wide(OPEN)
+            continue
+        after = _commit(tables, work, base_offsets, cell, tables.end_labels[end])
+        if after == REFUSED:
+            continue
+        if after < 0:
+            return after
+        verdict = wide(OPEN)
+        if tables.is_sure[end]:
+            parse_state = _read(work, base_offsets, wide(after))
+            if tables.is_assured[parse_state, tables.end_groups[end]]:
+                return LIVE
+    return verdict
+
+
+@kernel
+def _is_doomed_now(tables: Tables, state: int, monitor: int) -> bool:
+    """Return whether each next byte of a lexeme has a scanner state match that must not."""
+    for byte_class in range(tables.transitions.shape[1]):
+        target = tables.transitions[state, byte_class]
+        if target and tables.match[tables.transitions[monitor, byte_class]] < 0:
+            return False
+    return True
+
+
+@kernel
+def _is_doomed_soon(tables: Tables, state: int, monitor: int) -> bool:
+    """Return whether the next two bytes do."""
+    for byte_class in range(tables.transitions.shape[1]):
+        target = wide(tables.transitions[state, byte_class])
+        after = wide(tables.transitions[monitor, byte_class])
+        if target == 0 or tables.match[after] >= 0:
+            continue
+        if after == 0 or tables.match[target] >= 0 or tables.is_asking[target]:
+            return False
+        if tables.is_asking[after] or not _is_doomed_now(tables, target, after):
+            return False
+    return True
+
+
+@kernel
+def _is_doomed(tables: Tables, state: int, monitor: int) -> bool:
+    """Return whether a lexeme can go on only with bytes after which a claim is false.
+
+    The text may have been cut inside a character that a name goes on with: who took the name for
+    a keyword finds himself refuted at the end of the character, within three bytes.
+    """
+    if tables.match[state] >= 0 or tables.is_asking[state]:
+        return False
+    for byte_class in range(tables.transitions.shape[1]):
+        target = wide(tables.transitions[state, byte_class])
+        after = wide(tables.transitions[monitor, byte_class])
+        if target == 0 or tables.match[after] >= 0:
+            continue
+        if after == 0 or tables.match[target] >= 0 or tables.is_asking[target]:
+            return False
+        if tables.is_asking[after] or not _is_doomed_soon(tables, target, after):
+            return False
+    return True
+
+
+@kernel
+def _settles(tables: Tables, work: Workspace, outcome: int, index: int, byte_class: int) -> bool:
+    """Return whether a byte of a class makes all claims true at once."""
+    for place in range(work.outcome_n_claims[outcome, index]):
+        claim = wide(work.outcome_claims[outcome, index, place])
+        after = tables.transitions[tables.representatives[abs(claim)], byte_class]
+        if after != 0 if claim > 0 else tables.match[after] < 0:
+            return False
+    return True
+
+
+@kernel
+def _is_settled_soon(
+    tables: Tables, work: Workspace, base_offsets: Int32Array, outcome: int, index: int
+) -> bool:
+    """Return whether more of the lexeme makes all claims true, and it can end then.
+
+    One byte is looked at; where it only goes on with a character, the rest of that, too.
+    """
+    state, cell = wide(work.outcome_state[outcome, index]), work.outcome_cell[outcome, index]
+    layout = work.outcome_layout[outcome, index]
+    claim = wide(work.outcome_claims[outcome, index, 0])
+    monitor = wide(tables.representatives[abs(claim)])
+    for number in range(LONGEST_REST):
+        if number and work.outcome_n_claims[outcome, index] > 1:
+            return False
+        next_state, next_monitor = wide(0), wide(0)
+        for byte_class in range(tables.transitions.shape[1]):
+            target = wide(tables.transitions[state, byte_class])
+            if target == 0 or not tables.is_letter[byte_class]:
+                continue
+            if tables.has_lines and tables.is_followed[target]:
+                continue  # the layout would have to follow
+            after = wide(tables.transitions[monitor, byte_class])
+            if number == 0:
+                is_settled = _settles(tables, work, outcome, index, byte_class)
+            else:
+                is_settled = after == 0 if claim > 0 else tables.match[after] >= 0
+            if (
+                is_settled
+                and _judge_state(tables, work, base_offsets, target, wide(cell), layout) == LIVE
+            ):
+                return True
+            is_open = after != 0 and tables.match[after] < 0
+            if is_open and not (tables.is_asking[after] or tables.is_asking[target]):
+                next_state, next_monitor = target, after
+        if next_state == 0:
+            return False
+        state, monitor = next_state, next_monitor
+    return False
+
+
+@kernel
+def _judge_next(
+    tables: Tables, work: Workspace, base_offsets: Int32Array, outcome: int, index: int
+) -> int:
+    """Return `LIVE` if the lexeme may end here, and the next begin so that all claims are true."""
+    state, cell = work.outcome_state[outcome, index], wide(work.outcome_cell[outcome, index])
+    if tables.match[state] < 0:
+        return OPEN
+    after = _commit(tables, work, base_offsets, cell, tables.match[state])
+    if after < 0:
+        return wide(OPEN)
+    starts = tables.starts[tables.set_of_state[_read(work, base_offsets, wide(after))]]
+    for byte_class in range(tables.transitions.shape[1]):
+        if tables.transitions[state, byte_class] != 0 or not tables.is_letter[byte_class]:
+            continue
+        if not _settles(tables, work, outcome, index, byte_class):
+            continue
+        is_live = True
+        for start in starts:  # whatever the context
+            target = wide(0 if tables.is_asking[start] else tables.transitions[start, byte_class])
+            if target == 0 or _judge_state(tables, work, base_offsets, target, after, 0) != LIVE:
+                is_live = False
+                break
+        if is_live:
+            return LIVE
+    return OPEN
+
+
+@kernel
+def _judge(
+    tables: Tables, work: Workspace, base_offsets: Int32Array, outcome: int, index: int
+) -> int:
+    """Return what is known of one hypothesis of an outcome, or a failure."""
+    state, cell = work.outcome_state[outcome, index], wide(work.outcome_cell[outcome, index])
+    layout = work.outcome_layout[outcome, index]
+    verdict = _judge_state(tables, work, base_offsets, wide(state), cell, layout)
+    n_claims = work.outcome_n_claims[outcome, index]
+    if n_claims == 0 or verdict < 0 or verdict == DEAD_END:
+        return verdict
+    for place in range(n_claims):
+        claim = wide(work.outcome_claims[outcome, index, place])
+        monitor = wide(tables.representatives[abs(claim)])
+        if claim > 0 and _is_doomed(tables, wide(state), monitor):
+            return DEAD_END
+    if verdict == OPEN:
+        return verdict
+    if _is_settled_soon(tables, work, base_offsets, outcome, index):
+        return LIVE
+    return (
+        wide(OPEN) if tables.has_lines else _judge_next(tables, work, base_offsets, outcome, index)
+    )
+
+
+@kernel
+def _judge_all(tables: Tables, work: Workspace, base_offsets: Int32Array) -> int:
+    """Judge all outcomes; return `DONE` or a failure."""
+    work.counts[N_OPEN] = 0
+    for outcome in range(work.counts[N_OUTCOMES]):
+        best = DEAD_END
+        for index in range(work.outcome_n[outcome]):
+            verdict = _judge(tables, work, base_offsets, outcome, index)
+            if verdict < 0:
+                return verdict
+            if verdict == LIVE:
+                best = LIVE
+                break
+            if verdict == OPEN:
+                best = OPEN
+        work.verdicts[outcome] = best
+        if best == OPEN:
+            work.counts[N_OPEN] += 1
+    return DONE
+
+
+@kernel
+def outcomes(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
+    """Walk, and judge what was found.
+
+    Returns
+    -------
+    int
+        `DONE`, with the results in `work`; or a failure that names what must be larger.
+    """
+    result = walk(tables, trie, work, base)
+    return _judge_all(tables, work, base.offsets) if result == DONE else result

@@ -1,0 +1,244 @@
+"""Shortest ways to complete a stack, by its topmost state alone.
+
+In: a parse table, and the terminals that may be used. Out: :class:`Completions`: in which states
+every stack can be completed with these terminals, and with which the shortest completions begin.
+
+A stack is a path through the LR(0) automaton, and every item of its topmost state is valid for it:
+where ``A -> b . c`` stands there, what derives ``c`` may follow, and then whatever completes the
+stack with ``A`` in place of ``b``. So a state can be completed if some item's rest derives usable
+terminals, and the states in which its reduction may end can be completed too. Each reduction leaves
+fewer states on the stack, or as many, and then only if no circle is closed.
+
+Completions with terminals for which Lark resolved no conflict are accepted by its table: there it
+does all that an LALR(1) parser without conflicts would.
+
+Source: Aho, Lam, Sethi, Ullman, "Compilers", section 4.6, on viable prefixes and valid items.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.parser.table import END, ERROR, NO_STATE, START_STATE, ParseTable
+
+_MOST_STEPS = 3_000_000  # of looking for where reductions may end
+
+Item = tuple[int, int]  # a production, and how many of its symbols stand before the dot
+
+
+@dataclass(frozen=True)
+class Completions:
+    """How stacks can be completed.
+
+    Attributes
+    ----------
+    is_completable : bool, shape (n_states,)
+        Whether every stack with the state on top can be completed.
+    first : bool, shape (n_states, n_terminals)
+        Whether a shortest completion may begin with the terminal.
+    """
+
+    is_completable: npt.NDArray[np.bool_]
+    first: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(
+        cls, table: ParseTable, is_usable: Sequence[bool], is_written: Sequence[bool]
+    ) -> Completions:
+        """Return the completions of stacks; none if looking for them takes too long.
+
+        Parameters
+        ----------
+        table : ParseTable
+            The parser.
+        is_usable : sequence of bool, one for each terminal
+            Which terminals completions may use.
+        is_written : sequence of bool, one for each terminal
+            Which terminals stacks may come from.
+        """
+        return _Search(table, is_usable, is_written).completions()
+
+
+class _Way(NamedTuple):
+    """An item of a state: what is left of it, what it pops then, and where that ends."""
+
+    length: float
+    dot: int
+    rest: tuple[str, ...]
+    ends: set[int]
+
+
+class _Search:
+    def __init__(
+        self, table: ParseTable, is_usable: Sequence[bool], is_written: Sequence[bool]
+    ) -> None:
+        self._table = table
+        self._is_reached = table.reached(is_written)
+        self._right = [right for _, right in table.productions]
+        self._of = defaultdict[str, list[int]](list)
+        for number, (left, _) in enumerate(table.productions):
+            self._of[left].append(number)
+        self._terminal = {name: number for number, name in enumerate(table.terminals)}
+        self._length: dict[str, float] = {
+            name: 1.0 for name, usable in zip(table.terminals, is_usable, strict=True) if usable
+        }
+        self._measure()
+        self._targets = self._moves()
+        self._start = next(
+            (
+                name
+                for name, target in self._targets[START_STATE].items()
+                if target == table.end_state
+            ),
+            "",
+        )
+
+    def completions(self) -> Completions:
+        table = self._table
+        origins = self._origins()
+        n_states = table.n_states if origins is not None else 0
+        first = np.zeros((table.n_states, table.n_terminals), dtype=np.bool_)
+        is_completable = np.zeros(table.n_states, dtype=np.bool_)
+        ways: list[list[_Way]] = []
+        passing: list[set[int]] = []
+        for state in range(n_states):
+            ways.append(self._ways(state, (origins or {}).get(state, {})))
+            passing.append(set())
+            for way in ways[state]:
+                begins = self._begins(way.rest)
+                first[state, [self._terminal[name] for name in begins]] = True
+                if not begins:
+                    passing[state] |= way.ends
+        self._pass_on(first, passing)
+        if n_states:
+            is_completable[:] = self._completable(ways)
+        return Completions(is_completable, first & (table.action != ERROR))
+
+    def _ways(self, state: int, origins: dict[Item, set[int]]) -> list[_Way]:
+        """Return the ways in which a shortest completion may go on from a state.
+
+        Of several that end in the same reduction the shortest is enough; and none goes round to
+        the state itself, with the same states below.
+        """
+        shortest: dict[tuple[int, int], _Way] = {}
+        for (production, dot), below in origins.items():
+            left = int(self._table.left_sides[production])
+            rest = self._right[production][dot:]
+            ends = {int(self._table.goto[under, left]) for under in below}
+            way = _Way(self._length_of(rest), dot, rest, ends)
+            known = shortest.get((left, dot))
+            is_shorter = way.length < (inf if known is None else known.length)
+            if is_shorter and not (dot == 1 and ends == {state}):
+                shortest[left, dot] = way
+        return list(shortest.values())
+
+    # -- the grammar ------------------------------------------------------------------------
+
+    def _measure(self) -> None:
+        """Find the length of the shortest string that each symbol derives."""
+        changed = True
+        while changed:
+            changed = False
+            for left, right in self._table.productions:
+                length = self._length_of(right)
+                if length < self._length.get(left, inf):
+                    self._length[left] = length
+                    changed = True
+
+    def _length_of(self, symbols: Sequence[str]) -> float:
+        return sum(self._length.get(symbol, inf) for symbol in symbols)
+
+    def _begins(self, symbols: Sequence[str]) -> set[str]:
+        """Return with what the shortest strings of symbols begin; nothing if these are empty."""
+        found: set[str] = set()
+        pending = [tuple(symbols)]
+        seen: set[str] = set()
+        while pending:
+            first = next((symbol for symbol in pending.pop() if self._length[symbol]), None)
+            if first in self._terminal:
+                found.add(first)
+            elif first is not None and first not in seen:
+                seen.add(first)
+                pending.extend(
+                    self._right[production]
+                    for production in self._of[first]
+                    if self._length_of(self._right[production]) == self._length[first]
+                )
+        return found
+
+    # -- the automaton ----------------------------------------------------------------------
+
+    def _moves(self) -> list[dict[str, int]]:
+        """Return where each state leads, by symbol."""
+        table = self._table
+        moves: list[dict[str, int]] = [{} for _ in range(table.n_states)]
+        for state, terminal in np.argwhere(table.action > 0).tolist():
+            moves[state][table.terminals[terminal]] = int(table.action[state, terminal]) - 1
+        for state, left in np.argwhere(table.goto != NO_STATE).tolist():
+            moves[state][table.nonterminals[left]] = int(table.goto[state, left])
+        return moves
+
+    def _origins(self) -> dict[int, dict[Item, set[int]]] | None:
+        """Return, for each item of each state, the states on which its production was begun."""
+        origins: dict[int, dict[Item, set[int]]] = defaultdict(lambda: defaultdict(set))
+        n_steps = 0
+        for state in np.flatnonzero(self._is_reached).tolist():
+            moves = self._targets[state]
+            # The nonterminals that a state goes on with are just those that it was closed over.
+            for left in sorted(moves.keys() & self._of.keys()):
+                for production in self._of[left]:
+                    here = state
+                    for dot, symbol in enumerate(self._right[production], start=1):
+                        if symbol not in self._targets[here]:
+                            return None  # a table that somebody made up
+                        here = self._targets[here][symbol]
+                        origins[here][production, dot].add(state)
+                        n_steps += 1
+            if n_steps > _MOST_STEPS:
+                return None
+        return origins
+
+    def _pass_on(self, first: npt.NDArray[np.bool_], passing: list[set[int]]) -> None:
+        """Add with what completions begin where nothing is left of an item."""
+        table = self._table
+        first[table.end_state, END] = True
+        if self._length.get(self._start, inf) < inf:
+            begins = self._begins([self._start])
+            first[START_STATE, [self._terminal[name] for name in begins]] = True
+            first[START_STATE, END] = not begins
+        changed = True
+        while changed:
+            changed = False
+            for state, ends in enumerate(passing):
+                if ends:
+                    found = first[list(ends)].any(axis=0) | first[state]
+                    changed |= bool((found != first[state]).any())
+                    first[state] = found
+
+    def _completable(self, ways: list[list[_Way]]) -> list[bool]:
+        """Return the states of which every stack can be completed."""
+        table = self._table
+        assumed = [True] * table.n_states
+        while True:
+            known = [False] * table.n_states
+            known[table.end_state] = True
+            known[START_STATE] = self._length.get(self._start, inf) < inf
+            changed = True
+            while changed:
+                changed = False
+                for state, items in enumerate(ways):
+                    if not known[state] and any(
+                        all((assumed if way.dot > 1 else known)[end] for end in way.ends)
+                        for way in items
+                    ):
+                        known[state] = changed = True
+            if known == assumed:
+                return known
+            assumed = known

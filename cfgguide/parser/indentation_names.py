@@ -1,0 +1,99 @@
+"""The names and rules that an indenter gives, as plain values.
+
+In: what :mod:`cfgguide.grammar.indenters` reads off a postlex. Out: a :class:`LineNames`, from
+which :mod:`cfgguide.parser.indentation` makes the rules in the numbers of a grammar.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+# What is done with a lexeme: in `Lines.roles`.
+FED, NEWLINE, INLINE, JOIN, OPENS, CLOSES, COUNTED = 0, 1, 2, 3, 4, 5, 6
+MOST_LEVELS = (1 << 11) - 1  # of brackets
+MOST_INDENTS = 10_000
+MOST_DIGITS = 1 << 20
+CPYTHON_TAB = 0  # in `Lines.tab`: to the next column that 8 divides
+
+
+@dataclass(frozen=True)
+class LineNames:
+    """The names that an indenter gives, and its rules.
+
+    Attributes
+    ----------
+    newline, indent, dedent : str
+        Terminals.
+    roles : tuple of (str, int)
+        Other terminals that are not simply fed, and what is done with them.
+    strings, string_ends, fields, specs : frozenset of str
+        Terminals that open and close strings; brackets in them that hold whole lines; and what in
+        such brackets begins a part that again holds none.
+    always : tuple of str
+        Terminals that the lexer tries in every state.
+    tab : int
+        How wide a tab is; `CPYTHON_TAB` for CPython's rules of columns.
+    ends_last_line : bool
+        Whether a line break is fed at the end of the text if there is none.
+    max_brackets, max_indents : int
+        How many may be open.
+    max_digits : int
+        How many digits the numbers may have that are counted.
+    """
+
+    newline: str
+    indent: str
+    dedent: str
+    roles: tuple[tuple[str, int], ...]
+    strings: frozenset[str] = frozenset()
+    string_ends: frozenset[str] = frozenset()
+    fields: frozenset[str] = frozenset()
+    specs: frozenset[str] = frozenset()
+    always: tuple[str, ...] = ()
+    tab: int = 8
+    ends_last_line: bool = False
+    max_brackets: int = MOST_LEVELS
+    max_indents: int = MOST_INDENTS
+    max_digits: int = MOST_DIGITS
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the same as a JSON value."""
+        value = asdict(self)
+        return {
+            name: sorted(part) if isinstance(part, frozenset) else part
+            for name, part in value.items()
+        }
+
+    @classmethod
+    def from_json(cls, value: Any) -> LineNames | None:
+        """Return what :meth:`as_json` made a value of; None if it made no such value."""
+        names = {field.name: field.type for field in fields(cls)}
+        if not isinstance(value, dict) or value.keys() != names.keys():
+            return None
+        found: dict[str, Any] = {}
+        for name, kind in names.items():
+            part = value[name]
+            if kind in ("str", "int", "bool"):
+                is_right = type(part).__name__ == kind
+            elif kind == "tuple[tuple[str, int], ...]":
+                is_right = isinstance(part, list | tuple) and all(
+                    isinstance(pair, list | tuple)
+                    and len(pair) == 2
+                    and isinstance(pair[0], str)
+                    and type(pair[1]) is int
+                    and FED <= pair[1] <= COUNTED
+                    for pair in part
+                )
+                part = tuple(map(tuple, part)) if is_right else part
+            else:
+                is_right = isinstance(part, list | tuple) and all(
+                    isinstance(each, str) for each in part
+                )
+                part = (frozenset if kind == "frozenset[str]" else tuple)(part) if is_right else ()
+            if not is_right:
+                return None
+            found[name] = part
+        is_in_bounds = min(found["max_brackets"], found["max_indents"]) > 0
+        is_in_bounds &= 0 < found["max_digits"] <= MOST_DIGITS
+        return cls(**found) if is_in_bounds and 0 <= found["tab"] <= 100 else None

@@ -1,0 +1,237 @@
+"""LALR(1) tables as arrays, and the stack machine that runs them.
+
+In: Lark's tables, renumbered canonically by :mod:`cfgguide.grammar.lark_frontend`. Out: a
+:class:`ParseTable` and, on it, the moves of the textbook: reductions until a shift, and acceptance
+at the end.
+
+Actions are packed in one integer each, so that kernels can run them::
+
+    0 error          s + 1 shift, go to state s          -(p + 1) reduce by production p
+
+Source: Aho, Lam, Sethi, Ullman, "Compilers", section 4.6; Lark's ``ParserState.feed_token``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.parser.stack import Stack
+
+ERROR = 0  # in `action`
+NO_STATE = -1  # in `goto`
+END = 0  # the terminal $END, fed when the text ends
+START_STATE = 0
+
+
+@dataclass(frozen=True)
+class ParseTable:
+    """The LALR(1) automaton of a grammar for one start symbol.
+
+    States are numbered breadth-first from the start state over sorted symbols, terminals and
+    nonterminals by name: the same grammar gives the same arrays in every process.
+
+    Attributes
+    ----------
+    terminals : tuple of str
+        Names; terminal 0 is ``$END``.
+    nonterminals : tuple of str
+        Names.
+    productions : tuple of (str, tuple of str)
+        Left-hand side and right-hand side.
+    action : int32, shape (n_states, n_terminals)
+        See the module's text.
+    goto : int32, shape (n_states, n_nonterminals)
+        Next state, -1 = none.
+    lengths : int32, shape (n_productions,)
+        Number of symbols on the right-hand side.
+    left_sides : int32, shape (n_productions,)
+        Nonterminal on the left-hand side.
+    set_of_state : int32, shape (n_states,)
+        The terminal set that the lexer uses when this state is on top.
+    end_state : int
+        The state in which ``$END`` accepts.
+    conflicts : tuple of str
+        Terminals for which Lark resolved a conflict, in some state, so that the table does less
+        with them than the productions say.
+    """
+
+    terminals: tuple[str, ...]
+    nonterminals: tuple[str, ...]
+    productions: tuple[tuple[str, tuple[str, ...]], ...]
+    action: npt.NDArray[np.int32]
+    goto: npt.NDArray[np.int32]
+    lengths: npt.NDArray[np.int32]
+    left_sides: npt.NDArray[np.int32]
+    set_of_state: npt.NDArray[np.int32]
+    end_state: int
+    conflicts: tuple[str, ...]
+
+    @property
+    def n_states(self) -> int:
+        """Number of parse states."""
+        return len(self.action)
+
+    @property
+    def n_terminals(self) -> int:
+        """Number of terminals, ``$END`` included."""
+        return len(self.terminals)
+
+    def shift(self, stack: Stack, terminal: int) -> Stack | None:
+        """Return the stack after the reductions and the shift of a terminal, or None if refused.
+
+        Reductions that would never end, as they may where Lark resolves a conflict, are refused.
+        """
+        reductions = _Reductions(stack)
+        while True:
+            action = int(self.action[stack.state, terminal])
+            if action == ERROR:
+                return None
+            if action > 0:
+                return stack.push(action - 1)
+            stack = self._reduced(stack, -action - 1)
+            if reductions.repeat(stack):
+                return None
+
+    def is_sentence(self, stack: Stack) -> bool:
+        """Return whether the text may end here: whether ``$END`` leads to acceptance."""
+        reductions = _Reductions(stack)
+        while True:
+            action = int(self.action[stack.state, END])
+            if action >= 0:
+                return False
+            stack = self._reduced(stack, -action - 1)
+            if stack.state == self.end_state:
+                return True
+            if reductions.repeat(stack):
+                return False
+
+    @cached_property
+    def most_reductions(self) -> int:
+        """More than all reductions that can come before a shift, as far as they end.
+
+        They always end unless some nonterminal derives itself alone, or itself behind symbols
+        that derive the empty text: of such grammars Lark takes only those whose conflicts it
+        resolves. There, who does not look for repetition may stop after so many.
+        """
+        return 1 << 16 if _may_repeat(self.productions) else 1 << 62
+
+    def deriving(self, is_usable: Sequence[bool]) -> npt.NDArray[np.bool_]:
+        """Return which nonterminals derive some string of usable terminals.
+
+        Parameters
+        ----------
+        is_usable : sequence of bool, one for each terminal
+            Which terminals may occur.
+
+        Returns
+        -------
+        bool, shape (n_nonterminals,)
+        """
+        derived = {name for name, usable in zip(self.terminals, is_usable, strict=True) if usable}
+        size = -1
+        while size != len(derived):
+            size = len(derived)
+            derived |= {left for left, right in self.productions if derived.issuperset(right)}
+        return np.array([name in derived for name in self.nonterminals])
+
+    def followers(self, is_written: Sequence[bool]) -> list[set[int]]:
+        """Return the states that may lie directly above each state, over symbols that are written.
+
+        Parameters
+        ----------
+        is_written : sequence of bool, one for each terminal
+            Which terminals occur in texts; nonterminals do that derive strings of them.
+        """
+        shifts = np.where(is_written, self.action, ERROR).tolist()
+        gotos = np.where(self.deriving(is_written), self.goto, NO_STATE).tolist()
+        return [
+            {action - 1 for action in row if action > 0} | (set(gone_to) - {NO_STATE})
+            for row, gone_to in zip(shifts, gotos, strict=True)
+        ]
+
+    def reached(self, is_written: Sequence[bool]) -> npt.NDArray[np.bool_]:
+        """Return which states occur in stacks of texts of some terminals; shape (n_states,)."""
+        followers = self.followers(is_written)
+        is_reached = np.zeros(self.n_states, dtype=np.bool_)
+        is_reached[START_STATE] = True
+        pending = [START_STATE]
+        while pending:
+            for state in followers[pending.pop()]:
+                if not is_reached[state]:
+                    is_reached[state] = True
+                    pending.append(state)
+        return is_reached
+
+    def _reduced(self, stack: Stack, production: int) -> Stack:
+        below = stack.pop(int(self.lengths[production]))
+        return below.push(int(self.goto[below.state, self.left_sides[production]]))
+
+
+class _Reductions:
+    """Notices that the reductions before a shift repeat themselves.
+
+    What follows a configuration depends on the state on top and, if that is popped, on what lies
+    below. So they repeat if the same state comes to the top again of an untouched rest, or above
+    itself while it has not been popped.
+    """
+
+    def __init__(self, stack: Stack) -> None:
+        # Of the heights that the top had and has not sunk below since, ascending: the states that
+        # were there, the last of which has not been popped.
+        self._heights = [stack.height]
+        self._seen = [[stack.state]]
+
+    def repeat(self, stack: Stack) -> bool:
+        """Return whether the reductions repeat themselves with this one; note it if not."""
+        while self._heights and self._heights[-1] > stack.height:
+            self._heights.pop()
+            self._seen.pop()
+        if not self._heights or self._heights[-1] < stack.height:
+            self._heights.append(stack.height)
+            self._seen.append([])
+        below = (states[-1] for states in self._seen[:-1])
+        if stack.state in self._seen[-1] or stack.state in below:
+            return True
+        self._seen[-1].append(stack.state)
+        return False
+
+
+def _may_repeat(productions: tuple[tuple[str, tuple[str, ...]], ...]) -> bool:
+    """Return whether a nonterminal derives itself alone, or behind symbols that may be empty."""
+    nullable: set[str] = set()
+    while True:
+        found = {left for left, right in productions if nullable.issuperset(right)}
+        if found == nullable:
+            break
+        nullable = found
+    numbers = {left: number for number, left in enumerate(dict(productions))}
+    first, alone = np.zeros((2, len(numbers), len(numbers)), dtype=np.bool_)
+    hidden: list[tuple[int, int]] = []
+    for left, right in productions:
+        for place, symbol in enumerate(right):
+            if symbol in numbers:
+                edge = numbers[left], numbers[symbol]
+                first[edge] = True
+                if place:
+                    hidden.append(edge)
+                if nullable.issuperset(right[place + 1 :]):
+                    alone[edge] = True
+            if symbol not in nullable:
+                break
+    reached = _closed(first)
+    return bool(_closed(alone).diagonal().any()) or any(
+        reached[symbol, left] or symbol == left for left, symbol in hidden
+    )
+
+
+def _closed(edges: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Return the pairs of nodes of which the second is reached from the first."""
+    reached = edges.copy()
+    for node in range(len(edges)):
+        reached[reached[:, node]] |= reached[node]
+    return reached

@@ -1,0 +1,306 @@
+"""A compiled grammar as arrays and a JSON value, and back.
+
+In: a :class:`~cfgguide.parser.table.ParseTable` and a :class:`~cfgguide.lexer.scanner.Scanner`, or
+what :mod:`cfgguide.storage.archive` has read; out: the other.
+``docs/design/0007-files-and-caches.md`` lists the arrays.
+
+Tables from a file are run by compiled loops that check no bounds, so nothing in them is believed:
+every state, label, production, byte class and context must exist, what asks must come to an end,
+and whatever stack leads to a state, a reduction there must find all that it pops, and a goto below.
+Tables that pass may still describe another language than the file's maker said.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.automata.dfa import DEAD, MONITOR, N_BYTES
+from cfgguide.errors import GrammarError, IndexFormatError
+from cfgguide.lexer.scanner import NO_MATCH, Scanner
+from cfgguide.parser.indentation import Lines
+from cfgguide.parser.indentation_names import LineNames
+from cfgguide.parser.table import ERROR, NO_STATE, START_STATE, ParseTable
+from cfgguide.recognizer.indentation import LineReader
+from cfgguide.storage.archive import Arrays
+
+KIND = "grammar"
+VERSION = 3  # of what the arrays mean
+
+_TABLE_ARRAYS = ("action", "goto", "set_of_state")
+_SCANNER_ARRAYS = (
+    "transitions",
+    "byte_classes",
+    "match",
+    "asks",
+    "starts",
+    "contexts",
+    "is_start",
+    "blocks",
+)
+_MOST_QUESTIONS = 500  # that lead to each other: the recogniser asks them by recursion
+_MOST_STEPS = 5_000_000  # of looking for what lies below reductions, in units of 1,000 states
+
+
+def packed(
+    table: ParseTable, scanner: Scanner, lines: Lines | None = None
+) -> tuple[Arrays, dict[str, Any]]:
+    """Return arrays, each in the smallest of types, and a JSON value that hold the tables.
+
+    Examples
+    --------
+    >>> from cfgguide.grammar import lark_frontend
+    >>> from cfgguide.lexer import scanner
+    >>> from cfgguide.grammar.grammar import Grammar
+    >>> grammar = lark_frontend.load(Grammar('start: "a"+'))
+    >>> arrays, value = packed(grammar.parse_table, scanner.build(grammar))
+    >>> table, automaton, _ = unpacked(arrays, value)
+    >>> automaton.n_states, table.productions == grammar.parse_table.productions
+    (4, True)
+    """
+    arrays = {
+        **{name: _smallest(getattr(table, name)) for name in _TABLE_ARRAYS},
+        **{name: _smallest(getattr(scanner, name)) for name in _SCANNER_ARRAYS},
+    }
+    value = {
+        "version": VERSION,
+        "terminals": list(table.terminals),
+        "nonterminals": list(table.nonterminals),
+        "productions": [[left, list(right)] for left, right in table.productions],
+        "end_state": table.end_state,
+        "conflicts": list(table.conflicts),
+        "lines": lines.names.as_json() if lines is not None else None,
+    }
+    return arrays, value
+
+
+def _smallest(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if array.dtype == np.bool_:
+        return array
+    for dtype in (np.int8, np.int16):
+        if array.size == 0 or np.iinfo(dtype).min <= array.min() <= array.max() <= (
+            np.iinfo(dtype).max
+        ):
+            return array.astype(dtype)
+    return array
+
+
+def unpacked(arrays: Arrays, value: Any) -> tuple[ParseTable, Scanner, Lines | None]:
+    """Return the tables that arrays and a JSON value hold, as copies of their own.
+
+    Raises
+    ------
+    IndexFormatError
+        If something is missing, or no grammar could have led to it.
+    """
+    names = value.get("lines") if isinstance(value, dict) else None
+    value = _checked_value(value)
+    table = _parse_table(arrays, value)
+    scanner = _scanner(arrays, n_terminals=table.n_terminals)
+    _check(bool((table.set_of_state < len(scanner.starts)).all()), "set_of_state")
+    _check_reductions(table)
+    return table, scanner, _lines(names, table, scanner)
+
+
+def _lines(value: Any, table: ParseTable, scanner: Scanner) -> Lines | None:
+    """Return the rules of lines, which are made anew from their names."""
+    if value is None:
+        return None
+    names = LineNames.from_json(value)
+    if names is None:
+        _refuse("what its indenter is like")
+    try:
+        lines = Lines.of(names, table)
+        kinds = lines.byte_kinds()
+        classes = {(kind, each) for kind, each in zip(kinds, scanner.byte_classes, strict=True)}
+        _check(len(classes) == len({each for _, each in classes}), "byte_classes")
+        LineReader(lines, table, scanner)
+    except GrammarError as error:
+        _refuse(str(error))
+    return lines
+
+
+def _refuse(what: str) -> NoReturn:
+    raise IndexFormatError(
+        f"the file holds no compiled grammar: {what} can't be right; make it anew, or remove it"
+    )
+
+
+def _check(is_right: bool, what: str) -> None:
+    if not is_right:
+        _refuse(what)
+
+
+def _checked_value(value: Any) -> dict[str, Any]:
+    """Return the JSON value with its names as tuples."""
+    names = ("version", "terminals", "nonterminals", "productions", "end_state", "conflicts")
+    _check(isinstance(value, dict) and set(names) <= set(value), "its description")
+    _check(value["version"] == VERSION, f"version {value['version']!r}, not {VERSION},")
+    for name in ("terminals", "nonterminals"):
+        _check(_are_texts(value[name]) and len(set(value[name])) == len(value[name]), name)
+    _check(value["terminals"][:1] == ["$END"], "terminals")
+    known = set(value["nonterminals"])
+    _check(isinstance(value["productions"], list), "productions")
+    for production in value["productions"]:
+        _check(isinstance(production, list) and len(production) == 2, "a production")
+        left, right = production
+        _check(isinstance(left, str) and left in known and _are_texts(right), "a production")
+    _check(type(value["end_state"]) is int, "end_state")
+    _check(
+        _are_texts(value["conflicts"]) and set(value["conflicts"]) <= set(value["terminals"]),
+        "conflicts",
+    )
+    return {
+        "terminals": tuple(value["terminals"]),
+        "nonterminals": tuple(value["nonterminals"]),
+        "productions": tuple((left, tuple(right)) for left, right in value["productions"]),
+        "end_state": value["end_state"],
+        "conflicts": tuple(value["conflicts"]),
+    }
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
+def _numbers(
+    arrays: Arrays, name: str, shape: tuple[int | None, ...], low: int, high: int
+) -> npt.NDArray[np.int32]:
+    """Return an array of numbers from `low` to `high`; None stands for any length above 0."""
+    array = arrays.get(name)
+    if array is None or array.dtype not in (np.int8, np.int16, np.int32):
+        _refuse(name)
+    is_fitting = array.ndim == len(shape) and all(
+        length == wanted or (wanted is None and length > 0)
+        for length, wanted in zip(array.shape, shape, strict=True)
+    )
+    _check(is_fitting, f"the shape of {name}")
+    _check(array.size == 0 or bool(low <= array.min() and array.max() <= high), name)
+    return array.astype(np.int32)
+
+
+def _parse_table(arrays: Arrays, value: dict[str, Any]) -> ParseTable:
+    n_productions = len(value["productions"])
+    n_states = arrays["action"].shape[0] if "action" in arrays and arrays["action"].ndim else 0
+    number = {name: index for index, name in enumerate(value["nonterminals"])}
+    _check(0 <= value["end_state"] < n_states, "end_state")
+    n_terminals, n_nonterminals = len(value["terminals"]), len(value["nonterminals"])
+    return ParseTable(
+        **value,
+        action=_numbers(arrays, "action", (None, n_terminals), -n_productions, n_states),
+        goto=_numbers(arrays, "goto", (n_states, n_nonterminals), NO_STATE, n_states - 1),
+        lengths=np.array([len(right) for _, right in value["productions"]], dtype=np.int32),
+        left_sides=np.array([number[left] for left, _ in value["productions"]], dtype=np.int32),
+        set_of_state=_numbers(arrays, "set_of_state", (n_states,), 0, np.iinfo(np.int32).max),
+    )
+
+
+def _scanner(arrays: Arrays, *, n_terminals: int) -> Scanner:
+    n_states = arrays["match"].shape[0] if "match" in arrays and arrays["match"].ndim else 0
+    last = n_states - 1
+    transitions = _numbers(arrays, "transitions", (n_states, None), DEAD, last)
+    n_classes = transitions.shape[1]
+    # A terminal that no rule uses has the label behind that of ignored ones.
+    match = _numbers(arrays, "match", (None,), NO_MATCH, n_terminals + 1)
+    asks = _numbers(arrays, "asks", (n_states, 3), DEAD, last)
+    starts = _numbers(arrays, "starts", (None, None), DEAD, last)
+    n_contexts = starts.shape[1]
+    is_start = arrays.get("is_start")
+    if is_start is None or is_start.dtype != np.bool_ or is_start.shape != (n_states,):
+        _refuse("is_start")
+    blocks = _numbers(arrays, "blocks", (n_states,), 0, last)
+    representatives = np.unique(blocks, return_index=True)[1].astype(np.int32)
+    _check(int(blocks.max()) < len(representatives) and blocks[DEAD] == 0, "blocks")
+    is_dead = not transitions[DEAD].any() and not asks[DEAD].any() and match[DEAD] == NO_MATCH
+    _check(is_dead, "the dead state")
+    _check_questions(asks)
+    return Scanner(
+        transitions=transitions,
+        byte_classes=_numbers(arrays, "byte_classes", (N_BYTES,), 0, n_classes - 1),
+        match=match,
+        asks=asks,
+        starts=starts,
+        contexts=_numbers(arrays, "contexts", (n_contexts, n_classes), 0, n_contexts - 1),
+        is_start=is_start.copy(),
+        ignored=n_terminals,
+        can_continue=(transitions != DEAD).any(axis=1),
+        blocks=blocks,
+        representatives=representatives,
+    )
+
+
+def _check_questions(asks: npt.NDArray[np.int32]) -> None:
+    """Refuse questions that lead to themselves."""
+    is_open = asks[:, MONITOR] != DEAD
+    _check(not asks[~is_open].any(), "asks")
+    for _ in range(_MOST_QUESTIONS):
+        if not is_open.any():
+            return
+        is_open &= is_open[asks].any(axis=1)
+    _refuse("asks")
+
+
+def _check_reductions(table: ParseTable) -> None:
+    """Refuse reductions that pop more than there is, or find no goto.
+
+    A set of states is a number with a bit for each. Below all states of a set lies another set,
+    and so on down; where the start state is among them, nothing may lie below.
+    """
+    below = _below(table)
+    deeper: dict[int, int] = {}
+    goto = [_as_bits(np.flatnonzero(column != NO_STATE)) for column in table.goto.T]
+    n_steps = 0
+    for state, productions in _reductions(table).items():
+        levels = [1 << state]
+        for production in productions:
+            length = int(table.lengths[production])
+            while len(levels) <= length:
+                n_steps += 1 + table.n_states // 1000
+                _check(n_steps <= _MOST_STEPS and not levels[-1] & 1 << START_STATE, "a reduction")
+                if levels[-1] not in deeper:
+                    deeper[levels[-1]] = _union(below, levels[-1])
+                levels.append(deeper[levels[-1]])
+            _check(not levels[length] & ~goto[table.left_sides[production]], "a goto")
+
+
+def _reductions(table: ParseTable) -> dict[int, list[int]]:
+    """Return, for each state that reduces, its productions."""
+    states, terminals = np.nonzero(table.action < ERROR)
+    n_productions = len(table.productions)
+    pairs = states * n_productions - table.action[states, terminals] - 1
+    found: dict[int, list[int]] = {}
+    for pair in np.unique(pairs).tolist():
+        state, production = divmod(pair, n_productions)
+        found.setdefault(state, []).append(production)
+    return found
+
+
+def _as_bits(states: npt.NDArray[np.int64]) -> int:
+    found = 0
+    for state in states.tolist():
+        found |= 1 << state
+    return found
+
+
+def _union(below: list[int], states: int) -> int:
+    found = 0
+    while states:
+        lowest = states & -states
+        found |= below[lowest.bit_length() - 1]
+        states ^= lowest
+    return found
+
+
+def _below(table: ParseTable) -> list[int]:
+    """Return, for each state, the set of states that can lie directly below it."""
+    below = [0] * table.n_states
+    shifting, terminals = np.nonzero(table.action > ERROR)
+    going, nonterminals = np.nonzero(table.goto != NO_STATE)
+    above = [table.action[shifting, terminals] - 1, table.goto[going, nonterminals]]
+    pairs = np.concatenate(above).astype(np.int64) * table.n_states + np.append(shifting, going)
+    for pair in np.unique(pairs).tolist():
+        target, state = divmod(pair, table.n_states)
+        below[target] |= 1 << state
+    return below

@@ -1,0 +1,288 @@
+"""Reads lines as an indenter would: what lexemes do to blocks and brackets.
+
+In: the rules of :mod:`cfgguide.parser.indentation` and the tables. Out: a :class:`LineReader`,
+which follows a :class:`~cfgguide.parser.indentation.Layout` byte by byte and lexeme by lexeme. A
+line break that the parser takes is fed, and then INDENT or as many DEDENTs as the column asks for;
+one that it does not take is dropped if a bracket is open. (Since rules are balanced, it takes none
+inside brackets.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.automata.dfa import DEAD, NO, YES
+from cfgguide.errors import GrammarError
+from cfgguide.lexer.scanner import Scanner
+from cfgguide.parser.indentation import (
+    AT_LINE_START,
+    BLOCKS,
+    BRACKETS,
+    BREAK,
+    DIGIT,
+    IN_STRING,
+    NO_COLUMN,
+    OTHER,
+    SPACE,
+    Layout,
+    Lines,
+    unpacked,
+)
+from cfgguide.parser.indentation_names import CLOSES, COUNTED, INLINE, JOIN, NEWLINE, OPENS
+from cfgguide.parser.stack import Stack
+from cfgguide.parser.table import ParseTable
+
+
+class LineReader:
+    """Follows layouts.
+
+    Attributes
+    ----------
+    lines : Lines
+        The rules.
+    kinds : int8, shape (n_byte_classes,)
+        What the bytes of each class do to the column of a line break.
+    is_newline : bool, shape (n_scanner_states,)
+        Whether the lexeme may still become a line break.
+    is_free : bool, shape (n_scanner_states,)
+        Whether it may take one more break, and so come to any column.
+    can_widen : bool, shape (n_scanner_states,)
+        Whether it may come to any greater column.
+    opening_bytes : frozenset of int
+        What lexemes may start with that open brackets.
+    is_counted : bool, shape (n_scanner_states,)
+        Whether the lexeme may become a number whose digits are counted.
+    may_count : bool, shape (n_scanner_states,)
+        Whether there can be a column that more bytes change.
+    """
+
+    def __init__(self, lines: Lines, parse_table: ParseTable, scanner: Scanner) -> None:
+        self.lines = lines
+        self._parse_table = parse_table
+        self.kinds = _kinds_of_classes(lines, scanner)
+        breaks = np.flatnonzero(self.kinds == BREAK)
+        self.is_newline = _can_reach(scanner, np.array(scanner.match == lines.newline))
+        after_break = np.unique(scanner.transitions[:, breaks])
+        after_break = after_break[self.is_newline[after_break]]
+        _check_columns(lines, scanner, self.kinds, after_break)
+        leads_to_break = np.array(self.is_newline[scanner.transitions[:, breaks]].any(axis=1))
+        self.is_free = self.is_newline & _can_reach(scanner, leads_to_break, within=self.is_newline)
+        space = int(np.flatnonzero(self.kinds == SPACE)[0])
+        self.can_widen = scanner.match[scanner.transitions[:, space]] == lines.newline
+        counted = np.isin(scanner.match, np.flatnonzero(lines.roles == COUNTED))
+        self.is_counted = _can_reach(scanner, counted) & ~self.is_newline
+        self.may_count = self._counting(scanner) | self.is_counted
+        self.opening_bytes = _first_bytes(scanner, np.flatnonzero(lines.roles == OPENS))
+        self._is_newline: list[bool] = self.is_newline.tolist()
+        self._is_counted: list[bool] = self.is_counted.tolist()
+        self._kinds: list[int] = self.kinds.tolist()
+        self._roles: list[int] = lines.roles.tolist()
+        self._places: list[int] = lines.places.tolist()
+
+    def _counting(self, scanner: Scanner) -> npt.NDArray[np.bool_]:
+        is_other = (self.kinds == OTHER) | (self.kinds == DIGIT)
+        keeping = ~is_other if self.lines.is_cpython else self.kinds >= OTHER
+        keeping = np.flatnonzero(keeping & (self.kinds != BREAK))
+        found = np.zeros(scanner.n_states, dtype=np.bool_)
+        found[scanner.transitions[:, self.kinds == BREAK]] = True
+        found &= self.is_newline
+        while True:
+            before = found.copy()
+            found[scanner.transitions[found][:, keeping]] = True
+            found[scanner.asks[found][:, [YES, NO]]] = True
+            found &= self.is_newline
+            if np.array_equal(before, found):
+                return found
+
+    def moved(self, layout: Layout, scanner_state: int, byte_class: int) -> Layout | None:
+        """Return the layout after one more byte of a lexeme, None where a line is too wide."""
+        column = NO_COLUMN
+        if self._is_newline[scanner_state]:
+            after = self.lines.column_after(layout.column, self._kinds[byte_class])
+            if after is None:
+                return None
+            column = after
+        elif self._is_counted[scanner_state]:
+            is_digit = self._kinds[byte_class] == DIGIT
+            column = min(layout.column + is_digit, self.lines.max_digits + 1)
+        return layout if column == layout.column else layout._replace(column=column)
+
+    def read(self, layout: Layout, lexeme: bytes, label: int) -> Layout:
+        """Return the layout at the end of a whole lexeme, before it is committed."""
+        column: int | None = NO_COLUMN
+        if self._roles[label] == COUNTED:
+            n_digits = int((self.lines.byte_kinds()[list(lexeme)] == DIGIT).sum())
+            column = min(n_digits, self.lines.max_digits + 1)
+        if label == self.lines.newline:
+            for kind in self.lines.byte_kinds()[list(lexeme)].tolist():
+                column = self.lines.column_after(column or NO_COLUMN, kind)
+        return layout._replace(column=column or NO_COLUMN)
+
+    def commit(self, stack: Stack, layout: Layout, label: int) -> tuple[Stack, Layout] | None:
+        """Return stack and layout after a lexeme, or None if it is refused."""
+        role, (_, level, column) = self._roles[label], layout
+        plain = layout._replace(column=NO_COLUMN) if column else layout
+        if role in (INLINE, JOIN):
+            return (stack, plain) if self.takes(role, stack.state) else None
+        if role == NEWLINE:
+            return self._line(stack, plain, column)
+        if role == COUNTED and column > self.lines.max_digits:
+            return None
+        if role in (OPENS, CLOSES):
+            level += 1 if role == OPENS else -1
+            if not 0 <= level <= self.lines.max_brackets:
+                return None
+            plain = plain._replace(level=level)
+        after = self._parse_table.shift(stack, label)
+        return None if after is None else (after, plain)
+
+    def takes(self, role: int, state: int) -> bool:
+        """Return whether a lexeme that is not fed, or a line break, may stand in a parse state."""
+        place = self._places[state]
+        if role in (INLINE, JOIN) and place == AT_LINE_START:
+            return False
+        return role == INLINE or place != IN_STRING
+
+    def last(self, layout: Layout, label: int) -> Layout | None:
+        """Return the layout before the last lexeme, or None if it cannot be the last.
+
+        By CPython's rules white space at the end of the text, behind a line break, is no line.
+        """
+        if self._roles[label] == NEWLINE and self.lines.is_cpython:
+            return layout._replace(column=NO_COLUMN)
+        return None if self._roles[label] == JOIN else layout
+
+    def full(self, layout: Layout) -> int:
+        """Return whether no more blocks or brackets can be opened: `Between.full`."""
+        blocks = BLOCKS if len(layout.columns) > self.lines.max_indents else 0
+        return blocks | (BRACKETS if layout.level >= self.lines.max_brackets else 0)
+
+    def without_counted(self, ends: Iterable[Any]) -> tuple[Any, ...]:
+        """Return the ends of a lexeme, labels first, without those of counted numbers."""
+        return tuple(end for end in ends if self._roles[end[0]] != COUNTED)
+
+    def choice(self, scanner_state: int, layout: Layout) -> tuple[bool, bool, int, int]:
+        """Return what a line break may still lead to, that a lexeme may become.
+
+        Returns
+        -------
+        tuple of (bool, bool, int, int)
+            Whether it may end in the column of the innermost block; and in one further right; and
+            how many blocks it may close at most, -1 for any number, and at least.
+        """
+        if self.is_free[scanner_state]:
+            return True, True, -1, 1
+        column = layout.column
+        if column == NO_COLUMN:
+            return self.lines.is_cpython, False, 0, 1
+        can_widen = bool(self.can_widen[scanner_state])
+        outwards = layout.columns[::-1]
+        closed = [
+            number
+            for number, each in enumerate(outwards)
+            if each == column or (can_widen and each > column)
+        ]
+        may_indent = can_widen or column > outwards[0]
+        if not closed:
+            return False, may_indent, 0, 1
+        return 0 in closed, may_indent, max(closed), max(min(closed), 1)
+
+    def at_the_end(self, stack: Stack, layout: Layout) -> Stack | None:
+        """Return the stack when all that the end of the text brings was fed, but ``$END``."""
+        after: Stack | None = stack
+        if self.lines.ends_last_line and self._places[stack.state] != AT_LINE_START:
+            after = self._parse_table.shift(stack, self.lines.newline)
+        for _ in layout.columns[1:]:
+            if after is not None:
+                after = self._parse_table.shift(after, self.lines.dedent)
+        return after
+
+    def _line(self, stack: Stack, layout: Layout, column: int) -> tuple[Stack, Layout] | None:
+        """Return stack and layout after a line break whose last line begins in a column."""
+        if self._places[stack.state] == IN_STRING:
+            return None
+        after = self._parse_table.shift(stack, self.lines.newline)
+        if after is None:
+            return (stack, layout) if layout.level else None
+        if column == NO_COLUMN:
+            return (after, layout) if self.lines.is_cpython else None
+        columns = layout.columns
+        (wide, narrow), (top, narrow_top) = unpacked(column), unpacked(columns[-1])
+        if wide > top:
+            if narrow <= narrow_top or len(columns) > self.lines.max_indents:
+                return None
+            after = self._parse_table.shift(after, self.lines.indent)
+            columns = (*columns, column)
+        while after is not None and wide < unpacked(columns[-1])[0]:
+            after = self._parse_table.shift(after, self.lines.dedent)
+            columns = columns[:-1]
+        if after is None or column != columns[-1]:
+            return None
+        return after, layout._replace(columns=columns)
+
+
+def _kinds_of_classes(lines: Lines, scanner: Scanner) -> npt.NDArray[np.int8]:
+    """Return what the bytes of each class do; the scanner keeps apart those that differ."""
+    first = np.unique(scanner.byte_classes, return_index=True)[1]
+    kinds = lines.byte_kinds()
+    assert (kinds == kinds[first][scanner.byte_classes]).all(), "the scanner was built for lines"
+    return kinds[first]
+
+
+def _can_reach(
+    scanner: Scanner, goals: npt.NDArray[np.bool_], within: npt.NDArray[np.bool_] | None = None
+) -> npt.NDArray[np.bool_]:
+    """Return the scanner states that lead to goals by bytes and answers, over states `within`."""
+    moves = np.hstack([scanner.transitions, scanner.asks[:, [YES, NO]]])
+    columns = list({column.tobytes(): column for column in moves.T}.values())
+    found = goals.copy()
+    found[DEAD] = False
+    while True:
+        before = found.copy()
+        for column in columns:
+            found |= found[column]
+        if within is not None:
+            found &= within
+        if np.array_equal(before, found):
+            return found
+
+
+def _first_bytes(scanner: Scanner, labels: npt.NDArray[np.int64]) -> frozenset[int]:
+    """Return the bytes that lexemes of some labels may start with."""
+    leads_there = _can_reach(scanner, np.isin(scanner.match, labels))
+    starts = np.flatnonzero(scanner.is_start & ~scanner.asks.any(axis=1))
+    is_first = np.array(leads_there[scanner.transitions[starts]].any(axis=0))[scanner.byte_classes]
+    return frozenset(np.flatnonzero(is_first).tolist())
+
+
+def _check_columns(
+    lines: Lines,
+    scanner: Scanner,
+    kinds: npt.NDArray[np.int8],
+    after_break: npt.NDArray[np.int32],
+) -> None:
+    """Refuse newline terminals that cannot come to every column behind a break."""
+    space = int(np.flatnonzero(kinds == SPACE)[0])
+    if len(after_break) == 0:
+        raise GrammarError(
+            "the indenter's newline terminal never holds a line break; write it as /\\n[ ]*/"
+        )
+    for state in after_break.tolist():
+        seen, block = {state}, scanner.blocks[state]
+        while True:
+            if scanner.asks[state].any():
+                state = int(scanner.asks[state, NO])
+            is_match = scanner.match[state] == lines.newline
+            if not is_match or scanner.blocks[state] != block:
+                raise GrammarError(
+                    "the indenter's newline terminal must take any number of spaces behind each "
+                    "line break, or no block could begin or end there; write it as /(\\n[ ]*)+/"
+                )
+            state = int(scanner.transitions[state, space])
+            if state in seen:
+                break
+            seen.add(state)

@@ -1,0 +1,186 @@
+"""Arrays as automata over their items.
+
+In: the nodes that see an array. Out: its machine, as :mod:`cfgguide.schema.letters` has it. It
+reads from left to right and remembers what the keywords need: how many items there are, how many of
+them ``contains`` has found, which nodes have failed for good, and which values have been there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from cfgguide.errors import SchemaError
+from cfgguide.schema.letters import Cell, Letter, Problem, cap, holds_in, seen_by
+from cfgguide.schema.listed_values import scalar_values
+from cfgguide.schema.nodes import Node, is_within
+from cfgguide.schema.truth import (
+    Failures,
+    closure,
+    hold_with,
+    is_listed,
+    may_evaluate,
+    others_evaluate,
+    truths,
+)
+
+MOST_UNIQUE = 6  # values of items that are told apart
+LONGEST = 2_000  # items that are counted
+
+
+class _Items(NamedTuple):
+    """A state: what is known of the items so far."""
+
+    n_items: int
+    failed: frozenset[Node]
+    contained: tuple[int, ...]
+    pending: frozenset[tuple[Node, int, frozenset[Node]]]  # not evaluated by the node itself
+    used: frozenset[Node]  # values that are there
+    n_others: int  # other values, up to 2
+
+
+class ArrayMachine:
+    """The automaton of arrays that some nodes see.
+
+    Parameters
+    ----------
+    nodes : sequence of Node
+        A closure.
+    order : callable
+        A number for each node, by which they are sorted.
+    failures : Failures
+        Of these nodes.
+    """
+
+    def __init__(
+        self, nodes: Sequence[Node], order: Callable[[Node], int], failures: Failures
+    ) -> None:
+        self._nodes = nodes
+        self._failures = failures
+        self._order = order
+        self._asking = [node for node in nodes if "array" in node.kinds and not node.is_false]
+        bounds = [bound for node in self._asking for bound in node.n_items if bound is not None]
+        self._prefix = max((len(node.prefix) for node in self._asking), default=0)
+        self._cap = max([self._prefix, *(bound + 1 for bound in bounds)])
+        if self._cap > LONGEST:
+            raise SchemaError(
+                f"at {nodes[-1].path or '/'}: arrays are counted up to {LONGEST} items only; use a "
+                "smaller minItems or maxItems, or leave it out"
+            )
+        self._containing = [node for node in self._asking if node.contains is not None]
+        self._unique = [node for node in self._asking if node.is_unique]
+        self._values = _told_apart(self._unique)
+        nothing: frozenset[Any] = frozenset()
+        self.start = _Items(0, nothing, (0,) * len(self._containing), nothing, nothing, 0)
+
+    @cached_property
+    def all_letters(self) -> list[Letter]:
+        """What may come: an item at each place that is told apart."""
+        found = []
+        for place in range(self._prefix + 1):
+            seen: list[Node] = list(self._values)
+            for node in self._asking:
+                seen += self._children(node, place)
+                seen += [n for n in (node.contains, node.unevaluated_items) if n is not None]
+            found.append(Letter(None, seen_by(seen, self._order)))
+        return found
+
+    def letters(self, state: _Items) -> Iterator[Letter]:
+        """Yield what may come next: one item."""
+        yield self.all_letters[min(state.n_items, self._prefix)]
+
+    def _children(self, node: Node, place: int) -> list[Node]:
+        if place < len(node.prefix):
+            return [node.prefix[place]]
+        return [] if node.items is None else [node.items]
+
+    def after(self, state: _Items, letter: Letter, cell: Cell) -> _Items:
+        """Return the state after an item."""
+        place = min(state.n_items, self._prefix)
+        failed = set(state.failed)
+        pending = set(state.pending)
+        matched = frozenset(
+            node
+            for node in self._containing
+            if node.contains is not None and holds_in(node.contains, cell)
+        )
+        for node in self._asking:
+            if not all(holds_in(child, cell) for child in self._children(node, place)):
+                failed.add(node)
+            rest = node.unevaluated_items
+            if rest is None or holds_in(rest, cell) or self._covers(node, place, matched):
+                continue
+            if any(self._evaluates(n, place, matched) for n in hold_with(node)):
+                continue
+            if any(self._evaluates(n, place, matched) for n in may_evaluate(node)):
+                pending.add((node, place, matched))
+            else:
+                failed.add(node)
+        contained = tuple(
+            min(n + (node in matched), cap(node.n_contains))
+            for n, node in zip(state.contained, self._containing, strict=True)
+        )
+        value = next((value for value in self._values if value in cell), None)
+        used, n_others = state.used, state.n_others
+        if self._unique:
+            if value is None:
+                n_others = min(n_others + 1, 2)
+            elif value in used:
+                failed.update(self._unique)
+            else:
+                used |= {value}
+        settled = state.failed
+        if failed != settled:
+            settled = self._failures.settled(failed)
+        if settled.issuperset(self._unique):
+            used, n_others = frozenset(), 0
+        return _Items(
+            min(state.n_items + 1, self._cap),
+            settled,
+            contained,
+            frozenset(each for each in pending if each[0] not in settled),
+            used,
+            n_others,
+        )
+
+    def _covers(self, node: Node, place: int, matched: frozenset[Node]) -> bool:
+        """Return whether a node's keywords but the last evaluate an item."""
+        is_contained = node in matched and node.contains_evaluates
+        return is_contained or place < len(node.prefix) or node.items is not None
+
+    def _evaluates(self, node: Node, place: int, matched: frozenset[Node]) -> bool:
+        return self._covers(node, place, matched) or node.unevaluated_items is not None
+
+    def holding(self, state: _Items) -> tuple[dict[Node, bool], list[Problem]]:
+        """Return which nodes hold for the array, and what is not sure about that."""
+        counts = dict(zip(self._containing, state.contained, strict=True))
+
+        def holds(node: Node, found: Any) -> bool:
+            if node in state.failed or not is_within(state.n_items, node.n_items):
+                return False
+            if node in counts and not is_within(counts[node], node.n_contains):
+                return False
+            is_evaluated = others_evaluate(node, found, state.pending, self._evaluates)
+            return is_evaluated and is_listed(node, found)
+
+        problems = [
+            (f"{node.path}/uniqueItems", "only few values of an enumeration can be told apart")
+            for node in self._unique
+            if state.n_others > 1 and node not in state.failed
+        ]
+        return truths(self._nodes, "array", holds), problems
+
+
+def _told_apart(unique: Iterable[Node]) -> list[Node]:
+    """Return a node for each of the few values that items of unique arrays may have."""
+    found: dict[str, Node] = {}
+    for node in unique:
+        inner = [*node.prefix, *([node.items] if node.items is not None else [])]
+        for child in closure([each.meant for each in inner]):
+            listed = list(child.values.scalars) if child.values is not None else []
+            if child.kinds <= {"null", "true", "false"}:
+                listed += [{"null": None, "true": True, "false": False}[k] for k in child.kinds]
+            for value in listed:
+                found.setdefault(repr(value), Node("/enum", values=scalar_values([value])))
+    return list(found.values()) if len(found) <= MOST_UNIQUE else []

@@ -1,0 +1,70 @@
+"""Reads the values of keywords of a JSON Schema, and refuses those of a wrong type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any, NoReturn
+
+from cfgguide.automata.language import Language
+from cfgguide.errors import SchemaError
+from cfgguide.schema.listed_values import decimal_of
+
+
+class Keywords:
+    """The keywords of one schema, and its path."""
+
+    def __init__(self, schema: Mapping[str, Any], path: str) -> None:
+        self.schema = schema
+        self.path = path
+
+    def fail(self, keyword: str, expected: str) -> NoReturn:
+        """Raise an error about a keyword."""
+        raise SchemaError(f"at {self.path}/{keyword}: {keyword} {expected}")
+
+    def made(
+        self, keyword: str, make: Callable[..., Language], *args: Any, **opts: Any
+    ) -> Language:
+        """Return a language, or say of which keyword it is that it cannot be made."""
+        try:
+            return make(*args, **opts)
+        except SchemaError as error:
+            raise SchemaError(f"at {self.path}/{keyword}: {error.args[0]}") from None
+
+    def listed(self, keyword: str) -> list[Any]:
+        """Return the array of a keyword; empty if it is not there."""
+        value = self.schema.get(keyword, [])
+        if not isinstance(value, list):
+            self.fail(keyword, "is an array")
+        return value
+
+    def mapping(self, keyword: str) -> Mapping[str, Any]:
+        """Return the object of a keyword; empty if it is not there."""
+        value = self.schema.get(keyword, {})
+        if not isinstance(value, Mapping):
+            self.fail(keyword, "is an object")
+        return value
+
+    def names(self, keyword: str, value: Any) -> list[str]:
+        """Return what must be an array of names, each once."""
+        if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+            self.fail(keyword, "is an array of names")
+        return list(dict.fromkeys(value))
+
+    def number(self, keyword: str) -> Decimal | None:
+        """Return the number of a keyword, if it is there."""
+        value = self.schema.get(keyword)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+            self.fail(keyword, "is a number")
+        return decimal_of(value)
+
+    def count(self, keyword: str) -> int | None:
+        """Return the whole number of a keyword, if it is there."""
+        number = self.number(keyword)
+        if number is None:
+            return None
+        if number < 0 or number != int(number):
+            self.fail(keyword, "is a whole number, 0 or more")
+        return int(number)

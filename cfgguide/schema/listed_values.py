@@ -1,0 +1,64 @@
+"""Values that a JSON Schema lists, with ``const`` and ``enum``.
+
+In: values as ``json.load`` returns them. Out: scalars as languages of their spellings, arrays and
+objects as schemas that only they meet.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from cfgguide.automata.language import Language, grouped
+from cfgguide.errors import SchemaError
+from cfgguide.schema.nodes import Condition, Values
+from cfgguide.values import numbers
+
+
+def scalar_values(values: Sequence[Any]) -> Values:
+    """Return the values of an enumeration without arrays and objects."""
+    words = [value for value in values if isinstance(value, str)]
+    numbers = [
+        numbers.equal_to(decimal_of(value))
+        for value in values
+        if isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+    ]
+    return Values(
+        frozenset(
+            json.dumps(value) for value in values if value is None or isinstance(value, bool)
+        ),
+        Condition(_any_of(numbers)) if numbers else None,
+        Condition(Language.of_words(words)) if words else None,
+        scalars=tuple(values),
+    )
+
+
+def decimal_of(value: Any) -> Decimal:
+    """Return a number of JSON, exactly as it is written in Python."""
+    number = Decimal(str(value))
+    if not number.is_finite():
+        raise SchemaError(f"{value} is no number of JSON")
+    return number
+
+
+def _any_of(languages: list[Language]) -> Language:
+    return languages[0] if len(languages) == 1 else grouped(languages, any)[True]
+
+
+def shape(value: Any) -> Mapping[str, Any]:
+    """Return a schema of one array or object."""
+    if isinstance(value, list):
+        return {
+            "type": "array",
+            "prefixItems": [{"const": item} for item in value],
+            "items": False,
+            "minItems": len(value),
+        }
+    return {
+        "type": "object",
+        "properties": {name: {"const": item} for name, item in value.items()},
+        "required": list(value),
+        "additionalProperties": False,
+    }

@@ -1,0 +1,167 @@
+"""The nodes that a JSON Schema comes to: what each schema in it asks of a value.
+
+A :class:`Node` says what the keywords of one schema ask, and which other nodes see the same value
+(`in_place`) or what is in it (`inner`). Conditions on numbers and strings are languages.
+:mod:`cfgguide.schema.reader` makes nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+from cfgguide.automata.language import Language
+
+Bounds = tuple[int, int | None]  # the least and the most; None for no end
+KINDS = ("null", "true", "false", "number", "string", "array", "object")
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What is asked of a number or a string.
+
+    Attributes
+    ----------
+    language : Language
+        The numbers, as they are spelled, or the texts.
+    text : str, optional
+        A pattern of the same, shorter than what comes of the automaton.
+    parts : tuple of Condition
+        Conditions that together come to this one, if such are known, and
+    without : tuple of Condition
+        what is to be left out of them.
+    is_wider : bool
+        Whether only the parts say what is asked, and the language has more texts.
+    bounds : (int, int or None), optional
+        The least and the most characters, if these are all that is asked.
+    """
+
+    language: Language
+    text: str | None = field(default=None, compare=False)
+    parts: tuple[Condition, ...] = ()
+    without: tuple[Condition, ...] = ()
+    is_wider: bool = False
+    bounds: Bounds | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Values:
+    """The values of an enumeration, by what they are."""
+
+    constants: frozenset[str]  # of "null", "true", "false"
+    numbers: Condition | None
+    strings: Condition | None
+    nodes: tuple[Node, ...] = ()  # one for each array and object
+    scalars: tuple[Any, ...] = ()  # all others
+
+
+@dataclass(eq=False)
+class Node:
+    """What one schema asks of a value."""
+
+    path: str
+    is_false: bool = False
+    kinds: frozenset[str] = frozenset(KINDS)
+    values: Values | None = None
+    numbers: list[Condition] = field(default_factory=list)
+    strings: list[Condition] = field(default_factory=list)
+    # Applied to the same value.
+    all_of: list[Node] = field(default_factory=list)
+    any_of: list[Node] | None = None
+    one_of: list[Node] | None = None
+    negated: Node | None = None
+    conditional: tuple[Node, Node | None, Node | None] | None = None
+    dependent: dict[str, Node] = field(default_factory=dict)
+    # Arrays.
+    prefix: list[Node] = field(default_factory=list)
+    items: Node | None = None
+    contains: Node | None = None
+    n_contains: Bounds = (1, None)
+    n_items: Bounds = (0, None)
+    is_unique: bool = False
+    unevaluated_items: Node | None = None
+    contains_evaluates: bool = True
+    # Objects.
+    properties: dict[str, Node] = field(default_factory=dict)
+    patterns: list[tuple[Language, Node]] = field(default_factory=list)
+    additional: Node | None = None
+    names: Node | None = None
+    required: list[str] = field(default_factory=list)
+    needs: dict[str, list[str]] = field(default_factory=dict)
+    n_properties: Bounds = (0, None)
+    unevaluated: Node | None = None
+
+    @cached_property
+    def is_trivial(self) -> bool:
+        """Whether it asks nothing."""
+        return _asks(self) == _asks(Node(""))
+
+    @cached_property
+    def meant(self) -> Node:
+        """The node that asks all that this one does: another one, if it only refers to that."""
+        if len(self.all_of) != 1:
+            return self
+        asks = {**_asks(self), "all_of": []}
+        return self.all_of[0].meant if asks == _asks(Node("")) else self
+
+    @property
+    def in_place(self) -> Iterator[Node]:
+        """The nodes that see the same value."""
+        yield from self.all_of
+        yield from self.any_of or ()
+        yield from self.one_of or ()
+        if self.negated is not None:
+            yield self.negated
+        yield from (node for node in self.conditional or () if node is not None)
+        yield from self.dependent.values()
+        if self.values is not None:
+            yield from self.values.nodes
+
+    @property
+    def inner(self) -> Iterator[Node]:
+        """The nodes that see what is in the value."""
+        yield from self.prefix
+        singles = (self.items, self.contains, self.unevaluated_items, self.additional)
+        yield from (node for node in (*singles, self.names, self.unevaluated) if node is not None)
+        yield from self.properties.values()
+        yield from (node for _, node in self.patterns)
+
+
+def is_within(count: int, bounds: Bounds) -> bool:
+    """Return whether a number is within bounds."""
+    return bounds[0] <= count and (bounds[1] is None or count <= bounds[1])
+
+
+def reachable(root: Node) -> list[Node]:
+    """Return a node and all others that it asks about, the nearest first."""
+    found = {root: None}
+    nodes = [root]
+    for node in nodes:
+        for other in (*node.in_place, *node.inner):
+            if other not in found:
+                found[other] = None
+                nodes.append(other)
+    return nodes
+
+
+def wanted_to_fail(root: Node) -> set[Node]:
+    """Return the nodes whose failing may be what lets a value through."""
+    found: set[Node] = set()
+    queue: list[Node] = []
+    for node in reachable(root):
+        queue += [node.negated] if node.negated is not None else []
+        queue += node.one_of or ()
+        queue += [node.conditional[0]] if node.conditional is not None else []
+        if node.contains is not None and node.n_contains[1] is not None:
+            queue.append(node.contains)
+    for node in queue:
+        if node not in found:
+            found.add(node)
+            queue += (*node.in_place, *node.inner)
+    return found
+
+
+def _asks(node: Node) -> dict[str, Any]:
+    return {each.name: getattr(node, each.name) for each in fields(node) if each.name != "path"}

@@ -1,0 +1,303 @@
+"""Objects as automata over their properties.
+
+In: the nodes that see an object. Out: its machine, as :mod:`cfgguide.schema.letters` describes it.
+Names are sorted into classes: each name that is listed is one, all others are told apart by the
+patterns that they match. The machine reads from left to right and remembers which of the listed
+names have been seen, how many properties there are, and which nodes have failed for good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from cfgguide.automata.language import Language, grouped
+from cfgguide.errors import SchemaError
+from cfgguide.schema.letters import (
+    Cell,
+    Letter,
+    Problem,
+    conditions,
+    holds_in,
+    listed,
+    scalar_holds,
+    seen_by,
+)
+from cfgguide.schema.nodes import Node, is_within
+from cfgguide.schema.truth import (
+    Failures,
+    closure,
+    hold_with,
+    is_listed,
+    may_evaluate,
+    others_evaluate,
+    truths,
+)
+
+MOST_UNORDERED = 8  # properties that may come in any order
+
+
+@dataclass(frozen=True, eq=False)
+class NameClass:
+    """A class of property names.
+
+    Attributes
+    ----------
+    name : str or None
+        The name, if it is only one.
+    language : Language or None
+        The names; None for all.
+    patterns : frozenset of int
+        The numbers of the patterns that they match.
+    accepted : frozenset of Node
+        The nodes of ``propertyNames`` that hold for them.
+    """
+
+    name: str | None
+    language: Language | None
+    patterns: frozenset[int]
+    accepted: frozenset[Node]
+
+
+class _Properties(NamedTuple):
+    """A state: what is known of the properties so far."""
+
+    seen: frozenset[int]
+    last: int  # the number of the last one, where they have an order
+    n_named: int
+    n_others: int
+    failed: frozenset[Node]
+    pending: frozenset[tuple[Node, int]]  # classes of names not evaluated by the node itself
+
+
+class ObjectMachine:
+    """The automaton of objects that some nodes see.
+
+    Parameters
+    ----------
+    nodes : sequence of Node
+        A closure.
+    order : callable
+        A number for each node, by which they are sorted.
+    is_ordered : bool or None
+        Whether properties come in the order in which they are declared; None: where there are more
+        than `MOST_UNORDERED`.
+    failures : Failures
+        Of these nodes.
+    wanted_to_fail : collection of Node
+        Those whose failing may let a value through. The others are taken for failed where a name
+        that is not listed may have come twice, so that there are too many properties or not.
+    """
+
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        order: Callable[[Node], int],
+        is_ordered: bool | None,
+        failures: Failures,
+        wanted_to_fail: Collection[Node],
+    ) -> None:
+        self._nodes = nodes
+        self._failures = failures
+        self._wanted_to_fail = wanted_to_fail
+        self._order = order
+        self._asking = [node for node in nodes if "object" in node.kinds and not node.is_false]
+        asking = sorted(self._asking, key=order)
+        self._names = list(dict.fromkeys(name for node in asking for name in _names_of(node)))
+        self._is_ordered = len(self._names) > MOST_UNORDERED if is_ordered is None else is_ordered
+        if not self._is_ordered and len(self._names) > MOST_UNORDERED:
+            raise SchemaError(
+                f"at {nodes[-1].path or '/'}: {len(self._names)} properties in any order are too "
+                f"many (above {MOST_UNORDERED}); order='declared' has no such limit"
+            )
+        self._numbers = {name: number for number, name in enumerate(self._names)}
+        conditional = {
+            name
+            for node in asking
+            for name in (
+                *node.needs,
+                *node.dependent,
+                *(n for ns in node.needs.values() for n in ns),
+            )
+        }
+        self._tracked = frozenset(self._numbers[name] for name in conditional)
+        bounds = [bound for node in asking for bound in node.n_properties if bound]
+        self._cap = max((bound + 1 for bound in bounds), default=1)
+        by_id = {id(language): language for node in asking for language, _ in node.patterns}
+        self._patterns = list(by_id.values())
+        self._pattern_numbers = {key: number for number, key in enumerate(by_id)}
+        self._known_children: dict[tuple[Node, NameClass], list[Node]] = {}
+        nothing: frozenset[Any] = frozenset()
+        self.start = _Properties(nothing, -1, 0, 0, nothing, nothing)
+
+    @cached_property
+    def classes(self) -> list[NameClass]:
+        """The classes of names, the single ones first."""
+        naming = [node.names.meant for node in self._asking if node.names is not None]
+        inner = closure(naming)
+        asked = [
+            condition.language
+            for node in inner
+            for condition in (*conditions(node, "string"), listed(node, "string"))
+            if condition is not None
+        ]
+
+        def accepted(memberships: Sequence[bool]) -> frozenset[Node]:
+            known = dict(zip(map(id, asked), memberships, strict=True))
+            found = truths(inner, "string", lambda node, _: scalar_holds(node, "string", known))
+            return frozenset(node for node in naming if found[node])
+
+        found = []
+        for name in self._names:
+            matched = frozenset(
+                number for number, each in enumerate(self._patterns) if each.accepts(name)
+            )
+            held = accepted([each.accepts(name) for each in asked])
+            found.append(NameClass(name, None, matched, held))
+        if not self._names and not self._patterns and not asked:
+            return [NameClass(None, None, frozenset(), accepted([]))]
+        n_patterns = len(self._patterns)
+
+        def group(memberships: tuple[bool, ...]) -> tuple[frozenset[int], frozenset[Node]] | None:
+            if memberships[0]:
+                return None
+            patterns = memberships[1 : 1 + n_patterns]
+            matched = frozenset(number for number, is_in in enumerate(patterns) if is_in)
+            return matched, accepted(memberships[1 + n_patterns :])
+
+        named = Language.of_words(self._names)
+        for key, language in grouped([named, *self._patterns, *asked], group).items():
+            if key is not None and not language.is_empty:
+                found.append(NameClass(None, language, *key))
+        return found
+
+    @cached_property
+    def all_letters(self) -> list[Letter]:
+        """What may come: a property of each class of names."""
+        found = []
+        for number, each in enumerate(self.classes):
+            seen: list[Node] = []
+            for node in self._asking:
+                seen += self._children(node, each)
+                if node.unevaluated is not None:
+                    seen.append(node.unevaluated)
+            found.append(Letter(number, seen_by(seen, self._order)))
+        return found
+
+    def _children(self, node: Node, names: NameClass) -> list[Node]:
+        """Return what a node asks of the value of a property in a class."""
+        known = self._known_children.get((node, names))
+        if known is None:
+            known = self._known_children[node, names] = self._asked_of(node, names)
+        return known
+
+    def _asked_of(self, node: Node, names: NameClass) -> list[Node]:
+        found = [node.properties[names.name]] if names.name in node.properties else []
+        found += [
+            child
+            for language, child in node.patterns
+            if self._pattern_numbers[id(language)] in names.patterns
+        ]
+        if not found and node.additional is not None:
+            found.append(node.additional)
+        return found
+
+    def _evaluates(self, node: Node, names: NameClass) -> bool:
+        return bool(self._children(node, names)) or node.unevaluated is not None
+
+    def letters(self, state: _Properties) -> Iterator[Letter]:
+        """Yield what may come next: a property of a class."""
+        for letter in self.all_letters:
+            number = letter.name
+            assert isinstance(number, int)
+            if self.classes[number].name is not None and (
+                number <= state.last if self._is_ordered else number in state.seen
+            ):
+                continue
+            yield letter
+
+    def after(self, state: _Properties, letter: Letter, cell: Cell) -> _Properties:
+        """Return the state after a property."""
+        assert isinstance(letter.name, int)
+        number, names = letter.name, self.classes[letter.name]
+        failed, pending = set(state.failed), set(state.pending)
+        seen, last, n_named, n_others = state.seen, state.last, state.n_named, state.n_others
+        if names.name is None:
+            n_others = min(n_others + 1, self._cap)
+        else:
+            n_named = min(n_named + 1, self._cap)
+            if self._is_ordered:
+                passed = set(self._names[last + 1 : number])
+                failed |= {n for n in self._asking if not passed.isdisjoint(n.required)}
+                last = number
+            if not self._is_ordered or number in self._tracked:
+                seen |= {number}
+        for node in self._asking:
+            if not all(holds_in(child, cell) for child in self._children(node, names)):
+                failed.add(node)
+            if node.names is not None and node.names.meant not in names.accepted:
+                failed.add(node)
+            if node.unevaluated is None or holds_in(node.unevaluated, cell):
+                continue
+            if self._children(node, names):
+                continue
+            if any(self._evaluates(other, names) for other in hold_with(node)):
+                continue
+            if any(self._evaluates(other, names) for other in may_evaluate(node)):
+                pending.add((node, number))
+            else:
+                failed.add(node)
+        settled = state.failed
+        if failed != settled:
+            settled = self._failures.settled(failed)
+        return _Properties(
+            seen,
+            last,
+            n_named,
+            n_others,
+            settled,
+            frozenset(each for each in pending if each[0] not in settled),
+        )
+
+    def holding(self, state: _Properties) -> tuple[dict[Node, bool], list[Problem]]:
+        """Return which nodes hold for the object, and what is not sure about that."""
+        seen = {self._names[number] for number in state.seen}
+        behind = self._names[state.last + 1 :]
+        missing = set(behind if self._is_ordered else self._names) - seen
+        total = min(state.n_named + state.n_others, self._cap)
+        distinct = min(state.n_named + min(state.n_others, 1), self._cap)
+
+        pending = [(owner, self.classes[number]) for owner, number in state.pending]
+
+        def holds(node: Node, found: Any) -> bool:
+            if node in state.failed or not missing.isdisjoint(node.required):
+                return False
+            if any(name in seen and not seen.issuperset(ns) for name, ns in node.needs.items()):
+                return False
+            if not is_within(total, node.n_properties):
+                return False
+            is_evaluated = others_evaluate(node, found, pending, self._evaluates, seen)
+            return is_evaluated and is_listed(node, found)
+
+        problems = []
+        for node in self._asking:
+            possible = {is_within(n, node.n_properties) for n in range(distinct, total + 1)}
+            if node in state.failed or len(possible) == 1:
+                continue
+            keyword = "minProperties" if distinct < node.n_properties[0] else "maxProperties"
+            if keyword == "maxProperties" and node not in self._wanted_to_fail:
+                continue
+            problem = "names that are not listed may come twice, so they cannot be counted"
+            problems.append((f"{node.path}/{keyword}", problem))
+        return truths(self._nodes, "object", holds, seen), problems
+
+
+def _names_of(node: Node) -> Iterator[str]:
+    yield from node.properties
+    yield from node.required
+    for name, others in node.needs.items():
+        yield name
+        yield from others
+    yield from node.dependent

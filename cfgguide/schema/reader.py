@@ -1,0 +1,304 @@
+"""A JSON Schema as nodes: one for each schema in it, with all references followed.
+
+In: a schema as Python has it from ``json.load``. Out: the :class:`~cfgguide.schema.nodes.Node` of
+its root. Drafts 4, 6, 7, 2019-09 and 2020-12 are told apart by ``$schema``; without one it is
+2020-12.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from cfgguide.automata.ecma import pattern_language, pattern_text
+from cfgguide.errors import SchemaError, SchemaWarning
+from cfgguide.schema.keywords import Keywords
+from cfgguide.schema.listed_values import scalar_values, shape
+from cfgguide.schema.nodes import Condition, Node, Values, reachable
+from cfgguide.schema.references import NO_SIBLINGS, OLD_ITEMS, Place, References
+from cfgguide.schema.scalars import of_lengths
+from cfgguide.schema.spelling import spelled
+from cfgguide.values import numbers
+from cfgguide.values.formats import FORMATS, OTHER_FORMATS, format_language, format_pattern
+
+Schema = Mapping[str, Any] | bool
+
+_TYPES = {
+    "null": ("null",),
+    "boolean": ("true", "false"),
+    "integer": ("number",),
+    "number": ("number",),
+    "string": ("string",),
+    "array": ("array",),
+    "object": ("object",),
+}
+MOST_NODES = 20_000
+
+
+class Reader:
+    """Makes the nodes of one schema.
+
+    Parameters
+    ----------
+    schema : mapping or bool
+        The root.
+    formats : bool
+        Whether ``format`` is a condition; else it is a comment.
+    best_effort : bool
+        Whether what can't be guaranteed is left out with a warning.
+    """
+
+    def __init__(self, schema: Schema, *, formats: bool, best_effort: bool) -> None:
+        self._references = References(schema)
+        self._formats = formats
+        self._best_effort = best_effort
+        self._nodes: dict[object, Node] = {}
+        self._unread: list[tuple[Node, Place]] = []
+
+    def root(self) -> Node:
+        """Return the node of the whole schema.
+
+        Raises
+        ------
+        SchemaError
+            If the schema is broken, or asks for what cannot be guaranteed.
+        """
+        root = self._node(self._references.root)
+        for node, place in self._unread:
+            self._read(node, place)
+        _check_references(root)
+        return root
+
+    def give_up(self, path: str, problem: str) -> None:
+        """Raise an error about what cannot be guaranteed, or warn, as the user wants it.
+
+        Raises
+        ------
+        SchemaError
+        """
+        if not self._best_effort:
+            raise SchemaError(f"at {path or '/'}: {problem}; best_effort=True leaves it out")
+        warnings.warn(f"at {path or '/'}: {problem}; it is left out", SchemaWarning, stacklevel=2)
+
+    def _node(self, place: Place) -> Node:
+        place = self._references.entered(place)
+        key = (place.base, place.scope, _key_of(place.schema))
+        if key not in self._nodes:
+            if len(self._nodes) >= MOST_NODES:
+                raise SchemaError(f"the schema comes to more than {MOST_NODES} schemas; split it")
+            self._nodes[key] = Node(place.path)
+            self._unread.append((self._nodes[key], place))
+        return self._nodes[key]
+
+    def _read(self, node: Node, place: Place) -> None:
+        schema = place.schema
+        if isinstance(schema, bool):
+            node.is_false = not schema
+            return
+        if not isinstance(schema, Mapping):
+            raise SchemaError(f"at {place.path or '/'}: a schema is an object or a truth value")
+        reads = Keywords(schema, place.path)
+        if "$ref" in schema and place.dialect in NO_SIBLINGS:
+            node.all_of.append(self._node(self._references.target(place, "$ref")))
+            return
+        for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
+            if keyword in schema:
+                node.all_of.append(self._node(self._references.target(place, keyword)))
+        self._read_values(node, place, reads)
+        self._read_applicators(node, place, reads)
+        self._read_numbers(node, place, reads)
+        self._read_strings(node, reads)
+        self._read_array(node, place, reads)
+        self._read_object(node, place, reads)
+
+    def _below(self, place: Place, *steps: str | int) -> Node:
+        return self._node(self._references.below(place, *steps))
+
+    def _read_values(self, node: Node, place: Place, reads: Keywords) -> None:
+        names = reads.schema.get("type")
+        if names is not None:
+            listed = [names] if isinstance(names, str) else names
+            if not isinstance(listed, list) or not all(
+                isinstance(name, str) and name in _TYPES for name in listed
+            ):
+                reads.fail("type", f"is none or more of {', '.join(_TYPES)}")
+            node.kinds = frozenset(kind for name in listed for kind in _TYPES[name])
+            if "integer" in listed and "number" not in listed:
+                node.numbers.append(Condition(numbers.multiples(Decimal(1))))
+        listed = reads.listed("enum") if "enum" in reads.schema else None
+        if listed is not None:
+            node.values = self._values(place, listed)
+        if "const" in reads.schema:
+            found = self._values(place, [reads.schema["const"]])
+            if node.values is None:
+                node.values = found
+            else:
+                extra = Node(f"{place.path}/const", values=found)
+                node.all_of.append(extra)
+
+    def _values(self, place: Place, values: list[Any]) -> Values:
+        nested = [value for value in values if isinstance(value, list | Mapping)]
+        nodes = [self._node(self._references.constant(place, shape(value))) for value in nested]
+        scalars = [value for value in values if not isinstance(value, list | Mapping)]
+        return replace(scalar_values(scalars), nodes=tuple(nodes))
+
+    def _read_applicators(self, node: Node, place: Place, reads: Keywords) -> None:
+        def listed(keyword: str) -> list[Node] | None:
+            if keyword not in reads.schema:
+                return None
+            schemas = reads.listed(keyword)
+            if not schemas:
+                reads.fail(keyword, "has at least one schema")
+            return [self._below(place, keyword, number) for number in range(len(schemas))]
+
+        node.all_of += listed("allOf") or []
+        node.any_of = listed("anyOf")
+        node.one_of = listed("oneOf")
+        if "not" in reads.schema:
+            node.negated = self._below(place, "not")
+        if "if" in reads.schema:
+            then, other = (
+                self._below(place, keyword) if keyword in reads.schema else None
+                for keyword in ("then", "else")
+            )
+            node.conditional = (self._below(place, "if"), then, other)
+        for name in reads.mapping("dependentSchemas"):
+            node.dependent[name] = self._below(place, "dependentSchemas", name)
+        for name, value in reads.mapping("dependencies").items():
+            if isinstance(value, list):
+                node.needs[name] = reads.names(f"dependencies/{name}", value)
+            else:
+                node.dependent[name] = self._below(place, "dependencies", name)
+
+    def _read_numbers(self, node: Node, place: Place, reads: Keywords) -> None:
+        bounds = (
+            ("minimum", "exclusiveMinimum", numbers.at_least),
+            ("maximum", "exclusiveMaximum", numbers.at_most),
+        )
+        for keyword, exclusive, make in bounds:
+            is_strict = reads.schema.get(exclusive) is True  # draft 4
+            for name, strict in ((keyword, is_strict), (exclusive, True)):
+                bound = None if isinstance(reads.schema.get(name), bool) else reads.number(name)
+                if bound is not None:
+                    node.numbers.append(Condition(reads.made(name, make, bound, is_strict=strict)))
+        divisor = reads.number("multipleOf")
+        if divisor is not None:
+            if divisor <= 0:
+                reads.fail("multipleOf", "is a number above 0")
+            self._guarded(node.numbers, reads, "multipleOf", _multiples_condition, divisor)
+
+    def _guarded(
+        self,
+        found: list[Condition],
+        reads: Keywords,
+        keyword: str,
+        make: Callable[[Any], Condition],
+        argument: Any,
+    ) -> None:
+        """Add a condition; where there is none, give up."""
+        try:
+            found.append(make(argument))
+        except SchemaError as error:
+            self.give_up(f"{reads.path}/{keyword}", str(error.args[0]))
+
+    def _read_strings(self, node: Node, reads: Keywords) -> None:
+        least, most = reads.count("minLength") or 0, reads.count("maxLength")
+        if least or most is not None:
+            if max(least, most or 0) > numbers.LARGEST_DIVISOR * 10:
+                raise SchemaError(f"at {reads.path}: lengths above 10000 are too much to count")
+            node.strings.append(of_lengths(least, most))
+        pattern = reads.schema.get("pattern")
+        if pattern is not None:
+            if not isinstance(pattern, str):
+                reads.fail("pattern", "is a regular expression")
+            self._guarded(node.strings, reads, "pattern", _pattern_condition, pattern)
+        name = reads.schema.get("format")
+        if self._formats and isinstance(name, str):
+            if name in FORMATS:
+                text = pattern_text(format_pattern(name), spelled)
+                node.strings.append(Condition(format_language(name), text))
+            elif name in OTHER_FORMATS:
+                self.give_up(f"{reads.path}/format", f"the format {name!r} is not regular")
+
+    def _read_array(self, node: Node, place: Place, reads: Keywords) -> None:
+        is_old = place.dialect in OLD_ITEMS
+        first = "items" if is_old and isinstance(reads.schema.get("items"), list) else "prefixItems"
+        if first == "items" or not is_old:
+            node.prefix = [
+                self._below(place, first, number) for number in range(len(reads.listed(first)))
+            ]
+        rest = "additionalItems" if first == "items" else "items"
+        if rest in reads.schema:
+            node.items = self._below(place, rest)
+        if "contains" in reads.schema:
+            node.contains = self._below(place, "contains")
+            least = reads.count("minContains")
+            node.n_contains = (1 if least is None else least, reads.count("maxContains"))
+            node.contains_evaluates = not is_old
+        node.n_items = (reads.count("minItems") or 0, reads.count("maxItems"))
+        node.is_unique = reads.schema.get("uniqueItems") is True
+        if "unevaluatedItems" in reads.schema:
+            node.unevaluated_items = self._below(place, "unevaluatedItems")
+
+    def _read_object(self, node: Node, place: Place, reads: Keywords) -> None:
+        for name in reads.mapping("properties"):
+            node.properties[name] = self._below(place, "properties", name)
+        for pattern in reads.mapping("patternProperties"):
+            found: list[Condition] = []
+            self._guarded(found, reads, "patternProperties", _pattern_condition, pattern)
+            for condition in found:
+                below = self._below(place, "patternProperties", pattern)
+                node.patterns.append((condition.language, below))
+        if "additionalProperties" in reads.schema:
+            node.additional = self._below(place, "additionalProperties")
+        if "propertyNames" in reads.schema:
+            node.names = self._below(place, "propertyNames")
+        if not isinstance(reads.schema.get("required"), bool):  # draft 3 has truth values
+            node.required = reads.names("required", reads.listed("required"))
+        for name, needed in reads.mapping("dependentRequired").items():
+            node.needs[name] = reads.names(f"dependentRequired/{name}", needed)
+        node.n_properties = (reads.count("minProperties") or 0, reads.count("maxProperties"))
+        if "unevaluatedProperties" in reads.schema:
+            node.unevaluated = self._below(place, "unevaluatedProperties")
+
+
+def _key_of(schema: Any) -> str:
+    return json.dumps(schema, sort_keys=False, default=str)
+
+
+def _pattern_condition(pattern: str) -> Condition:
+    return Condition(pattern_language(pattern), pattern_text(pattern, spelled))
+
+
+def _multiples_condition(divisor: Decimal) -> Condition:
+    return Condition(numbers.multiples(divisor))
+
+
+def _check_references(root: Node) -> None:
+    """Raise an error if a schema applies to a value only if it does so already.
+
+    Raises
+    ------
+    SchemaError
+    """
+    state: dict[Node, bool] = {}  # False while what it refers to is looked at
+    for first in reachable(root):
+        stack: list[tuple[Node, Iterator[Node]]] = [(first, iter([first]))]
+        while stack:
+            here, others = stack[-1]
+            below = next(others, None)
+            if below is None:
+                stack.pop()
+                state[here] = True
+            elif below not in state:
+                state[below] = False
+                stack.append((below, below.in_place))
+            elif not state[below] and len(stack) > 1:
+                raise SchemaError(
+                    f"at {below.path or '/'}: the schema refers to itself before anything of the "
+                    "value is looked at; it never ends"
+                )

@@ -1,0 +1,261 @@
+r"""How characters, texts and languages of texts are spelled in JSON, as regular expressions.
+
+In: a :class:`~cfgguide.automata.language.Language` of texts. Out: a regular expression, in Lark's
+notation, of the JSON strings that mean one of the texts::
+
+    a"b   ->   "a\\"b"
+
+Texts under conditions are spelled plainly, as ``json.dumps`` does: a character has an escape only
+where it needs one, and beyond ASCII it may have one.
+
+Source: an expression comes of an automaton by the elimination of states (Brzozowski & McCluskey
+1963), those first that make the fewest new pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+
+from cfgguide.automata.charset import MAX_CODE_POINT
+from cfgguide.automata.language import DEAD, Language
+from cfgguide.errors import SchemaError
+
+MOST_WORDS = 2000  # of a language that is spelled word by word
+LONGEST_PATTERN = 100_000  # characters
+
+STRING = r'"(?:[^"\\\x00-\x1f]|\\(?:["\\\/bfnrt]|u[0-9A-Fa-f]{4}))*"'  # any
+# Lark drops a backslash that stands before a quotation mark, whatever is before it.
+_SHORT = {8: "b", 9: "t", 10: "n", 12: "f", 13: "r", 0x22: r"\x22", 0x5C: r"\\"}
+_HEX = "0123456789abcdef"
+
+Ranges = tuple[tuple[int, int], ...]
+
+
+def string_pattern(language: Language) -> str:
+    """Return the pattern of the JSON strings that mean a text of a language.
+
+    Raises
+    ------
+    SchemaError
+        If the pattern would be too long.
+
+    Examples
+    --------
+    >>> string_pattern(Language.of_words(["yes", "no"]))
+    '"(?:no|yes)"'
+    """
+    words = language.words(MOST_WORDS)
+    if words is not None:
+        return '"' + alternatives([plain(word) for word in words]) + '"'
+    return '"' + _group(pattern_of(language, spelled)) + '"'
+
+
+def alternatives(patterns: Sequence[str]) -> str:
+    """Return a pattern for any of some."""
+    return patterns[0] if len(patterns) == 1 else f"(?:{'|'.join(patterns)})"
+
+
+def plain(text: str) -> str:
+    """Return the pattern of the plain spellings of a text, without quotes."""
+    return "".join(spelled(((ord(character), ord(character)),)) for character in text)
+
+
+def number_pattern(language: Language) -> str:
+    """Return the pattern of the numbers of a language, which is one of spellings."""
+    return _group(pattern_of(language, _raw))
+
+
+@cache
+def spelled(ranges: Ranges) -> str:
+    """Return the pattern of the plain spellings of one character of a class, in a JSON string."""
+    found = []
+    raw = _common(ranges, ((0x20, 0x21), (0x23, 0x5B), (0x5D, MAX_CODE_POINT)))
+    if raw:
+        found.append(_raw(raw))
+    short = [letter for point, letter in _SHORT.items() if _is_in(point, ranges)]
+    if short:
+        found.append(r"\\" + (f"[{''.join(short)}]" if len(short) > 1 else short[0]))
+    escaped = _common(ranges, ((0, 0x1F), (0x80, MAX_CODE_POINT)))
+    if escaped:
+        found.append(_escapes(escaped))
+    return alternatives(found)
+
+
+def _common(ranges: Ranges, others: Ranges) -> Ranges:
+    """Return what two sets of ranges have in common."""
+    return tuple(
+        (max(low, first), min(high, last))
+        for first, last in others
+        for low, high in ranges
+        if max(low, first) <= min(high, last)
+    )
+
+
+def _is_in(point: int, ranges: Ranges) -> bool:
+    return any(low <= point <= high for low, high in ranges)
+
+
+@cache
+def _raw(ranges: Ranges) -> str:
+    """Return the pattern of one character of a class, as it is."""
+    if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:
+        return _character(ranges[0][0])
+    inside = "".join(
+        _character(low) if low == high else f"{_character(low)}-{_character(high)}"
+        for low, high in ranges
+    )
+    return f"[{inside}]"
+
+
+def _character(point: int) -> str:
+    character = chr(point)
+    if point < 0x7F and character.isalnum():
+        return character
+    if 0x20 <= point < 0x7F:
+        return character if character in "\"<>,:;=_@!%&'`~ " else f"\\{character}"
+    if point <= 0xFF:
+        return f"\\x{point:02x}"
+    return f"\\u{point:04x}" if point <= 0xFFFF else f"\\U{point:08x}"
+
+
+def _escapes(ranges: Ranges) -> str:
+    r"""Return the pattern of one character of a class as ``\uXXXX``, or as two of them."""
+    found = []
+    low_plane = _common(ranges, ((0, 0xD7FF), (0xE000, 0xFFFF)))
+    if low_plane:
+        found.append(r"\\u" + _digits(low_plane, 4))
+    pairs: dict[Ranges, list[tuple[int, int]]] = {}
+    seconds: Ranges
+    for low, high in ranges:
+        low = max(low, 0x10000)
+        while low <= high:  # the ranges of second halves behind each first half
+            first, offset = divmod(low - 0x10000, 0x400)
+            if offset == 0 and high - low >= 0x3FF:
+                n_firsts = (high - low + 1) // 0x400
+                seconds = ((0xDC00, 0xDFFF),)
+                last = first + n_firsts - 1
+                low += n_firsts * 0x400
+            else:
+                end = min(high, low - offset + 0x3FF)
+                seconds = ((0xDC00 + offset, 0xDC00 + end - low + offset),)
+                last = first
+                low = end + 1
+            pairs.setdefault(seconds, []).append((0xD800 + first, 0xD800 + last))
+    for seconds, firsts in pairs.items():
+        found.append(rf"\\u{_digits(tuple(sorted(firsts)), 4)}\\u{_digits(seconds, 4)}")
+    return alternatives(found)
+
+
+def _digits(ranges: Ranges, n_digits: int) -> str:
+    """Return the pattern of hexadecimal numbers in ranges, with so many digits."""
+    size = 16**n_digits
+    if ranges == ((0, size - 1),):
+        return "[0-9A-Fa-f]" + (f"{{{n_digits}}}" if n_digits > 1 else "")
+    below = size // 16
+    digits: dict[str, list[int]] = {}
+    for digit in range(16):
+        block = tuple(
+            (max(low - digit * below, 0), min(high - digit * below, below - 1))
+            for low, high in ranges
+            if low < (digit + 1) * below and high >= digit * below
+        )
+        if block:
+            rest = "" if n_digits == 1 else _digits(block, n_digits - 1)
+            digits.setdefault(rest, []).append(digit)
+    return alternatives([_hex_class(found) + rest for rest, found in digits.items()])
+
+
+def _hex_class(digits: Sequence[int]) -> str:
+    letters = "".join(_HEX[digit] + (_HEX[digit].upper() if digit > 9 else "") for digit in digits)
+    return letters if len(letters) == 1 else f"[{letters}]"
+
+
+def pattern_of(language: Language, spell: Callable[[Ranges], str]) -> str:
+    """Return a pattern of a language, each class of characters spelled by a function.
+
+    It is right where the pattern has to match up to a place that is known, such as a quote: its
+    alternatives are in no particular order.
+    """
+    chain = _repetition(language, spell)
+    if chain is not None:
+        return chain
+    n = len(language.rows)
+    final = n  # behind all states that accept
+    edges: dict[tuple[int, int], list[str]] = {}
+    for state, moves in enumerate(language.moves):
+        for target, ranges in moves.items():
+            edges.setdefault((state, target), []).append(spell(ranges))
+        if state in language.accepting:
+            edges.setdefault((state, final), []).append("")
+    start = n + 1
+    edges[start, language.start] = [""]
+    into: dict[int, set[int]] = {}
+    out: dict[int, set[int]] = {}
+    for source, target in edges:
+        out.setdefault(source, set()).add(target)
+        into.setdefault(target, set()).add(source)
+    left = set(range(n)) - {DEAD}
+    while left:
+        state = min(
+            left, key=lambda s: ((len(into.get(s, ())) - 1) * (len(out.get(s, ())) - 1), -s)
+        )
+        left.discard(state)
+        loop = edges.pop((state, state), None)
+        again = _group(_choice(loop)) + "*" if loop and any(loop) else ""
+        sources = into.pop(state, set()) - {state}
+        targets = out.pop(state, set()) - {state}
+        for source in sources:
+            before = _group(_choice(edges.pop((source, state))))
+            out[source].discard(state)
+            for target in targets:
+                rest = _group(_choice(edges[state, target]))
+                edges.setdefault((source, target), []).append(before + again + rest)
+                out[source].add(target)
+                into[target].add(source)
+        for target in targets:
+            del edges[state, target]
+            into[target].discard(state)
+        if sum(len(piece) for pieces in edges.values() for piece in pieces) > LONGEST_PATTERN:
+            raise SchemaError(
+                "the regular expression of these keywords would have more than "
+                f"{LONGEST_PATTERN} characters; use simpler or fewer ones"
+            )
+    return _choice(edges[start, final])
+
+
+def _repetition(language: Language, spell: Callable[[Ranges], str]) -> str | None:
+    """Return the pattern of a language that is one class of characters, repeated; or None."""
+    state, ranges, order = language.start, None, [language.start]
+    while language.moves[state]:
+        if len(language.moves[state]) > 1:
+            return None
+        [(target, label)] = language.moves[state].items()
+        if ranges is not None and label != ranges:
+            return None
+        ranges = label
+        if target in order:
+            if target != state:
+                return None
+            break
+        order.append(target)
+        state = target
+    is_end = [state in language.accepting for state in order]
+    least = is_end.index(True) if True in is_end else len(order)
+    if ranges is None or not all(is_end[least:]):
+        return None
+    most = "" if language.moves[state] else len(order) - 1
+    return f"{spell(ranges)}{{{least},{most}}}"
+
+
+def _choice(patterns: Sequence[str]) -> str:
+    full = sorted({pattern for pattern in patterns if pattern}, key=lambda p: (-len(p), p))
+    if not full:
+        return ""
+    found = full[0] if len(full) == 1 else f"(?:{'|'.join(full)})"
+    return f"(?:{found})?" if "" in patterns else found
+
+
+def _group(pattern: str) -> str:
+    """Return a pattern to which a repetition may be added, and text before and behind."""
+    return pattern if len(pattern) < 2 else f"(?:{pattern})"

@@ -1,0 +1,192 @@
+"""Which nodes of a JSON Schema hold for a value, when it is known what their own keywords say.
+
+In: nodes that see one value, and for each what its own conditions come to. Out: for every node
+whether it holds, by what ``allOf``, ``anyOf``, ``oneOf``, ``not``, ``if`` and the like say; and
+which nodes have evaluated a property or an item, as ``unevaluatedProperties`` needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from cfgguide.schema.nodes import Node
+
+Truths = Mapping[Node, bool]
+Holds = Callable[[Node, Truths], bool]  # what a node's own keywords say; others below are known
+
+
+def closure(nodes: Iterable[Node]) -> list[Node]:
+    """Return all nodes that see the same value as these, each behind those it asks about."""
+    found: dict[Node, None] = {}
+    stack: list[tuple[Node, Iterator[Node]]] = []
+    for first in nodes:
+        if first not in found:
+            stack.append((first, first.in_place))
+        while stack:
+            node, others = stack[-1]
+            other = next((each for each in others if each not in found), None)
+            if other is None:
+                stack.pop()
+                found[node] = None
+            else:
+                stack.append((other, other.in_place))
+    return list(found)
+
+
+def truths(
+    nodes: Iterable[Node], kind: str, holds: Holds, seen: Collection[str] = ()
+) -> dict[Node, bool]:
+    """Return whether each node holds.
+
+    Parameters
+    ----------
+    nodes : iterable of Node
+        As :func:`closure` orders them.
+    kind : str
+        What the value is: one of `cfgguide.schema.nodes.KINDS`.
+    holds : callable
+        What a node's own conditions on such a value come to.
+    seen : collection of str
+        The properties that an object has.
+    """
+    found: dict[Node, bool] = {}
+    for node in nodes:
+        found[node] = (
+            not node.is_false
+            and kind in node.kinds
+            and _combines(node, found, seen)
+            and holds(node, found)
+        )
+    return found
+
+
+def _combines(node: Node, found: Truths, seen: Collection[str]) -> bool:
+    if not all(found[other] for other in node.all_of):
+        return False
+    if node.any_of is not None and not any(found[other] for other in node.any_of):
+        return False
+    if node.one_of is not None and sum(found[other] for other in node.one_of) != 1:
+        return False
+    if node.negated is not None and found[node.negated]:
+        return False
+    if node.conditional is not None:
+        condition, then, other = node.conditional
+        applied = then if found[condition] else other
+        if applied is not None and not found[applied]:
+            return False
+    return all(found[other] for name, other in node.dependent.items() if name in seen)
+
+
+def evaluators(node: Node, found: Truths, seen: Collection[str] = ()) -> Iterator[Node]:
+    """Yield the nodes whose annotations a node sees: its own, and of those that hold for it."""
+    yield node
+    applied = [other for other in node.all_of if found[other]]
+    applied += [other for other in node.any_of or () if found[other]]
+    applied += [other for other in node.one_of or () if found[other]]
+    applied += [other for name, other in node.dependent.items() if name in seen and found[other]]
+    if node.conditional is not None:
+        condition, then, other = node.conditional
+        branch = then if found[condition] else other
+        applied += [condition] if found[condition] else []
+        applied += [branch] if branch is not None and found[branch] else []
+    for other in applied:
+        yield from evaluators(other, found, seen)
+
+
+def others_evaluate(
+    node: Node,
+    found: Truths,
+    pending: Iterable[Sequence[Any]],
+    evaluates: Callable[..., bool],
+    seen: Collection[str] = (),
+) -> bool:
+    """Return whether others have evaluated all that a node has left to them.
+
+    Parameters
+    ----------
+    pending : iterable of sequence
+        A node first, then what it has left, as `evaluates` takes it behind another node.
+    """
+    left = [rest for owner, *rest in pending if owner is node]
+    if not left:
+        return True
+    others = [other for other in evaluators(node, found, seen) if other is not node]
+    return all(any(evaluates(other, *rest) for other in others) for rest in left)
+
+
+def is_listed(node: Node, found: Truths) -> bool:
+    """Return whether an array or object is one of those that a node lists, if it lists values."""
+    return node.values is None or any(found[other] for other in node.values.nodes)
+
+
+class Failures:
+    """What follows from that some nodes fail for good.
+
+    Whoever needs them fails, too; and what only those ask for that have failed makes no difference,
+    and counts as failed. So there is less to keep in mind.
+
+    Parameters
+    ----------
+    nodes : sequence of Node
+        As :func:`closure` orders them.
+    asked : iterable of Node
+        Those of them that are asked for themselves.
+    """
+
+    def __init__(self, nodes: Sequence[Node], asked: Iterable[Node]) -> None:
+        self._nodes = nodes
+        self._asked = frozenset(asked)
+        self._users: dict[Node, list[Node]] = {node: [] for node in nodes}
+        for node in nodes:
+            for other in node.in_place:
+                self._users[other].append(node)
+
+    def settled(self, failed: Iterable[Node]) -> frozenset[Node]:
+        """Return all nodes that have failed or make no difference.
+
+        Examples
+        --------
+        >>> part, other = Node("/allOf/0"), Node("/not")
+        >>> whole = Node("", all_of=[part], negated=other)
+        >>> failures = Failures(closure([whole]), [whole])
+        >>> sorted(node.path for node in failures.settled({part}))
+        ['', '/allOf/0', '/not']
+        >>> failures.settled({other}) == {other}
+        True
+        """
+        found = set(failed)
+        if not found:
+            return frozenset()
+        for node in self._nodes:
+            if node not in found and self._must_fail(node, found):
+                found.add(node)
+        for node in reversed(self._nodes):
+            if node not in self._asked and found.issuperset(self._users[node]):
+                found.add(node)
+        return frozenset(found)
+
+    @staticmethod
+    def _must_fail(node: Node, failed: Collection[Node]) -> bool:
+        if any(other in failed for other in node.all_of):
+            return True
+        return any(
+            branches is not None and all(other in failed for other in branches)
+            for branches in (node.any_of, node.one_of)
+        )
+
+
+def hold_with(node: Node) -> Iterator[Node]:
+    """Yield the nodes that hold wherever a node does; their annotations it always sees."""
+    for other in node.all_of:
+        yield other
+        yield from hold_with(other)
+
+
+def may_evaluate(node: Node) -> Iterator[Node]:
+    """Yield the nodes whose annotations a node may see, but for itself."""
+    others = [*node.all_of, *(node.any_of or ()), *(node.one_of or ()), *node.dependent.values()]
+    others += [other for other in node.conditional or () if other is not None]
+    for other in others:
+        yield other
+        yield from may_evaluate(other)

@@ -1,0 +1,236 @@
+r"""A grammar of the JSON texts that a schema allows, in Lark's language.
+
+In: the cells of a schema. Out: the text of a grammar. Each cell that is needed is a rule, and each
+state of the machines of its arrays and objects; a state's rule derives what has been read so far,
+so that a parser never has to guess what comes::
+
+    value_0: object_0_2 "}"
+    object_0_2: object_0_1 "," pair_3
+
+Punctuation and the white space around it are one terminal, as are a name and its colon.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from cfgguide.errors import SchemaError
+from cfgguide.schema.classes import Cells, Context, Nodes, Reading, useful
+from cfgguide.schema.letters import Cell, Letter, Problem
+from cfgguide.schema.nodes import Condition
+from cfgguide.schema.objects import NameClass
+from cfgguide.schema.scalars import of_lengths
+from cfgguide.schema.spelling import STRING, number_pattern, plain, string_pattern
+from cfgguide.values.numbers import NUMBER
+
+_SPACE = r"[ \t\n\r]"
+_NO_DIGIT = "(?![-+.0-9eE])"  # a number is not a part of a longer one
+
+
+@dataclass(frozen=True)
+class Layout:
+    """White space between lexemes.
+
+    Attributes
+    ----------
+    space : str
+        The pattern of what may stand around punctuation; "" for nothing.
+    separators : tuple of (str, str), optional
+        What stands between members and behind a name, exactly.
+    """
+
+    space: str
+    separators: tuple[str, str] | None = None
+
+    @classmethod
+    def of(cls, max_whitespace: int | None, separators: tuple[str, str] | None) -> Layout:
+        """Return a layout as the user asks for it."""
+        if separators is not None:
+            return cls("", separators)
+        if max_whitespace is None:
+            return cls(f"{_SPACE}*")
+        return cls(f"{_SPACE}{{0,{max_whitespace}}}" if max_whitespace else "")
+
+    def punctuation(self, kind: str) -> str:
+        """Return the pattern of a punctuation character and the white space around it."""
+        if kind in ",:" and self.separators is not None:
+            return "".join(_literal(c) for c in self.separators[kind == ":"])
+        before = self.space if kind in ",:]}" else ""
+        behind = self.space if kind in ",:[{" else ""
+        return f"{before}{_literal(kind)}{behind}"
+
+
+def _literal(character: str) -> str:
+    return f"\\{character}" if character in "[]{}" else character
+
+
+class Writer:
+    """Writes the grammar of the cells that values of the root are made of."""
+
+    def __init__(self, cells: Cells, layout: Layout) -> None:
+        self._cells = cells
+        self._layout = layout
+        self._terminals: dict[str, str] = {}
+        self._rules: list[str] = []
+        self._names: dict[tuple[Nodes, Cell], str] = {}
+        self._pairs: dict[tuple[str, str], str] = {}
+        self.problems: dict[Problem, None] = {}
+
+    def text(self, cell: Cell) -> str:
+        """Return the grammar of the values of a cell of the root."""
+        wanted = self._cells.wanted(cell)
+        for nodes, found in wanted.items():
+            for each in found:
+                self._names[nodes, each] = f"value_{len(self._names)}"
+        for number, (nodes, found) in enumerate(wanted.items()):
+            if found:
+                self._write(self._cells.contexts[nodes], number, list(found))
+        root = self._names[self._cells.root, cell]
+        space = self._layout.space
+        if space:
+            self._terminals[space.replace("*", "+").replace("{0,", "{1,")] = "_SPACE"
+        start = f"start: _SPACE? {root} _SPACE?\n" if space else f"start: {root}\n"
+        terminals = "".join(f"{name}: /{text}/\n" for text, name in self._terminals.items())
+        return start + "".join(self._rules) + "\n" + terminals
+
+    def _terminal(self, pattern: str, name: str) -> str:
+        """Return the terminal of a pattern; there is one for each."""
+        # Lark drops a backslash before a quotation mark, even one that is escaped itself.
+        pattern = re.sub(r'(?<=\\)"', r"\\x22", pattern)
+        if pattern not in self._terminals:
+            known = set(self._terminals.values())
+            number = 1
+            unique = name
+            while unique in known:
+                number += 1
+                unique = f"{name}_{number}"
+            self._terminals[pattern] = unique
+        return self._terminals[pattern]
+
+    def _write(self, context: Context, number: int, wanted: list[Cell]) -> None:
+        options: dict[Cell, list[str]] = {cell: [] for cell in wanted}
+        for cell in wanted:
+            for kind, condition in context.scalars.get(cell, ()):
+                options[cell].append(self._scalar(kind, condition))
+        for kind, reading in context.readings.items():
+            self._write_reading(context, f"{kind}_{number}", kind, reading, options)
+        for cell, alternatives in options.items():
+            rule = self._names[context.nodes, cell]
+            self._rules.append(f"{rule}: " + "\n  | ".join(alternatives) + "\n")
+
+    def _scalar(self, kind: str, condition: Condition | None) -> str:
+        if kind == "number":
+            if condition is None:
+                return self._terminal(NUMBER, "NUMBER")
+            text = condition.text or number_pattern(condition.language)
+            return self._terminal(f"(?:{text}){_NO_DIGIT}", "NUMBER")
+        if kind == "string":
+            if condition is None:
+                return self._terminal(STRING, "STRING")
+            return self._terminal(self._string(condition), "STRING")
+        return self._terminal(kind, kind.upper())
+
+    def _string(self, condition: Condition) -> str:
+        """Return the pattern of strings, where it would be too long in parts."""
+        if not condition.is_wider:
+            if condition.text is not None and condition.language.words(1000) is None:
+                return f'"{condition.text}"'
+            try:
+                return string_pattern(condition.language)
+            except SchemaError:
+                if len(condition.parts) + len(condition.without) < 2:
+                    raise
+        patterns = [self._string(each) for each in condition.parts or (of_lengths(0, None),)]
+        asserted = "".join(f"(?={pattern[1:]})" for pattern in patterns[1:])
+        asserted += "".join(f"(?!{self._string(each)[1:]})" for each in condition.without)
+        return '"' + asserted + patterns[0][1:]
+
+    def _write_reading(
+        self,
+        context: Context,
+        name: str,
+        kind: str,
+        reading: Reading,
+        options: dict[Cell, list[str]],
+    ) -> None:
+        is_useful = useful(reading, options)
+        if not is_useful[0]:
+            return
+        blocks = merged(reading, is_useful, options)
+        opening, closing = ("[", "]") if kind == "array" else ("{", "}")
+        marks = {",": "_COMMA", "[": "_LIST", "]": "_END_LIST", "{": "_OBJECT", "}": "_END_OBJECT"}
+        comma, first, last = (
+            self._terminal(self._layout.punctuation(mark), marks[mark])
+            for mark in (",", opening, closing)
+        )
+        ways: dict[int, dict[str, None]] = {0: {first: None}}
+        ends: dict[Cell, dict[int, None]] = {}
+        for state, cell in enumerate(reading.cells):
+            if is_useful[state] and cell in options:
+                ends.setdefault(cell, {})[blocks[state]] = None
+                self.problems |= dict.fromkeys(reading.problems[state])
+        for source, letter, cell, target in reading.moves:
+            if not is_useful[target]:
+                continue
+            inner = self._names[letter.nodes, cell]
+            if kind == "object":
+                inner = self._pair(context, letter, inner)
+            between = "" if source == 0 else f" {comma}"
+            way = f"{name}_{blocks[source]}{between} {inner}"
+            ways.setdefault(blocks[target], {})[way] = None
+        for block, found in ways.items():
+            self._rules.append(f"{name}_{block}: " + "\n  | ".join(found) + "\n")
+        for cell, found_ends in ends.items():
+            options[cell] += [f"{name}_{block} {last}" for block in found_ends]
+
+    def _pair(self, context: Context, letter: Letter, inner: str) -> str:
+        assert isinstance(letter.name, int)
+        key = self._key(context.objects.classes[letter.name])
+        pair = self._pairs.get((key, inner))
+        if pair is None:
+            pair = self._pairs[key, inner] = f"pair_{len(self._pairs)}"
+            self._rules.append(f"{pair}: {key} {inner}\n")
+        return pair
+
+    def _key(self, names: NameClass) -> str:
+        colon = self._layout.punctuation(":")
+        if names.name is not None:
+            readable = re.sub(r"[^A-Z0-9]+", "_", names.name.upper()).strip("_")[:30] or "EMPTY"
+            return self._terminal(f'"{plain(names.name)}"{colon}', f"NAME_{readable}")
+        text = STRING if names.language is None else string_pattern(names.language)
+        return self._terminal(text + colon, "NAME")
+
+
+def merged(reading: Reading, is_useful: list[bool], wanted: Iterable[Cell]) -> list[int]:
+    """Return a block for each state; those of one block lead to the same cells. 0 is the start."""
+    cells = list(wanted)
+    block = [
+        -1
+        if not is_useful[state]
+        else 0
+        if state == 0
+        else 2 + cells.index(cell)
+        if cell in cells
+        else 1
+        for state, cell in enumerate(reading.cells)
+    ]
+    moves: list[list[tuple[Letter, Cell, int]]] = [[] for _ in block]
+    for source, letter, cell, target in reading.moves:
+        if is_useful[target]:
+            moves[source].append((letter, cell, target))
+    while True:
+        numbers: dict[object, int] = {}
+        new = []
+        for state, own in enumerate(block):
+            if not is_useful[state]:
+                new.append(-1)
+                continue
+            after = frozenset(
+                (letter, cell, block[target]) for letter, cell, target in moves[state]
+            )
+            new.append(numbers.setdefault((own, after), len(numbers)))
+        if len(set(new)) == len(set(block)):
+            return new
+        block = new

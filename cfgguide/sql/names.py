@@ -1,0 +1,386 @@
+r"""SQL that knows a schema: tables, columns and functions are those that there are.
+
+In: a bundled grammar of SQL and a schema. Out: a grammar in which every name is a known one. It is
+a text in Lark's language like any other: `grammars/sql_schema.lark` narrows the places where names
+stand, and the names come behind it, made here. A word may be the name of a table and of a column
+and an alias, and Lark's lexer gives it one terminal: so there is a terminal for each set of roles
+that occurs. ::
+
+    _table_to_read: TABLE_NAME | TABLE_OR_COLUMN_NAME | ALIAS_NAME
+    TABLE_NAME: /(?ai:orders|users)(?![...])|(?ai:"(?:orders|users)")(?!")|.../
+
+Where a keyword may stand, Lark's lexer tries it before all names, as in the grammar that is
+narrowed.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import Flag, auto
+from pathlib import Path
+
+from cfgguide.combinators.words import is_word, name_patterns
+from cfgguide.errors import GrammarError
+from cfgguide.grammar.grammar import Grammar
+
+#: A schema: the names of the columns of each table, or a database that has them.
+Schema = Mapping[str, Iterable[str]] | sqlite3.Connection
+
+_ALIASES = (*"abcdefghijklmnopqrstuvwxyz", *(f"t{number}" for number in range(1, 10)))
+_COLLATIONS = ("binary", "nocase", "rtrim")
+# Types to which SQLite converts as they say. DATE and BOOLEAN are none: they make numbers of texts.
+_INTEGERS = ("bigint", "int", "integer", "smallint")
+_NUMBERS = ("decimal", "double", "float", "numeric", "real")
+_TYPES = (*_INTEGERS, *_NUMBERS, "blob", "char", "text", "varchar")
+_OPERATORS = ("match", "regexp")  # which call the function of that name
+_TABLE_FUNCTIONS = ("json_each", "json_tree")
+_ELEMENTS = ("atom", "fullkey", "id", "key", "parent", "path", "type", "value")
+
+# The start rules of each grammar, and what it ignores besides spaces.
+_STARTS = {
+    "sql": "%import .sql (start, statement, select, expression, LINE_COMMENT, BLOCK_COMMENT)\n"
+    "%ignore LINE_COMMENT\n%ignore BLOCK_COMMENT\n",
+    "sql_select": "%import .sql (_operator, _sign)\n"
+    "%override SPACE: /[\\t\\n\\f\\r ]+/\n"
+    '%extend _operator: "--" NEVER\n%extend _sign: "--" NEVER\nstart: select_stmt ";"?\n',
+}
+
+
+class _Role(Flag):
+    """What a name may be; several roles together are what it may be as a whole."""
+
+    TABLE = auto()
+    COLUMN = auto()
+    ALIAS = auto()
+    FUNCTION = auto()
+    TABLE_FUNCTION = auto()
+    ELEMENT = auto()  # a column of a table function
+    EXCLUDED = auto()
+    TRUTH = auto()
+    COLLATION = auto()
+    TYPE = auto()
+
+    @property
+    def terminal(self) -> str:
+        """The name of the terminal of the names that have just these roles."""
+        return "_OR_".join(str(role.name) for role in self) + "_NAME"
+
+
+_NEVER_QUOTED = _Role.TRUTH | _Role.COLLATION | _Role.TYPE
+
+# The rules that sql_schema.lark leaves open, and whose names may stand there.
+_PLACES = {
+    "_table_to_read": _Role.TABLE | _Role.ALIAS,
+    "_written_table": _Role.TABLE,
+    "_column": _Role.COLUMN | _Role.ALIAS | _Role.TRUTH,
+    "_qualifier": _Role.TABLE | _Role.ALIAS | _Role.TABLE_FUNCTION,
+    "_qualified_column": _Role.COLUMN | _Role.ALIAS | _Role.ELEMENT,
+    "_excluded": _Role.EXCLUDED,
+    "_written_column": _Role.COLUMN,
+    "_joined_column": _Role.COLUMN | _Role.ALIAS,
+    "_new": _Role.ALIAS,
+    "_function_name": _Role.FUNCTION,
+    "_table_function_name": _Role.TABLE_FUNCTION,
+    "%override _collation": _Role.COLLATION,
+    "_type": _Role.TYPE,
+}
+
+
+def with_schema(
+    grammar: Grammar,
+    schema: Schema,
+    *,
+    aliases: Iterable[str] | None = None,
+    functions: Iterable[str] | None = None,
+) -> Grammar:
+    """Return a bundled grammar of SQL in which all names are those of a schema, or aliases.
+
+    Names compare as SQLite compares them, without regard to case in ASCII, and may be written in
+    double quotes, brackets or backticks. Reserved words, LEFT and the other words of joins among
+    them, and names that are no plain words must be quoted. ``'text'`` is always a string.
+
+    * A table that is read is one of the schema's or an alias; one that is written is of the schema.
+      No name of a database stands before it.
+    * A column is one of any table, or an alias. It may stand behind a table, an alias, or
+      `excluded` (with "sql"), and behind json_each, json_tree and aliases are their columns, too.
+      `rowid` is none, unless the schema has it.
+    * A new name (behind AS or without it; of a CTE, its columns, a window) is an alias. If it is a
+      keyword of any kind, it is quoted.
+    * REGEXP and MATCH are operators if there are functions of these names.
+    * Collations are BINARY, NOCASE and RTRIM; types in CAST are the usual ones to which SQLite
+      converts as they say (not DATE, for one, which makes a number of a text).
+    * Definitions, transactions, PRAGMA and the like are left out of "sql": they make new names, or
+      have names that no schema knows. So are INDEXED BY and RAISE.
+
+    No grammar of this kind can check that a column belongs to a table that is in scope, that an
+    alias was introduced, that a name is not ambiguous, types, or numbers of arguments and columns.
+
+    Parameters
+    ----------
+    grammar : Grammar
+        The bundled "sql" or "sql_select", with any of its start rules.
+    schema : mapping of str to names, or sqlite3.Connection
+        The columns of each table; or a database, whose tables and views are read now (not those of
+        attached databases, nor SQLite's own, nor columns that are hidden).
+    aliases : iterable of str, optional
+        Names that a statement may introduce; by default the letters a to z, and t1 to t9.
+    functions : iterable of str, optional
+        Names of functions. By default those that the database has, or SQLite itself, without the
+        ones that "sql_select" forbids. ``json_each`` and ``json_tree`` stand for tables.
+
+    Returns
+    -------
+    Grammar
+        With the start rule and the options of `grammar`.
+
+    Raises
+    ------
+    GrammarError
+        If the grammar is another one, or a name or the schema cannot be used.
+
+    Examples
+    --------
+    >>> import cfgguide
+    >>> grammar = with_schema(
+    ...     cfgguide.Grammar.bundled("sql_select"),
+    ...     {"users": ["id", "name"], "order": ["id", "user_id"]},
+    ... )
+    >>> recognizer = cfgguide.compile_recognizer(grammar)
+    >>> def is_sentence(text):
+    ...     configuration = recognizer.advance(recognizer.initial, text)
+    ...     return configuration is not None and recognizer.is_sentence(configuration)
+    >>> is_sentence(b'SELECT u.name, count(*) FROM users u JOIN "order" AS o ON o.user_id = u.id')
+    True
+    >>> is_sentence(b"SELECT nam FROM users"), is_sentence(b"SELECT name FROM customers")
+    (False, False)
+    """
+    name, folder = _place_of(grammar)
+    if isinstance(schema, sqlite3.Connection):
+        tables, database = _tables_of(schema), schema
+    else:
+        tables, database = _checked_schema(schema), None
+    given = _ALIASES if aliases is None else _checked(aliases, "aliases")
+    called = _functions_of(database) if functions is None else _checked(functions, "functions")
+    roles = _roles_of(tables, given, called, has_upserts=name == "sql")
+    if name == "sql_select":
+        _Forbidden.read().check(roles)
+    part = Grammar.open(folder / "sql_schema.lark").text
+    return replace(grammar, text="\n".join([part, _STARTS[name], *_rules_of(roles), ""]))
+
+
+def _place_of(grammar: object) -> tuple[str, Path]:
+    """Return the name of a bundled grammar, and its folder."""
+    if not isinstance(grammar, Grammar):
+        raise GrammarError(f"with_schema takes a Grammar, not {type(grammar).__name__}")
+    for name in _STARTS:
+        bundled = Grammar.bundled(name)
+        if (grammar.text, grammar.source_path) == (bundled.text, bundled.source_path):
+            return name, Path(str(bundled.source_path)).parent
+    raise GrammarError(
+        f"with_schema narrows the bundled grammars {' and '.join(map(repr, _STARTS))}, "
+        "as Grammar.bundled returns them, and no other"
+    )
+
+
+# --- What is given -------------------------------------------------------------------------------
+
+
+def _checked_schema(schema: object) -> dict[str, list[str]]:
+    if not isinstance(schema, Mapping):
+        raise GrammarError(
+            "a schema is a mapping such as {'users': ['id', 'name']} or a sqlite3.Connection, "
+            f"not {type(schema).__name__}"
+        )
+    if not schema:
+        raise GrammarError("the schema has no tables; name at least one, with its columns")
+    _checked(list(schema), "tables of a schema")
+    tables = {
+        table: _checked(columns, f"columns of {table!r}") for table, columns in schema.items()
+    }
+    for table, columns in tables.items():
+        if not columns:
+            raise GrammarError(f"the table {table!r} has no columns; name at least one")
+    return tables
+
+
+def _checked(names: object, what: str) -> list[str]:
+    """Return names as a list; what cannot be one is an error."""
+    if isinstance(names, str | bytes) or not isinstance(names, Iterable):
+        raise GrammarError(f"the {what} are a list of names, not {names!r}")
+    found = list(names)
+    for name in found:
+        if not isinstance(name, str):
+            raise GrammarError(f"the {what} are strings, not {name!r}")
+        if not name:
+            raise GrammarError(f"one of the {what} has no name; leave it out")
+        if re.search(r"[\x00\ud800-\udfff]", name):
+            raise GrammarError(
+                f"the {what} hold {name!r}; no text of SQL has a NUL or a surrogate: rename it"
+            )
+    return found
+
+
+def _tables_of(database: sqlite3.Connection) -> dict[str, list[str]]:
+    """Return the columns of all tables and views of a database."""
+    names = _asked(
+        database,
+        "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
+        r"AND name NOT LIKE 'sqlite\_%' ESCAPE '\'",
+    )
+    if sqlite3.sqlite_version_info >= (3, 37):  # older ones do not say which tables are internal
+        internal = _asked(
+            database, "SELECT name FROM pragma_table_list WHERE (schema, type) = ('main', 'shadow')"
+        )
+        names = [name for name in names if name not in internal]
+    if not names:
+        raise GrammarError("the database has no tables; create them first, or give a mapping")
+    columns = "SELECT name FROM pragma_table_xinfo(?, 'main') WHERE hidden != 1"
+    return _checked_schema({table: _asked(database, columns, table) for table in names})
+
+
+def _functions_of(database: sqlite3.Connection | None) -> list[str]:
+    """Return the functions of a database, or of SQLite, but those that `sql_select` forbids."""
+    own = database or sqlite3.connect(":memory:")
+    try:
+        found = _asked(own, "SELECT DISTINCT name FROM pragma_function_list")
+        modules = _asked(own, "SELECT name FROM pragma_module_list")
+    finally:
+        if database is None:
+            own.close()
+    forbidden = _Forbidden.read().functions
+    # Operators are in the list, too: "->" is no word.
+    return [name for name in found if is_word(name) and _lower(name) not in forbidden] + [
+        name for name in modules if name in _TABLE_FUNCTIONS
+    ]
+
+
+def _asked(database: sqlite3.Connection, query: str, *parameters: str) -> list[str]:
+    """Return the first column of what a query says."""
+    try:
+        cursor = database.cursor()
+        cursor.row_factory = None
+        return [row[0] for row in cursor.execute(query, parameters)]
+    except sqlite3.Error as error:
+        raise GrammarError(
+            f"cannot read the schema of the database: {error}; "
+            "give a mapping of tables to columns, and the names of functions"
+        ) from None
+
+
+# --- Roles ---------------------------------------------------------------------------------------
+
+
+def _lower(name: str) -> str:
+    """Return a name as SQLite compares it: only letters of ASCII have a case."""
+    return "".join(letter.lower() if letter.isascii() else letter for letter in name)
+
+
+def _roles_of(
+    tables: Mapping[str, Iterable[str]],
+    aliases: Iterable[str],
+    functions: Iterable[str],
+    *,
+    has_upserts: bool,
+) -> dict[str, _Role]:
+    """Return what each name may be, by the name in lower case."""
+    roles: dict[str, _Role] = {}
+
+    def give(role: _Role, names: Iterable[str]) -> None:
+        for name in map(_lower, names):
+            roles[name] = roles.get(name, _Role(0)) | role
+
+    called = {_lower(name) for name in functions}
+    give(_Role.TABLE, tables)
+    give(_Role.COLUMN, (column for columns in tables.values() for column in columns))
+    give(_Role.ALIAS, aliases)
+    give(_Role.FUNCTION, called.difference(_TABLE_FUNCTIONS))
+    give(_Role.TABLE_FUNCTION, called.intersection(_TABLE_FUNCTIONS))
+    give(_Role.ELEMENT, _ELEMENTS if called.intersection(_TABLE_FUNCTIONS) else ())
+    give(_Role.TRUTH, ("true", "false"))
+    give(_Role.COLLATION, _COLLATIONS)
+    give(_Role.TYPE, _TYPES)
+    # One terminal cannot stand for two rules before a dot; as a table it has what `excluded` has.
+    if has_upserts and not roles.get("excluded", _Role(0)) & _PLACES["_qualifier"]:
+        give(_Role.EXCLUDED, ["excluded"])
+    return roles
+
+
+@dataclass(frozen=True)
+class _Forbidden:
+    """What `sql_select` never lets a function or a table be called, in lower case."""
+
+    functions: frozenset[str]
+    tables: frozenset[str]
+
+    @classmethod
+    def read(cls) -> _Forbidden:
+        """Return what the text of that grammar says."""
+        text = Grammar.bundled("sql_select").text
+        return cls(_words_of("FORBIDDEN.3", text), _words_of("NO_TABLE.3", text))
+
+    def check(self, roles: Mapping[str, _Role]) -> None:
+        """Raise an error if one of the names could never be written.
+
+        Raises
+        ------
+        GrammarError
+            If a function or a table is forbidden.
+        """
+        for name, role in roles.items():
+            if role & _Role.FUNCTION and name in self.functions:
+                raise GrammarError(
+                    f"the function {name!r} is forbidden by 'sql_select'; leave it out of functions"
+                )
+            is_forbidden = name in self.tables or name.startswith("pragma_")
+            if is_forbidden and role & _PLACES["_table_to_read"]:
+                raise GrammarError(
+                    f"no table may be called {name!r} in 'sql_select'; give a mapping without it"
+                )
+
+
+def _words_of(terminal: str, text: str) -> frozenset[str]:
+    """Return the words that a terminal of a bundled grammar lists in its first pattern."""
+    found = re.search(rf"^{re.escape(terminal)}: /\(\?ai:([a-z0-9_|]+)\)", text, re.MULTILINE)
+    assert found is not None, terminal
+    return frozenset(found[1].split("|"))
+
+
+# --- Rules and terminals -------------------------------------------------------------------------
+
+
+def _rules_of(roles: Mapping[str, _Role]) -> Iterator[str]:
+    """Yield the rules that say which names may stand where, and the terminals of the names."""
+    terminals = _terminals_of(roles)
+    for rule, wanted in _PLACES.items():
+        fitting = [name for name, (role, _) in terminals.items() if role & wanted]
+        yield f"{rule}: {' | '.join(fitting or ['NEVER'])}"
+    called = [name for name in _OPERATORS if roles.get(name, _Role(0)) & _Role.FUNCTION]
+    yield f"_called_operator: {' | '.join(map(str.upper, called)) or 'NEVER'}"
+    for name, (_, pattern) in terminals.items():
+        yield f"{name}: /{pattern}/"
+
+
+def _terminals_of(roles: Mapping[str, _Role]) -> dict[str, tuple[_Role, str]]:
+    """Return the roles and the pattern of each terminal, by its name."""
+    text = Grammar.bundled("sql").text
+    reserved = _words_of("RESERVED.1", text)
+    keywords = frozenset(re.findall(r"^\w+\.2: /\(\?ai:(\w+)\)", text, re.MULTILINE))
+    plain: dict[_Role, list[str]] = {}
+    quoted: dict[_Role, list[str]] = {}
+    for name, role in roles.items():
+        # Behind an expression a keyword may stand, and so may a new name.
+        as_word = role & ~_Role.ALIAS if name in keywords else role
+        if as_word and is_word(name) and name not in reserved:
+            plain.setdefault(as_word, []).append(name)
+        if in_quotes := role & ~_NEVER_QUOTED:
+            quoted.setdefault(in_quotes, []).append(name)
+    terminals = {}
+    for role in sorted({*plain, *quoted}, key=lambda role: role.value):
+        patterns = name_patterns(plain.get(role, []), quoted.get(role, []))
+        for number, pattern in enumerate(patterns, 1):
+            suffix = f"_{number}" if len(patterns) > 1 else ""
+            terminals[role.terminal + suffix] = role, pattern
+    return terminals

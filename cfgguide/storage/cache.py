@@ -1,0 +1,202 @@
+"""The folder in which what was computed once is kept for the next process.
+
+In: what a thing was made from, as a digest, and the thing as arrays; out: the same arrays in any
+later process. The environment decides where and how much:
+
+``CFGGUIDE_CACHE``
+    The folder; ``off`` or ``0`` for no cache. By default, and if it is empty, platformdirs' folder
+    for caches.
+``CFGGUIDE_CACHE_BYTES``
+    Most bytes of all entries together; 1,000,000,000 by default.
+
+::
+
+    <folder>/compiled/<kind>-<digest>         an entry (cfgguide.storage.archive)
+    <folder>/compiled/.<random>.partial       one that is being written, or whose writer was killed
+    <folder>/models/                          not part of this: see cfgguide.models.load
+
+Nothing here ever fails: where a folder cannot be read or written, things are computed anew, and an
+entry that is damaged is removed. Any number of processes may use one folder at once; each entry is
+whole under its name or not there. An entry's time of change is when it was last used, and those
+used longest ago go first.
+
+Whoever may write into the folder decides what is found there: it belongs to one user.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import platformdirs
+
+from cfgguide.errors import IndexFormatError, LimitError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from cfgguide.storage.archive import Arrays
+
+FOLDER_VARIABLE = "CFGGUIDE_CACHE"
+SIZE_VARIABLE = "CFGGUIDE_CACHE_BYTES"
+DEFAULT_MAX_BYTES = 1_000_000_000
+MAX_ENTRIES = 4096  # looking at so many takes 10 ms, at each new entry
+
+_OFF = ("off", "0")
+_PARTIAL = ".partial"
+# Longer than any write takes; only a killed process leaves such a file.
+_STALE_SECONDS = 60 * 60
+_LEAST_BYTES = 4096  # what a file takes on most disks, however short it is
+
+
+def folder() -> Path:
+    """Return the folder of everything that cfgguide keeps, whether or not the cache is off."""
+    named = os.environ.get(FOLDER_VARIABLE)
+    if named and named.lower() not in _OFF:
+        return Path(named).expanduser()
+    return Path(platformdirs.user_cache_dir("cfgguide"))
+
+
+def user_cache() -> Cache | None:
+    """Return the user's cache, or None if it is off.
+
+    Raises
+    ------
+    LimitError
+        If the environment's bound on bytes is no number.
+    """
+    if os.environ.get(FOLDER_VARIABLE, "").lower() in _OFF:
+        return None
+    said = os.environ.get(SIZE_VARIABLE) or str(DEFAULT_MAX_BYTES)
+    if not (said.isascii() and said.isdigit()):
+        raise LimitError(f"{SIZE_VARIABLE} is a number of bytes, such as 500000000, not {said!r}")
+    try:
+        return Cache(folder() / "compiled", max_bytes=int(said))
+    except (RuntimeError, ValueError):  # there is no home folder, or the number has 5,000 digits
+        return None
+
+
+class Entry(NamedTuple):
+    """A file of the cache: when it was last used, its size and its path."""
+
+    used: float
+    n_bytes: int
+    path: Path
+
+
+@dataclass(frozen=True)
+class Cache:
+    """A folder of entries.
+
+    Parameters
+    ----------
+    folder : Path
+        Where they are; made when the first is written.
+    max_bytes : int
+        Most bytes of all entries together.
+    max_entries : int
+        Most entries.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     cache = Cache(Path(folder) / "compiled")
+    ...     cache.store("example", "d1", {"x": np.arange(3)}, {"y": 1})
+    ...     arrays, value = cache.load("example", "d1")
+    ...     cache.load("example", "d2") is None, arrays["x"].tolist(), value
+    (True, [0, 1, 2], {'y': 1})
+    """
+
+    folder: Path
+    max_bytes: int = DEFAULT_MAX_BYTES
+    max_entries: int = MAX_ENTRIES
+
+    def path(self, kind: str, digest: str) -> Path:
+        """Return where an entry is, or would be."""
+        return self.folder / f"{kind}-{digest}"
+
+    def load(self, kind: str, digest: str) -> tuple[Arrays, Any] | None:
+        """Return the arrays and the JSON value of an entry, or None if there is none."""
+        from cfgguide.storage import archive  # numpy is not needed to tell where a folder is
+
+        path = self.path(kind, digest)
+        if not os.path.exists(path):
+            return None
+        try:
+            found = archive.read(path, kind=kind, digest=digest)
+        except IndexFormatError:
+            self.drop(kind, digest)
+            return None
+        with contextlib.suppress(OSError):
+            os.utime(path)
+        return found
+
+    def store(
+        self, kind: str, digest: str, arrays: Mapping[str, npt.NDArray[Any]], value: object = None
+    ) -> None:
+        """Keep an entry, if there is room and the folder can be written."""
+        from cfgguide.storage import archive
+
+        if sum(array.nbytes for array in arrays.values()) > self.max_bytes:
+            return
+        with contextlib.suppress(OSError, LimitError):
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path = self.path(kind, digest)
+            archive.write(path, arrays, value, kind=kind, digest=digest, is_durable=False)
+            self.trim()
+
+    def drop(self, kind: str, digest: str) -> None:
+        """Remove an entry that turned out to be of no use."""
+        _remove(self.path(kind, digest))
+
+    def entries(self) -> list[Entry]:
+        """Return all entries, those used longest ago first."""
+        return sorted(
+            Entry(status.st_mtime, max(status.st_size, _LEAST_BYTES), Path(file.path))
+            for file, status in self._files()
+            if not file.name.endswith(_PARTIAL)
+        )
+
+    def trim(self) -> None:
+        """Remove what was used longest ago until the rest is within bounds."""
+        n_entries = n_bytes = 0
+        for file, status in self._files():
+            if not file.name.endswith(_PARTIAL):
+                n_entries += 1
+                n_bytes += max(status.st_size, _LEAST_BYTES)
+            elif time.time() - status.st_mtime > _STALE_SECONDS:
+                _remove(Path(file.path))
+        if n_bytes <= self.max_bytes and n_entries <= self.max_entries:
+            return
+        for entry in self.entries():
+            if n_bytes <= self.max_bytes and n_entries <= self.max_entries:
+                break
+            _remove(entry.path)
+            n_entries -= 1
+            n_bytes -= entry.n_bytes
+
+    def clear(self) -> int:
+        """Remove everything, what is being written too; return the number of entries removed."""
+        n_entries = len(self.entries())
+        for file, _ in self._files():
+            _remove(Path(file.path))
+        return n_entries - len(self.entries())
+
+    def _files(self) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
+        """Yield the regular files in the folder; nothing if it cannot be read."""
+        with contextlib.suppress(OSError), os.scandir(self.folder) as files:
+            for file in files:
+                with contextlib.suppress(OSError):  # another process removed it
+                    if file.is_file(follow_symlinks=False):
+                        yield file, file.stat(follow_symlinks=False)
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink()

@@ -1,0 +1,1 @@
+"""Numbers, dates and addresses as regular languages and as grammars."""

@@ -1,0 +1,176 @@
+"""The vocabulary trie: all tokens by their bytes, flat and in preorder.
+
+In: a :class:`~cfgguide.vocabulary.vocabulary.Vocabulary`. Out: a :class:`VocabularyTrie` that a
+walk visits from the first node to the last, skipping the subtree of a prefix that leads nowhere.
+
+A node is one byte deeper than its parent and follows it; there is no node for the root. For the
+tokens 0: ``a``, 1: ``ab``, 2: ``b`` and 3: ``ab``::
+
+    node   byte  depth  skip  tokens
+    0      a     1      2     0
+    1      b     2      2     1 3
+    2      b     1      3     2
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from cfgguide.vocabulary.vocabulary import Vocabulary
+
+
+Int32Array = npt.NDArray[np.int32]
+BYTE, FIRST_TOKEN, END_TOKEN, FIRST_CHILD = 0, 1, 2, 3  # columns of `PackedTrie.nodes`
+
+
+class TrieArrays(NamedTuple):
+    """The vocabulary trie; see VocabularyTrie for each."""
+
+    byte: npt.NDArray[np.uint8]
+    depth: Int32Array
+    skip: Int32Array
+    first_token: Int32Array
+    token_ids: Int32Array
+
+
+class PackedTrie(NamedTuple):
+    """The vocabulary trie as a walk reads it.
+
+    The nodes stand level by level, so that the children of one lie side by side, and all that is
+    known of a node lies side by side too: most of a walk's time went into waiting for memory.
+
+    Attributes
+    ----------
+    nodes : int32, shape (n_nodes + 1, 4)
+        `BYTE`: the last byte of its path;
+        `FIRST_TOKEN` and `END_TOKEN`: its tokens and those below it, as places in `token_ids`, its
+        own first; `FIRST_CHILD`: its children end where those of the next node begin.
+    token_ids : int32, shape (n_text_tokens,)
+        Token ids, sorted by bytes and then by id.
+    n_roots : int
+        How many nodes are one byte deep; they are the first.
+    """
+
+    nodes: Int32Array
+    token_ids: Int32Array
+    n_roots: int
+
+
+@dataclass(frozen=True)
+class VocabularyTrie:
+    """A trie over the tokens' bytes.
+
+    Attributes
+    ----------
+    arrays : TrieArrays
+        byte : uint8, shape (n_nodes,); last byte of the node's path.
+        depth : int32, shape (n_nodes,); length of its path in bytes, at least 1.
+        skip : int32, shape (n_nodes,); the next node outside its subtree.
+        first_token : int32, shape (n_nodes + 1,); where its tokens start in `token_ids`.
+        token_ids : int32, shape (n_text_tokens,); token ids, sorted by bytes and then by id.
+    max_depth : int
+        Length of the longest token in bytes.
+
+    Examples
+    --------
+    >>> from cfgguide.vocabulary.vocabulary import Vocabulary
+    >>> vocabulary = Vocabulary([b"a", b"ab", b"b", b"ab", None], eos_token_ids=4)
+    >>> trie = VocabularyTrie.of(vocabulary)
+    >>> trie.arrays.skip.tolist(), trie.arrays.token_ids.tolist()
+    ([2, 2, 3], [0, 1, 3, 2])
+    """
+
+    arrays: TrieArrays
+    max_depth: int
+
+    @classmethod
+    def of(cls, vocabulary: Vocabulary) -> VocabularyTrie:
+        """Return the trie of all tokens that have bytes."""
+        tokens = [token or b"" for token in vocabulary.tokens]
+        ids = [token_id for token_id, token in enumerate(tokens) if token]
+        ids.sort(key=tokens.__getitem__)  # stable: equal tokens stay sorted by id
+        texts = [tokens[token_id] for token_id in ids]
+        lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+        data = np.frombuffer(b"".join(texts), dtype=np.uint8)
+        shared = _shared(data, lengths)
+        # A token adds a node for each byte behind what it shares with the one before it.
+        added = lengths - shared
+        starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(added)])
+        owners = np.repeat(np.arange(len(texts)), added)  # the first token below each node
+        depth = np.arange(starts[-1]) - starts[owners] + shared[owners] + 1
+        byte = data[(np.cumsum(lengths) - lengths)[owners] + depth - 1]
+        # A token ends at the last node that it or, if it is equal, the one before it added.
+        n_ending = np.bincount(starts[1:] - 1, minlength=len(owners))
+        arrays = TrieArrays(
+            byte=byte,
+            depth=depth.astype(np.int32),
+            skip=_skips(lengths, shared, starts),
+            first_token=np.concatenate([[0], np.cumsum(n_ending)]).astype(np.int32),
+            token_ids=np.array(ids, dtype=np.int32),
+        )
+        return cls(arrays, int(lengths.max(initial=0)))
+
+    @cached_property
+    def packed(self) -> PackedTrie:
+        """The trie as a walk reads it."""
+        byte, depth, skip, first_token, token_ids = self.arrays
+        order = np.argsort(depth, kind="stable")  # level by level, and there as they were
+        levels = np.split(order, np.cumsum(np.bincount(depth, minlength=1)[1:])[:-1])
+        n_children = np.zeros(len(depth), dtype=np.int64)
+        for level, below in pairwise([*levels, order[:0]]):
+            ends = np.searchsorted(below, skip[level])
+            n_children[level] = ends - np.searchsorted(below, level)
+        nodes = np.zeros((len(depth) + 1, 4), dtype=np.int32)
+        nodes[:-1, BYTE] = byte[order]
+        nodes[:-1, FIRST_TOKEN] = first_token[:-1][order]
+        nodes[:-1, END_TOKEN] = first_token[skip][order]
+        nodes[:, FIRST_CHILD] = np.cumsum(np.append(len(levels[0]), n_children[order]))
+        return PackedTrie(nodes, token_ids, len(levels[0]))
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes: distinct non-empty prefixes of tokens."""
+        return len(self.arrays.byte)
+
+
+def _shared(data: npt.NDArray[np.uint8], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return how many bytes each of the sorted tokens shares with the one before it."""
+    shared = np.zeros(len(lengths), dtype=np.int64)
+    offsets = np.cumsum(lengths) - lengths
+    shortest = np.minimum(lengths[1:], lengths[:-1])
+    alike = np.arange(1, len(lengths))  # tokens that share `depth` bytes
+    depth = 0
+    while len(alike):
+        alike = alike[shortest[alike - 1] > depth]
+        alike = alike[data[offsets[alike] + depth] == data[offsets[alike - 1] + depth]]
+        depth += 1
+        shared[alike] = depth
+    return shared
+
+
+def _skips(
+    lengths: npt.NDArray[np.int64],
+    shared: npt.NDArray[np.int64],
+    starts: npt.NDArray[np.int64],
+) -> Int32Array:
+    """Return the next node outside each node's subtree.
+
+    The subtree of a node that is `depth` deep ends with the last token that shares so many bytes
+    with the one before it, without a gap from the token that added the node.
+    """
+    skip = np.zeros(starts[-1], dtype=np.int32)
+    deep = np.arange(len(lengths))  # tokens of at least `depth` bytes
+    for depth in range(1, int(lengths.max(initial=0)) + 1):
+        deep = deep[lengths[deep] >= depth]
+        firsts = np.flatnonzero(shared[deep] < depth)
+        lasts = np.append(firsts[1:], len(deep)) - 1
+        adding = deep[firsts]
+        skip[starts[adding] + depth - 1 - shared[adding]] = starts[deep[lasts] + 1]
+    return skip
