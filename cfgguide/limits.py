@@ -53,7 +53,7 @@ class Limits:
     --------
     >>> import cfgguide
     >>> grammar = cfgguide.Grammar("start: /a{1,5000}/")
-    >>> cfgguide.compile_recognizer(grammar, limits=Limits(max_nfa_states=1000))
+    >>> cfgguide.index.compile_recognizer(grammar, limits=Limits(max_nfa_states=1000))
     Traceback (most recent call last):
     cfgguide.errors.LimitError: [limit] ... needs more than 1000 NFA states (max_nfa_states); ...
     """

@@ -16,7 +16,7 @@ TEXTS = ['{"fruit": "apple", "count": 3}', '["red", "green", "blue"]', "[1, 2.5,
 def main() -> None:
     model, tokenizer = load_model()
     index = cfgguide.compile(cfgguide.Grammar.bundled("json"), tokenizer)
-    batch = cfgguide.side_by_side(cfgguide.masks_for(TEXTS, index, tokenizer))
+    batch = cfgguide.evaluation.stack_masks(cfgguide.evaluation.masks_for(TEXTS, index, tokenizer))
     labels = torch.from_numpy(batch.token_ids)  # EOS last, -100 behind it
 
     # What stands before each label: a token to start from, then the labels but the last.
@@ -24,7 +24,7 @@ def main() -> None:
     input_ids = torch.cat([start, labels[:, :-1].clamp(min=0)], dim=1)
     logits = model(input_ids=input_ids).logits.float()
 
-    allowed = cfgguide.bool_mask(torch.from_numpy(batch.bitmasks), logits.shape[-1])
+    allowed = cfgguide.integrations.bool_mask(torch.from_numpy(batch.bitmasks), logits.shape[-1])
     masked = logits.masked_fill(~allowed, float("-inf"))
     for name, values in (("all tokens", logits), ("allowed tokens", masked)):
         loss = torch.nn.functional.cross_entropy(values.flatten(0, 1), labels.flatten())

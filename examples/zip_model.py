@@ -68,7 +68,7 @@ def main() -> int:
         )
         texts.append(written.text)
         print(f"{written.text}  (the likeliest token each time)")
-        steered = cfgguide.steer(
+        steered = cfgguide.decoding.steer(
             model,
             index=index,
             prefix_ids=begun,

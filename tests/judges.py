@@ -28,7 +28,7 @@ def parses(grammar: cfgguide.Grammar) -> Callable[[str], bool]:
 
 def accepts(grammar: cfgguide.Grammar) -> Callable[[str], bool]:
     """What the engine says of a text."""
-    recognizer = cfgguide.compile_recognizer(grammar, use_cache=False)
+    recognizer = cfgguide.index.compile_recognizer(grammar, use_cache=False)
 
     def judge(text: str) -> bool:
         read = recognizer.advance(recognizer.initial, text.encode())

@@ -39,12 +39,12 @@ def main() -> None:
             law = model_law(model, sequences)
             conditioned = normalised(law)
             masked = masked_law(model, sequences) if case == "letters" else None
-            found = cfgguide.sample_many(
+            found = cfgguide.decoding.sample_many(
                 model, [()] * N_MASKED, index=index, max_new_tokens=most, seed=seed
             )
             counts = Counter(each.token_ids for each in found if each.is_complete)
             steered = [
-                cfgguide.steer(
+                cfgguide.decoding.steer(
                     model, index=index, n_particles=N_PARTICLES, max_new_tokens=most, seed=number
                 )
                 for number in range(N_STEERED)

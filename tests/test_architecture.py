@@ -40,9 +40,13 @@ def listed_folders() -> list[str]:
     return re.findall(r"^### `(\w+)(?:\.py|/)`", section, re.MULTILINE)
 
 
+def text_of(module: str) -> str:
+    return FILES[module].read_text(encoding="utf-8")
+
+
 @functools.cache
 def tree_of(module: str) -> ast.Module:
-    return ast.parse(FILES[module].read_text(encoding="utf-8"))
+    return ast.parse(text_of(module))
 
 
 def run_nodes(node: ast.AST) -> list[ast.AST]:
@@ -156,7 +160,7 @@ KNOWN_BY = {
             "integrations.loop",
         ),
         *(
-            "integrations.generate",
+            "integrations.generation",
             "evaluation.evaluation",
             "integrations.transformers_model",
             "models.load",
@@ -168,7 +172,7 @@ KNOWN_BY = {
         *(
             "integrations.transformers_processor",
             "integrations.model_steps",
-            "integrations.generate",
+            "integrations.generation",
             "integrations.transformers_model",
             "models.load",
         ),
@@ -226,16 +230,25 @@ HEAVY = {"torch", "transformers", "numba", "lark", "tokenizers", "numpy"}
         ("import cfgguide; cfgguide.LogitsProcessor, cfgguide.generate", {"torch", "transformers"}),
         ("import cfgguide; cfgguide.apply_bitmask", {"torch", "transformers"}),
         (
-            "import cfgguide; cfgguide.sample, cfgguide.steer, cfgguide.TransformersModel",
+            "import cfgguide; cfgguide.sample, cfgguide.integrations.TransformersModel",
             {"torch", "transformers", "tokenizers"},
         ),
         (
-            "import cfgguide; cfgguide.testing",
+            "import cfgguide; cfgguide.diagnostics.check_tokenizer",
             {"torch", "transformers", "tokenizers", "numba"},
         ),
-        ("import cfgguide; cfgguide.evaluate, cfgguide.masks_for", {"torch", "transformers"}),
-        ("import cfgguide; cfgguide.kept_mass, cfgguide.bool_mask", {"torch", "transformers"}),
-        ("import cfgguide; cfgguide.LlamaCppProcessor", {"torch", "transformers", "llama_cpp"}),
+        (
+            "import cfgguide; cfgguide.evaluation.evaluate, cfgguide.evaluation.masks_for",
+            {"torch", "transformers"},
+        ),
+        (
+            "import cfgguide; cfgguide.evaluation.kept_mass, cfgguide.integrations.bool_mask",
+            {"torch", "transformers"},
+        ),
+        (
+            "import cfgguide; cfgguide.integrations.LlamaCppProcessor",
+            {"torch", "transformers", "llama_cpp"},
+        ),
         ("import cfgguide.models.load", {"torch", "transformers"}),
     ],
 )
@@ -243,18 +256,25 @@ def test_imports_load_no_more_than_they_need(statement, light_of):
     assert loaded_by(statement) & light_of == set()
 
 
-def test_public_names_are_listed_documented_and_found():
-    assert cfgguide.__all__ == sorted(cfgguide.__all__)
-    assert set(cfgguide.__all__) <= set(dir(cfgguide))
-    for name in cfgguide.__all__:
-        assert getattr(cfgguide, name).__doc__
-    with pytest.raises(AttributeError, match="module 'cfgguide' has no attribute 'nothing'"):
-        cfgguide.nothing  # noqa: B018  (the access is what is tested)
+PUBLIC = ["cfgguide", *(f"cfgguide.{name}" for name in FOLDERS if "lazy_names" in text_of(name))]
 
 
-def test_type_checkers_see_the_public_names():
+@pytest.mark.parametrize("package", PUBLIC)
+def test_public_names_are_listed_documented_and_found(package):
+    module = importlib.import_module(package)
+    assert module.__all__ == sorted(module.__all__)
+    assert set(module.__all__) <= set(dir(module))
+    for name in module.__all__:
+        assert getattr(module, name).__doc__
+    with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'nothing'"):
+        module.nothing  # noqa: B018  (the access is what is tested)
+
+
+@pytest.mark.parametrize("package", PUBLIC)
+def test_type_checkers_see_the_public_names(package):
     """Those under `if TYPE_CHECKING:` in the package are the ones that are found at run time."""
-    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    module = importlib.import_module(package)
+    tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
     (typing,) = [node for node in tree.body if isinstance(node, ast.If)]
     seen = {
         alias.asname: f"{node.module}.{alias.name}"
@@ -262,10 +282,21 @@ def test_type_checkers_see_the_public_names():
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    assert sorted(map(str, seen)) == cfgguide.__all__
+    assert sorted(map(str, seen)) == module.__all__
     for name, path in seen.items():
-        module, _, attribute = path.rpartition(".")
-        assert getattr(importlib.import_module(module), attribute) is getattr(cfgguide, str(name))
+        if path in PUBLIC:
+            assert importlib.import_module(path) is getattr(module, str(name))
+        else:
+            home, _, attribute = path.rpartition(".")
+            assert getattr(importlib.import_module(home), attribute) is getattr(module, str(name))
+
+
+@pytest.mark.parametrize("package", PUBLIC)
+def test_no_public_name_is_that_of_a_module_beside_it(package):
+    """Importing the module would put it in the place of what the name stands for."""
+    folder = package.removeprefix("cfgguide").lstrip(".")
+    stems = {path.stem for path in (PACKAGE / folder).glob("*.py")}
+    assert set(importlib.import_module(package).__all__) & stems == set()
 
 
 # --- House rules ---------------------------------------------------------------------------------
@@ -314,5 +345,4 @@ def test_no_error_is_swallowed_by_a_bare_except(module):
 
 @pytest.mark.parametrize("module", FILES)
 def test_no_work_is_left_as_a_note(module):
-    text = FILES[module].read_text(encoding="utf-8")
-    assert re.findall(r"\b(?:TODO|FIXME|XXX)\b", text) == []
+    assert re.findall(r"\b(?:TODO|FIXME|XXX)\b", text_of(module)) == []

@@ -21,7 +21,9 @@ def best(model, n, prompt=()):
 def test_beams_hold_the_most_probable_sentences(seed, n_beams):
     """All of them, in order, where there are enough beams for every beginning."""
     model = table_model(6, seed)
-    found = cfgguide.beam_search(model, (3,), index=INDEX, n_beams=n_beams, max_new_tokens=6)
+    found = cfgguide.decoding.beam_search(
+        model, (3,), index=INDEX, n_beams=n_beams, max_new_tokens=6
+    )
     law = model_law(model, SPELLINGS, (3,))
     assert [np.exp(each.log_prob) for each in found] == pytest.approx(
         [law[each.token_ids] for each in found]
@@ -38,7 +40,7 @@ def test_more_beams_find_what_greedy_decoding_misses():
     for seed in range(30):
         model = table_model(6, seed)
         greedy = cfgguide.sample(model, index=INDEX, max_new_tokens=6, temperature=0)
-        three = cfgguide.beam_search(model, index=INDEX, n_beams=3, max_new_tokens=6)
+        three = cfgguide.decoding.beam_search(model, index=INDEX, n_beams=3, max_new_tokens=6)
         gains.append(three[0].log_prob - greedy.log_prob)
     assert min(gains) > -1e-9
     assert max(gains) > 0.5
@@ -51,14 +53,14 @@ def test_beams_are_ranked_by_the_model_and_not_by_the_mask():
         rows = {(): [0.06, 0.04, 0.9], (0,): [0.5, 0.4, 0.1], (1,): [0.05, 0.05, 0.9]}
         return np.log(rows[tuple(token_ids)])
 
-    found = cfgguide.beam_search(model, index=YES_NO, n_beams=2, max_new_tokens=2)
+    found = cfgguide.decoding.beam_search(model, index=YES_NO, n_beams=2, max_new_tokens=2)
     assert [each.text for each in found] == ["no", "yes"]
     assert np.exp(found[0].log_prob) == pytest.approx(0.04 * 0.9)
     assert np.exp(sum(found[0].masked_log_probs)) == pytest.approx(0.4)
 
 
 def test_unfinished_texts_come_last_and_only_if_the_tokens_ran_out():
-    found = cfgguide.beam_search(
+    found = cfgguide.decoding.beam_search(
         table_model(6, 0), index=INDEX, n_beams=20, max_new_tokens=3, finish=False
     )
     kinds = [each.is_complete for each in found]
@@ -69,7 +71,9 @@ def test_unfinished_texts_come_last_and_only_if_the_tokens_ran_out():
 
 
 def test_all_texts_are_finished_where_they_are_to_be():
-    found = cfgguide.beam_search(table_model(6, 0), index=INDEX, n_beams=20, max_new_tokens=3)
+    found = cfgguide.decoding.beam_search(
+        table_model(6, 0), index=INDEX, n_beams=20, max_new_tokens=3
+    )
     short = [ids for ids in SPELLINGS if len(ids) <= 3]
     assert sorted(each.token_ids for each in found) == sorted(short)
 
@@ -85,7 +89,7 @@ def test_the_search_ends_when_nothing_can_become_better():
         calls.append(tuple(token_ids))
         return np.log([0.1, 0.9])
 
-    (found,) = cfgguide.beam_search(model, index=every, n_beams=1, max_new_tokens=50)
+    (found,) = cfgguide.decoding.beam_search(model, index=every, n_beams=1, max_new_tokens=50)
     assert found.text == "a"
     assert calls == [(), (0,)]
 
@@ -108,7 +112,7 @@ def late(token_ids):
 
 def test_an_eos_takes_no_beams_place():
     """Behind "c" EOS, "a" and "b" are tried, though there are two beams."""
-    found = cfgguide.beam_search(late, index=LATE, n_beams=2, max_new_tokens=4)
+    found = cfgguide.decoding.beam_search(late, index=LATE, n_beams=2, max_new_tokens=4)
     assert [each.text for each in found] == ["c", "cb"]
 
 
@@ -119,7 +123,7 @@ def test_a_finished_text_does_not_end_the_search_while_a_better_one_may_come():
     every = cfgguide.compile(
         cfgguide.Grammar('start: "a"+'), cfgguide.Vocabulary([b"a", None], eos_token_ids=1)
     )
-    (found,) = cfgguide.beam_search(model, index=every, n_beams=1, max_new_tokens=50)
+    (found,) = cfgguide.decoding.beam_search(model, index=every, n_beams=1, max_new_tokens=50)
     assert found.text == "aaa"
 
 
@@ -127,32 +131,34 @@ def test_beams_that_can_go_nowhere_are_dropped():
     def model(token_ids):  # after "a" the model excludes all that may follow
         return [-np.inf] * 5 + [0.0] if tuple(token_ids) == (0,) else np.array([9, 0, 0, 0, 0, 0])
 
-    found = cfgguide.beam_search(model, index=INDEX, n_beams=2, max_new_tokens=6)
+    found = cfgguide.decoding.beam_search(model, index=INDEX, n_beams=2, max_new_tokens=6)
     assert found
     assert all(each.token_ids[0] != 0 for each in found)
     with pytest.raises(GenerationError, match="after b'' the restriction leaves none"):
-        cfgguide.beam_search(
+        cfgguide.decoding.beam_search(
             model, index=INDEX, n_beams=2, max_new_tokens=6, restrict=lambda *_: packed(2)
         )
 
 
 def test_a_model_is_asked_once_a_step():
     batched = Batched(1)
-    found = cfgguide.beam_search(batched, (0,), index=INDEX, n_beams=20, max_new_tokens=6)
+    found = cfgguide.decoding.beam_search(batched, (0,), index=INDEX, n_beams=20, max_new_tokens=6)
     assert len(batched.asked) == max(len(each.token_ids) for each in found)
     assert all(len(set(step)) == len(step) for step in batched.asked)
 
 
 def test_a_prefix_is_kept():
     model = table_model(6, 1)
-    found = cfgguide.beam_search(
+    found = cfgguide.decoding.beam_search(
         model, index=INDEX, n_beams=20, max_new_tokens=6, prefix_ids=(1, 0)
     )
     assert [each.token_ids for each in found] == [(1, 0, 2, EOS)]
-    done = cfgguide.beam_search(model, index=YES_NO, n_beams=2, max_new_tokens=2, prefix_ids=(0, 2))
+    done = cfgguide.decoding.beam_search(
+        model, index=YES_NO, n_beams=2, max_new_tokens=2, prefix_ids=(0, 2)
+    )
     assert [each.text for each in done] == ["yes"]
 
 
 def test_no_beams_are_refused():
     with pytest.raises(GenerationError, match="n_beams is 0"):
-        cfgguide.beam_search(table_model(6, 0), index=INDEX, n_beams=0, max_new_tokens=6)
+        cfgguide.decoding.beam_search(table_model(6, 0), index=INDEX, n_beams=0, max_new_tokens=6)

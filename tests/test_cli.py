@@ -884,7 +884,7 @@ def test_an_interruption_ends_with_130(run, random_writer, monkeypatch):
     def interrupt(*arguments: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cfgguide.integrations.generate.generate", interrupt)
+    monkeypatch.setattr("cfgguide.integrations.generation.generate", interrupt)
     found = run("generate", "json", "--prompt", "x")
     assert (found.status, found.out, found.err) == (130, "", "\ncfgguide: interrupted\n")
 
@@ -909,12 +909,12 @@ def asked(monkeypatch) -> list[SimpleNamespace]:
 
     def generate(model, prompt, **options):
         calls.append(SimpleNamespace(prompt=prompt, **options))
-        return cfgguide.Generation("", (), True)
+        return cfgguide.integrations.Generation("", (), True)
 
     monkeypatch.setattr("cfgguide.models.load.load_model", lambda path: loaded)
     monkeypatch.setattr("cfgguide.cli.main.compile_recognizer", lambda grammar: None)
     monkeypatch.setattr("cfgguide.cli.main.compile_index", lambda grammar, vocabulary: grammar)
-    monkeypatch.setattr("cfgguide.integrations.generate.generate", generate)
+    monkeypatch.setattr("cfgguide.integrations.generation.generate", generate)
     return calls
 
 
@@ -966,9 +966,9 @@ def test_the_comment_by_which_a_function_is_known_to_have_ended_is_not_shown(
         for piece in pieces:
             on_text(piece)
         eos = index.vocabulary.eos_token_ids[0]
-        return cfgguide.Generation("".join(pieces), (1,) if is_cut else (1, eos), True)
+        return cfgguide.integrations.Generation("".join(pieces), (1,) if is_cut else (1, eos), True)
 
-    monkeypatch.setattr("cfgguide.integrations.generate.generate", generate)
+    monkeypatch.setattr("cfgguide.integrations.generation.generate", generate)
     monkeypatch.setattr(
         "cfgguide.cli.main.compile_index",
         lambda grammar, vocabulary: SimpleNamespace(vocabulary=vocabulary),

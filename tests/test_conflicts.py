@@ -18,7 +18,7 @@ import pytest
 from cfgguide.errors import GrammarError
 from cfgguide.grammar import conflicts, lr_automaton
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.index.compile import compile_recognizer
+from cfgguide.index.compiler import compile_recognizer
 
 ONE_RULE = (
     "Way out: LALR(1) sees only the next terminal, and a grammar for it must not be ambiguous. "
@@ -187,7 +187,7 @@ def test_what_lark_decides_by_itself_is_no_conflict(text):
 def test_the_message_is_the_same_in_every_process():
     text = 'start: (a|b) "," (c|d) | (e "," f)\na: "x"\nb: "x"\nc: "y"\nd: "y"\ne: "x"\nf: "z"\n'
     code = (
-        "from cfgguide.index.compile import compile_recognizer\n"
+        "from cfgguide.index.compiler import compile_recognizer\n"
         "from cfgguide.grammar.grammar import Grammar\n"
         f"try:\n    compile_recognizer(Grammar({text!r}))\nexcept Exception as error:\n"
         "    print(ascii(str(error)))"

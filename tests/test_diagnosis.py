@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from cfgguide.diagnostics.diagnosis import Diagnosis, diagnose, lexemes
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.index.compile import compile_recognizer
+from cfgguide.index.compiler import compile_recognizer
 from cfgguide.liveness.liveness import Liveness
 from cfgguide.recognizer.recognizer import Recognizer
 from cfgguide.vocabulary.spelling import Spelling

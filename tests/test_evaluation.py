@@ -30,7 +30,9 @@ def index() -> cfgguide.Index:
 
 def evaluated(texts: list, model=None, **options) -> Evaluation:
     chosen = random_model(N_COLUMNS) if model is None else model
-    return cfgguide.evaluate(chosen, index(), texts, tokenizer=small_tokenizer(), **options)
+    return cfgguide.evaluation.evaluate(
+        chosen, index(), texts, tokenizer=small_tokenizer(), **options
+    )
 
 
 @functools.cache
@@ -122,7 +124,7 @@ def test_the_largest_disagreements_are_explained():
 def test_a_grammar_is_compiled_for_the_tokenizer():
     grammar = cfgguide.Grammar.bundled("json")
     model = random_model(N_COLUMNS)
-    found = cfgguide.evaluate(model, grammar, ["[1]"], tokenizer=small_tokenizer())
+    found = cfgguide.evaluation.evaluate(model, grammar, ["[1]"], tokenizer=small_tokenizer())
     (expected,) = evaluated(["[1]"]).texts
     assert found.texts[0].masked.tolist() == expected.masked.tolist()
 
@@ -141,7 +143,7 @@ def test_chats_go_through_the_template():
         evaluated([(chat, "[1]")])
     tokenizer.chat_template = "{% for m in messages %}<{{ m.content }}>{% endfor %}"
     model = random_model(N_COLUMNS)
-    found = cfgguide.evaluate(model, index(), [(chat, "[1]")], tokenizer=tokenizer)
+    found = cfgguide.evaluation.evaluate(model, index(), [(chat, "[1]")], tokenizer=tokenizer)
     assert found.texts[0].raw == pytest.approx(naive("<A list>", "[1]")["raw"], abs=1e-4)
 
 
@@ -206,7 +208,7 @@ def test_smollm2_has_its_opinions():
 
     model, tokenizer = load_model()
     chat = [{"role": "user", "content": "Give me a JSON list of three fruits"}]
-    found = cfgguide.evaluate(
+    found = cfgguide.evaluation.evaluate(
         model,
         cfgguide.Grammar.bundled("json"),
         [(chat, '["apple", "banana", "cherry"]')],

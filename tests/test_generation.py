@@ -28,7 +28,7 @@ from models_for_tests import (
 
 import cfgguide
 from cfgguide.errors import BudgetError, GenerationError, ModelError, TokenRejectedError
-from cfgguide.integrations.generate import Generation
+from cfgguide.integrations.generation import Generation
 
 N_COLUMNS = N_SMALL + 5
 JSON = cfgguide.Grammar.bundled("json", max_whitespace=0)

@@ -13,7 +13,7 @@ from oracle import spelled_texts
 
 import cfgguide
 from cfgguide.errors import GrammarError, LimitError
-from cfgguide.index.compile import compile_recognizer
+from cfgguide.index.compiler import compile_recognizer
 
 VOCABULARY = cfgguide.Vocabulary([*(bytes([byte]) for byte in range(256)), None], eos_token_ids=256)
 

@@ -19,9 +19,10 @@ import cfgguide.mask.walk
 import cfgguide.recognizer.recognizer
 import cfgguide.storage.archive
 import cfgguide.storage.cache
-from cfgguide import Grammar, Guide, Limits, compile_recognizer
+from cfgguide import Grammar, Guide, Limits
 from cfgguide.errors import GrammarError, IndexFormatError, LimitError
 from cfgguide.grammar import lark_frontend
+from cfgguide.index import compile_recognizer
 from cfgguide.lexer import scanner
 from cfgguide.recognizer import file as grammar_file
 from cfgguide.storage.cache import Cache
@@ -441,7 +442,7 @@ import sys, cfgguide
 if sys.argv[1] == "poisoned":
     import cfgguide.grammar.lark_frontend, lark
     lark.Lark = None  # whoever asks it fails
-recognizer = cfgguide.compile_recognizer(cfgguide.Grammar.bundled("json"))
+recognizer = cfgguide.index.compile_recognizer(cfgguide.Grammar.bundled("json"))
 print(recognizer.digest)
 """
 

@@ -19,7 +19,7 @@ from lark.load_grammar import FromPackageLoader
 
 import cfgguide
 from cfgguide.errors import GrammarError
-from cfgguide.index.compile import compile_recognizer
+from cfgguide.index.compiler import compile_recognizer
 from cfgguide.recognizer.recognizer import Recognizer
 
 Grammar = cfgguide.Grammar
@@ -356,7 +356,7 @@ def test_larks_message_comes_with_a_way_out(name):
 def test_the_collision_that_is_told_is_the_same_in_every_process():
     text = "start: A | B | C | D E\nA: /a+/\nB: /aa?/\nC: /[ab]/\nD: /d+/\nE: /d/"
     code = (
-        "from cfgguide.index.compile import compile_recognizer\nfrom cfgguide import Grammar\n"
+        "from cfgguide.index.compiler import compile_recognizer\nfrom cfgguide import Grammar\n"
         f"try:\n    compile_recognizer(Grammar({text!r}, strict=True))\n"
         "except Exception as error:\n    print(error)"
     )

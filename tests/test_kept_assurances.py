@@ -7,7 +7,7 @@ import pytest
 
 import cfgguide
 from cfgguide import Grammar, Guide
-from cfgguide.index.compile import compile_recognizer
+from cfgguide.index.compiler import compile_recognizer
 from cfgguide.liveness import cached as cached_liveness
 from cfgguide.liveness.always_live import Assurance
 from cfgguide.liveness.cached import KIND

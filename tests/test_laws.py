@@ -20,7 +20,7 @@ from random_walks import Judges, sample
 from tokenizers_for_tests import standard_library_vocabulary
 
 import cfgguide
-from cfgguide.index.compile import compile_recognizer
+from cfgguide.index.compiler import compile_recognizer
 from cfgguide.liveness.always_live import Assurance
 from cfgguide.mask.walk import Walker
 from cfgguide.vocabulary.spelling import Spelling

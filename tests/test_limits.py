@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 import cfgguide
-from cfgguide import Grammar, Limits, compile_recognizer
+from cfgguide import Grammar, Limits
 from cfgguide.errors import LimitError
+from cfgguide.index import compile_recognizer
 
 WORDS = "start: (NAME | " + " | ".join(f'"word{i}"' for i in range(50)) + ")+\nNAME: /[a-z]+\\b/"
 # What must match ahead is beyond what is known at once.

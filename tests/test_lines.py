@@ -304,8 +304,8 @@ def test_a_grammar_with_an_indenter_is_kept(tmp_path: Any, monkeypatch: Any) -> 
     monkeypatch.setenv("CFGGUIDE_CACHE", str(tmp_path))
     case = CASES["a tree"]
     grammar = cfgguide.Grammar(case.grammar, postlex=TreeIndenter)
-    made = cfgguide.index.compile.compile_recognizer(grammar)
-    kept = cfgguide.index.compile.compile_recognizer(grammar)
+    made = cfgguide.index.compiler.compile_recognizer(grammar)
+    kept = cfgguide.index.compiler.compile_recognizer(grammar)
     assert kept.digest == made.digest
     assert kept.lines is not None
     assert np.array_equal(kept.lines.places, made.lines.places)
@@ -313,13 +313,15 @@ def test_a_grammar_with_an_indenter_is_kept(tmp_path: Any, monkeypatch: Any) -> 
     class Wider(TreeIndenter):
         tab_len = 5
 
-    other = cfgguide.index.compile.compile_recognizer(cfgguide.Grammar(case.grammar, postlex=Wider))
+    other = cfgguide.index.compiler.compile_recognizer(
+        cfgguide.Grammar(case.grammar, postlex=Wider)
+    )
     assert other.digest != made.digest
 
 
 def refused(grammar: str, postlex: object) -> str:
     with pytest.raises(GrammarError) as raised:
-        cfgguide.index.compile.compile_recognizer(cfgguide.Grammar(grammar, postlex=postlex))
+        cfgguide.index.compiler.compile_recognizer(cfgguide.Grammar(grammar, postlex=postlex))
     return str(raised.value)
 
 

@@ -13,7 +13,7 @@ from oracle import Oracle, spelled_texts
 
 from cfgguide.errors import LimitError
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.index.compile import compile_recognizer
+from cfgguide.index.compiler import compile_recognizer
 from cfgguide.limits import Budget, Limits
 from cfgguide.liveness.liveness import Answer, Liveness
 from cfgguide.recognizer.recognizer import Configuration, Recognizer

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cfgguide
-from cfgguide import additive_mask, bool_mask, kept_mass, log_probabilities, token_log_probabilities
 from cfgguide.errors import BitmaskError
+from cfgguide.evaluation import kept_mass, log_probabilities, token_log_probabilities
+from cfgguide.integrations import additive_mask, bool_mask
 
 INFINITY = math.inf
 

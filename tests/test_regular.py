@@ -221,12 +221,12 @@ def test_a_compiled_pattern_takes_no_flags():
 @pytest.mark.parametrize("pattern", ["(?!)", r"a\bb", "a^b", r"[^\s\S]"])
 def test_a_pattern_that_matches_nothing_is_refused_when_it_is_compiled(pattern):
     with pytest.raises(GrammarError, match="no text at all is a sentence"):
-        cfgguide.compile_recognizer(cfgguide.regex(pattern), use_cache=False)
+        cfgguide.index.compile_recognizer(cfgguide.regex(pattern), use_cache=False)
 
 
 def test_a_pattern_that_nests_too_deeply_is_refused():
     with pytest.raises(LimitError):
-        cfgguide.compile_recognizer(cfgguide.regex("(?:" * 400 + "a" + ")*" * 400))
+        cfgguide.index.compile_recognizer(cfgguide.regex("(?:" * 400 + "a" + ")*" * 400))
 
 
 # --- Choices -------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import cfgguide
 from cfgguide.automata.determinize import fsm_of_pattern
 from cfgguide.automata.dfa import Fsm
 from cfgguide.automata.witness import is_part_of, is_unbounded, shared_text, shortest_text
-from cfgguide.diagnostics.inspect import inspect
+from cfgguide.diagnostics.inspection import inspect
 from cfgguide.diagnostics.overlaps import TerminalTexts, find
 from cfgguide.diagnostics.report import Unbounded
 from cfgguide.errors import GrammarError, VocabularyError
@@ -279,7 +279,7 @@ def test_json_is_unbounded_unless_its_whitespace_is_bounded():
 
 
 def test_what_an_indenter_feeds_or_drops_is_of_use():
-    class Indented(cfgguide.CPythonIndenter):
+    class Indented(cfgguide.grammar.CPythonIndenter):
         OPEN_PAREN_types: ClassVar[list[str]] = []
         CLOSE_PAREN_types: ClassVar[list[str]] = []
         INLINE_types: ClassVar[list[str]] = ["BLANK"]

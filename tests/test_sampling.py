@@ -43,7 +43,9 @@ def test_masked_samples_follow_the_locally_renormalised_law(seed):
     law = masked_law(model, SPELLINGS)
     conditioned = model_law(model, SPELLINGS)
     conditioned = {ids: each / sum(conditioned.values()) for ids, each in conditioned.items()}
-    written = cfgguide.sample_many(model, [()] * 5000, index=INDEX, max_new_tokens=5, seed=seed)
+    written = cfgguide.decoding.sample_many(
+        model, [()] * 5000, index=INDEX, max_new_tokens=5, seed=seed
+    )
     counts = Counter(each.token_ids for each in written)
     statistic, bound = chi_squared(counts, law)
     assert statistic < bound
@@ -54,7 +56,9 @@ def test_masked_samples_follow_the_locally_renormalised_law(seed):
 def test_a_prompt_changes_the_law_and_is_no_part_of_the_sample():
     model, prompt = table_model(6, 3), (4, 4, 1)
     law = masked_law(model, SPELLINGS, prompt)
-    written = cfgguide.sample_many(model, [prompt] * 5000, index=INDEX, max_new_tokens=5, seed=0)
+    written = cfgguide.decoding.sample_many(
+        model, [prompt] * 5000, index=INDEX, max_new_tokens=5, seed=0
+    )
     counts = Counter(each.token_ids for each in written)
     statistic, bound = chi_squared(counts, law)
     assert statistic < bound
@@ -65,7 +69,7 @@ def test_a_prompt_changes_the_law_and_is_no_part_of_the_sample():
 def test_the_temperature_acts_on_the_masked_law():
     model = table_model(6, 4)
     tempered = masked_law(lambda token_ids: model(token_ids) / 0.5, SPELLINGS)
-    written = cfgguide.sample_many(
+    written = cfgguide.decoding.sample_many(
         model, [()] * 5000, index=INDEX, max_new_tokens=5, temperature=0.5, seed=0
     )
     statistic, bound = chi_squared(Counter(each.token_ids for each in written), tempered)
@@ -80,7 +84,9 @@ def test_probabilities_are_the_models_and_those_of_the_masked_law(seed):
     model, prompt = table_model(6, seed), (2, 0)
     alone = model_law(model, SPELLINGS, prompt)
     masked = masked_law(model, SPELLINGS, prompt)
-    for each in cfgguide.sample_many(model, [prompt] * 9, index=INDEX, max_new_tokens=5, seed=seed):
+    for each in cfgguide.decoding.sample_many(
+        model, [prompt] * 9, index=INDEX, max_new_tokens=5, seed=seed
+    ):
         assert np.exp(each.log_prob) == pytest.approx(alone[each.token_ids])
         assert np.exp(sum(each.masked_log_probs)) == pytest.approx(masked[each.token_ids])
         assert each.log_mass == pytest.approx(each.log_prob - sum(each.masked_log_probs))
@@ -136,7 +142,9 @@ def test_a_sample_is_finished_within_its_tokens(n):
     """What can come first is what brute force finds, and so is its chance."""
     short = [ids for ids in SPELLINGS if len(ids) <= n]
     model = table_model(6, 0)
-    written = cfgguide.sample_many(model, [()] * 300, index=INDEX, max_new_tokens=n, seed=0)
+    written = cfgguide.decoding.sample_many(
+        model, [()] * 300, index=INDEX, max_new_tokens=n, seed=0
+    )
     assert {each.token_ids for each in written} <= set(short)
     assert {each.token_ids[0] for each in written} == {ids[0] for ids in short}
     assert all(each.is_complete for each in written)
@@ -150,8 +158,8 @@ def test_where_no_sentence_can_be_finished_in_time_it_is_said_before_the_model_i
 
     for write in (
         cfgguide.sample,
-        partial(cfgguide.beam_search, n_beams=2),
-        partial(cfgguide.steer, n_particles=2),
+        partial(cfgguide.decoding.beam_search, n_beams=2),
+        partial(cfgguide.decoding.steer, n_particles=2),
     ):
         with pytest.raises(BudgetError, match="no sentence can be finished within 1"):
             write(model, index=INDEX, max_new_tokens=1)
@@ -187,7 +195,7 @@ def test_any_eos_ends_a_sample():
     vocabulary = cfgguide.Vocabulary([b"a", None, None], eos_token_ids=(1, 2))
     index = cfgguide.compile(cfgguide.Grammar('start: "a"'), vocabulary)
     model = table_model(3, 0)
-    written = cfgguide.sample_many(model, [()] * 50, index=index, max_new_tokens=3, seed=0)
+    written = cfgguide.decoding.sample_many(model, [()] * 50, index=index, max_new_tokens=3, seed=0)
     assert {each.token_ids for each in written} == {(0, 1), (0, 2)}
     assert all(each.is_complete for each in written)
 
@@ -198,7 +206,9 @@ def test_any_eos_ends_a_sample():
 def test_a_seed_makes_samples_reproducible():
     def texts(seed):
         model = table_model(6, 0)
-        made = cfgguide.sample_many(model, [()] * 30, index=INDEX, max_new_tokens=5, seed=seed)
+        made = cfgguide.decoding.sample_many(
+            model, [()] * 30, index=INDEX, max_new_tokens=5, seed=seed
+        )
         return [each.token_ids for each in made]
 
     assert texts(1) == texts(1)
@@ -209,8 +219,8 @@ def test_a_seed_makes_samples_reproducible():
 def test_a_sample_does_not_depend_on_those_beside_it():
     model = table_model(6, 0)
     prompts = [(0,), (1,), (0,), (2,)]
-    four = cfgguide.sample_many(model, prompts, index=INDEX, max_new_tokens=5, seed=3)
-    two = cfgguide.sample_many(model, [(0,), (5,)], index=INDEX, max_new_tokens=5, seed=3)
+    four = cfgguide.decoding.sample_many(model, prompts, index=INDEX, max_new_tokens=5, seed=3)
+    two = cfgguide.decoding.sample_many(model, [(0,), (5,)], index=INDEX, max_new_tokens=5, seed=3)
     assert four[0] == two[0]
 
 
@@ -231,8 +241,10 @@ class Batched:
 def test_a_model_is_asked_once_a_step_for_the_sequences_that_differ():
     batched = Batched(0)
     prompts = [(0, 1)] * 40 + [(2,)] * 40
-    written = cfgguide.sample_many(batched, prompts, index=INDEX, max_new_tokens=5, seed=0)
-    single = cfgguide.sample_many(table_model(6, 0), prompts, index=INDEX, max_new_tokens=5, seed=0)
+    written = cfgguide.decoding.sample_many(batched, prompts, index=INDEX, max_new_tokens=5, seed=0)
+    single = cfgguide.decoding.sample_many(
+        table_model(6, 0), prompts, index=INDEX, max_new_tokens=5, seed=0
+    )
     assert written == single
     assert batched.asked[0] == [(0, 1), (2,)]
     asked = [each for step in batched.asked for each in step]
@@ -309,7 +321,7 @@ def test_a_restriction_narrows_the_mask_and_knows_what_is_left():
         seen.append(n_left)
         return packed(0, 1, 2) if n_left == 5 else None
 
-    written = cfgguide.sample_many(
+    written = cfgguide.decoding.sample_many(
         table_model(6, 0), [()] * 60, index=INDEX, max_new_tokens=5, seed=0, restrict=restrict
     )
     assert {each.token_ids[0] for each in written} == {0, 1}  # "c" is in one mask only

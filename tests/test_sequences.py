@@ -19,7 +19,8 @@ import pytest
 from judges import accepts, parses
 
 import cfgguide
-from cfgguide import concat, free_text, optional, regex, repeat
+from cfgguide import concat, free_text, regex, repeat
+from cfgguide.combinators import optional
 from cfgguide.errors import GrammarError, VocabularyWarning
 from cfgguide.grammar.fragments import ended, rules_of
 
@@ -328,7 +329,13 @@ def test_what_is_repeated_may_be_repeated(grammar, counts):
 
 def test_values_stand_between_grammars_and_free_text():
     grammar = concat(
-        "n=", cfgguide.integer(0, 12), ": ", JSON, ";", cfgguide.boolean(), free_text()
+        "n=",
+        cfgguide.values.integer(0, 12),
+        ": ",
+        JSON,
+        ";",
+        cfgguide.values.boolean(),
+        free_text(),
     )
     for text in ("n=0: [1];true", "n=12: 1 ;false and more", "n=7: {};true;true"):
         assert both_accept(grammar, text)
@@ -496,7 +503,7 @@ BRACKETS = cfgguide.Grammar('start: "(" start ")" | "x"')
 )
 def test_parts_that_cannot_stand_where_they_are_are_refused(make, message):
     with pytest.raises(GrammarError, match=re.escape(message)):
-        cfgguide.compile_recognizer(make(), use_cache=False)
+        cfgguide.index.compile_recognizer(make(), use_cache=False)
 
 
 # --- The grammar as a value ----------------------------------------------------------------------
@@ -511,7 +518,7 @@ def test_equal_parts_make_equal_grammars():
 
 
 def test_a_grammar_of_parts_is_copied_and_pickled():
-    grammar = concat(free_text(until="<"), cfgguide.integer())
+    grammar = concat(free_text(until="<"), cfgguide.values.integer())
     for again in (copy.copy(grammar), copy.deepcopy(grammar), pickle.loads(pickle.dumps(grammar))):
         assert again == grammar
         assert concat(again, "!") == concat(grammar, "!")

@@ -584,7 +584,7 @@ def test_large_schemas_compile():
     }
     assert len({column for columns in schema.values() for column in columns}) > 2500
     grammar = with_schema(cfgguide.Grammar.bundled("sql_select"), schema)
-    recognizer = cfgguide.compile_recognizer(grammar)
+    recognizer = cfgguide.index.compile_recognizer(grammar)
     for text, is_sentence in (
         (b"SELECT a.user_city_batch FROM table_999 a, table_0 WHERE date_user_user = 1", True),
         (b"SELECT a.user_city_name FROM table_999 a", False),

@@ -65,7 +65,7 @@ CASES = {
 def runs(case, model, n_runs, **settings):
     index, _, most = CASES[case]
     return [
-        cfgguide.steer(model, index=index, max_new_tokens=most, seed=seed, **settings)
+        cfgguide.decoding.steer(model, index=index, max_new_tokens=most, seed=seed, **settings)
         for seed in range(n_runs)
     ]
 
@@ -266,7 +266,9 @@ def test_a_seed_makes_steering_reproducible():
 
 def test_a_model_is_asked_once_a_step_for_particles_that_differ():
     batched = Batched(0)
-    found = cfgguide.steer(batched, (0,), index=INDEX, n_particles=400, max_new_tokens=5, seed=0)
+    found = cfgguide.decoding.steer(
+        batched, (0,), index=INDEX, n_particles=400, max_new_tokens=5, seed=0
+    )
     asked = [each for step in batched.asked for each in step]
     assert len(asked) == len(set(asked))
     assert len(batched.asked) <= 5
@@ -275,13 +277,13 @@ def test_a_model_is_asked_once_a_step_for_particles_that_differ():
 
 def test_a_prefix_is_a_condition():
     model = table_model(6, 0)
-    found = cfgguide.steer(
+    found = cfgguide.decoding.steer(
         model, index=INDEX, n_particles=500, max_new_tokens=5, prefix_ids=(1,), seed=0
     )
     law = model_law(model, [ids[1:] for ids in SPELLINGS if ids[0] == 1], (1,))
     assert np.exp(found.log_evidence) == pytest.approx(sum(law.values()), rel=0.1)
     assert {each.sample.token_ids for each in found.particles} <= {(1, *ids) for ids in law}
-    (done,) = cfgguide.steer(
+    (done,) = cfgguide.decoding.steer(
         model, index=INDEX, n_particles=3, max_new_tokens=5, prefix_ids=(4, EOS)
     ).particles
     assert (done.sample.text, done.n, done.weight) == ("bc", 3, 1.0)
@@ -305,7 +307,7 @@ def excluding(token_ids):
 )
 def test_where_no_particle_is_finished_the_evidence_says_so(settings):
     model = settings.pop("model")
-    found = cfgguide.steer(model, index=YES_NO, n_particles=9, seed=0, **settings)
+    found = cfgguide.decoding.steer(model, index=YES_NO, n_particles=9, seed=0, **settings)
     assert (found.particles, found.log_evidence, found.effective_size) == ((), -np.inf, 0.0)
     assert found.probabilities() == {}
     for ask in (found.draw, lambda: found.mean(lambda each: 1.0)):
@@ -319,7 +321,7 @@ def test_particles_that_can_go_nowhere_have_no_weight():
     def model(token_ids):
         return [0.0, 0.0, -np.inf] if tuple(token_ids) in {(), (0,)} else [-np.inf, -np.inf, 0.0]
 
-    found = cfgguide.steer(model, index=YES_NO, n_particles=1000, max_new_tokens=2, seed=0)
+    found = cfgguide.decoding.steer(model, index=YES_NO, n_particles=1000, max_new_tokens=2, seed=0)
     assert found.probabilities() == {"no": 1.0}
     assert np.exp(found.log_evidence) == pytest.approx(0.5, rel=0.01)
 
@@ -337,13 +339,13 @@ def test_particles_that_can_go_nowhere_have_no_weight():
 def test_settings_that_make_no_sense_are_refused(settings, message):
     given = {"n_particles": 5, "max_new_tokens": 5, **settings}
     with pytest.raises(GenerationError, match=message):
-        cfgguide.steer(table_model(6, 0), index=INDEX, **given)
+        cfgguide.decoding.steer(table_model(6, 0), index=INDEX, **given)
 
 
 def test_models_and_prefixes_are_looked_at_as_in_sampling():
     with pytest.raises(ModelError, match="has 6 ids"):
-        cfgguide.steer(lambda _: [0.0], index=INDEX, n_particles=5, max_new_tokens=5)
+        cfgguide.decoding.steer(lambda _: [0.0], index=INDEX, n_particles=5, max_new_tokens=5)
     with pytest.raises(TokenRejectedError):
-        cfgguide.steer(
+        cfgguide.decoding.steer(
             table_model(6, 0), index=INDEX, n_particles=5, max_new_tokens=5, prefix_ids=(2,)
         )

@@ -12,8 +12,9 @@ from models_for_tests import EOS, short_vocabulary_of, small_tokenizer
 from tokenizers import normalizers
 
 import cfgguide
-from cfgguide import bool_mask, masks_for, side_by_side, token_log_probabilities
 from cfgguide.errors import TextError
+from cfgguide.evaluation import masks_for, stack_masks, token_log_probabilities
+from cfgguide.integrations import bool_mask
 
 #: Three sentences, so that what is allowed can be counted from their definition.
 NUMBERS = 'start: "[" NUMBER "]"\nNUMBER: "10" | "2" | "true"\n'
@@ -133,7 +134,7 @@ def test_a_tokenizer_that_changes_texts_is_an_error():
 
 def test_sentences_side_by_side_are_filled_up_with_what_no_loss_counts():
     found = masks_for(["[true]", "[2]"], index_of(NUMBERS), small_tokenizer())
-    batch = side_by_side(found)
+    batch = stack_masks(found)
     n_tokens = len(found[0])
     assert batch.token_ids.shape == (2, n_tokens)
     assert batch.bitmasks.shape == (2, n_tokens, found[0].bitmasks.shape[1])
@@ -145,13 +146,13 @@ def test_sentences_side_by_side_are_filled_up_with_what_no_loss_counts():
         assert set(batch.bitmasks[row, length:].reshape(-1).tolist()) <= {-1}
     assert len(found[1]) < n_tokens
     with pytest.raises(TextError, match="no sentences"):
-        side_by_side([])
+        stack_masks([])
 
 
 def test_the_loss_of_a_batch_is_that_of_the_allowed_tokens():
     """torch's cross-entropy over masked logits, filled up, is the mean of the masked ones."""
     index = index_of(NUMBERS)
-    batch = side_by_side(masks_for(["[true]", "[2]"], index, small_tokenizer()))
+    batch = stack_masks(masks_for(["[true]", "[2]"], index, small_tokenizer()))
     generator = torch.Generator().manual_seed(3)
     n_columns = index.vocabulary.size + 7
     logits = torch.randn((*batch.token_ids.shape, n_columns), generator=generator)

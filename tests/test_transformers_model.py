@@ -72,7 +72,7 @@ CALLS = {
 @pytest.mark.parametrize("kind", MODELS)
 def test_logits_are_those_of_the_whole_sequence_and_only_new_tokens_run(kind, name):
     model = MODELS[kind]()
-    adapted = cfgguide.TransformersModel(model)
+    adapted = cfgguide.integrations.TransformersModel(model)
     calls, n_tokens = CALLS[name]
     for sequences in calls:
         found = adapted.logits(sequences)
@@ -86,7 +86,7 @@ def test_logits_are_those_of_the_whole_sequence_and_only_new_tokens_run(kind, na
 def test_logits_stay_right_over_many_random_calls(kind):
     """Rows are copied, dropped, cut back and continued at random, as a search would."""
     model = MODELS[kind]()
-    adapted = cfgguide.TransformersModel(model)
+    adapted = cfgguide.integrations.TransformersModel(model)
     random = np.random.default_rng(0)
     rows = [(5, 6, 7)]
     for _ in range(12):
@@ -105,7 +105,7 @@ def test_logits_stay_right_over_many_random_calls(kind):
 def test_gaps_do_not_grow_without_bound():
     """One row writes ten tokens and takes them back, over and over, while the other goes on."""
     model = random_model(N_COLUMNS)
-    adapted = cfgguide.TransformersModel(model)
+    adapted = cfgguide.integrations.TransformersModel(model)
     steady = (5, 6)
     for round_ in range(60):
         steady = (*steady, 7 + round_)
@@ -119,12 +119,12 @@ def test_gaps_do_not_grow_without_bound():
 
 def test_one_sequence_may_be_asked_as_of_any_model():
     model = random_model(N_COLUMNS)
-    found = cfgguide.TransformersModel(model)((5, 6))
+    found = cfgguide.integrations.TransformersModel(model)((5, 6))
     np.testing.assert_allclose(found, plain(model, (5, 6)), atol=2e-3)
 
 
 def test_a_forgotten_sequence_runs_again():
-    adapted = cfgguide.TransformersModel(random_model(N_COLUMNS))
+    adapted = cfgguide.integrations.TransformersModel(random_model(N_COLUMNS))
     adapted.logits([(5, 6, 7)])
     adapted.forget()
     adapted.logits([(5, 6, 7, 8)])
@@ -133,7 +133,7 @@ def test_a_forgotten_sequence_runs_again():
 
 def test_a_call_that_failed_leaves_nothing_wrong_behind():
     model = model_with_learned_positions()
-    adapted = cfgguide.TransformersModel(model)
+    adapted = cfgguide.integrations.TransformersModel(model)
     adapted.logits([(5, 6)])
     with pytest.raises(IndexError):  # the model has 300 ids
         adapted.logits([(5, 6, N_COLUMNS)])
@@ -142,20 +142,22 @@ def test_a_call_that_failed_leaves_nothing_wrong_behind():
 
 def test_half_precision_gives_float32():
     model = random_model(N_COLUMNS, dtype=torch.bfloat16)
-    assert cfgguide.TransformersModel(model)((5, 6)).dtype == np.float32
+    assert cfgguide.integrations.TransformersModel(model)((5, 6)).dtype == np.float32
 
 
 def test_what_is_no_such_model_is_refused():
     with pytest.raises(ModelError, match="expected a causal model of transformers, found a str"):
-        cfgguide.TransformersModel("gpt2")
+        cfgguide.integrations.TransformersModel("gpt2")
     config = MambaConfig(vocab_size=9, hidden_size=8, num_hidden_layers=1, state_size=4)
     with pytest.raises(ModelError, match="a MambaForCausalLM keeps no keys and values"):
-        cfgguide.TransformersModel(MambaForCausalLM(config))
+        cfgguide.integrations.TransformersModel(MambaForCausalLM(config))
     with pytest.raises(ModelError, match="at least one token"):
-        cfgguide.TransformersModel(random_model(N_COLUMNS))(())
+        cfgguide.integrations.TransformersModel(random_model(N_COLUMNS))(())
     with pytest.raises(ModelError, match="at least one sequence"):
-        cfgguide.TransformersModel(random_model(N_COLUMNS)).logits([])
-    with pytest.raises(ModelError, match=r"wrap .* as cfgguide.TransformersModel\(model\)"):
+        cfgguide.integrations.TransformersModel(random_model(N_COLUMNS)).logits([])
+    with pytest.raises(
+        ModelError, match=r"wrap .* as cfgguide.integrations.TransformersModel\(model\)"
+    ):
         cfgguide.sample(random_model(N_COLUMNS), (1,), index=small_index(), max_new_tokens=9)
 
 
@@ -173,7 +175,7 @@ def small_index():
 def test_greedy_decoding_is_that_of_transformers_own_loop(seed):
     model = fresh_random_model(N_COLUMNS, seed=seed)
     written = cfgguide.sample(
-        cfgguide.TransformersModel(model),
+        cfgguide.integrations.TransformersModel(model),
         (65, 66),
         index=small_index(),
         max_new_tokens=12,
@@ -194,14 +196,16 @@ def test_each_loop_writes_the_same_with_and_without_a_cache(decode):
 
     def texts(given):
         if decode == "sample":
-            found = cfgguide.sample_many(given, [(65,)] * 6 + [(66, 67)] * 2, seed=1, **settings)
+            found = cfgguide.decoding.sample_many(
+                given, [(65,)] * 6 + [(66, 67)] * 2, seed=1, **settings
+            )
         elif decode == "beams":
-            found = cfgguide.beam_search(given, (65,), n_beams=4, **settings)
+            found = cfgguide.decoding.beam_search(given, (65,), n_beams=4, **settings)
         else:
-            steered = cfgguide.steer(given, (65,), n_particles=8, seed=1, **settings)
+            steered = cfgguide.decoding.steer(given, (65,), n_particles=8, seed=1, **settings)
             found = [each.sample for each in steered.particles]
         return [each.token_ids for each in found]
 
-    adapted = cfgguide.TransformersModel(model)
+    adapted = cfgguide.integrations.TransformersModel(model)
     assert texts(adapted) == texts(lambda token_ids: plain(model, token_ids))
     assert adapted.n_tokens_run < 35  # 68 to 144 without a cache

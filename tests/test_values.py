@@ -45,7 +45,7 @@ def matching(grammar: cfgguide.Grammar, texts: list[str]) -> set[str]:
     ],
 )  # fmt: skip
 def test_integers_in_a_range(minimum, maximum):
-    grammar = cfgguide.integer(minimum, maximum)
+    grammar = cfgguide.values.integer(minimum, maximum)
     texts = [*DIGITS, *map(str, range(-1200, 1200)), "9999", "10000", "-9999", "00", "-0", "+1"]
     expected = {
         text
@@ -63,7 +63,7 @@ def test_random_ranges_of_integers():
         low, high = sorted(rng.randint(-(10 ** rng.randint(1, 6)), 10**6) for _ in range(2))
         near = [place + each for place in (low, high, 0) for each in range(-12, 13)]
         numbers = near + [rng.randint(-(10**7), 10**7) for _ in range(50)]
-        found = matching(cfgguide.integer(low, high), list(map(str, numbers)))
+        found = matching(cfgguide.values.integer(low, high), list(map(str, numbers)))
         assert found == {str(each) for each in numbers if low <= each <= high}, (low, high)
 
 
@@ -99,27 +99,33 @@ def test_decimal_numbers_in_a_range(minimum):
             for text in NUMBERS
             if (low is None or Decimal(text) >= low) and (high is None or Decimal(text) <= high)
         }
-        assert matching(cfgguide.number(minimum, maximum), DIGITS) == expected, maximum
+        assert matching(cfgguide.values.number(minimum, maximum), DIGITS) == expected, maximum
 
 
 def test_a_bound_with_an_exponent_counts_as_its_digits():
-    assert cfgguide.number(1e3) == cfgguide.number(1000)
-    assert cfgguide.number(1e-3, 1) == cfgguide.number(Decimal("0.001"), 1)
+    assert cfgguide.values.number(1e3) == cfgguide.values.number(1000)
+    assert cfgguide.values.number(1e-3, 1) == cfgguide.values.number(Decimal("0.001"), 1)
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: cfgguide.integer(2, 1), "no number is at least 2 and at most 1"),
-        (lambda: cfgguide.number(0.2, 0.1), "no number is at least 0.2 and at most 0.1"),
-        (lambda: cfgguide.integer(1.5), "minimum is a whole number, not 1.5"),
-        (lambda: cfgguide.integer(maximum=True), "maximum is a whole number, not True"),
-        (lambda: cfgguide.number("1"), "minimum is a number, not '1'"),
-        (lambda: cfgguide.number(float("inf")), "minimum is a finite number, not inf"),
-        (lambda: cfgguide.number(maximum=float("nan")), "maximum is a finite number, not nan"),
-        (lambda: cfgguide.number(Decimal("1e999")), "minimum has more than 400 digits"),
-        (lambda: cfgguide.time(digits=10), "digits is a number from 0 to 9, not 10"),
-        (lambda: cfgguide.date_time(digits=True), "digits is a number from 0 to 9, not True"),
+        (lambda: cfgguide.values.integer(2, 1), "no number is at least 2 and at most 1"),
+        (lambda: cfgguide.values.number(0.2, 0.1), "no number is at least 0.2 and at most 0.1"),
+        (lambda: cfgguide.values.integer(1.5), "minimum is a whole number, not 1.5"),
+        (lambda: cfgguide.values.integer(maximum=True), "maximum is a whole number, not True"),
+        (lambda: cfgguide.values.number("1"), "minimum is a number, not '1'"),
+        (lambda: cfgguide.values.number(float("inf")), "minimum is a finite number, not inf"),
+        (
+            lambda: cfgguide.values.number(maximum=float("nan")),
+            "maximum is a finite number, not nan",
+        ),
+        (lambda: cfgguide.values.number(Decimal("1e999")), "minimum has more than 400 digits"),
+        (lambda: cfgguide.values.time(digits=10), "digits is a number from 0 to 9, not 10"),
+        (
+            lambda: cfgguide.values.date_time(digits=True),
+            "digits is a number from 0 to 9, not True",
+        ),
     ],
 )
 def test_bounds_that_are_none_are_refused(make, message):
@@ -146,9 +152,11 @@ def test_dates_are_the_days_that_there_are():
         for day in range(40)
     ]
     dates += [f"{year:04}-02-{day}" for year in range(10_000) for day in (28, 29, 30)]
-    found = matching(cfgguide.date(), dates)
+    found = matching(cfgguide.values.date(), dates)
     assert found == {text for text in dates if is_iso(datetime.date, text)}
-    assert not matching(cfgguide.date(), ["2024-2-9", "20240229", "2024-02-29 ", "+2024-02-29"])
+    assert not matching(
+        cfgguide.values.date(), ["2024-2-9", "20240229", "2024-02-29 ", "+2024-02-29"]
+    )
 
 
 def test_times_are_those_of_a_day():
@@ -159,11 +167,11 @@ def test_times_are_those_of_a_day():
         for second in range(0, 70, 7)
     ]
     expected = {text for text in times if is_iso(datetime.time, text)}
-    assert matching(cfgguide.time(), times) == expected
+    assert matching(cfgguide.values.time(), times) == expected
     parts = ["", ".", ".1", ".123", ".1234"]
     fractions = [f"12:30:05{part}" for part in parts]
-    assert matching(cfgguide.time(), fractions) == {"12:30:05"}
-    assert matching(cfgguide.time(digits=3), fractions) == {
+    assert matching(cfgguide.values.time(), fractions) == {"12:30:05"}
+    assert matching(cfgguide.values.time(digits=3), fractions) == {
         f"12:30:05{part}" for part in ("", ".1", ".123")
     }
 
@@ -183,7 +191,7 @@ def test_times_are_those_of_a_day():
     ],
 )
 def test_moments_have_an_offset_or_none(offset, text, expected):
-    assert bool(matching(cfgguide.date_time(offset=offset), [text])) == expected
+    assert bool(matching(cfgguide.values.date_time(offset=offset), [text])) == expected
     assert is_iso(datetime.datetime, text) or not expected
 
 
@@ -201,13 +209,13 @@ def test_ipv4_addresses():
             return False
         return True
 
-    assert matching(cfgguide.ipv4(), texts) == {text for text in texts if is_address(text)}
+    assert matching(cfgguide.values.ipv4(), texts) == {text for text in texts if is_address(text)}
 
 
 def test_uuids():
     rng = random.Random(0)
     texts = [str(uuid.UUID(int=rng.getrandbits(128))) for _ in range(20)]
-    grammar = cfgguide.uuid()
+    grammar = cfgguide.values.uuid()
     assert matching(grammar, texts) == set(texts)
     others = [text.upper() for text in texts if text.upper() != text]
     others += [texts[0].replace("-", ""), f"{{{texts[0]}}}"]
@@ -215,15 +223,15 @@ def test_uuids():
 
 
 VALUES = {
-    "integer": (cfgguide.integer(), "-12"),
-    "small": (cfgguide.integer(0, 365), "365"),
-    "number": (cfgguide.number(-0.5, 10.25), "10.2"),
-    "boolean": (cfgguide.boolean(), "true"),
-    "date": (cfgguide.date(), "2024-02-29"),
-    "time": (cfgguide.time(), "23:59:59"),
-    "date_time": (cfgguide.date_time(), "2024-02-29T23:59:59Z"),
-    "uuid": (cfgguide.uuid(), str(uuid.UUID(int=0))),
-    "ipv4": (cfgguide.ipv4(), "10.0.0.255"),
+    "integer": (cfgguide.values.integer(), "-12"),
+    "small": (cfgguide.values.integer(0, 365), "365"),
+    "number": (cfgguide.values.number(-0.5, 10.25), "10.2"),
+    "boolean": (cfgguide.values.boolean(), "true"),
+    "date": (cfgguide.values.date(), "2024-02-29"),
+    "time": (cfgguide.values.time(), "23:59:59"),
+    "date_time": (cfgguide.values.date_time(), "2024-02-29T23:59:59Z"),
+    "uuid": (cfgguide.values.uuid(), str(uuid.UUID(int=0))),
+    "ipv4": (cfgguide.values.ipv4(), "10.0.0.255"),
 }
 
 
@@ -238,5 +246,5 @@ def test_lark_and_the_engine_agree(name):
 
 @pytest.mark.parametrize("name", VALUES)
 def test_no_value_needs_to_look_at_the_end_of_the_text(name):
-    """Then masks need not either; see `cfgguide.combinators.regex`."""
+    """Then masks need not either; see `cfgguide.combinators.patterns`."""
     assert r"\Z" not in VALUES[name][0].text

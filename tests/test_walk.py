@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.index.compile import compile_recognizer
+from cfgguide.index.compiler import compile_recognizer
 from cfgguide.liveness.always_live import Assurance
 from cfgguide.liveness.liveness import Liveness
 from cfgguide.mask.arrays import LIVE, OPEN

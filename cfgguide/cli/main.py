@@ -23,12 +23,12 @@ from cfgguide.cli.arguments import add_grammar, grammar_of
 from cfgguide.cli.presets import Manner, manner_of
 from cfgguide.diagnostics.diagnosis import diagnose, lexemes, refused_at
 from cfgguide.diagnostics.explain import Explainer
-from cfgguide.diagnostics.inspect import inspect
+from cfgguide.diagnostics.inspection import inspect
 from cfgguide.errors import CfgGuideError, VocabularyError
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.guide.guide import Guide
-from cfgguide.index.compile import compile as compile_index
-from cfgguide.index.compile import compile_recognizer
+from cfgguide.index.compiler import compile as compile_index
+from cfgguide.index.compiler import compile_recognizer
 from cfgguide.index.index import Index
 from cfgguide.index.precompute import DEFAULT_MAX_BYTES, Built, shown
 from cfgguide.liveness.liveness import Liveness
@@ -37,7 +37,7 @@ from cfgguide.vocabulary.spelling import Spelling
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from cfgguide.integrations.generate import Generation
+    from cfgguide.integrations.generation import Generation
 
 YES, NO, UNUSABLE = 0, 1, 2
 INTERRUPTED = 130
@@ -216,7 +216,7 @@ def _report(grammar: Grammar, name: str, tokenizer: str | None) -> int:
 
 
 def _generate(options: argparse.Namespace) -> int:
-    from cfgguide.integrations.generate import generate
+    from cfgguide.integrations.generation import generate
     from cfgguide.models.load import load_model
 
     grammar = grammar_of(options)

@@ -2,7 +2,7 @@
 
 In: nothing. Out: plain values: texts that match a pattern, free text, a grammar, some of these one
 after the other, and one repeated; and :class:`Composed`, a grammar that knows what it is made of,
-so that it can become a part itself. They are written by :mod:`cfgguide.combinators.regex` and
+so that it can become a part itself. They are written by :mod:`cfgguide.combinators.patterns` and
 :mod:`cfgguide.combinators.sequence`.
 """
 

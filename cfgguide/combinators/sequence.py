@@ -22,7 +22,7 @@ from collections.abc import Iterable
 
 from cfgguide.automata.rewrite import rewritten
 from cfgguide.combinators.parts import Composed, Embedded, Free, Part, Regular, Repeated, Sequence
-from cfgguide.combinators.regex import grammar_of, literal, regular
+from cfgguide.combinators.patterns import grammar_of, literal, regular
 from cfgguide.combinators.writer import text_of
 from cfgguide.errors import GrammarError
 from cfgguide.grammar.grammar import Grammar

@@ -132,7 +132,8 @@ def _rows(model: AnyModel, sequences: Sequence[Ids]) -> Iterator[npt.NDArray[np.
     if hasattr(model, "forward") or not callable(model):
         raise ModelError(
             f"a {type(model).__name__} is no function from token ids to logits: wrap a model of "
-            "transformers as cfgguide.TransformersModel(model), another one in a function"
+            "transformers as cfgguide.integrations.TransformersModel(model), another "
+            "one in a function"
         )
     for token_ids in sequences:
         yield np.asarray(model(token_ids))

@@ -1,1 +1,27 @@
 """Why: reports about grammars and tokenizers, and explanations of single tokens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cfgguide.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from cfgguide.diagnostics.diagnosis import check as check
+    from cfgguide.diagnostics.explanation import Explanation as Explanation
+    from cfgguide.diagnostics.inspection import inspect as inspect
+    from cfgguide.diagnostics.report import Report as Report
+    from cfgguide.diagnostics.tokenizer import TokenizerReport as TokenizerReport
+    from cfgguide.diagnostics.tokenizer import check_tokenizer as check_tokenizer
+
+_NAMES = {
+    "Explanation": "explanation",
+    "Report": "report",
+    "TokenizerReport": "tokenizer",
+    "check": "diagnosis",
+    "check_tokenizer": "tokenizer",
+    "inspect": "inspection",
+}
+
+__all__ = sorted(_NAMES)
+__getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -11,12 +11,16 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from cfgguide.grammar.grammar import Grammar
+from cfgguide.index.compiler import compile_recognizer
 from cfgguide.lexer.scanner import NO_MATCH
+from cfgguide.limits import Limits
 from cfgguide.liveness.liveness import Liveness
 from cfgguide.parser.indentation import FLAT
 from cfgguide.parser.stack import Stack
 from cfgguide.parser.table import START_STATE
 from cfgguide.recognizer.recognizer import Configuration, Recognizer
+from cfgguide.vocabulary.spelling import Spelling
 
 _EXCERPT = 60  # characters of the line shown
 _STRIDE = 1024  # bytes between configurations that are kept
@@ -63,6 +67,39 @@ class Diagnosis:
             f"line {self.line}, column {self.column}: expected one of: "
             f"{', '.join(self.expected) or 'the rest of an ignored lexeme'}\n{self.excerpt}"
         )
+
+
+def check(grammar: Grammar, text: str | bytes, *, limits: Limits | None = None) -> Diagnosis:
+    r"""Return whether a text is a sentence of a grammar, and if not, where and what was expected.
+
+    Parameters
+    ----------
+    grammar : Grammar
+        The language.
+    text : str or bytes
+        The whole text; a str stands for its UTF-8.
+    limits : Limits, optional
+        What compiling the grammar may cost.
+
+    Raises
+    ------
+    GrammarError, PatternError, LimitError
+        As :func:`cfgguide.compile`.
+
+    Examples
+    --------
+    >>> from cfgguide import Grammar
+    >>> sums = Grammar('start: NUMBER ("+" NUMBER)*\nNUMBER: /[0-9]+/')
+    >>> check(sums, "1+23").is_sentence
+    True
+    >>> print(check(sums, "1+*"))
+    line 1, column 3: expected one of: NUMBER
+    1+*
+      ^
+    """
+    recognizer = compile_recognizer(grammar, limits=limits)
+    liveness = Liveness(recognizer, Spelling.of_all_bytes())
+    return diagnose(recognizer, liveness, text.encode() if isinstance(text, str) else text)
 
 
 def diagnose(recognizer: Recognizer, liveness: Liveness, text: bytes) -> Diagnosis:
@@ -142,8 +179,8 @@ def lexemes(recognizer: Recognizer, text: bytes) -> list[Lexeme]:
 
     >>> from cfgguide import Grammar
 
-    >>> from cfgguide.index import compile
-    >>> recognizer = compile.compile_recognizer(Grammar.bundled("json"))
+    >>> from cfgguide.index import compiler
+    >>> recognizer = compiler.compile_recognizer(Grammar.bundled("json"))
     >>> [tuple(lexeme) for lexeme in lexemes(recognizer, b"[10]")]
     [('LSQB', 0, 1), ('NUMBER', 1, 3), ('RSQB', 3, 4)]
     """

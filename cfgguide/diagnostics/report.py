@@ -1,8 +1,8 @@
 """A report on a grammar: how large it is, and what in it is probably not meant.
 
-In: what :mod:`cfgguide.diagnostics.inspect` found. Out: a :class:`Report`, a plain value; as a text
-it is what ``cfgguide check`` prints. Nothing in it stops a grammar from being used: what does is an
-error when the grammar is compiled.
+In: what :mod:`cfgguide.diagnostics.inspection` found. Out: a :class:`Report`, a plain value; as a
+text it is what ``cfgguide check`` prints. Nothing in it stops a grammar from being used: what does
+is an error when the grammar is compiled.
 """
 
 from __future__ import annotations

@@ -87,7 +87,8 @@ class Lexing:
 
     Examples
     --------
-    >>> from cfgguide import Grammar, compile_recognizer
+    >>> from cfgguide import Grammar
+    >>> from cfgguide.index import compile_recognizer
     >>> recognizer = compile_recognizer(Grammar('start: "." "." | "..."'))
     >>> lexing = Lexing.of(recognizer)
     >>> for byte in b"..":

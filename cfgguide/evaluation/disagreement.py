@@ -1,4 +1,4 @@
-"""What :func:`cfgguide.evaluate` found out about a model, as values and as a table.
+"""What :func:`cfgguide.evaluation.evaluate` found out about a model, as values and as a table.
 
 The numbers of one text are arrays with one entry for each token, EOS included; all logarithms are
 natural. A perplexity is the exponential of the mean negative log-probability of a token.

@@ -27,7 +27,7 @@ from cfgguide.evaluation.disagreement import Disagreement, Evaluation, TextEvalu
 from cfgguide.evaluation.mass import measured
 from cfgguide.evaluation.teacher_forcing import SentenceMasks, Text, masks_for
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.index.compile import compile as compile_index
+from cfgguide.index.compiler import compile as compile_index
 from cfgguide.index.index import Index
 from cfgguide.integrations.dense_mask import bool_mask
 
@@ -67,7 +67,7 @@ def evaluate(
     tokenizer : PreTrainedTokenizerBase
         The model's tokenizer.
     eos_token_id : int, optional
-        The EOS that ends each sentence; see :func:`cfgguide.masks_for`.
+        The EOS that ends each sentence; see :func:`cfgguide.evaluation.masks_for`.
     max_tokens : int
         Most tokens read at once, padding included; a longer text is read alone.
     n_disagreements : int

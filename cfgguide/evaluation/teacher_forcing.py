@@ -101,7 +101,7 @@ def masks_for(
     ]
 
 
-def side_by_side(sentences: Sequence[SentenceMasks]) -> SentenceMasks:
+def stack_masks(sentences: Sequence[SentenceMasks]) -> SentenceMasks:
     """Return the masks of several sentences as one batch, filled up at the end.
 
     Parameters
@@ -119,7 +119,7 @@ def side_by_side(sentences: Sequence[SentenceMasks]) -> SentenceMasks:
     >>> import cfgguide
     >>> vocabulary = cfgguide.Vocabulary([b"a", b"b", None], eos_token_ids=2)
     >>> index = cfgguide.compile(cfgguide.Grammar('start: "a"* "b"'), vocabulary)
-    >>> batch = side_by_side(masks_for([[0, 1], [1]], index, None))
+    >>> batch = stack_masks(masks_for([[0, 1], [1]], index, None))
     >>> batch.token_ids.tolist(), batch.bitmasks[..., 0].tolist()
     ([[0, 1, 2], [1, 2, -100]], [[3, 3, 4], [3, 4, -1]])
     """

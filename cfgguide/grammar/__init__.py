@@ -2,3 +2,23 @@
 
 The only folder that knows Lark.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cfgguide.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from cfgguide.grammar.grammar import Grammar as Grammar
+    from cfgguide.grammar.indenters import CPythonIndenter as CPythonIndenter
+    from cfgguide.grammar.indenters import Python312Indenter as Python312Indenter
+
+_NAMES = {
+    "CPythonIndenter": "indenters",
+    "Grammar": "grammar",
+    "Python312Indenter": "indenters",
+}
+
+__all__ = sorted(_NAMES)
+__getattr__, __dir__ = lazy_names(__name__, _NAMES)

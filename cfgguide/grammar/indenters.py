@@ -279,7 +279,7 @@ def line_names(postlex: object) -> LineNames:
         if getattr(type(indenter), name, None) is not getattr(known, name, None):
             raise GrammarError(
                 f"the indenter {type(indenter).__name__} has its own {name}, of which nothing is "
-                "known; change only names and tab_len, or subclass cfgguide.CPythonIndenter"
+                "known; change only names and tab_len, or subclass cfgguide.grammar.CPythonIndenter"
             )
     roles = dict.fromkeys(indenter.OPEN_PAREN_types, OPENS)
     roles |= dict.fromkeys(indenter.CLOSE_PAREN_types, CLOSES)

@@ -55,7 +55,7 @@ class Endings:
     Examples
     --------
     >>> import cfgguide
-    >>> recognizer = cfgguide.compile_recognizer(cfgguide.Grammar.bundled("json"))
+    >>> recognizer = cfgguide.index.compile_recognizer(cfgguide.Grammar.bundled("json"))
     >>> configuration = recognizer.advance(recognizer.initial, b'{"a": [1, {"b": "x')
     >>> Endings(recognizer, frozenset(range(256))).of(configuration)
     b'"}]}'

@@ -1,1 +1,21 @@
 """Configuration to vocabulary subset: made once, found again, saved, shared, built ahead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cfgguide.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from cfgguide.index.compiler import compile_recognizer as compile_recognizer
+    from cfgguide.index.index import Index as Index
+    from cfgguide.index.pool import IndexPool as IndexPool
+
+_NAMES = {
+    "Index": "index",
+    "IndexPool": "pool",
+    "compile_recognizer": "compiler",
+}
+
+__all__ = sorted(_NAMES)
+__getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -17,7 +17,7 @@ from collections import OrderedDict
 from concurrent.futures import Future
 
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.index.compile import compile
+from cfgguide.index.compiler import compile
 from cfgguide.index.index import Index
 from cfgguide.limits import Limits
 from cfgguide.vocabulary.vocabulary import Vocabulary

@@ -1,4 +1,21 @@
 """Loads a local model, or SmolLM2 from the package index."""
 
-from cfgguide.models.load import load_model as load_model
-from cfgguide.models.load import load_tokenizer as load_tokenizer
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cfgguide.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from cfgguide.models.load import load_model as load_model
+    from cfgguide.models.load import load_tokenizer as load_tokenizer
+    from cfgguide.models.load import prepare_smollm2 as prepare_smollm2
+
+_NAMES = {
+    "load_model": "load",
+    "load_tokenizer": "load",
+    "prepare_smollm2": "load",
+}
+
+__all__ = sorted(_NAMES)
+__getattr__, __dir__ = lazy_names(__name__, _NAMES)

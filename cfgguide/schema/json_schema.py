@@ -61,7 +61,7 @@ def json_schema(
     --------
     >>> import cfgguide
     >>> grammar = json_schema({"type": "array", "items": {"enum": ["yes", "no"]}, "minItems": 1})
-    >>> recognizer = cfgguide.compile_recognizer(grammar)
+    >>> recognizer = cfgguide.index.compile_recognizer(grammar)
     >>> read = [recognizer.advance(recognizer.initial, text) for text in (b'["no"]', b"[]")]
     >>> [each is not None and recognizer.is_sentence(each) for each in read]
     [True, False]

@@ -1,4 +1,19 @@
 """SQL that knows a schema."""
 
-from cfgguide.sql.names import Schema as Schema
-from cfgguide.sql.names import with_schema as with_schema
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cfgguide.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from cfgguide.sql.names import Schema as Schema
+    from cfgguide.sql.names import with_schema as with_schema
+
+_NAMES = {
+    "Schema": "names",
+    "with_schema": "names",
+}
+
+__all__ = sorted(_NAMES)
+__getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -148,7 +148,7 @@ def with_schema(
     ...     cfgguide.Grammar.bundled("sql_select"),
     ...     {"users": ["id", "name"], "order": ["id", "user_id"]},
     ... )
-    >>> recognizer = cfgguide.compile_recognizer(grammar)
+    >>> recognizer = cfgguide.index.compile_recognizer(grammar)
     >>> def is_sentence(text):
     ...     configuration = recognizer.advance(recognizer.initial, text)
     ...     return configuration is not None and recognizer.is_sentence(configuration)

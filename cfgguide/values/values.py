@@ -15,7 +15,7 @@ from decimal import Decimal, InvalidOperation
 
 from cfgguide.automata.rewrite import not_empty
 from cfgguide.combinators.parts import Composed
-from cfgguide.combinators.regex import choice, grammar_of, regular
+from cfgguide.combinators.patterns import choice, grammar_of, regular
 from cfgguide.combinators.words import n_shared_letters
 from cfgguide.errors import GrammarError
 

@@ -22,7 +22,7 @@ from cfgguide.grammar import lark_frontend
 from cfgguide.grammar.definitions import Definitions
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.grammar.lark_frontend import CompiledGrammar
-from cfgguide.index.compile import decided, spelled_by
+from cfgguide.index.compiler import decided, spelled_by
 from cfgguide.limits import Budget, Limits
 from cfgguide.liveness.liveness import Liveness
 from cfgguide.parser.table import END
