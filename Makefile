@@ -60,7 +60,7 @@ type: install
 	$(BIN)/mypy
 
 docs: install
-	$(BIN)/python -m pytest --doctest-modules cfgguide tests/test_docs.py
+	$(BIN)/python -m pytest --doctest-modules cfgguide tests/project/test_docs.py
 
 TOKENIZERS ?=
 CHOSEN = $(if $(TOKENIZERS),--tokenizer $(TOKENIZERS))
@@ -94,7 +94,7 @@ mutations: install
 
 threads: SECONDS = 60
 threads: install
-	CFGGUIDE_THREADS_SECONDS=$(SECONDS) $(BIN)/python -m pytest -s -k eight_threads tests/test_index.py
+	CFGGUIDE_THREADS_SECONDS=$(SECONDS) $(BIN)/python -m pytest -s -k eight_threads tests/index/test_index.py
 
 check: lint type test test-slow docs
 

@@ -29,9 +29,21 @@ COPIED = ("cfgguide", "grammars", "tests", "conftest.py", "pyproject.toml", "ARC
 CRASHES = "tests/fuzz/crashes"
 SUITES = {
     "tests": [
-        *("tests/test_probes.py", "tests/test_oracle.py", "tests/test_scanner.py"),
-        *("tests/test_walk.py", "tests/test_liveness.py", "tests/test_grammar.py"),
-        *("tests/test_fsm.py", "tests/test_lines.py", "tests/test_loops.py"),
+        *(
+            "tests/exactness/test_probes.py",
+            "tests/exactness/test_oracle.py",
+            "tests/lexer/test_scanner.py",
+        ),
+        *(
+            "tests/mask/test_walk.py",
+            "tests/liveness/test_liveness.py",
+            "tests/grammar/test_grammar.py",
+        ),
+        *(
+            "tests/automata/test_dfa.py",
+            "tests/recognizer/test_indentation.py",
+            "tests/mask/test_loops.py",
+        ),
     ],
     "fuzz": ["tests/fuzz/test_fuzz.py"],
 }

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-from table_models import chi_squared, masked_law, model_law, normalised, table_model
-from test_steering import CASES
+from support.steered_cases import CASES
+from support.table_models import chi_squared, masked_law, model_law, normalised, table_model
 
 import cfgguide
 

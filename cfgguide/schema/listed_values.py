@@ -20,7 +20,7 @@ from cfgguide.values import numbers
 def scalar_values(values: Sequence[Any]) -> Values:
     """Return the values of an enumeration without arrays and objects."""
     words = [value for value in values if isinstance(value, str)]
-    numbers = [
+    equal_numbers = [
         numbers.equal_to(decimal_of(value))
         for value in values
         if isinstance(value, int | float | Decimal) and not isinstance(value, bool)
@@ -29,7 +29,7 @@ def scalar_values(values: Sequence[Any]) -> Values:
         frozenset(
             json.dumps(value) for value in values if value is None or isinstance(value, bool)
         ),
-        Condition(_any_of(numbers)) if numbers else None,
+        Condition(_any_of(equal_numbers)) if equal_numbers else None,
         Condition(Language.of_words(words)) if words else None,
         scalars=tuple(values),
     )

@@ -24,7 +24,7 @@ import cfgguide
 from cfgguide.models import load_model
 
 sys.path.append(str(Path(__file__).parent.parent))
-from lark_for_tests import no_search_for_overlaps
+from support.lark_search import no_search_for_overlaps
 
 RECORD = cfgguide.Grammar(r"""
 start: "{\"name\": " STRING ", \"age\": " INT ", \"is_member\": " ("true" | "false") "}"

@@ -38,7 +38,7 @@ from cfgguide.index.step_cache import Visit
 from cfgguide.models import load_model
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from sampled_programs import Endings, text_of, walked
+from support.sampled_programs import Endings, text_of, walked
 
 # What a model is asked for, so that texts differ by more than chance.
 _PROGRAMS = (

@@ -28,7 +28,7 @@ import cfgguide
 from cfgguide.errors import SchemaError
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from schemas import is_valid, random_schema
+from support.schemas import is_valid, random_schema
 
 
 def schemas_of(files: list[Path], n: int, rng: random.Random) -> list[Any]:

@@ -25,7 +25,7 @@ import cfgguide
 from cfgguide.schema.json_schema import json_schema
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from lark_for_tests import no_search_for_overlaps
+from support.lark_search import no_search_for_overlaps
 
 
 def main() -> int:

@@ -22,10 +22,9 @@ import lark
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import postgresql_judge
-import sql_judge
-from derivations import Deriver, mutated
-from sql_grammars import SAMPLES, SYMBOLS, WORDS, parser
+from support import postgresql_judge, sql_judge
+from support.derivations import Deriver, mutated
+from support.sql_grammars import SAMPLES, SYMBOLS, WORDS, parser
 
 SHOWN = 40
 JUDGES: dict[str, Any] = {"sql": sql_judge, "postgresql": postgresql_judge}

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import lark
 import pytest
-from lark_for_tests import no_search_for_overlaps
+from support.lark_search import no_search_for_overlaps
 
 from cfgguide.grammar.indenters import PythonIndenter
 

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
-from oracle import spelled_texts
+from support.oracle import spelled_texts
 
 import cfgguide
 from cfgguide.diagnostics.diagnosis import diagnose

@@ -1,0 +1,353 @@
+r"""A regular expression as a grammar: its sentences are what ``re.fullmatch`` matches.
+
+`re` itself gives the expected values; Lark, with the text of the grammar, and the engine must say
+the same.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import re
+
+import lark
+import pytest
+from support.judges import accepts, parses
+
+import cfgguide
+from cfgguide.automata.notation import pattern_literal, text_literal
+from cfgguide.automata.preference import is_longest_first, may_begin
+from cfgguide.automata.rewrite import not_empty, rewritten
+from cfgguide.errors import CfgGuideError, GrammarError, LimitError, PatternError
+
+TEXTS = ["".join(letters) for n in range(6) for letters in itertools.product("abc", repeat=n)]
+ODD_TEXTS = [
+    "é",
+    "aé",
+    "A",
+    "aB",
+    "ab\n",
+    "\n",
+    "a\n",
+    "a b",
+    " ",
+    "ſ",
+    "K",
+    "-",
+    "\\",
+    '"',
+    "/",
+    "*",
+    "日",
+]
+
+
+def matched(pattern: str, flags: int = 0) -> set[str]:
+    compiled = re.compile(pattern, flags)
+    return {text for text in [*TEXTS, *ODD_TEXTS] if compiled.fullmatch(text)}
+
+
+def check(pattern: str, flags: int = 0) -> None:
+    """Compare `re`, Lark and the engine over all texts."""
+    expected = matched(pattern, flags)
+    grammar = cfgguide.regex(pattern, flags)
+    lark_says, engine_says = parses(grammar), accepts(grammar)
+    texts = [*TEXTS, *ODD_TEXTS]
+    assert {text for text in texts if lark_says(text)} == expected, grammar.text
+    assert {text for text in texts if engine_says(text)} == expected, grammar.text
+
+
+PATTERNS = [
+    # what is preferred is not the longest
+    "a|ab", "(?:a|ab)(?:c|bcb)?", "(?:a|ab)(?:c|bca)*", "a*?", "a+?b??", "(?:|a)b?", "(?:a||b)a",
+    "(a|b|ab)*?c|a", "(?:a|aba)*b?", "(?:ab?)*?(?:ba)?",
+    # the empty text
+    "", "a*", "a?b?c?", "(?:a|b*)", "(?:(?:a|)(?:b|))+", "(?:a?){2}", "(?:a*b*)*", "a{0}",
+    "(a?|b)*c?",
+    # anchors, look-around, boundaries
+    "^a", "a$", "^a*$", r"\Aa\Z", "(?m:^a$)", "a$|b", r"\ba+\b", r"a\Bb", "$", "^", "(?=a)[abc]*",
+    "(?!ab)[abc]*", "[abc]*(?<=c)", "[abc]*(?<!c)", "(?:(?!bb)[abc])*", r"(?:a|\bb)+", "(?=.*c)a.*",
+    "a(?=b)b", r"a$\n", r"(?m)a$\nb?",
+    # classes and escapes
+    ".", "(?s:.)", r"\w+", r"\W", r"\s", "[^a]", r"[^\w]", r"[\]\-\\^]", r"\\", r'"', "/", r"\/",
+    r"[/]", r"\x61", r"\u0061", r"\x2a", r"[\x5c]", r"\n", "\n", r"\N{LATIN SMALL LETTER A}b?",
+    r"\141", "[a-c]", r"\\p{L}|\\", "é|日", "[^-]", "[&&a]",
+    # flags, names and comments
+    "(?i)AB", "(?i:a)B", "(?x) a # c \n b", "(?x:a b)|(?-x:a b)", "(?a:\\w)+", "(?ai)[a-z]",
+    "(?i)k|ſ", "(?P<start>a)(?P<TEXT>b)", "a(?#comment)b", "(?s-i:a.)", "(?i:a(?-i:B))",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_sentences_are_the_texts_that_match_as_a_whole(pattern):
+    check(pattern)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "flags"),
+    [
+        ("a.b", re.DOTALL),
+        ("a\nb", re.DOTALL),
+        ("AB|c", re.IGNORECASE),
+        (r"\w", re.ASCII),
+        ("k|s", re.IGNORECASE | re.ASCII),
+        (" a  # one \n b ", re.VERBOSE),
+        ("^a$\n?", re.MULTILINE),
+        ("(?-i:a)b", re.IGNORECASE),
+        ("[^K]", re.IGNORECASE),
+    ],
+)
+def test_flags_count_as_in_re(pattern, flags):
+    check(pattern, flags)
+    assert cfgguide.regex(re.compile(pattern, flags)) == cfgguide.regex(pattern, flags)
+
+
+QUANTIFIERS = ["*", "+", "?", "{2}", "{1,2}", "{0,2}", "{2,}", "{,3}", "{0}"]
+ATOMS = ["a", "b", "c", "ab", "[ab]", "[^a]", ".", "", "é", "(?i:a)", r"(?a:\w)", r"\n"]
+LOOKING = ["^", "$", r"\b", r"\B", r"\Z", "(?=a)", "(?!b)", "(?<=a)", "(?<!b)", "(?=ab|c)"]
+
+
+def random_pattern(rng: random.Random, atoms: list[str], depth: int = 4) -> str:
+    kind = rng.random()
+    if depth == 0 or kind < 0.2:
+        return rng.choice(atoms)
+    one, other = (random_pattern(rng, atoms, depth - 1) for _ in range(2))
+    if kind < 0.5:
+        return one + other
+    if kind < 0.75:
+        return f"(?:{one}|{other})"
+    if kind < 0.8:
+        return f"({one}|{other}|)"
+    return f"(?:{one}){rng.choice(QUANTIFIERS)}{rng.choice(['', '?'])}"
+
+
+def compare_random_patterns(seed: int, atoms: list[str], count: int) -> None:
+    rng = random.Random(seed)
+    for _ in range(count):
+        pattern = random_pattern(rng, atoms)
+        if not matched(pattern) and not re.fullmatch(pattern, ""):
+            continue  # it may match nothing at all
+        try:
+            check(pattern)
+        except LimitError:
+            assert "{" in pattern  # a counted repetition that was copied too often
+        except AssertionError as error:
+            raise AssertionError(pattern) from error
+
+
+def test_random_patterns_match_as_in_re():
+    compare_random_patterns(1, ATOMS, 12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_many_random_patterns_match_as_in_re(seed):
+    compare_random_patterns(seed, ATOMS, 60)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_many_random_patterns_that_look_around_match_as_in_re(seed):
+    compare_random_patterns(seed, [*ATOMS, *LOOKING], 15)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "accepted", "refused"),
+    [
+        (  # floating-point numbers, Willard and Louf 2023, figure 1
+            r"([0-9]*)?\.?[0-9]*",
+            ["", ".", "1", ".2", "1.", "12.50", "007"],
+            ["-1", "1.2.3", "a", "1e5", " 1", "1\n"],
+        ),
+        (  # their benchmark: IPv4 addresses
+            r"((25[0-5]|2[0-4]\d|[01]?\d\d?)\.){3}(25[0-5]|2[0-4]\d|[01]?\d\d?)",
+            ["1.2.3.4", "255.255.255.255", "192.168.001.1"],
+            ["256.1.1.1", "1.2.3", "1.2.3.4.5", "1.2.3.4 "],
+        ),
+        (r"(19|20)\d{2}", ["1945", "2023"], ["1845", "202", "20234"]),  # years
+        ("[Yy]es|[Nn]o|[Nn]ever|[Aa]lways", ["Yes", "no", "Never"], ["yess", "", "yes no"]),
+    ],
+)
+def test_the_examples_of_the_paper(pattern, accepted, refused):
+    lark_says, engine_says = (judge(cfgguide.regex(pattern)) for judge in (parses, accepts))
+    for text in accepted:
+        assert lark_says(text), text
+        assert engine_says(text), text
+    for text in refused:
+        assert not lark_says(text), text
+        assert not engine_says(text), text
+
+
+def test_a_mask_follows_the_pattern_to_its_end():
+    """Figure 2 of the paper: of its five words, what may start a number and what may go on."""
+    words = [b"A", b".", b"42", b".2", b"1", None]
+    vocabulary = cfgguide.Vocabulary(words, eos_token_ids=5)
+    guide = cfgguide.Guide(cfgguide.compile(cfgguide.regex(r"([0-9]*)?\.?[0-9]*"), vocabulary))
+    assert guide.allowed_token_ids().tolist() == [1, 2, 3, 4, 5]
+    guide.advance(3)
+    assert guide.allowed_token_ids().tolist() == [2, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        (r"(a)\1", "a backreference, which is not supported"),
+        (r"(a)?b(?(1)c|d)", "a conditional group"),
+        ("(?>a|ab)c", "an atomic group"),
+        ("a++", "a possessive quantifier"),
+        ("(a", "/(a/ is no regular expression: missing )"),
+        ("a**", "multiple repeat"),
+        ("(?L)a", "is no regular expression"),
+        (b"a", "a pattern is a text, not bytes"),
+        (re.compile(b"a"), "a pattern is a text, not bytes"),
+    ],
+)
+def test_patterns_that_cannot_be_used_are_refused(pattern, message):
+    with pytest.raises(PatternError, match=re.escape(message)):
+        cfgguide.regex(pattern)
+
+
+@pytest.mark.parametrize("flags", [re.LOCALE, re.DEBUG, True, "i", -1])
+def test_flags_that_are_none_of_a_text_are_refused(flags):
+    with pytest.raises(PatternError, match=r"flags may hold re\.ASCII"):
+        cfgguide.regex("a", flags)
+
+
+def test_a_compiled_pattern_takes_no_flags():
+    with pytest.raises(PatternError, match="give them when it is compiled"):
+        cfgguide.regex(re.compile("a"), re.IGNORECASE)
+
+
+@pytest.mark.parametrize("pattern", ["(?!)", r"a\bb", "a^b", r"[^\s\S]"])
+def test_a_pattern_that_matches_nothing_is_refused_when_it_is_compiled(pattern):
+    with pytest.raises(GrammarError, match="no text at all is a sentence"):
+        cfgguide.index.compile_recognizer(cfgguide.regex(pattern), use_cache=False)
+
+
+def test_a_pattern_that_nests_too_deeply_is_refused():
+    with pytest.raises(LimitError):
+        cfgguide.index.compile_recognizer(cfgguide.regex("(?:" * 400 + "a" + ")*" * 400))
+
+
+# --- Choices -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["yes", "no"],
+        ["a", "ab", "abc", "b"],
+        ["", "a"],
+        [""],
+        ["ab", "", "ab", "a"],
+        ["é", "日本", "日", "\U0001f600", "e\u0301"],
+        ["a\nb", "\n", "\t", " ", "a b", "\r\n", "\x00", "\x7f"],
+        ["a/b", '"', "'", "\\", '\\"', "\\n", "/", "//", "#", "(a|b)*", "[", "^$", "{2}", "\\p{L}"],
+        ["A", "a"],
+    ],
+)
+def test_a_choice_is_one_of_its_texts(texts):
+    grammar = cfgguide.choice(texts)
+    lark_says, engine_says = parses(grammar), accepts(grammar)
+    for text in {*texts, *(f"{a}{b}" for a in texts for b in texts), "x", " yes", *TEXTS[:60]}:
+        assert lark_says(text) == (text in texts), text
+        assert engine_says(text) == (text in texts), text
+
+
+def test_the_order_of_a_choice_does_not_matter():
+    assert cfgguide.choice(["b", "a", "b"]) == cfgguide.choice({"a", "b"})
+
+
+@pytest.mark.slow
+def test_a_choice_may_have_ten_thousand_texts_some_of_which_begin_others():
+    rng = random.Random(0)
+    letters = "abcdefghij "
+    texts = {"".join(rng.choices(letters, k=rng.randint(1, 9))) for _ in range(12_000)}
+    texts |= {text + "x" for text in rng.sample(sorted(texts), 300)}
+    grammar = cfgguide.choice(texts)
+    lark_says, engine_says = parses(grammar), accepts(grammar)
+    others = {text[:-1] for text in texts} | {text + "x" for text in texts}
+    for text in rng.sample(sorted(texts), 1000) + rng.sample(sorted(others), 1000):
+        assert lark_says(text) == (text in texts), text
+        assert engine_says(text) == (text in texts), text
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ("yes", r"write choice\(\['yes'\]\)"),
+        ([], "at least one text"),
+        (5, "choice takes a list of texts, not 5"),
+        (["a", 1], "expected a text, not int: 1"),
+        (["\ud800"], "holds a surrogate"),
+    ],
+)
+def test_choices_that_are_none_are_refused(texts, message):
+    with pytest.raises(GrammarError, match=message):
+        cfgguide.choice(texts)
+
+
+# --- What patterns are changed to ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pattern", [each for each in PATTERNS if not rewritten(each)[1]])
+def test_a_pattern_written_anew_matches_the_same_texts(pattern):
+    written, _ = rewritten(pattern)
+    assert matched(written) == matched(pattern)
+    some = not_empty(written)
+    assert (matched(some) if some is not None else set()) == matched(pattern) - {""}
+
+
+@pytest.mark.parametrize(
+    "pattern", [*(each for each in PATTERNS if not rewritten(each)[1]), "a*?b?", "a|ab", "(?:|a)b"]
+)
+def test_whether_a_pattern_prefers_whole_texts_is_known(pattern):
+    for each in (rewritten(pattern)[0], f"(?:{rewritten(pattern)[0]})??"):
+        preferred = {text: re.match(each, text)[0] for text in matched(each)}
+        is_first = all(text == found for text, found in preferred.items())
+        assert is_longest_first(each) == is_first
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "expected"),
+    [
+        ("ab", "abc", True),  # it matches before the text is over
+        ("abcd", "abc", True),  # it may, if the text goes on
+        ("abd", "abc", False),
+        ("(?i:A)", "a", True),
+        ("a(?!b)", "ab", True),  # look-around is not asked
+        ("[^a]*b", "é", True),
+    ],
+)
+def test_what_may_begin_a_text(pattern, text, expected):
+    assert may_begin(pattern, text) == expected
+
+
+def terminal_of(literal: str) -> lark.lexer.Pattern:
+    (terminal,) = lark.Lark(f"start: A\nA: {literal}", parser="lalr").terminals
+    return terminal.pattern
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a", "\\", "\\\\", '"', '\\"', "'", "''' + '", "/", "a/b", "//", "\\n", "\n", "\r\n", "\x00",
+     "\\x41", "\\u0041", "\\U0001f600", "é", "日", "\u2028", "\x7f", "a\\", '\\\\"', "%ignore"],
+)  # fmt: skip
+def test_literals_are_read_by_lark_as_they_were_meant(text):
+    assert terminal_of(text_literal(text)).value == text
+    pattern = re.escape(text)
+    assert terminal_of(pattern_literal(pattern, "i")).value == pattern
+    assert set(terminal_of(pattern_literal(pattern, "i")).flags) == {"i"}
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [r"\n", r"\\n", r"\x2a", r"\x5c\x5c", r"[\"\\/]", r"\/", "/", r"\"", "a\nb", r"\u0022", r"\f\v",
+     r"\t\"", r"\\\"", r"\\/", "'", r"\'", r"\N{BULLET}", "\\\n"],
+)  # fmt: skip
+def test_patterns_reach_re_as_they_were(pattern):
+    assert terminal_of(pattern_literal(pattern)).value == pattern
+
+
+def test_errors_of_these_grammars_are_errors_of_the_package():
+    assert issubclass(PatternError, CfgGuideError)

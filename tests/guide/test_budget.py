@@ -1,0 +1,252 @@
+"""Masks within a budget: sound, live, and complete where all can be looked at.
+
+The oracle is brute force: :class:`Distances` tries every sequence of tokens. On the grammars of
+this table every mask must be exactly its own; on the bundled ones with a real vocabulary random
+walks must finish in time, whatever they take.
+"""
+
+from __future__ import annotations
+
+import functools
+import random
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from support.small_tokenizers import standard_library_vocabulary
+
+import cfgguide
+from cfgguide.errors import BudgetError
+from cfgguide.guide.budget import Finishing, allowed_within
+from cfgguide.index.step_cache import Visit
+
+
+class Case(NamedTuple):
+    """A grammar, the tokens but EOS, and how many may be written."""
+
+    grammar: str
+    tokens: tuple[bytes, ...]
+    n: int
+
+
+CASES = {
+    "brackets": Case(
+        'start: "(" start? ")" | "[" start? "]"', (b"(", b")", b"))", b"[", b"]])"), 8
+    ),
+    "a long way": Case('start: "a" | "b" "x"~9', (b"a", b"b", b"bb", b"x", b"xx", b"xxxx"), 8),
+    "only a long text has few tokens": Case(
+        'start: "a" "bc" | "a" "defghi"', (b"a", b"b", b"c", b"defghi"), 4
+    ),
+    "names": Case(
+        'start: NAME ("," NAME)* ";"\nNAME: /[ab]+/\n%ignore " "',
+        (b"a", b"b", b"ab", b",", b" ", b";", b"a;", b",a", b", "),
+        5,
+    ),
+    "a keyword and a name": Case(
+        'start: "if" NAME "fi" | NAME "=" NAME\nNAME: /[a-z]+/\n%ignore " "',
+        (b"i", b"f", b"if", b"fi", b" ", b"=", b" fi", b"x", b"=x"),
+        5,
+    ),
+    "what matches falls back": Case(
+        'start: (DOT | ELLIPSIS | X)+ "!"\nDOT: "."\nELLIPSIS: "..."\nX: "x"',
+        (b".", b"..", b"x", b"!", b"x!", b".!"),
+        5,
+    ),
+    "look-ahead": Case("start: A B\nA: /a+(?=b)/\nB: /b+/", (b"a", b"b", b"ab", b"aa", b"bb"), 6),
+    "a vocabulary without single bytes": Case(
+        'start: "[" (WORD ("," WORD)*)? "]"\nWORD: "null"',
+        (b"[nu", b"ll", b"ll]", b"[]", b",null", b"]"),
+        7,
+    ),
+    "two EOS": Case('start: "a"+', (b"a", b"aa"), 4),
+    "endless white space": Case('start: "a" "b"\n%ignore " "', (b" ", b"a", b"b", b"  b"), 5),
+}
+
+
+@functools.cache
+def index_of(name: str) -> cfgguide.Index:
+    case = CASES[name]
+    n_eos = 2 if name == "two EOS" else 1
+    tokens = [*case.tokens, *[None] * n_eos]
+    ends = range(len(case.tokens), len(tokens))
+    vocabulary = cfgguide.Vocabulary(tokens, eos_token_ids=ends)
+    with warnings.catch_warnings(action="ignore"):
+        return cfgguide.compile(cfgguide.Grammar(case.grammar), vocabulary)
+
+
+class Distances:
+    """Whether a sentence can be finished within so many tokens: by trying all of them."""
+
+    def __init__(self, index: cfgguide.Index) -> None:
+        self._index = index
+        self._known: dict[tuple[object, int], bool] = {}
+
+    def fits(self, visit: Visit, n: int) -> bool:
+        key = (visit.configuration, n)
+        if key not in self._known:
+            self._known[key] = bool(self.allowed(visit, n))
+        return self._known[key]
+
+    def allowed(self, visit: Visit, n: int) -> list[int]:
+        """The tokens after which a sentence fits into what is left of `n`."""
+        if n < 1:
+            return []
+        eos = self._index.vocabulary.eos_token_ids
+        return [
+            token_id
+            for token_id in self._index.allowed(visit).token_ids().tolist()
+            if token_id in eos or self.fits(self._index.advance(visit, token_id), n - 1)
+        ]
+
+
+def ids_of(words: np.ndarray) -> list[int]:
+    return np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little")).tolist()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_masks_within_a_budget_are_those_of_brute_force(name):
+    """After every sequence of tokens that fits, for every number of tokens that are left."""
+    index = index_of(name)
+    distances, finishing = Distances(index), Finishing(index)
+    n_compared = 0
+    for most in range(1, CASES[name].n + 1):
+        if not distances.fits(index.start, most):
+            with pytest.raises(BudgetError):
+                finishing.check(index.start, most)
+            continue
+        finishing.check(index.start, most)
+        pending, seen = [(index.start, most)], set()
+        while pending:
+            visit, n = pending.pop()
+            if (visit.configuration, n) in seen:
+                continue
+            seen.add((visit.configuration, n))
+            expected = distances.allowed(visit, n)
+            assert ids_of(finishing.within(visit, n)) == expected, (n, visit.configuration)
+            n_compared += 1
+            following = set(expected) - set(index.vocabulary.eos_token_ids)
+            pending += [(index.advance(visit, token_id), n - 1) for token_id in following]
+    assert n_compared > 3
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_shortest_completion_is_one_and_none_is_shorter(name):
+    index = index_of(name)
+    distances = Distances(index)
+    for tokens in walks(index, n_walks=10, n_tokens=4):
+        guide = cfgguide.Guide(index)
+        for token_id in tokens:
+            guide.advance(token_id)
+        found = guide.shortest_completion()
+        visit = functools.reduce(index.advance, tokens, index.start)
+        assert distances.fits(visit, len(found))
+        assert not distances.fits(visit, len(found) - 1)
+        for token_id in found:
+            guide.advance(token_id)
+        assert guide.is_finished
+
+
+def walks(index: cfgguide.Index, *, n_walks: int, n_tokens: int) -> list[list[int]]:
+    rng, found = random.Random(0), []
+    for _ in range(n_walks):
+        guide = cfgguide.Guide(index)
+        for _ in range(rng.randrange(n_tokens + 1)):
+            ids = set(guide.allowed_token_ids().tolist()) - set(index.vocabulary.eos_token_ids)
+            if not ids:
+                break
+            guide.advance(rng.choice(sorted(ids)))
+        found.append(list(guide.token_ids))
+    return found
+
+
+def test_a_grammar_that_goes_a_long_way_is_refused_what_it_cannot_finish():
+    index = index_of("a long way")
+    with pytest.raises(BudgetError) as error:
+        Finishing(index).check(index.start, 1)
+    assert str(error.value) == (
+        "[budget] no sentence can be finished within 1 tokens: 2 tokens, EOS included, finish one; "
+        "allow more"
+    )
+    b = index.advance(index.start, 1)
+    assert ids_of(allowed_within(index, b, 4)) == [3, 5]  # two of four, one of one, EOS
+    assert ids_of(allowed_within(index, b, 5)) == [3, 4, 5]
+    with pytest.raises(BudgetError):
+        allowed_within(index, b, 3)
+
+
+def test_a_guide_gives_the_mask_within_a_budget():
+    index = index_of("brackets")
+    guide = cfgguide.Guide(index)
+    guide.advance(0)
+    assert guide.allowed_within(2).tolist() == [1]
+    out = np.zeros(1, dtype=np.int32)
+    guide.fill_bitmask(out, within=2)
+    assert ids_of(out) == [1]
+    guide.fill_bitmask(out)
+    assert ids_of(out) == [0, 1, 3]
+    for token_id in (1, 5):
+        guide.advance(token_id)
+    assert guide.allowed_within(5).tolist() == []
+    assert guide.shortest_completion() == ()
+
+
+# --- Real grammars -------------------------------------------------------------------------------
+
+BUNDLED = {
+    "json": {"max_whitespace": 16},
+    "sql": {},
+    "python": {"start": "function"},
+}
+
+
+@functools.cache
+def bundled(name: str) -> cfgguide.Index:
+    grammar = cfgguide.Grammar.bundled(name, **BUNDLED[name])
+    return cfgguide.compile(grammar, standard_library_vocabulary())
+
+
+def finished_within(index: cfgguide.Index, n: int, rng: random.Random) -> list[int]:
+    """Tokens taken at random from the masks within a budget, until EOS."""
+    visit, tokens = index.start, []
+    while not tokens or tokens[-1] not in index.vocabulary.eos_token_ids:
+        ids = ids_of(allowed_within(index, visit, n - len(tokens)))
+        short = [each for each in ids if len(index.vocabulary.tokens[each] or b"") == 1]
+        tokens.append(rng.choice(short if short and rng.random() < 0.5 else ids))
+        visit = index.advance(visit, tokens[-1])
+    return tokens
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "n_walks"), [("json", 100), ("sql", 20), ("python", 3)])
+def test_random_walks_within_a_budget_finish_within_it(name, n_walks):
+    index, rng = bundled(name), random.Random(0)
+    least = len(Finishing.of(index).shortest(index.start))
+    for walk in range(n_walks):
+        n = least + walk % 12
+        tokens = finished_within(index, n, rng)
+        assert len(tokens) <= n
+        guide = cfgguide.Guide(index)
+        for token_id in tokens:
+            guide.advance(token_id)
+        assert guide.is_finished
+
+
+def test_random_walks_in_json_finish_within_three_tokens():
+    index, rng = bundled("json"), random.Random(0)
+    for n in (2, 3, 3, 3):
+        assert len(finished_within(index, n, rng)) <= n
+
+
+@pytest.mark.parametrize(
+    ("name", "n_walks"), [("json", 5), pytest.param("sql", 20, marks=pytest.mark.slow)]
+)
+def test_a_large_budget_rules_nothing_out(name, n_walks):
+    """An ending is found behind every token: in comments, strings and half of a keyword, too."""
+    index, rng = bundled(name), random.Random(1)
+    for _ in range(n_walks):
+        guide = cfgguide.Guide(index)
+        while len(guide.token_ids) < 12 and not guide.is_finished:
+            ids = guide.allowed_token_ids()
+            assert np.array_equal(guide.allowed_within(10**6), ids), guide.text
+            guide.advance(int(rng.choice(ids)))

@@ -1,0 +1,527 @@
+"""Saved indexes: the same masks again, and files that could not have been saved are refused."""
+
+from __future__ import annotations
+
+import gc
+import io
+import itertools
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.walked_grammars import GRAMMARS
+from support.whole_indexes import walked, whole_index
+
+import cfgguide
+from cfgguide import Grammar, Guide, Index, Vocabulary
+from cfgguide.errors import IndexFormatError
+from cfgguide.index import cached as cached_masks
+from cfgguide.storage import archive
+from cfgguide.storage.cache import Cache, user_cache
+
+KINDS = pytest.mark.parametrize(
+    ("grammar", "tokens"), GRAMMARS.values(), ids=[name.replace(" ", "-") for name in GRAMMARS]
+)
+
+
+@pytest.fixture
+def path(tmp_path) -> Path:
+    return tmp_path / "index"
+
+
+def rows(index: Index) -> dict[bytes, int]:
+    """The masks of all entries, and how many entries have each."""
+    counts: dict[bytes, int] = {}
+    for subset in index._entries.everything().values():
+        key = subset.bitmask.tobytes()
+        counts[key] = counts.get(key, 0) + 1
+    return counts
+
+
+# --- What is right --------------------------------------------------------------------------------
+
+
+@KINDS
+def test_a_loaded_index_makes_no_mask_again(path, grammar, tokens):
+    index = whole_index(grammar, tokens)
+    found = [walked(index, seed, most=20) for seed in range(10)]
+    index.save(path)
+    loaded = Index.load(path, index.vocabulary)
+    assert [walked(loaded, seed, most=20) for seed in range(10)] == found
+    assert loaded.n_made == 0
+    assert loaded.n_entries <= index.n_entries
+    assert loaded.digest == index.digest
+    assert rows(loaded) == rows(index)
+
+
+@KINDS
+def test_what_is_saved_again_holds_the_old_and_the_new(path, grammar, tokens):
+    index = whole_index(grammar, tokens)
+    old = [walked(index, seed, most=12) for seed in range(4)]
+    index.save(path)
+    loaded = Index.load(path, index.vocabulary)
+    new = [walked(loaded, seed, most=25) for seed in range(10, 16)]
+    loaded.save(path)
+    again = Index.load(path, index.vocabulary)
+    assert [walked(again, seed, most=12) for seed in range(4)] == old
+    assert [walked(again, seed, most=25) for seed in range(10, 16)] == new
+    assert again.n_made == 0
+    arrays, _ = archive.read(path, kind="index")
+    saved = arrays["masks.rows"]
+    assert len(np.unique(saved, axis=0)) == len(saved), "a mask is kept once"
+    assert len(arrays["masks.base_of_subset"]) == len(rows(again)), "equal masks are one"
+    again.save(path.with_name("third"))
+    assert path.with_name("third").read_bytes() == path.read_bytes()
+
+
+def test_files_add_up(tmp_path):
+    grammar, tokens = GRAMMARS["json"]
+    fresh = whole_index(grammar, tokens)
+    for name, seeds in (("first", range(3)), ("second", range(3, 6))):
+        index = whole_index(grammar, tokens)
+        for seed in seeds:
+            walked(index, seed)
+        index.save(tmp_path / name)
+        fresh.add_file(tmp_path / name)
+    for seed in range(6):
+        walked(fresh, seed)
+    assert fresh.n_made == 0
+
+
+def test_packed_masks_can_be_used_without_a_file():
+    index, other = (whole_index(*GRAMMARS["look-around"]) for _ in range(2))
+    found = walked(index, 1)
+    other.add_packed(*index.packed())
+    assert walked(other, 1) == found
+    assert other.n_made == 0
+
+
+def test_an_empty_index_can_be_saved(path):
+    index = whole_index(*GRAMMARS["json"])
+    index.save(path)
+    loaded = Index.load(path, index.vocabulary)
+    assert walked(loaded, 1) == walked(index, 1)
+    assert loaded.n_made == index.n_made > 0
+
+
+def test_look_around_and_fall_backs_make_paths_of_every_kind(path):
+    """The test above would say little if no configuration had several hypotheses or claims."""
+    index = whole_index(*GRAMMARS["look-around"])
+    for seed in range(10):
+        walked(index, seed)
+    index.save(path)
+    lexers = archive.read(path, kind="index")[1]["masks"]["lexers"]
+    assert any(len(hypotheses) > 1 for hypotheses, _ in lexers)
+    assert any(claims for hypotheses, _ in lexers for _, claims in hypotheses)
+    assert any(context for _, context in lexers)
+
+
+def test_masks_of_a_file_are_read_where_they_lie(path):
+    index = whole_index(*GRAMMARS["json"])
+    walked(index, 1)
+    index.save(path)
+    loaded = Index.load(path, index.vocabulary)
+    walked(loaded, 1)
+    for subset in loaded._entries.subsets:
+        assert not subset.words.flags.owndata
+        assert not subset.words.flags.writeable
+        assert not subset.bitmask.flags.writeable
+
+
+def test_a_bounded_index_with_a_file_behind_it(path):
+    """What was dropped is found in the file again, and nothing of it stays in memory."""
+    index = whole_index(*GRAMMARS["json"])
+    found = [walked(index, seed) for seed in range(8)]
+    index.save(path)
+    tight = Index.load(path, index.vocabulary, max_bytes=6_000)
+    for _ in range(2):
+        assert [walked(tight, seed) for seed in range(8)] == found
+    assert tight.n_made == 0
+    assert tight._entries.n_dropped > tight.n_entries
+    (stored,) = tight._entries._stored
+    tight._copies._owners.clear()
+    tight._visits.forget()
+    gc.collect()  # visits lead to each other
+    assert len(stored._subsets) == tight.n_subsets
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.sampled_from(sorted(GRAMMARS)), st.integers(0, 2**32), st.integers(0, 2**32))
+def test_any_texts_come_back(tmp_path_factory, name, seed, other):
+    path = tmp_path_factory.mktemp("any") / "index"
+    index = whole_index(*GRAMMARS[name])
+    found = walked(index, seed, most=10)
+    index.save(path)
+    loaded = Index.load(path, index.vocabulary)
+    assert walked(loaded, seed, most=10) == found
+    assert loaded.n_made == 0
+    assert walked(loaded, other, most=10) == walked(index, other, most=10)
+
+
+# --- What is wrong --------------------------------------------------------------------------------
+
+TOKENS = sorted(GRAMMARS["look-around"][1])  # so that many masks differ in a few words only
+VOCABULARY = Vocabulary([*TOKENS, None, None], eos_token_ids=206, size=393)
+NOBODY, OUTSIDE = 207, 400  # an id without text, and none at all that a word has a bit for
+
+
+@pytest.fixture(scope="module")
+def filled() -> Index:
+    index = cfgguide.compile(Grammar(GRAMMARS["look-around"][0]), VOCABULARY)
+    for seed in range(10):
+        walked(index, seed)
+    arrays, _ = index.packed()
+    assert all(array.size > 1 for array in arrays.values()), "else little can be damaged"
+    return index
+
+
+def test_the_vocabulary_of_these_tests_has_ids_without_text():
+    assert VOCABULARY.tokens[NOBODY] is None
+    assert VOCABULARY.size <= OUTSIDE < 32 * VOCABULARY.n_words
+
+
+def set_at(name, place, number):
+    return lambda arrays, masks: arrays[name].flat.__setitem__(place, number)
+
+
+def replaced(name, change):
+    return lambda arrays, masks: arrays.__setitem__(name, change(arrays[name]))
+
+
+def lexer(value):
+    return lambda arrays, masks: masks["lexers"].__setitem__(0, value)
+
+
+def bit(array, token_id):
+    array[..., token_id // 32] |= np.int64(1 << token_id % 32).astype(np.int32)
+
+
+def allow_in_changes(token_id):
+    def damage(arrays, masks):
+        arrays["change_places"][-1] = token_id // 32
+        arrays["change_words"][-1] = np.int64(1 << token_id % 32).astype(np.int32)
+
+    return damage
+
+
+def overflow(arrays, masks):
+    """Each offset is less than the one before, but all differences overflow to above 0."""
+    arrays["path_offsets"][1:3] = 2**62 + 5, -(2**62) - 5
+
+
+NAMES = (
+    "paths", "path_offsets", "hashes", "subset_of_entry", "rows", "base_of_subset",
+    "change_offsets", "change_places", "change_words",
+)  # fmt: skip
+#: Name: what is done to the arrays and the JSON value, with a right checksum.
+DAMAGES = {
+    **{f"no {name}": lambda arrays, masks, name=name: arrays.pop(name) for name in NAMES},
+    **{f"{name} cut": replaced(name, lambda array: array[:-1].copy()) for name in NAMES},
+    **{f"{name} empty": replaced(name, lambda array: array[:0].copy()) for name in NAMES},
+    **{f"{name} of doubles": replaced(name, lambda a: a.astype(np.float64)) for name in NAMES},
+    **{f"{name} of another shape": replaced(name, lambda array: array[None]) for name in NAMES},
+    "rows of other words": replaced("rows", lambda array: array[:, :-1].copy()),
+    "rows without words": replaced("rows", lambda array: array[:, :0].copy()),
+    "offsets of paths backwards": replaced("path_offsets", lambda array: array[::-1].copy()),
+    "offsets of paths overflow": overflow,
+    "offsets of paths from 1": set_at("path_offsets", 0, 1),
+    "offsets of paths to less": set_at("path_offsets", -1, 1),
+    "a path of nothing": lambda arrays, masks: arrays["path_offsets"].__setitem__(
+        1, arrays["path_offsets"][2]
+    ),
+    "offsets of changes backwards": replaced("change_offsets", lambda array: array[::-1].copy()),
+    "offsets of changes below 0": set_at("change_offsets", 1, -1),
+    "offsets of changes too high": set_at("change_offsets", 1, 2**60),
+    "subset too high": lambda arrays, masks: arrays["subset_of_entry"].__setitem__(
+        0, len(arrays["base_of_subset"])
+    ),
+    "subset below 0": set_at("subset_of_entry", 0, -1),
+    "row too high": lambda arrays, masks: arrays["base_of_subset"].__setitem__(
+        0, len(arrays["rows"])
+    ),
+    "row below -1": set_at("base_of_subset", 0, -2),
+    "place too high": set_at("change_places", 0, VOCABULARY.n_words),
+    "place far too high": set_at("change_places", 0, 2**32 - 1),
+    "hashes not sorted": replaced("hashes", lambda array: array[::-1].copy()),
+    "hashes all alike": replaced("hashes", lambda array: np.full_like(array, 7)),
+    "a row with a token too many": lambda arrays, masks: bit(arrays["rows"], OUTSIDE),
+    "a row with a token of no text": lambda arrays, masks: bit(arrays["rows"], NOBODY),
+    "a change with a token too many": allow_in_changes(OUTSIDE),
+    "a change with a token of no text": allow_in_changes(NOBODY),
+    "no lexers": lambda arrays, masks: masks.pop("lexers"),
+    "a lexer too few": lambda arrays, masks: masks["lexers"].pop(),
+    "lexers no list": lambda arrays, masks: masks.__setitem__("lexers", {"0": 1}),
+    "a lexer of nothing": lexer([]),
+    "a lexer without hypotheses": lexer([[], 0]),
+    "a lexer without a context": lexer([[[1, []]]]),
+    "a lexer with half a hypothesis": lexer([[[1]], 0]),
+    "a lexer with a claim that is no list": lexer([[[1, 2]], 0]),
+    "a lexer with a claim that is a text": lexer([[[1, ["2"]]], 0]),
+    "a lexer with a state that is a list": lexer([[[[1], []]], 0]),
+    "a lexer with a context that is true": lexer([[[1, []]], True]),
+    "a lexer with a fraction": lexer([[[1.5, []]], 0]),
+    "a lexer of other width": lambda arrays, masks: masks["lexers"].__setitem__(
+        slice(None), [[[*hypotheses, *[[1, []]] * 99], 0] for hypotheses, _ in masks["lexers"]]
+    ),
+}  # fmt: skip
+
+
+def damaged(index: Index, name: str):
+    arrays, value = index.packed()
+    masks = {key.removeprefix("masks."): a.copy() for key, a in arrays.items() if "masks." in key}
+    value = json.loads(json.dumps(value))
+    DAMAGES[name](masks, value["masks"])
+    kept = {key: array for key, array in arrays.items() if "masks." not in key}
+    return kept | {f"masks.{key}": array for key, array in masks.items()}, value
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_masks_that_nobody_saved_are_refused(path, filled, name):
+    arrays, value = damaged(filled, name)
+    archive.write(path, arrays, value, kind="index", digest=filled.digest)
+    with pytest.raises(IndexFormatError, match=r"the index cannot be used: .*; make it anew"):
+        Index.load(path, VOCABULARY)
+    fresh = cfgguide.compile(Grammar(GRAMMARS["look-around"][0]), VOCABULARY)
+    with pytest.raises(IndexFormatError):
+        fresh.add_file(path)
+    assert walked(fresh, 3) == walked(filled, 3), "and the index is as it was"
+
+
+@pytest.mark.parametrize("value", [None, 3, [], {}, {"masks": {}}, {"grammar": 5, "masks": None}])
+def test_a_value_of_another_shape_is_refused(path, filled, value):
+    arrays, _ = filled.packed()
+    archive.write(path, arrays, value, kind="index", digest=filled.digest)
+    with pytest.raises(IndexFormatError):
+        Index.load(path, VOCABULARY)
+    with pytest.raises(IndexFormatError):
+        filled.add_packed(arrays, value)
+
+
+def test_random_numbers_are_refused_or_can_be_used(path, filled):
+    """Whatever is not refused ends in masks, or in an IndexFormatError at a step."""
+    rng = random.Random(3)
+    fresh = cfgguide.compile(Grammar(GRAMMARS["look-around"][0]), VOCABULARY)
+    n_used = 0
+    for _ in range(150):
+        arrays, value = filled.packed()
+        name = f"masks.{NAMES[rng.randrange(len(NAMES))]}"
+        array = arrays[name] = arrays[name].copy()
+        info = np.iinfo(array.dtype)
+        numbers = (-1, 0, 1, 2, 5, 1000, info.max, info.min)
+        number = rng.choice([n for n in numbers if info.min <= n <= info.max])
+        array.flat[rng.randrange(array.size)] = number
+        index = Index(fresh.recognizer, VOCABULARY, fresh._liveness)
+        try:
+            index.add_packed(arrays, value)
+        except IndexFormatError:
+            continue
+        n_used += 1
+        for seed in range(3):
+            try:
+                walked(index, seed, most=10)
+            except IndexFormatError:
+                break
+        index.packed()
+    assert n_used > 10
+
+
+@pytest.fixture(scope="module")
+def whole(filled, tmp_path_factory) -> bytes:
+    path = tmp_path_factory.mktemp("whole") / "index"
+    filled.save(path)
+    return path.read_bytes()
+
+
+def bomb() -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as opened:
+        opened.writestr("masks.rows.npy", bytes(10_000_000))
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda whole: b"",
+        lambda whole: whole[:7],
+        lambda whole: whole[: len(whole) // 2],
+        lambda whole: whole[:-1],
+        lambda whole: whole + b"\0",
+        lambda whole: whole.replace(b"cfgguide 1", b"cfgguide 2"),
+        lambda whole: whole[:300] + bytes([whole[300] ^ 4]) + whole[301:],
+        lambda whole: whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:],
+        lambda whole: bomb(),
+        lambda whole: b"\x80\x04\x95" + whole,
+    ],
+    ids=["empty", "7 bytes", "half", "one less", "one more", "other format", "header flipped",
+         "data flipped", "zip bomb", "pickle"],
+)  # fmt: skip
+def test_a_damaged_file_is_refused(path, whole, damage):
+    path.write_bytes(damage(whole))
+    with pytest.raises(IndexFormatError):
+        Index.load(path, VOCABULARY)
+
+
+def test_files_of_something_else_are_refused(path, filled):
+    arrays, value = filled.packed()
+    archive.write(path, arrays, value, kind="grammar", digest=filled.digest)
+    with pytest.raises(IndexFormatError, match="of kind 'grammar'"):
+        Index.load(path, VOCABULARY)
+    archive.write(path, arrays, value, kind="index", digest="0" * 64)  # as of another version
+    with pytest.raises(IndexFormatError, match="another grammar, vocabulary or version"):
+        Index.load(path, VOCABULARY)
+    filled.save(path)
+    other = Vocabulary([*TOKENS, None, b"new"], eos_token_ids=206, size=393)
+    with pytest.raises(IndexFormatError, match="another grammar, vocabulary or version"):
+        Index.load(path, other)
+    json_index = cfgguide.compile(Grammar('start: "a"'), VOCABULARY, use_cache=False)
+    with pytest.raises(IndexFormatError, match="another grammar, vocabulary or version"):
+        json_index.add_file(path)
+    with pytest.raises(IndexFormatError, match="cannot be opened"):
+        Index.load(path.with_name("missing"), VOCABULARY)
+
+
+def test_masks_that_somebody_made_up_end_in_an_error_at_the_step(path):
+    """All bits that may be set are set: what the grammar refuses is refused all the same."""
+    tokens = [b"a", b"b", b"ab"]
+    index = whole_index('start: "a" "b"', tokens)
+    walked(index, 1)
+    index.save(path)
+    arrays, value = archive.read(path, kind="index")
+    arrays = {name: array.copy() for name, array in arrays.items()}
+    everything = np.array([0b1111], dtype=np.int32)
+    assert len(arrays["masks.rows"]) == 0 or arrays["masks.rows"].shape[1] == 1
+    arrays["masks.rows"][:] = everything
+    arrays["masks.change_words"][:] = everything
+    archive.write(path, arrays, value, kind="index", digest=index.digest)
+    guide = Guide(Index.load(path, index.vocabulary))
+    assert guide.allowed_token_ids().tolist() == [0, 1, 2, 3]
+    for refused in (1, 3):  # a text that the grammar refuses, and EOS where there is no sentence
+        with pytest.raises(IndexFormatError, match="somebody made up"):
+            guide.advance(refused)
+        assert (guide.token_ids, guide.is_finished) == ((), False)
+    guide.advance(2)
+    guide.advance(3)
+    assert guide.is_finished
+
+
+# --- Interruptions --------------------------------------------------------------------------------
+
+WRITER = """
+    import sys
+    import numpy as np
+    from support.whole_indexes import walked, whole_index
+    from support.walked_grammars import GRAMMARS
+    index = whole_index(*GRAMMARS["json"])
+    print("ready", flush=True)
+    seed = 0
+    while True:
+        walked(index, seed := seed + 1)
+        index.save(sys.argv[1])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+def test_a_killed_process_leaves_an_index_that_loads(path):
+    index = whole_index(*GRAMMARS["json"])
+    index.save(path)
+    found = []
+    for delay in itertools.accumulate([0.0, 0.03, 0.1, 0.17]):
+        command = [sys.executable, "-c", textwrap.dedent(WRITER), str(path)]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as writer:
+            assert writer.stdout is not None
+            writer.stdout.readline()
+            time.sleep(delay)
+            writer.kill()
+        loaded = Index.load(path, index.vocabulary)
+        found.append(len(loaded._entries.everything()))
+        assert walked(loaded, 1) == walked(index, 1)
+    assert max(found) > 0, "some writer did write"
+
+
+# --- The user's cache -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch) -> Cache:
+    """The user's cache, empty."""
+    monkeypatch.setenv("CFGGUIDE_CACHE", str(tmp_path / "cache"))
+    found = user_cache()
+    assert found is not None
+    return found
+
+
+def kept(cache: Cache) -> list[Path]:
+    return [entry.path for entry in cache.entries() if entry.path.name.startswith("masks-")]
+
+
+def test_masks_that_were_kept_are_found_by_compile(cache):
+    made = whole_index(*GRAMMARS["look-around"])
+    found = [walked(made, seed) for seed in range(3)]
+    assert kept(cache) == []
+    made.keep()
+    (path,) = kept(cache)
+    again = whole_index(*GRAMMARS["look-around"])
+    assert [walked(again, seed) for seed in range(3)] == found
+    assert again.n_made == 0
+    before = path.stat().st_ino
+    again.keep()
+    assert path.stat().st_ino == before, "there was nothing new"
+    other = whole_index(*GRAMMARS["look-around"], use_cache=False)
+    walked(other, 0)
+    assert other.n_made, "the cache can be left out"
+
+
+def test_what_two_processes_keep_adds_up(cache):
+    first, second = (whole_index(*GRAMMARS["json"]) for _ in range(2))
+    for index, seeds in ((first, range(3)), (second, range(3, 6))):
+        for seed in seeds:
+            walked(index, seed)
+        index.keep()
+    third = whole_index(*GRAMMARS["json"])
+    for seed in range(6):
+        walked(third, seed)
+    assert third.n_made == 0
+
+
+def test_cached_masks_that_are_bad_are_dropped_and_made_anew(cache):
+    index = whole_index(*GRAMMARS["json"])
+    found = walked(index, 1)
+    index.keep()
+    (path,) = kept(cache)
+    kind, _, digest = path.name.partition("-")
+    arrays, value = archive.read(path, kind=kind)
+    arrays["masks.hashes"] = arrays["masks.hashes"][::-1]
+    archive.write(path, arrays, value, kind=kind, digest=digest)
+    again = whole_index(*GRAMMARS["json"])
+    assert kept(cache) == []
+    assert walked(again, 1) == found
+    again.keep()
+    kept(cache)[0].write_bytes(b"no file of masks")
+    assert walked(whole_index(*GRAMMARS["json"]), 1) == found
+    assert kept(cache) == []
+
+
+def test_large_indexes_and_those_without_a_cache_are_not_kept(cache, monkeypatch):
+    index = whole_index(*GRAMMARS["json"])
+    walked(index, 1)
+    monkeypatch.setattr(cached_masks, "MAX_BYTES", 100)
+    index.keep()
+    assert kept(cache) == []
+    walked(index, 2)
+    monkeypatch.setenv("CFGGUIDE_CACHE", "off")
+    index.keep()
+    assert kept(cache) == []

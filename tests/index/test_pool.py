@@ -1,0 +1,195 @@
+"""A pool of indexes: one for each grammar, and no more of them than fit."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+
+import numpy as np
+import pytest
+from support.whole_indexes import walked, whole_index
+
+import cfgguide
+from cfgguide import Grammar, Guide, IndexPool, Vocabulary
+from cfgguide.errors import CfgGuideError, GrammarError
+from cfgguide.index.footprint import footprint
+
+TOKENS = [bytes([byte]) for byte in range(256)]
+VOCABULARY = Vocabulary([*TOKENS, None], eos_token_ids=256)
+
+
+def grammar(number: int) -> Grammar:
+    return Grammar(f'start: "[" "x{number}" ("," NAME)* "]"\nNAME: /[a-z]+/')
+
+
+# --- What is measured -----------------------------------------------------------------------------
+
+
+class Holder:
+    def __init__(self, *held: object) -> None:
+        self.held = held
+
+
+def test_a_footprint_counts_what_is_held_once_and_what_is_shared_not_at_all():
+    mine, others = np.zeros(50_000), np.zeros(90_000)
+    view = mine[10:]
+    held = Holder(mine, view, {"mine": mine}, others)
+    assert 400_000 < footprint(held, shared=[others]) < 402_000
+    assert 1_120_000 < footprint(held) < 1_122_000
+    assert footprint(Holder(Holder, np, footprint)) < 1_000
+
+
+def test_an_index_knows_what_it_holds():
+    index = whole_index('start: /[a-z]+/ ("," /[0-9]+/)*', TOKENS)
+    fresh = index.footprint
+    masks = walked(index, 1)
+    used = index.footprint
+    assert used > fresh + index.nbytes / 2
+    assert index.footprint == used, "measuring adds nothing"
+    index.rest()
+    workspace = used - index.footprint
+    assert workspace > 100_000
+    index.forget_visits()
+    assert index.footprint < used - workspace
+    assert walked(index, 1) == masks
+    assert walked(index, 2)
+    text_bytes = sum(len(token) + 33 for token in TOKENS)
+    assert footprint(VOCABULARY) > text_bytes
+    large = Vocabulary([*TOKENS, *(b"%d" % n for n in range(20_000)), None], eos_token_ids=20_256)
+    grown = cfgguide.compile(grammar(1), large).footprint
+    assert grown < footprint(large), "the vocabulary is not the index's"
+
+
+# --- The pool -------------------------------------------------------------------------------------
+
+
+def test_equal_grammars_have_one_index():
+    pool = IndexPool(VOCABULARY)
+    first = pool.index(grammar(1))
+    assert pool.index(grammar(1)) is first
+    assert pool.index(grammar(2)) is not first
+    assert len(pool) == 2
+    assert pool.nbytes == pytest.approx(first.footprint + pool.index(grammar(2)).footprint, rel=0.1)
+
+
+def test_a_pool_gives_the_index_that_compile_gives():
+    pool = IndexPool(VOCABULARY)
+    for number in range(3):
+        alone = cfgguide.compile(grammar(number), VOCABULARY)
+        assert walked(pool.index(grammar(number)), 7) == walked(alone, 7)
+
+
+def test_many_grammars_stay_within_the_bound():
+    max_bytes = 3_000_000
+    pool = IndexPool(VOCABULARY, max_bytes=max_bytes)
+    alive: weakref.WeakSet[cfgguide.Index] = weakref.WeakSet()
+    for number in range(60):
+        index = pool.index(grammar(number))
+        alive.add(index)
+        walked(index, number)
+        del index
+        assert pool.nbytes <= max_bytes
+        assert len(alive) == len(pool), "an index that is let go is gone at once"
+    assert 2 <= len(pool) < 40
+    held = sum(index.footprint for index in alive)
+    assert held <= 1.5 * max_bytes
+
+
+def test_the_grammar_asked_for_longest_ago_goes_first():
+    pool = IndexPool(VOCABULARY, max_bytes=3_000_000)
+    kept = pool.index(grammar(0))
+    number = 1
+    second = weakref.ref(pool.index(grammar(1)))
+    while second() is not None:
+        number += 1
+        pool.index(grammar(number))
+        assert pool.index(grammar(0)) is kept
+        assert number < 100
+    assert len(pool) > 2
+
+
+def test_one_index_is_kept_however_large():
+    pool = IndexPool(VOCABULARY, max_bytes=1)
+    first = pool.index(grammar(1))
+    assert pool.index(grammar(1)) is first
+    pool.index(grammar(2))
+    assert len(pool) == 1
+
+
+def test_an_index_that_grows_in_use_is_measured_again():
+    pool = IndexPool(VOCABULARY)
+    index = pool.index(grammar(1))
+    before = pool.nbytes
+    for seed in range(20):
+        walked(index, seed)
+    for _ in range(100):
+        pool.index(grammar(1))
+    assert pool.nbytes > before
+
+
+def test_a_guide_goes_on_when_its_index_was_let_go():
+    pool = IndexPool(VOCABULARY, max_bytes=1)
+    guide = Guide(pool.index(grammar(1)))
+    guide.advance(ord("["))
+    pool.index(grammar(2))
+    for byte in b"x1,ab]":
+        guide.advance(byte)
+    guide.rollback(2)
+    guide.advance(ord("]"))
+    assert guide.is_accepting
+
+
+def test_what_cannot_be_compiled_is_told_every_time_and_not_kept():
+    pool = IndexPool(VOCABULARY)
+    for _ in range(2):
+        with pytest.raises(GrammarError):
+            pool.index(Grammar("start: nothing"))
+    assert len(pool) == 0
+
+
+def test_limits_reach_the_compiler():
+    pool = IndexPool(VOCABULARY, limits=cfgguide.Limits(max_fsm_states=2))
+    with pytest.raises(CfgGuideError, match="max_fsm_states"):
+        pool.index(grammar(1))
+
+
+def test_threads_that_ask_for_one_grammar_get_one_index():
+    pool = IndexPool(VOCABULARY)
+    barrier, found = threading.Barrier(8), []
+
+    def work() -> None:
+        barrier.wait()
+        found.extend(pool.index(grammar(number % 3)) for number in range(9))
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 72
+    assert len({id(index) for index in found}) == 3
+
+
+def test_threads_share_a_pool_that_is_too_small():
+    """Indexes come and go while others use them; their masks are those of one thread."""
+    pool = IndexPool(VOCABULARY, max_bytes=1_500_000)
+    alone = {n: walked(cfgguide.compile(grammar(n), VOCABULARY), n, 8) for n in range(12)}
+    barrier, wrong, errors = threading.Barrier(6), [], []
+
+    def work(first: int) -> None:
+        barrier.wait()
+        try:
+            for step in range(24):
+                number = (first * 5 + step) % 12
+                if walked(pool.index(grammar(number)), number, 8) != alone[number]:
+                    wrong.append(number)
+        except BaseException as error:  # a thread's errors are lost otherwise
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (wrong, errors) == ([], [])
+    assert len(pool) < 12

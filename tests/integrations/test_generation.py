@@ -1,0 +1,565 @@
+"""`generate`: what comes out, when it is complete, and that only mask and temperature decide.
+
+The twin of the loop is ten lines (`by_hand`): the model's logits, a guide, and the largest of what
+it allows.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import random
+import time
+from collections import Counter
+from typing import Any
+
+import lark
+import numpy as np
+import pytest
+import torch
+from support.tiny_models import (
+    EOS,
+    N_SMALL,
+    fresh_random_model,
+    random_model,
+    short_vocabulary_of,
+    small_tokenizer,
+)
+
+import cfgguide
+from cfgguide.errors import BudgetError, GenerationError, ModelError, TokenRejectedError
+from cfgguide.integrations.generation import Generation
+
+N_COLUMNS = N_SMALL + 5
+JSON = cfgguide.Grammar.bundled("json", max_whitespace=0)
+LETTERS = cfgguide.Grammar("start: /[a-z]/+")
+#: Every token of its sentences is a part of a character.
+THREE = cfgguide.Grammar('start: "日" "é" "𝄞"')
+GREEK = cfgguide.Grammar('start: WORD ("-" WORD)*\nWORD: /[α-ωё日本]{2,9}/')
+CHAT_TEMPLATE = (
+    "{% for message in messages %}{{ message['role'] }}: {{ message['content'] }}\n{% endfor %}"
+    "{% if add_generation_prompt %}assistant:{% endif %}"
+)
+
+
+@functools.cache
+def tokenizer():
+    return small_tokenizer()
+
+
+@functools.cache
+def index_of(grammar: cfgguide.Grammar) -> cfgguide.Index:
+    return cfgguide.compile(grammar, tokenizer())
+
+
+def written(grammar: cfgguide.Grammar, prompt: Any = "a = [", **options: Any) -> Generation:
+    options = {"model": random_model(N_COLUMNS), "max_new_tokens": 20, **options}
+    return cfgguide.generate(
+        options.pop("model"), prompt, tokenizer=tokenizer(), index=index_of(grammar), **options
+    )
+
+
+#: The model is asked for every token, and may be cut off.
+PLAIN: dict[str, Any] = {"finish": False, "force": False}
+
+
+def by_hand(grammar: cfgguide.Grammar, prompt: str, *, model: Any, max_new_tokens: int):
+    """The ids that the model writes greedily."""
+    ids = tokenizer()(prompt)["input_ids"]
+    guide = cfgguide.Guide(index_of(grammar))
+    while len(guide.token_ids) < max_new_tokens and not guide.is_finished:
+        with torch.no_grad():
+            logits = model(torch.tensor([[*ids, *guide.token_ids]])).logits[0, -1].float()
+        guide.advance(max(guide.allowed_token_ids(), key=lambda token_id: logits[token_id]))
+    return guide.token_ids
+
+
+# --- What is written -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("grammar", [JSON, LETTERS, THREE, GREEK])
+@pytest.mark.parametrize("seed", range(3))
+def test_greedy_takes_the_most_probable_token_that_is_allowed(grammar, seed):
+    model = random_model(N_COLUMNS, seed=seed)
+    found = written(grammar, model=model, max_new_tokens=30, **PLAIN)
+    assert found.token_ids == by_hand(grammar, "a = [", model=model, max_new_tokens=30)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.5, 2.0])
+def test_the_text_is_what_the_tokens_spell(temperature):
+    for seed in range(10):
+        found = written(GREEK, temperature=temperature, seed=seed)
+        spelled = index_of(GREEK).vocabulary.spell(found.token_ids)
+        assert found.text == spelled.decode("utf-8", "ignore")  # the last character may be cut
+
+
+@pytest.mark.parametrize(
+    ("max_new_tokens", "text", "is_complete"),
+    [
+        (1, "", False),
+        (2, "", False),
+        (3, "日", False),
+        (4, "日", False),
+        (5, "日é", False),
+        (8, "日é", False),
+        (9, "日é𝄞", False),  # a sentence, but the model had no token left to say so
+        (10, "日é𝄞", True),
+        (99, "日é𝄞", True),
+    ],
+)
+def test_a_text_is_complete_when_eos_was_written(max_new_tokens, text, is_complete):
+    """This tokenizer spells the sentence in nine single bytes."""
+    found = written(THREE, max_new_tokens=max_new_tokens, **PLAIN)
+    assert (found.text, found.is_complete) == (text, is_complete)
+    assert len(found.token_ids) == min(max_new_tokens, 10)
+    assert (found.token_ids[-1] == EOS) == is_complete
+
+
+def test_complete_texts_parse_and_others_do_not_claim_to():
+    judge = lark.Lark(GREEK.text, parser="lalr", lexer="contextual")
+    n_complete = 0
+    for seed in range(40):
+        found = written(GREEK, max_new_tokens=15, temperature=2.0, seed=seed, finish=False)
+        if found.is_complete:
+            judge.parse(found.text)
+            n_complete += 1
+        else:
+            assert len(found.token_ids) == 15
+    assert 0 < n_complete < 40
+
+
+def test_pieces_are_passed_on_as_they_are_written_and_join_to_the_text():
+    for seed in range(10):
+        pieces: list[str] = []
+        found = written(GREEK, temperature=1.0, seed=seed, on_text=pieces.append)
+        assert "".join(pieces) == found.text
+        assert all(pieces)  # half a character is no piece
+        assert "\ufffd" not in found.text
+        assert len(pieces) > 1
+
+
+@pytest.mark.parametrize("prefix", ["", "[", '[1, {"a'])
+def test_a_text_begins_with_its_prefix_which_the_model_goes_on_from(prefix):
+    """What is written is what a prompt with the prefix at its end gets, from there on."""
+    grammar = cfgguide.Grammar.bundled("json")
+    pieces: list[str] = []
+    found = written(grammar, prefix=prefix, on_text=pieces.append, max_new_tokens=12, **PLAIN)
+    begun = tokenizer().encode(prefix)
+    assert found.text == prefix + "".join(pieces)
+    assert found.token_ids[: len(begun)] == tuple(begun)
+    assert len(found.token_ids) <= len(begun) + 12
+    ids, guide = tokenizer()("a = [")["input_ids"], cfgguide.Guide(index_of(grammar))
+    for token_id in begun:
+        guide.advance(token_id)
+    while len(guide.token_ids) < len(begun) + 12 and not guide.is_finished:
+        with torch.no_grad():
+            logits = random_model(N_COLUMNS)(torch.tensor([[*ids, *guide.token_ids]])).logits
+        allowed = guide.allowed_token_ids()
+        guide.advance(max(allowed, key=lambda token_id: logits[0, -1, token_id]))
+    assert found.token_ids == guide.token_ids
+
+
+def test_a_prefix_that_begins_no_sentence_is_an_error():
+    with pytest.raises(TokenRejectedError):
+        written(JSON, prefix="[}")
+
+
+def test_until_ends_a_text_where_it_is_a_sentence():
+    asked: list[str] = []
+
+    def is_long(text: str) -> bool:
+        asked.append(text)
+        return len(text) >= 5
+
+    grammar = cfgguide.Grammar('start: (/[a-z]/ ";")+')
+    found = written(grammar, prefix="x;", until=is_long, max_new_tokens=100)
+    assert found.is_complete
+    assert found.token_ids[-1] != EOS
+    assert all(text.endswith(";") for text in asked)
+    assert [len(text) >= 5 for text in asked] == [False] * (len(asked) - 1) + [True]
+    assert found.text == asked[-1]
+
+
+def test_a_text_that_until_does_not_end_is_complete_only_with_eos():
+    grammar = cfgguide.Grammar('start: /[a-z]/ ";" /[a-z]/ ";"')
+    assert not written(grammar, until=lambda text: False, max_new_tokens=2, **PLAIN).is_complete
+    found = written(grammar, until=lambda text: False)
+    assert (found.is_complete, found.token_ids[-1]) == (True, EOS)
+
+
+# --- Budgets, forced text, healing ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("grammar", [JSON, GREEK])
+@pytest.mark.parametrize("temperature", [0.0, 1.5])
+@pytest.mark.parametrize("n", [6, 7, 12, 25])
+def test_a_sentence_is_finished_within_its_tokens(grammar, temperature, n):
+    judge = lark.Lark(grammar.text, parser="lalr", lexer="contextual")
+    for seed in range(8):
+        model = random_model(N_COLUMNS, seed=seed)
+        options = {"max_new_tokens": n, "temperature": temperature, "seed": seed}
+        found = written(grammar, model=model, **options)
+        assert found.is_complete
+        assert len(found.token_ids) <= n
+        judge.parse(found.text)
+
+
+def test_a_budget_in_which_no_sentence_fits_is_an_error():
+    assert written(THREE, max_new_tokens=10).is_complete
+    with pytest.raises(BudgetError) as error:
+        written(THREE, max_new_tokens=9)
+    assert str(error.value) == (
+        "[budget] no sentence can be finished within 9 tokens: 10 tokens, EOS included, finish "
+        "one; allow more"
+    )
+
+
+def test_a_budget_changes_nothing_while_all_fits():
+    for seed in range(5):
+        options = {"temperature": 1.0, "seed": seed, "max_new_tokens": 12}
+        free = written(JSON, finish=False, **options)
+        if free.is_complete:
+            assert written(JSON, **options) == free
+
+
+def test_text_that_must_come_is_not_asked_for():
+    grammar = cfgguide.Grammar("""start: "{" "name:" /[a-z]{1,3}/ ",age:" /[0-9]/ "}" """)
+    for seed in range(5):
+        model = random_model(N_COLUMNS, seed=seed)
+        found = written(grammar, model=model)
+        assert found.is_complete
+        assert found.n_forced > 5
+        assert found.n_model_calls == len(found.token_ids) - found.n_forced
+        plain = written(grammar, model=model, force=False)
+        assert (plain.n_model_calls, plain.n_forced) == (len(plain.token_ids), 0)
+
+
+def test_text_without_any_choice_needs_no_model():
+    found = written(cfgguide.Grammar('start: "import"'))
+    assert (found.text, found.n_model_calls, found.n_forced) == ("import", 0, len(found.token_ids))
+    assert found.token_ids[:-1] == tuple(tokenizer().encode("import"))
+
+
+def test_pieces_that_are_forced_are_passed_on_too():
+    pieces: list[str] = []
+    grammar = cfgguide.Grammar('start: "import" /[a-z]/ "import"')
+    found = written(grammar, on_text=pieces.append)
+    assert "".join(pieces) == found.text
+
+
+@pytest.mark.parametrize("prompt", ["a = [", "import", "x = ret", "de", "日"])
+@pytest.mark.parametrize("prefix", ["", "["])
+def test_a_healed_prompt_is_spelled_again_before_the_sentence(prompt, prefix):
+    vocabulary = index_of(JSON).vocabulary
+    for seed in range(5):
+        model = random_model(N_COLUMNS, seed=seed)
+        found = written(JSON, prompt, model=model, prefix=prefix, heal=True, max_new_tokens=15)
+        assert found.is_complete
+        json.loads(found.text)
+        assert found.text.startswith(prefix)
+        spelled = vocabulary.spell(found.token_ids).decode()
+        assert (prompt + found.text).endswith(spelled)
+
+
+def test_an_error_in_on_text_is_the_callers():
+    class StopError(Exception):
+        pass
+
+    def stop(piece: str) -> None:
+        raise StopError(piece)
+
+    with pytest.raises(StopError):
+        written(JSON, on_text=stop)
+
+
+# --- Randomness ----------------------------------------------------------------------------------
+
+
+def test_greedy_is_deterministic():
+    assert len({written(JSON, seed=seed) for seed in (None, None, 0, 1)}) == 1
+
+
+def test_a_seed_reproduces_a_sample_and_different_seeds_differ():
+    samples = [written(JSON, temperature=1.0, seed=seed) for seed in range(8)]
+    assert samples == [written(JSON, temperature=1.0, seed=seed) for seed in range(8)]
+    assert len({sample.text for sample in samples}) > 1
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_a_seed_leaves_every_global_random_state_alone(temperature):
+    before = torch.get_rng_state(), random.getstate(), str(np.random.get_state())
+    written(JSON, temperature=temperature, seed=1)
+    assert torch.equal(torch.get_rng_state(), before[0])
+    assert (random.getstate(), str(np.random.get_state())) == before[1:]
+
+
+def test_the_global_random_state_survives_an_error():
+    before = torch.get_rng_state()
+    with pytest.raises(ZeroDivisionError):
+        written(JSON, temperature=1.0, seed=1, on_text=lambda piece: 1 // 0)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_without_a_seed_the_global_random_state_is_drawn_from():
+    texts = []
+    for _ in range(2):
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(5)
+            texts.append([written(JSON, temperature=1.0).text for _ in range(4)])
+    assert texts[0] == texts[1]
+    assert len(set(texts[0])) > 1
+
+
+@pytest.mark.parametrize(
+    "temperature",
+    [pytest.param(0.3, marks=pytest.mark.slow), 1.0, pytest.param(2.5, marks=pytest.mark.slow)],
+)
+def test_sampling_follows_the_models_distribution_over_what_is_allowed(temperature):
+    """One token of 26; among 400 draws each count is within 5 standard deviations."""
+    vocabulary = index_of(LETTERS).vocabulary
+    model = random_model(N_COLUMNS)
+    with torch.no_grad():
+        logits = model(tokenizer()("x", return_tensors="pt")["input_ids"]).logits[0, -1]
+    single = [vocabulary.tokens.index(bytes([byte])) for byte in b"abcdefghijklmnopqrstuvwxyz"]
+    one = cfgguide.compile(cfgguide.Grammar("start: /[a-z]/"), tokenizer())
+    n_draws = 400
+    counts = Counter(
+        cfgguide.generate(
+            model,
+            "x",
+            tokenizer=tokenizer(),
+            index=one,
+            max_new_tokens=1,
+            temperature=temperature,
+            seed=seed,
+            finish=False,
+        ).token_ids[0]
+        for seed in range(n_draws)
+    )
+    probabilities = torch.softmax(logits[single].double() / temperature, dim=0).tolist()
+    for token_id, probability in zip(single, probabilities, strict=True):
+        deviation = (n_draws * probability * (1 - probability)) ** 0.5
+        assert abs(counts[token_id] - n_draws * probability) <= 5 * deviation + 1
+
+
+#: What a model's own generation_config.json may say; none of it is asked for here.
+OWN_SETTINGS: dict[str, Any] = {
+    "top_k": 1,
+    "top_p": 0.01,
+    "min_p": 0.9,
+    "typical_p": 0.1,
+    "epsilon_cutoff": 0.5,
+    "eta_cutoff": 0.5,
+    "temperature": 9.0,
+    "do_sample": True,
+    "repetition_penalty": 5.0,
+    "no_repeat_ngram_size": 1,
+    "suppress_tokens": list(range(1, N_COLUMNS, 2)),
+    "begin_suppress_tokens": list(range(1, N_COLUMNS, 2)),
+    "bad_words_ids": [[token_id] for token_id in range(1, N_COLUMNS, 2)],
+    "sequence_bias": [[[token_id], 50.0] for token_id in range(1, N_COLUMNS, 2)],
+    "exponential_decay_length_penalty": (1, 9.0),
+    "min_new_tokens": 15,
+    "min_length": 15,
+    "max_length": 5,
+    "max_time": 0.0,
+    "forced_bos_token_id": 7,
+    "forced_eos_token_id": 7,
+    "num_beams": 4,
+    "num_return_sequences": 2,
+    "prompt_lookup_num_tokens": 3,
+    "return_dict_in_generate": True,
+    "renormalize_logits": True,
+    "guidance_scale": 3.0,
+    "eos_token_id": [9, 10, 11],
+    "pad_token_id": 9,
+}
+
+
+@pytest.mark.parametrize("name", OWN_SETTINGS)
+def test_the_models_own_settings_change_nothing(name):
+    """Only the mask and the temperature touch the distribution, and EOS is the vocabulary's."""
+    model = fresh_random_model(N_COLUMNS)
+    setattr(model.generation_config, name, OWN_SETTINGS[name])
+    for temperature in (0.0, 1.0):
+        options = {"temperature": temperature, "seed": 3, "max_new_tokens": 12}
+        assert written(JSON, model=model, **options) == written(JSON, **options)
+    assert getattr(model.generation_config, name) == OWN_SETTINGS[name]
+
+
+# --- Prompts -------------------------------------------------------------------------------------
+
+
+def test_a_chat_goes_through_the_chat_template(monkeypatch):
+    monkeypatch.setattr(tokenizer(), "chat_template", CHAT_TEMPLATE)
+    chat = [{"role": "system", "content": "be brief"}, {"role": "user", "content": "a list"}]
+    options = {"temperature": 1.0, "seed": 4}
+    rendered = "system: be brief\nuser: a list\nassistant:"
+    assert written(JSON, chat, **options) == written(JSON, rendered, **options)
+    assert written(JSON, tuple(chat), **options) == written(JSON, rendered, **options)
+
+
+def test_what_the_assistant_has_begun_is_gone_on_with(monkeypatch):
+    monkeypatch.setattr(tokenizer(), "chat_template", CHAT_TEMPLATE)
+    chat = [{"role": "user", "content": "a list"}, {"role": "assistant", "content": "here: "}]
+    options = {"max_new_tokens": 6, "temperature": 1.0, "seed": 5}
+    rendered = "user: a list\nassistant: here: "
+    assert written(JSON, chat, **options) == written(JSON, rendered, **options)
+    assert written(JSON, chat, **options) != written(JSON, rendered[:-6], **options)
+
+
+def test_a_chat_without_a_template_is_an_error():
+    with pytest.raises(GenerationError) as error:
+        written(JSON, [{"role": "user", "content": "a list"}])
+    assert str(error.value) == (
+        "[generation] the prompt is a chat, but the tokenizer has no chat template; "
+        "give the prompt as a text"
+    )
+
+
+def test_an_empty_prompt_starts_from_a_special_token():
+    assert written(THREE, "").text == "日é𝄞"
+    assert written(JSON, "") == written(JSON, tokenizer().eos_token)
+
+
+@pytest.mark.parametrize("prompt", [" ", "\n", "日本", "\x00", "<|endoftext|>", "x" * 500])
+def test_any_prompt_will_do(prompt):
+    assert written(THREE, prompt) == written(THREE)
+
+
+def test_what_else_a_tokenizer_returns_does_not_disturb_the_model(monkeypatch):
+    """Tokenizers of the BERT family, and some others, return token types too."""
+    names = ["input_ids", "token_type_ids", "attention_mask"]
+    expected = written(JSON)
+    monkeypatch.setattr(tokenizer(), "model_input_names", names)
+    assert written(JSON) == expected
+
+
+# --- Errors and bars -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_new_tokens": 0}, "max_new_tokens is 0; at least 1 is needed"),
+        ({"max_new_tokens": -1}, "max_new_tokens is -1; at least 1 is needed"),
+        ({"temperature": -0.1}, "temperature is -0.1; it is 0 (greedy) or positive"),
+        ({"temperature": float("inf")}, "temperature is inf; it is 0 (greedy) or positive"),
+        ({"temperature": float("-inf")}, "temperature is -inf; it is 0 (greedy) or positive"),
+        ({"temperature": float("nan")}, "temperature is nan; it is 0 (greedy) or positive"),
+    ],
+)
+def test_options_that_make_no_sense_are_errors(options, message):
+    with pytest.raises(GenerationError) as error:
+        written(JSON, **options)
+    assert str(error.value) == f"[generation] {message}"
+
+
+def test_a_temperature_near_zero_is_greedy():
+    assert written(JSON, temperature=1e-4, seed=0) == written(JSON)
+
+
+def test_the_model_of_another_tokenizer_is_an_error():
+    index = cfgguide.compile(THREE, tokenizer())
+    with pytest.raises(ModelError, match="have 350 columns, the vocabulary 400 ids"):
+        cfgguide.generate(
+            random_model(350), "a", tokenizer=tokenizer(), index=index, max_new_tokens=5, **PLAIN
+        )
+
+
+def test_several_eos_tokens_all_end_a_text():
+    vocabulary = short_vocabulary_of(["a", "b", "c"])
+    vocabulary = cfgguide.Vocabulary(vocabulary.tokens, eos_token_ids=(0, 3))
+    index = cfgguide.compile(cfgguide.Grammar('start: "a" "b"'), vocabulary)
+    ends = set()
+    for seed in range(20):
+        found = cfgguide.generate(
+            random_model(N_COLUMNS, seed=seed),
+            "a",
+            tokenizer=tokenizer(),
+            index=index,
+            max_new_tokens=9,
+        )
+        assert (found.text, found.is_complete, len(found.token_ids)) == ("ab", True, 3)
+        ends.add(found.token_ids[-1])
+    assert ends == {0, 3}
+
+
+@pytest.mark.parametrize(
+    ("options", "is_shown"),
+    [({"progress": True}, True), ({"progress": False}, False), ({}, False)],
+)
+def test_the_bar_goes_to_standard_error_and_only_if_asked_for(options, is_shown, capsys):
+    """Standard error is no terminal here, so by default there is none."""
+    written(THREE, **options)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert ("token" in captured.err) == is_shown
+
+
+# --- A model that can write ----------------------------------------------------------------------
+
+PROMPTS = [
+    "Write a JSON object with the name, the age and the hobbies of a person.",
+    "List three European capitals as a JSON array of objects with city and country.",
+    "Give the settings of a small web server as JSON.",
+    "A JSON array of the first ten prime numbers.",
+    "Describe a cat as a JSON object with name, colour and weight.",
+    "Answer true or false in JSON: is water wet?",
+    "What is 7 times 8? Answer with a JSON number.",
+    "A JSON string that says hello in French.",
+    "Translate 'good morning' to Japanese and answer as a JSON object.",
+    "Write a shopping list with prices in JSON.",
+    "A recipe for pancakes as JSON with ingredients and steps.",
+    "The planets of the solar system as a JSON array of strings.",
+    "A JSON object that maps English numbers to German ones.",
+    "A bus timetable in JSON.",
+    "Write an empty JSON object.",
+    "Give me nested JSON arrays, three levels deep.",
+    "A JSON object with a null, a true, a false and a negative number.",
+    "The weather in Paris tomorrow as JSON, with temperatures in Celsius.",
+    "Write Python code that prints hello.",
+    "Why is the sky blue?",
+]
+
+
+@pytest.mark.slow
+@pytest.mark.model
+def test_finished_texts_of_smollm2_are_json(capsys):
+    """20 prompts, greedily and sampled at 0.8: about 4,000 tokens, some minutes."""
+    from cfgguide.models import load_model
+
+    model, own_tokenizer = load_model()
+    grammar = cfgguide.Grammar.bundled("json", max_whitespace=16)
+    judge = lark.Lark(grammar.text, parser="lalr", lexer="contextual")
+    index = cfgguide.compile(grammar, own_tokenizer)
+    n_complete = {0.0: 0, 0.8: 0}
+    started = time.perf_counter()
+    n_tokens = 0
+    for number, prompt in enumerate(PROMPTS):
+        for temperature in n_complete:
+            pieces: list[str] = []
+            found = cfgguide.generate(
+                model,
+                [{"role": "user", "content": prompt}],
+                tokenizer=own_tokenizer,
+                index=index,
+                max_new_tokens=120,
+                temperature=temperature,
+                seed=number,
+                on_text=pieces.append,
+                finish=False,
+            )
+            n_tokens += len(found.token_ids)
+            assert "".join(pieces) == found.text
+            assert found.is_complete or len(found.token_ids) == 120
+            if found.is_complete:
+                n_complete[temperature] += 1
+                json.loads(found.text)
+                judge.parse(found.text)
+    with capsys.disabled():
+        print(  # noqa: T201  (how many finish is worth seeing and not worth pinning)
+            f"\nSmolLM2: complete by temperature {n_complete} of {len(PROMPTS)} each, "
+            f"{n_tokens} tokens in {time.perf_counter() - started:.0f} s"
+        )
+    assert all(n_complete.values())

@@ -1,0 +1,297 @@
+"""Whether a sentence can still follow is decided exactly, and from no more than is said."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.oracle import Oracle, spelled_texts
+
+from cfgguide.errors import LimitError
+from cfgguide.grammar.grammar import Grammar
+from cfgguide.index.compiler import compile_recognizer
+from cfgguide.limits import Budget, Limits
+from cfgguide.liveness.liveness import Answer, Liveness
+from cfgguide.recognizer.recognizer import Configuration, Recognizer
+from cfgguide.vocabulary.spelling import BOUNDARY, Spelling
+
+LETTERS = tuple(bytes([byte]) for byte in range(256))
+
+
+def liveness_of(
+    grammar: str, tokens: tuple[bytes, ...] = LETTERS, max_nodes: int = 20_000, **limits: int
+) -> tuple[Recognizer, Liveness]:
+    recognizer = compile_recognizer(Grammar(grammar))
+    return recognizer, Liveness(
+        recognizer, Spelling.of(tokens), budget=Budget(Limits(**limits)), max_nodes=max_nodes
+    )
+
+
+def is_live(recognizer: Recognizer, liveness: Liveness, text: bytes) -> bool:
+    configuration = recognizer.advance(recognizer.initial, text)
+    return configuration is not None and liveness.decide(configuration).is_live
+
+
+# --- By hand --------------------------------------------------------------------------------------
+
+BRACKETS = 'start: "(" x ")" | "[" x "]"\nx: "n"'
+GLUED = 'start: WORD (":" WORD)? | WORD WORD "!"\nWORD: /[a-z]+/'
+SPACED = GLUED + '\n%ignore " "'
+DOTS = 'start: ELLIPSIS "x" | "." "." "y"\nELLIPSIS: "..."'
+AVOIDED = 'start: INT "." NAME | FLOAT "!"\nINT: /[0-9]+/\nFLOAT: /[0-9]+\\.[0-9]*/\nNAME: /[a-z]+/'
+NULL = 'start: "[" ("null" | "no") ("," ("null" | "no"))* "]"'
+DEAD_END = 'start: "[" start "]" | "(" bad ")" | "x"\nbad: "(" bad ")"'
+KEYWORD = 'start: "if" NAME ":" | NAME ";"\nNAME: /[a-z]+/\n%ignore " "'
+# `bzz` is not spelled below, and yet what is read of it is one more reason to wait.
+TWO_DEBTS = 'start: A B C | LONG "!" | "q"\nA: "a"\nB: /bzz|b/\nC: "c"\nLONG: "abc"'
+LONG = 'start: "a" | "a" "b" "?"\nLONG: "abc"\n%ignore LONG'
+
+
+@pytest.mark.parametrize(
+    ("grammar", "tokens", "live", "dead"),
+    [
+        (BRACKETS, LETTERS, ["", "(", "(n", "[n", "(n)"], ["(n]", "n", "()", "(n)n"]),
+        # The row of the table after a WORD offers WORD, but only `:` can follow: no space.
+        (GLUED, LETTERS, ["a", "ab", "a:", "a:b"], ["a!", "a:b:", "a b", ":"]),
+        (SPACED, LETTERS, ["a ", "a b", "a b!", " ", "a :b"], ["a!", "a b:", "a b c"]),
+        (DOTS, LETTERS, [".", "..", "...", "..y", "...x"], ["...y", "....", ".y", "..x"]),
+        # FLOAT takes the dot, so INT never stands before one.
+        (AVOIDED, LETTERS, ["1", "1.", "1.1", "1.!"], ["1.a", "1a", "1.1.", "."]),
+        # Both A and B may end only if LONG does not come of it, which it does: `abc` is one lexeme.
+        (TWO_DEBTS, LETTERS, ["a", "ab", "abz", "abzzc", "abc"], ["abcq", "abb"]),
+        (TWO_DEBTS, (b"a", b"b", b"c", b"q"), ["", "q"], ["a", "ab", "abc"]),
+        (NULL, LETTERS, ["[n", "[nu", "[no", "[null,"], ["[,", "[nl", "[]"]),
+        (NULL, (b"[", b"]", b",", b"null", b"nul"), ["[", "[null", "[null,null]"], ["[nul"]),
+        (NULL, (b"[", b"]", b",", b"nu", b"l"), ["[nu", "[nul", "[null,"], []),
+        (DEAD_END, LETTERS, ["[", "[[x", "x", "[[x]"], ["(", "[(", "x]"]),
+        (DEAD_END, (b"[", b"x"), ["", "x"], ["[", "[x", "[[["]),
+        (KEYWORD, LETTERS, ["if", "ifa", "if a", "if if", "i"], ["if:", "if;", "if a;"]),
+        (KEYWORD, (b"if", b" ", b":", b"x"), ["if", "if x:"], ["x", "ifx", "if:"]),
+        # What was read of LONG must fall back, or be read to its end, which is then ignored.
+        (LONG, LETTERS, ["a", "ab", "abc", "aa", "ab?a"], ["abb", "aab?", "ab??", "b"]),
+    ],
+)
+def test_texts_are_live_or_dead_as_a_reader_would_say(grammar, tokens, live, dead):
+    recognizer, liveness = liveness_of(grammar, tokens)
+    table = {text: is_live(recognizer, liveness, text.encode()) for text in [*live, *dead]}
+    assert table == dict.fromkeys(live, True) | dict.fromkeys(dead, False)
+
+
+@pytest.mark.parametrize(
+    ("grammar", "text", "expected"),
+    [
+        (BRACKETS, "", ("LPAR", "LSQB")),
+        (BRACKETS, "(n", ("RPAR",)),
+        (BRACKETS, "(n)", ("$END",)),
+        (GLUED, "", ("WORD",)),
+        (GLUED, "a", ("$END", "COLON", "WORD")),  # WORD: it can go on
+        (GLUED, "a:", ("WORD",)),
+        (SPACED, "a ", ("$END", "COLON", "WORD")),
+        (DOTS, "", ("DOT", "ELLIPSIS")),
+        (DOTS, ".", ("DOT", "ELLIPSIS")),
+        (DOTS, "..", ("ELLIPSIS", "Y")),
+        (AVOIDED, "1", ("FLOAT",)),
+        (AVOIDED, "1.", ("BANG", "FLOAT")),
+        (DEAD_END, "[", ("LSQB", "X")),
+        (KEYWORD, "if ", ("NAME",)),
+        (KEYWORD, "if a", ("COLON", "NAME")),
+    ],
+)
+def test_expected_terminals_are_those_that_lead_on(grammar, text, expected):
+    recognizer, liveness = liveness_of(grammar)
+    configuration = recognizer.advance(recognizer.initial, text.encode())
+    assert liveness.expected(configuration) == expected
+
+
+# --- Against the oracle ---------------------------------------------------------------------------
+
+SMALL = [
+    ('start: "a" start "b" | "c"', (b"a", b"b", b"c", b"ab", b"cb")),
+    ("start: A (B A)*\nA: /a+b?/\nB: /ba|c/", (b"a", b"b", b"c", b"ba")),
+    ("start: A B | B A C\nA: /ab*/\nB: /b+?a?/\nC: /c/", (b"a", b"b", b"c")),
+    ('start: (T U)* V\nT: /a|ab/\nU: /b|ca/\nV: "cab"', (b"a", b"b", b"c", b"ab", b"ca")),
+    ("start: T+\nT: /(?:abc|ab|c)/\n%ignore /cc/", (b"ab", b"c", b"bc", b"a")),
+    ('start: x "c" | "b" x "b"\nx: "a" x "a" | "b"', (b"a", b"b", b"c", b"aab")),
+]
+
+
+@pytest.mark.parametrize(("grammar", "tokens"), SMALL)
+def test_live_is_what_can_be_completed(grammar, tokens):
+    """All spelled texts of three bytes; none of the grammars needs more than six to end one."""
+    recognizer, liveness = liveness_of(grammar, tokens)
+    oracle = Oracle(grammar, [*tokens], eos_token_ids=[], counts_bytes=True)
+    for text in spelled_texts(tokens, 3):
+        expected = oracle.completion(text, 9 - len(text)) is not None
+        assert is_live(recognizer, liveness, text) == expected, text
+
+
+@pytest.mark.parametrize("max_nodes", [1, 3, 20_000])
+@pytest.mark.parametrize(("grammar", "tokens"), [*SMALL, (DEAD_END, (b"[", b"]", b"x", b"("))])
+def test_verdicts_over_all_stacks_do_not_change_an_answer(grammar, tokens, max_nodes):
+    """With a small bound every stack is read to the bottom; the answers stay the same."""
+    recognizer, liveness = liveness_of(grammar, tokens)
+    _, bounded = liveness_of(grammar, tokens, max_nodes=max_nodes)
+    for text in spelled_texts(tokens, 6):
+        assert is_live(recognizer, bounded, text) == is_live(recognizer, liveness, text)
+
+
+# --- What an answer depends on --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("grammar", "tokens"),
+    [
+        SMALL[0],
+        SMALL[5],
+        (DEAD_END, LETTERS),
+        (Grammar.bundled("json").text, LETTERS),
+        ('start: "a"+ "?" | AB start\nAB: /a+b/', LETTERS),
+        ("start: N start M | N M\nN: /1+x?/\nM: /2+|x3/", LETTERS),
+    ],
+)
+def test_an_answer_holds_for_all_stacks_that_are_equal_as_far_as_it_read(grammar, tokens):
+    recognizer, liveness = liveness_of(grammar, tokens)
+    answers: dict[object, bool] = {}
+    n_shared = 0
+    for configuration in reachable(recognizer, n=1500):
+        answer = liveness.decide(configuration)
+        assert len(answer.heights) == len(configuration.hypotheses)
+        key = tuple(
+            (state, claims, tuple(itertools.islice(stack, max(stack.height - height + 1, 0))))
+            for (state, claims, stack, _), height in zip(
+                configuration.hypotheses, answer.heights, strict=True
+            )
+        )
+        key = (key, configuration.context)
+        n_shared += key in answers
+        assert answers.setdefault(key, answer.is_live) == answer.is_live
+    assert n_shared, "no two configurations were alike: the test says nothing"
+
+
+def reachable(recognizer: Recognizer, n: int) -> list[Configuration]:
+    """Return configurations breadth-first over the bytes that occur in lexemes, live or not."""
+    used = sorted(recognizer.scanner.used_bytes())
+    if len(used) > 40:  # of many alike a few
+        used = sorted(random.Random(1).sample(used, 12) + list(b'[]{}",:0'))
+    found = {recognizer.initial: None}
+    pending = [recognizer.initial]
+    for configuration in pending:  # grows while it is walked
+        for byte in used:
+            after = recognizer.advance(configuration, bytes([byte]))
+            if after is not None and after not in found:
+                found[after] = None
+                pending.append(after)
+        if len(pending) > n:
+            break
+    return pending[:n]
+
+
+def test_json_never_needs_more_than_the_top_of_a_stack():
+    """All JSON prefixes are live, whatever lies below: no stack is read to its bottom."""
+    recognizer, liveness = liveness_of(Grammar.bundled("json").text)
+    configuration = recognizer.advance(recognizer.initial, b'{"a":[' * 3000 + b'"')
+    answer = liveness.decide(configuration)
+    ((_, _, stack, _),) = configuration.hypotheses
+    assert answer.is_live
+    assert answer.heights[0] >= stack.height - 5
+
+
+def test_an_answer_says_when_nothing_was_read():
+    """Inside a lexeme that cannot end, and in the hypotheses behind a live one."""
+    recognizer, liveness = liveness_of(NULL, (b"[", b"]", b",", b"null", b"nul"))
+    configuration = recognizer.advance(recognizer.initial, b"[nul")
+    assert liveness.decide(configuration) == Answer(False, (3,))  # of a stack of two states
+    recognizer, liveness = liveness_of('start: "a"* "!" | AAB\nAAB: /a+b/')
+    configuration = recognizer.advance(recognizer.initial, b"aa")
+    assert len(configuration.hypotheses) == 2
+    first, second = (each.stack.height for each in configuration.hypotheses)
+    assert liveness.decide(configuration).heights == (first, second + 1)
+
+
+# --- Limits ---------------------------------------------------------------------------------------
+
+NESTED = """
+start: "a" x "b" | "c" x "d" | x
+x: "(" x ")" | "[" x "]" | N | N x
+N: /[0-9]+/
+"""
+
+
+def test_too_many_pairs_are_refused_by_name():
+    recognizer, liveness = liveness_of(NESTED, max_pairs=20)
+    with pytest.raises(LimitError, match="max_pairs"):
+        liveness.decide(recognizer.initial)
+
+
+def test_after_a_limit_was_exceeded_no_answer_is_made_up():
+    recognizer, liveness = liveness_of(NESTED, max_pairs=40)
+    for _ in range(200):
+        try:
+            answer = liveness.decide(recognizer.initial)
+        except LimitError:
+            continue
+        assert answer.is_live
+
+
+def test_deep_stacks_are_decided_soon():
+    """Also where the bottom must be read: brackets that the vocabulary cannot close."""
+    recognizer, liveness = liveness_of(DEAD_END, (b"[", b"x"))
+    configuration = recognizer.advance(recognizer.initial, b"[" * 20_000 + b"x")
+    started = time.monotonic()
+    assert not liveness.decide(configuration).is_live
+    recognizer, liveness = liveness_of('start: "a" start "b" | "a" start "c" | "x"')
+    configuration = recognizer.advance(recognizer.initial, b"a" * 100_000 + b"x")
+    assert liveness.decide(configuration).is_live
+    assert time.monotonic() - started < 10
+
+
+def test_recursion_in_the_grammar_is_no_recursion_here():
+    """A chain of a thousand rules, each of which needs the next."""
+    rules = "\n".join(f'r{i}: "a" r{i + 1} "b" | "x"' for i in range(300))
+    recognizer, liveness = liveness_of(f'start: r0\n{rules}\nr300: "y"')
+    assert is_live(recognizer, liveness, b"a" * 300 + b"y" + b"b" * 299)
+    assert not is_live(recognizer, liveness, b"a" * 301)
+
+
+# --- Spellings ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("tokens", "steps"),
+    [
+        # One node: every byte is a token.
+        ([b"a", b"b", b"ab", b"ba"], [[(97, 0), (98, 0)]]),
+        # `b` only after `a`: a node inside the token.
+        ([b"a", b"ab"], [[(97, 0), (97, 1)], [(98, 0)]]),
+        # Two tokens share their first two bytes.
+        ([b"xyz", b"xyy"], [[(120, 1)], [(121, 2)], [(121, 0), (122, 0)]]),
+        ([], [[]]),
+    ],
+)
+def test_spellings_by_hand(tokens, steps):
+    assert Spelling.of(tokens).steps == tuple(map(tuple, steps))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.text("abc", min_size=1, max_size=4).map(str.encode), min_size=1, max_size=6))
+def test_the_automaton_spells_what_tokens_spell(tokens):
+    spelling = Spelling.of([*tokens, None])
+    spelled = set(spelled_texts(tokens, 6))
+    for n in range(7):
+        for letters in itertools.product(b"abc", repeat=n):
+            nodes = {BOUNDARY}
+            for byte in letters:
+                nodes = {to for node in nodes for by, to in spelling.steps[node] if by == byte}
+            assert (BOUNDARY in nodes) == (bytes(letters) in spelled)
+    assert spelling.reachable_bytes == frozenset(b"".join(tokens))
+
+
+def test_a_vocabulary_without_single_bytes_has_a_limit():
+    tokens = [bytes([first, second, 0]) for first in range(1, 100) for second in range(1, 100)]
+    with pytest.raises(LimitError, match="max_nodes"):
+        Spelling.of(tokens, max_nodes=5000)
+    assert Spelling.of([*tokens, *LETTERS], max_nodes=5000).steps == Spelling.of_all_bytes().steps

@@ -1,0 +1,348 @@
+"""The package keeps to its plan: ARCHITECTURE.md's order of folders, and a few house rules.
+
+Imports inside functions count too; those for type checkers only (`if TYPE_CHECKING:`) do not.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import graphlib
+import importlib
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import cfgguide
+
+PACKAGE = Path(cfgguide.__file__).parent
+ARCHITECTURE = Path(__file__).resolve().parents[2] / "ARCHITECTURE.md"
+#: Every module by its dotted name below `cfgguide`; a folder's `__init__` by the folder's name.
+FILES = {
+    ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted(PACKAGE.rglob("*.py"))
+    if path != PACKAGE / "__init__.py"
+}
+FOLDERS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
+MODULES = [name for name in FILES if name not in FOLDERS]
+MAX_MODULES = 15  # in a folder
+
+
+def listed_folders() -> list[str]:
+    """The folders, and modules beside them, in the order in which ARCHITECTURE.md lists them."""
+    text = ARCHITECTURE.read_text(encoding="utf-8")
+    section = text.split("\n## The map\n")[1].split("\n## ")[0]
+    return re.findall(r"^### `(\w+)(?:\.py|/)`", section, re.MULTILINE)
+
+
+def text_of(module: str) -> str:
+    return FILES[module].read_text(encoding="utf-8")
+
+
+@functools.cache
+def tree_of(module: str) -> ast.Module:
+    return ast.parse(text_of(module))
+
+
+def run_nodes(node: ast.AST) -> list[ast.AST]:
+    """All nodes below `node` but those under `if TYPE_CHECKING:`."""
+    found: list[ast.AST] = []
+    for child in ast.iter_child_nodes(node):
+        is_typing = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
+        found.append(child)
+        below = child.orelse if is_typing else [child]
+        for each in below:
+            found.extend(run_nodes(each))
+    return found
+
+
+@functools.cache
+def imports_of(module: str) -> frozenset[str]:
+    """What a module imports, anywhere in it: "lark", or "cfgguide.errors" for one of ours."""
+    found = set()
+    for node in run_nodes(tree_of(module)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module} imports relatively"
+            if node.module != "__future__":
+                found |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            argument = node.args[0]
+            if isinstance(argument, ast.Constant):
+                found.add(str(argument.value))
+    return frozenset(found)
+
+
+def internal(module: str) -> set[str]:
+    """Our modules and folders that a module imports."""
+    found = set()
+    for name in imports_of(module):
+        if name.startswith("cfgguide."):
+            path = name.removeprefix("cfgguide.")
+            found.add(path if path in FILES else path.rpartition(".")[0] or path)
+    return found & FILES.keys()
+
+
+def external(module: str) -> set[str]:
+    return {name.split(".")[0] for name in imports_of(module)} - {"cfgguide"}
+
+
+def reachable(module: str) -> set[str]:
+    """The module and all of ours that it imports, directly or not."""
+    found, pending = {module}, [module]
+    while pending:
+        for name in internal(pending.pop()) - found:
+            found.add(name)
+            pending.append(name)
+    return found
+
+
+def folder_of(module: str) -> str:
+    return module.split(".")[0]
+
+
+# --- Order ---------------------------------------------------------------------------------------
+
+
+def test_every_folder_is_listed_once():
+    alone = [name for name in MODULES if "." not in name]
+    assert sorted(listed_folders()) == sorted([*FOLDERS, *alone])
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_imports_only_from_its_own_folder_and_those_listed_above(module):
+    listed = listed_folders()
+    above = set(listed[: listed.index(folder_of(module)) + 1])
+    assert {folder_of(name) for name in internal(module)} <= above
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_imports_run_one_way_inside_a_folder(folder):
+    inside = [name for name in MODULES if folder_of(name) == folder]
+    order = graphlib.TopologicalSorter(
+        {name: {other for other in internal(name) if other in inside} for name in inside}
+    )
+    order.prepare()  # raises CycleError
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_folder_can_be_held_in_mind(folder):
+    assert len([name for name in MODULES if folder_of(name) == folder]) <= MAX_MODULES
+
+
+#: Which modules may know a library, and no others.
+KNOWN_BY = {
+    # Tables come from one; what Lark refuses has none, so the other two ask it why.
+    "lark": {
+        "grammar.lr_automaton",
+        "grammar.lark_frontend",
+        "grammar.indenters",
+        "grammar.lark_parts",
+        "grammar.rejections",
+        "grammar.fragments",
+    },
+    "interegular": {"diagnostics.overlaps", "grammar.rejections"},
+    "numba": {"mask.jit"},
+    "pygtrie": {"index.configuration_trie"},
+    "torch": {
+        *(
+            "integrations.bitmask",
+            "integrations.dense_mask",
+            "evaluation.mass",
+            "integrations.transformers_processor",
+            "integrations.model_steps",
+            "integrations.loop",
+        ),
+        *(
+            "integrations.generation",
+            "evaluation.evaluation",
+            "integrations.transformers_model",
+            "models.load",
+            "models.smollm2",
+        ),
+    },
+    "llama_cpp": {"integrations.llama_cpp"},
+    "transformers": {
+        *(
+            "integrations.transformers_processor",
+            "integrations.model_steps",
+            "integrations.generation",
+            "integrations.transformers_model",
+            "models.load",
+        ),
+        "models.smollm2",
+    },
+    "tokenizers": {"vocabulary.tokenizer_bytes", "models.smollm2"},
+    "gguf": {"models.smollm2"},
+    "argparse": {"cli.main", "cli.arguments"},
+}
+
+
+@pytest.mark.parametrize("library", KNOWN_BY)
+def test_a_library_is_known_to_few_modules(library):
+    assert {module for module in MODULES if library in external(module)} <= KNOWN_BY[library]
+
+
+VOCABULARY_SIDE = {"vocabulary.tokenizer_bytes", "vocabulary.vocabulary", "vocabulary.trie"}
+#: Which byte strings can be spelled is the only word that the grammar side hears of a vocabulary;
+#: finding what is alike is arithmetic.
+SHARED = {"errors", "vocabulary.spelling", "automata.partition"}
+
+
+def test_the_grammar_side_knows_no_vocabulary_and_the_vocabulary_side_no_grammar():
+    grammar_side = reachable("liveness.liveness") | reachable("grammar.lark_frontend")
+    vocabulary_side = {name for module in VOCABULARY_SIDE for name in reachable(module)}
+    assert {"grammar.lark_frontend", "lexer.scanner", "recognizer.recognizer"} <= grammar_side
+    assert grammar_side & VOCABULARY_SIDE == set()
+    assert vocabulary_side & grammar_side <= SHARED
+
+
+# --- What is loaded ------------------------------------------------------------------------------
+
+
+def loaded_by(statement: str) -> set[str]:
+    """The top-level modules of a fresh interpreter after a statement."""
+    code = (
+        f"import sys; sys.path.insert(0, {str(PACKAGE.parent)!r}); {statement}; print(*sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return {name.split(".")[0] for name in run.stdout.split()}
+
+
+HEAVY = {"torch", "transformers", "numba", "lark", "tokenizers", "numpy"}
+
+
+@pytest.mark.parametrize(
+    ("statement", "light_of"),
+    [
+        ("import cfgguide", HEAVY),
+        ("import cfgguide; cfgguide.Grammar.bundled('json')", HEAVY),
+        ("import cfgguide; cfgguide.Vocabulary([b'a'], eos_token_ids=0)", HEAVY),
+        ("import cfgguide.sql", HEAVY),
+        ("from cfgguide.errors import CfgGuideError", HEAVY),
+        ("import cfgguide.cli.main", {"torch", "transformers"}),
+        ("import cfgguide; cfgguide.LogitsProcessor, cfgguide.generate", {"torch", "transformers"}),
+        ("import cfgguide; cfgguide.apply_bitmask", {"torch", "transformers"}),
+        (
+            "import cfgguide; cfgguide.sample, cfgguide.integrations.TransformersModel",
+            {"torch", "transformers", "tokenizers"},
+        ),
+        (
+            "import cfgguide; cfgguide.diagnostics.check_tokenizer",
+            {"torch", "transformers", "tokenizers", "numba"},
+        ),
+        (
+            "import cfgguide; cfgguide.evaluation.evaluate, cfgguide.evaluation.masks_for",
+            {"torch", "transformers"},
+        ),
+        (
+            "import cfgguide; cfgguide.evaluation.kept_mass, cfgguide.integrations.bool_mask",
+            {"torch", "transformers"},
+        ),
+        (
+            "import cfgguide; cfgguide.integrations.LlamaCppProcessor",
+            {"torch", "transformers", "llama_cpp"},
+        ),
+        ("import cfgguide.models.load", {"torch", "transformers"}),
+    ],
+)
+def test_imports_load_no_more_than_they_need(statement, light_of):
+    assert loaded_by(statement) & light_of == set()
+
+
+PUBLIC = ["cfgguide", *(f"cfgguide.{name}" for name in FOLDERS if "lazy_names" in text_of(name))]
+
+
+@pytest.mark.parametrize("package", PUBLIC)
+def test_public_names_are_listed_documented_and_found(package):
+    module = importlib.import_module(package)
+    assert module.__all__ == sorted(module.__all__)
+    assert set(module.__all__) <= set(dir(module))
+    for name in module.__all__:
+        assert getattr(module, name).__doc__
+    with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'nothing'"):
+        module.nothing  # noqa: B018  (the access is what is tested)
+
+
+@pytest.mark.parametrize("package", PUBLIC)
+def test_type_checkers_see_the_public_names(package):
+    """Those under `if TYPE_CHECKING:` in the package are the ones that are found at run time."""
+    module = importlib.import_module(package)
+    tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
+    (typing,) = [node for node in tree.body if isinstance(node, ast.If)]
+    seen = {
+        alias.asname: f"{node.module}.{alias.name}"
+        for node in typing.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert sorted(map(str, seen)) == module.__all__
+    for name, path in seen.items():
+        if path in PUBLIC:
+            assert importlib.import_module(path) is getattr(module, str(name))
+        else:
+            home, _, attribute = path.rpartition(".")
+            assert getattr(importlib.import_module(home), attribute) is getattr(module, str(name))
+
+
+@pytest.mark.parametrize("package", PUBLIC)
+def test_no_public_name_is_that_of_a_module_beside_it(package):
+    """Importing the module would put it in the place of what the name stands for."""
+    folder = package.removeprefix("cfgguide").lstrip(".")
+    stems = {path.stem for path in (PACKAGE / folder).glob("*.py")}
+    assert set(importlib.import_module(package).__all__) & stems == set()
+
+
+# --- House rules ---------------------------------------------------------------------------------
+
+
+def public_definitions(module: ModuleType) -> list[tuple[str, object]]:
+    """Functions and classes that a module defines, and the methods of those classes."""
+    found: list[tuple[str, object]] = []
+    for name, value in vars(module).items():
+        if name.startswith("_") or getattr(value, "__module__", None) != module.__name__:
+            continue
+        if inspect.isfunction(value) or inspect.isclass(value):
+            found.append((name, value))
+        if inspect.isclass(value):
+            found += [
+                (f"{name}.{member}", method)
+                for member, method in vars(value).items()
+                if not member.startswith("_")
+                and isinstance(
+                    method, property | classmethod | staticmethod | functools.cached_property
+                )
+                | inspect.isfunction(method)
+            ]
+    return found
+
+
+@pytest.mark.parametrize("name", ["", *FILES])
+def test_modules_and_all_that_is_public_in_them_have_docstrings(name):
+    module = importlib.import_module(f"cfgguide.{name}" if name else "cfgguide")
+    assert module.__doc__
+    assert [path for path, value in public_definitions(module) if not inspect.getdoc(value)] == []
+
+
+@pytest.mark.parametrize("module", FILES)
+def test_only_the_command_line_prints(module):
+    calls = [node for node in ast.walk(tree_of(module)) if isinstance(node, ast.Call)]
+    printing = {ast.unparse(call.func) for call in calls} & {"print", "sys.stdout.write"}
+    assert folder_of(module) == "cli" or not printing
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_no_error_is_swallowed_by_a_bare_except(module):
+    handlers = [node for node in ast.walk(tree_of(module)) if isinstance(node, ast.ExceptHandler)]
+    assert all(handler.type is not None for handler in handlers)
+
+
+@pytest.mark.parametrize("module", FILES)
+def test_no_work_is_left_as_a_note(module):
+    assert re.findall(r"\b(?:TODO|FIXME|XXX)\b", text_of(module)) == []

@@ -1,0 +1,290 @@
+"""The documentation is true: its examples run, its links lead somewhere, its names exist."""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import inspect
+import io
+import re
+import runpy
+import shlex
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import cfgguide
+from cfgguide import errors
+from cfgguide.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+NAMES = [str(path.relative_to(ROOT)) for path in DOCUMENTS]
+
+_FENCE = re.compile(
+    r"^(?:<!-- no-run: (?P<reason>.+?) -->\n)?```(?P<language>\w*)[^\n]*\n(?P<text>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+_CODE_SPAN = re.compile(r"`([^`\n]+)`")
+_LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)[^)]*\)|(?:src|href)=\"([^\"]+)\"")
+
+
+class Block(NamedTuple):
+    """A fenced block of code in a document."""
+
+    document: str
+    line: int
+    language: str
+    text: str
+    is_run: bool
+
+
+def blocks_of(path: Path) -> list[Block]:
+    text = path.read_text(encoding="utf-8")
+    return [
+        Block(
+            str(path.relative_to(ROOT)),
+            text.count("\n", 0, match.start("text")) + 1,
+            match["language"],
+            match["text"],
+            match["reason"] is None,
+        )
+        for match in _FENCE.finditer(text)
+    ]
+
+
+BLOCKS = [block for path in DOCUMENTS for block in blocks_of(path)]
+
+
+def prose_of(path: Path) -> str:
+    """The text of a document without its blocks of code."""
+    return _FENCE.sub("", path.read_text(encoding="utf-8"))
+
+
+def commands_of(path: Path) -> list[str]:
+    """What a reader may type: lines of shell blocks, without comments, and spans of code."""
+    lines = [
+        line.split(" #")[0].strip()
+        for block in blocks_of(path)
+        if block.language in ("sh", "bash", "console", "shell")
+        for line in block.text.splitlines()
+    ]
+    return lines + _CODE_SPAN.findall(prose_of(path))
+
+
+# --- Examples ------------------------------------------------------------------------------------
+
+
+def marked(block: Block) -> object:
+    needs_model = "load_model" in block.text or "transformers" in block.text
+    marks = [pytest.mark.model, pytest.mark.slow] if needs_model else []
+    return pytest.param(block, id=f"{block.document}:{block.line}", marks=marks)
+
+
+PYTHON = [block for block in BLOCKS if block.is_run and block.language in ("python", "pycon", "py")]
+
+
+@pytest.mark.parametrize("block", [marked(block) for block in PYTHON if ">>>" in block.text])
+def test_sessions_in_documents_give_what_they_show(block, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    test = doctest.DocTestParser().get_doctest(
+        block.text, {"__name__": "__main__"}, block.document, block.document, block.line
+    )
+    report = io.StringIO()
+    doctest.DocTestRunner().run(test, out=report.write)
+    assert test.examples
+    assert report.getvalue() == ""
+
+
+@pytest.mark.parametrize("block", [marked(block) for block in PYTHON if ">>>" not in block.text])
+def test_scripts_in_documents_run(block, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = "\n" * block.line + block.text  # so that a traceback shows the document's line
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(compile(lines, block.document, "exec"), {"__name__": "__main__"})
+
+
+def test_every_session_is_in_a_block_that_is_run():
+    """A `>>>` elsewhere would look like an example and never be tried."""
+    runnable = [block.text for block in PYTHON] + [b.text for b in BLOCKS if not b.is_run]
+    n_run = sum(text.count(">>> ") for text in runnable)
+    assert n_run == sum(path.read_text(encoding="utf-8").count(">>> ") for path in DOCUMENTS)
+    assert n_run > 0
+
+
+def test_the_readme_has_a_script_and_a_session():
+    readme = [block.text for block in PYTHON if block.document == "README.md"]
+    assert any(">>>" in text for text in readme)
+    assert any("cfgguide.generate(" in text for text in readme)
+
+
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(
+            path,
+            id=path.name,
+            marks=[pytest.mark.model, pytest.mark.slow] if "load_model" in path.read_text() else [],
+        )
+        for path in EXAMPLES
+    ],
+)
+def test_examples_run(path, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", [str(path)])
+    ended = []
+    try:
+        runpy.run_path(str(path), run_name="__main__")
+    except SystemExit as exit_:
+        ended.append(exit_.code)
+    assert ended in ([], [None], [0])
+    assert capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_walk_through_of_a_python_function_is_current():
+    script = runpy.run_path(str(ROOT / "docs" / "pictures" / "walkthrough.py"))
+    table = script["table"]()
+    assert table.count("\n") == 1 + len(script["TOKENS"])
+    assert f"\n{table}\n" in (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+
+
+# --- Links and names -----------------------------------------------------------------------------
+
+
+def anchors_of(path: Path) -> set[str]:
+    """The anchors of a document's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", _FENCE.sub("", path.read_text("utf-8")), re.MULTILINE)
+    return {
+        re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_relative_links_lead_to_files_and_headings_that_exist(name):
+    path = ROOT / name
+    targets = [first or second for first, second in _LINK.findall(prose_of(path))]
+    for target in targets:
+        if re.match(r"[a-z]+:", target):
+            continue  # another site
+        file, _, anchor = target.partition("#")
+        found = path.parent / file if file else path
+        assert found.exists(), target
+        if anchor:
+            assert anchor in anchors_of(found), target
+
+
+#: Folders of the wheel, not of the repository.
+ELSEWHERE = {"cfgguide/grammars"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_paths_in_documents_exist(name):
+    """Spans of code that begin with a folder of the repository."""
+    folders = {path.name for path in ROOT.iterdir() if path.is_dir() and path.name[0] != "."}
+    for span in _CODE_SPAN.findall(prose_of(ROOT / name)):
+        is_path = re.fullmatch(r"[\w.-]+(/[\w.-]*)+", span) and span.split("/")[0] in folders
+        if is_path and span.rstrip("/") not in ELSEWHERE:
+            assert (ROOT / span).exists(), span
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_public_names_in_documents_exist(name):
+    """Spans such as `cfgguide.compile` or `cfgguide.Vocabulary(...)`."""
+    for span in _CODE_SPAN.findall(prose_of(ROOT / name)):
+        for found in re.findall(r"\bcfgguide\.(\w+)(?=[^\w.]|$)", span):
+            is_module = (ROOT / "cfgguide" / f"{found}.py").exists()
+            assert is_module or hasattr(cfgguide, found), span
+
+
+def test_every_error_code_has_a_section_and_every_section_a_code():
+    classes = [
+        found
+        for _, found in inspect.getmembers(errors, inspect.isclass)
+        if issubclass(found, errors.CfgGuideError)
+    ]
+    codes = [found.code for found in classes]
+    assert len(set(codes)) == len(codes)
+    text = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+    sections = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
+    by_code = {section.split("\n")[0]: section for section in sections}
+    assert sorted(by_code) == sorted(codes)
+    for found in classes:
+        if found is not errors.CfgGuideError:
+            assert f"`{found.__name__}`" in by_code[found.code]
+
+
+def test_every_warning_is_documented():
+    text = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+    for name, found in inspect.getmembers(errors, inspect.isclass):
+        if issubclass(found, Warning):
+            assert f"`{name}`" in text
+
+
+def make_targets() -> set[str]:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    return set(re.findall(r"^([a-z][\w-]*):", makefile, re.MULTILINE))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_make_targets_in_documents_exist(name):
+    for command in commands_of(ROOT / name):
+        if command.startswith("make "):
+            words = [word for word in command.split()[1:] if "=" not in word]
+            assert set(words) <= make_targets(), command
+
+
+def test_make_help_names_every_target():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    said = {
+        word
+        for line in re.findall(r'@echo "make ([a-z -]+?)(?: [A-Z]|  |")', makefile)
+        for word in line.split()
+    }
+    assert said <= make_targets()
+    assert make_targets() - {"help", "install", "clean"} <= said
+
+
+def test_make_demo_and_make_test_are_in_the_readme():
+    assert {"make demo", "make test"} <= set(commands_of(ROOT / "README.md"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_commands_in_documents_are_understood(name, capsys):
+    """Lines of shell blocks parse as a whole; spans in the text may leave out arguments."""
+    in_blocks = {line for block in blocks_of(ROOT / name) for line in block.text.splitlines()}
+    for command in commands_of(ROOT / name):
+        if not re.match(r"cfgguide( [a-z]|$)", command):
+            continue
+        words = shlex.split(command)[1:]
+        is_whole = any(line.startswith(command) for line in in_blocks)
+        with pytest.raises(SystemExit) as exit_:
+            main.main([*words[: None if is_whole else 1], "--help"])
+        assert exit_.value.code == 0, command
+        if is_whole:
+            main._parser().parse_args(words)
+
+
+def test_the_readme_names_every_command():
+    with pytest.raises(SystemExit), contextlib.redirect_stdout(io.StringIO()) as shown:
+        main.main(["--help"])
+    commands = re.findall(r"^    ([a-z]+) ", shown.getvalue(), re.MULTILINE)
+    named = {line.split()[1] for line in commands_of(ROOT / "README.md") if line[:9] == "cfgguide "}
+    assert set(commands) - {"model"} <= named
+
+
+def test_the_changelog_has_the_version_of_the_package():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["version"] == cfgguide.__version__
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(rf"^## {re.escape(cfgguide.__version__)}\b", changelog, re.MULTILINE)
+
+
+def test_bundled_grammars_are_documented():
+    text = (ROOT / "docs" / "grammars.md").read_text(encoding="utf-8")
+    for name in cfgguide.Grammar.bundled_names():
+        assert re.search(rf"^#+ {name}$", text, re.MULTILINE), name

@@ -1,0 +1,112 @@
+"""What is published works without the checkout: the wheel holds the grammars and the types."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+GRAMMARS = sorted((ROOT / "grammars").glob("*.lark"))
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not all(importlib.util.find_spec(name) for name in ("build", "hatchling")),
+        reason="needs the packages build and hatchling, which make the wheel",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory) -> Path:
+    """A folder with the source distribution, and the wheel that is built from that."""
+    folder = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(dist) -> Path:
+    (path,) = dist.glob("*.whl")
+    return path
+
+
+def run(*command: str, **options) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_wheel_holds_the_package_and_the_grammars(wheel):
+    with zipfile.ZipFile(wheel) as opened:
+        held = {name: opened.read(name) for name in opened.namelist() if ".dist-info/" not in name}
+    modules = sorted((ROOT / "cfgguide").glob("*.py"))
+    expected = {f"cfgguide/{path.name}": path.read_bytes() for path in modules}
+    expected |= {f"cfgguide/grammars/{path.name}": path.read_bytes() for path in GRAMMARS}
+    expected["cfgguide/py.typed"] = b""
+    assert "cfgguide/grammars/json.lark" in held
+    assert held == expected
+
+
+def test_the_wheel_says_what_it_needs(wheel):
+    with zipfile.ZipFile(wheel) as opened:
+        names = opened.namelist()
+        (metadata,) = [name for name in names if name.endswith("/METADATA")]
+        (entry_points,) = [name for name in names if name.endswith("/entry_points.txt")]
+        said = Parser().parsestr(opened.read(metadata).decode())
+        commands = opened.read(entry_points).decode()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    needed = [line for line in said.get_all("Requires-Dist") if "extra ==" not in line]
+    assert len(needed) == len(project["dependencies"])
+    assert not any(line.startswith(("torch", "transformers")) for line in needed)
+    assert (said["Name"], said["Version"]) == ("cfgguide", project["version"])
+    assert "cfgguide = cfgguide.cli.main:main" in commands
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+
+
+def test_the_source_distribution_holds_the_tests_and_the_documentation(dist):
+    (path,) = dist.glob("*.tar.gz")
+    with tarfile.open(path) as opened:
+        held = {name.partition("/")[2] for name in opened.getnames()}
+    for name in ("README.md", "Makefile", "constraints.txt", "grammars/json.lark", "LICENSE"):
+        assert name in held
+    assert {f"tests/{test.name}" for test in (ROOT / "tests").glob("*.py")} <= held
+    assert "docs/errors.md" in held
+
+
+def test_an_installed_wheel_works_without_the_checkout(wheel, tmp_path):
+    run(
+        *(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"),
+        *("--disable-pip-version-check", "--target", str(tmp_path / "installed"), str(wheel)),
+    )
+    (tmp_path / "text.json").write_text('{"a": [1, true]}')
+    script = f"""
+import os, sys
+installed = {str(tmp_path / "installed")!r}
+others = [path for path in sys.path if not os.path.isfile(path + "/cfgguide/__init__.py")]
+sys.path[:] = [installed, *others]
+import cfgguide, cfgguide.cli.main
+assert cfgguide.__file__.startswith(installed), cfgguide.__file__
+assert not any(os.path.isdir(os.path.join(path, "grammars")) for path in sys.path)
+grammar = cfgguide.Grammar.bundled("json", max_whitespace=1)
+assert grammar.source_path.startswith(installed), grammar.source_path
+vocabulary = cfgguide.Vocabulary([bytes([byte]) for byte in range(256)] + [None], eos_token_ids=256)
+guide = cfgguide.Guide(cfgguide.compile(grammar, vocabulary))
+for byte in b'[1, "x"]':
+    guide.advance(byte)
+assert guide.allowed_token_ids().tolist() == [*sorted(b" \\t\\n\\r"), 256]
+print(*cfgguide.Grammar.bundled_names())
+sys.exit(cfgguide.cli.main.main(["check", "json", "text.json"]))
+"""
+    said = run(sys.executable, "-c", script, cwd=tmp_path).splitlines()
+    parts = ("python_names", "sql_schema")  # of others
+    names = [path.stem for path in GRAMMARS if path.stem not in parts]
+    assert said == [" ".join(names), "text.json: is a sentence"]

@@ -1,0 +1,351 @@
+"""JSON Schema: the grammar has the texts that the schema allows; `jsonschema` is the judge."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import warnings
+from typing import Any, Literal
+
+import pydantic
+import pytest
+from support.schemas import is_accepted, is_valid, random_schema, random_value
+
+import cfgguide
+from cfgguide import json_schema
+from cfgguide.errors import SchemaError, SchemaWarning
+
+
+def compare(seed: int) -> None:
+    """Compare a random schema with the judge, over random values."""
+    rng = random.Random(seed)
+    schema = random_schema(rng)
+    texts = [json.dumps(random_value(rng)) for _ in range(25)]
+    problem = ""
+    try:
+        json_schema(schema, order="any")
+    except SchemaError as error:
+        problem = str(error)
+    assert problem == "" or "no value is allowed" in problem or "cannot be counted" in problem
+    for text in texts if "counted" not in problem else ():
+        is_written = not problem and is_accepted(schema, text, order="any")
+        assert is_written == is_valid(schema, text), (schema, text)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_random_schemas_mean_what_jsonschema_says(seed: int) -> None:
+    compare(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1000, 1600))
+def test_many_random_schemas_mean_what_jsonschema_says(seed: int) -> None:
+    compare(seed)
+
+
+# A schema, texts that it allows, and texts that it does not.
+CASES: list[tuple[Any, list[str], list[str]]] = [
+    ({"type": "integer"}, ["0", "-7", "1.0", "12e0"][:3], ["1.5", '"1"', "01", "-", "1."]),
+    ({"minimum": -1.5, "maximum": 2}, ["-1.50", "0", "2.0", "-0", '"x"'], ["-1.51", "2.01", "10"]),
+    ({"exclusiveMinimum": 0, "type": "number"}, ["0.001", "7"], ["0", "-0.0", "-1", "0.000"]),
+    ({"multipleOf": 0.25, "type": "number"}, ["0.5", "1.75", "-2.250"], ["0.3", "0.125"]),
+    ({"type": "string", "maxLength": 2}, ['""', '"ab"', '"é\\n"', '"😀😀"'], ['"abc"', '"abé"']),
+    ({"type": "string", "pattern": "^[a-c]+$"}, ['"abc"'], ['"abd"', '""', '"a\\n"']),
+    ({"type": "string", "pattern": "b"}, ['"abc"', '"b"'], ['"ac"']),
+    (
+        {"enum": ["yes", 1, None, [2]]},
+        ['"yes"', "1", "null", "[2]", "1.0"],
+        ["[1]", '"no"', "true"],
+    ),
+    ({"type": "array", "prefixItems": [{"const": 1}], "items": False}, ["[1]", "[]"], ["[1, 2]"]),
+    ({"contains": {"const": 1}, "maxContains": 1}, ["[1]", "[2, 1]", "{}"], ["[]", "[1, 1]"]),
+    (
+        {"type": "array", "items": {"enum": ["a", "b"]}, "uniqueItems": True},
+        ["[]", '["a", "b"]', '["b"]'],
+        ['["a", "a"]', '["a", "b", "a"]', '["c"]'],
+    ),
+    (
+        {"properties": {"a": {"type": "null"}}, "required": ["a"], "additionalProperties": False},
+        ['{"a": null}', "1"],
+        ["{}", '{"a": 1}', '{"a": null, "b": 1}', '{"a": null, "a": null}'],
+    ),
+    (
+        {"patternProperties": {"^a": {"type": "null"}, "b$": {"const": 1}}},
+        ['{"a": null}', '{"cb": 1}', '{"c": 2}'],
+        ['{"ab": null}', '{"ab": 1}', '{"cb": 2}'],
+    ),
+    ({"propertyNames": {"maxLength": 1}}, ['{"a": 1}'], ['{"ab": 1}']),
+    (  # a branch that has failed does not take the other one with it
+        {
+            "type": "object",
+            "anyOf": [{"properties": {"a": {"const": 1}}}, {"properties": {"b": {"const": 2}}}],
+            "not": {"properties": {"c": {"const": 3}}, "required": ["c"]},
+        },
+        ['{"a": 2, "b": 2}', '{"a": 1, "b": 3}', '{"a": 2, "c": 4}', '{"c": 4, "a": 1, "b": 3}'],
+        ['{"a": 2, "b": 3}', '{"a": 2, "b": 3, "c": 4}', '{"a": 1, "c": 3}'],
+    ),
+    (  # the same of arrays
+        {
+            "type": "array",
+            "anyOf": [{"prefixItems": [{"const": 1}]}, {"items": {"const": 2}}],
+            "not": {"prefixItems": [True, {"const": 3}], "minItems": 2},
+        },
+        ["[1]", "[2, 2]", "[1, 4]", "[]"],
+        ["[3]", "[2, 1]", "[1, 3]"],
+    ),
+    (  # names that are not listed are counted as if they differed
+        {
+            "anyOf": [
+                {"type": "object", "minProperties": 1, "maxProperties": 1},
+                {"required": ["a"]},
+            ]
+        },
+        ['{"b": 1}', '{"a": 1}', '{"a": 1, "b": 2}'],
+        ["{}", '{"b": 1, "c": 2}', '{"b": 1, "b": 2}'],
+    ),
+    ({"oneOf": [{"minimum": 3}, {"type": "integer"}]}, ["1", "3.5"], ["3", "1.5"]),
+    ({"not": {"type": "object"}}, ["[]", "1"], ["{}"]),
+    (
+        {"if": {"required": ["a"]}, "then": {"required": ["b"]}, "else": {"maxProperties": 0}},
+        ["{}", '{"a": 1, "b": 2}'],
+        ['{"a": 1}', '{"b": 1}'],
+    ),
+    (
+        {"allOf": [{"properties": {"a": True}}], "unevaluatedProperties": False},
+        ["{}", '{"a": 1}'],
+        ['{"b": 1}'],
+    ),
+    (  # a branch that fails has evaluated nothing
+        {
+            "anyOf": [{"properties": {"a": {"const": 1}}}, {"properties": {"b": True}}],
+            "unevaluatedProperties": False,
+        },
+        ['{"a": 1}', '{"b": 5}', '{"a": 1, "b": 5}'],
+        ['{"a": 2}', '{"a": 2, "b": 5}'],
+    ),
+    (
+        {
+            "anyOf": [{"prefixItems": [{"const": 1}]}, {"contains": {"const": 2}}],
+            "unevaluatedItems": False,
+        },
+        ["[1]", "[2]", "[1, 2]", "[2, 2]"],
+        ["[3, 2]", "[1, 3]", "[3]"],
+    ),
+    (
+        {"$ref": "#/$defs/t", "$defs": {"t": {"type": "array", "items": {"$ref": "#/$defs/t"}}}},
+        ["[]", "[[], [[]]]"],
+        ["[1]", "{}"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("schema", "allowed", "refused"), CASES)
+def test_keywords(schema: Any, allowed: list[str], refused: list[str]) -> None:
+    for text in allowed:
+        assert is_accepted(schema, text), text
+    for text in refused:
+        assert not is_accepted(schema, text), text
+
+
+@pytest.mark.parametrize(
+    ("name", "allowed", "refused"),
+    [
+        ("date", ["2024-02-29", "1900-12-31"], ["2023-02-29", "1900-02-29", "2024-13-01"]),
+        ("date-time", ["2024-02-29T12:00:00Z"], ["2024-02-29T24:00:00Z", "2024-02-29"]),
+        ("time", ["23:59:60Z", "08:30:06+01:00"], ["22:59:60Z", "08:30:06"]),
+        ("duration", ["P4DT12H30M5S", "P1W", "PT0S"], ["P", "P1YT", "P2W1D"]),
+        ("email", ["joe.bloggs@example.com"], ["joe", ".joe@example.com", "j@[x]"]),
+        ("hostname", ["a.example", "a" * 63], ["a" * 64, "-a", "a..b", "xn--x"]),
+        ("ipv4", ["0.0.0.0", "255.1.2.3"], ["256.0.0.1", "01.2.3.4", "1.2.3"]),
+        ("ipv6", ["::", "::1", "1:2:3:4:5:6:7:8", "::1.2.3.4"], ["1::2::3", ":1", "12345::"]),
+        ("uri", ["http://a.b/c?d#e", "urn:x:y"], ["a/b", "http://a b"]),
+        ("uuid", ["2eb8aa08-aa98-11ea-b4aa-73b441d16380"], ["2eb8aa08-aa98-11ea-b4aa73b441d16380"]),
+        ("json-pointer", ["", "/a~1b"], ["a", "/~2"]),
+    ],
+)
+def test_formats(name: str, allowed: list[str], refused: list[str]) -> None:
+    schema = {"type": "string", "format": name}
+    for text in allowed:
+        assert is_accepted(schema, json.dumps(text)), text
+    for text in refused:
+        assert not is_accepted(schema, json.dumps(text)), text
+        assert is_accepted(schema, json.dumps(text), formats=False), text
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ({"type": "text"}, "at /type: type is none or more of"),
+        ({"minLength": -1}, "at /minLength: minLength is a whole number"),
+        ({"properties": {"a": {"items": {"minimum": "1"}}}}, "at /properties/a/items/minimum:"),
+        ({"$ref": "http://example.com/x.json"}, "at /$ref: 'http://example.com/x.json' is not in"),
+        ({"$ref": "#/$defs/a"}, "leads nowhere"),
+        ({"$ref": "#"}, "refers to itself before"),
+        ({"anyOf": [{"allOf": [{"$ref": "#"}]}]}, "refers to itself before"),
+        ({"type": "integer", "minimum": 3, "exclusiveMaximum": 3}, "no value is allowed"),
+        (
+            {
+                "properties": {"a": {"type": "null", "const": 1}},
+                "required": ["a"],
+                "type": "object",
+            },
+            "at /properties/a: no value is allowed",
+        ),
+        (
+            {"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"]},
+            "only an endless value",
+        ),
+        ({"type": "string", "pattern": "(a)\\1"}, "backreferences are not supported"),
+        ({"type": "string", "pattern": "a{9999}"}, "repeats more than"),
+        ({"type": "string", "pattern": "("}, "cannot be read"),
+        ({"type": "string", "maxLength": 10**6}, "lengths above 10000"),
+        ({"type": "array", "maxItems": 10**9}, "arrays are counted up to"),
+        ({"type": "number", "multipleOf": 0.123456789}, "at /multipleOf: multipleOf"),
+        ({"type": "array", "uniqueItems": True}, "at /uniqueItems:"),
+        ({"type": "object", "minProperties": 2}, "at /minProperties:"),
+        ({"not": {"type": "object", "maxProperties": 1}}, "at /not/maxProperties: names that are"),
+        ({"format": "regex"}, "the format 'regex' is not regular"),
+        ({"$schema": "http://example.com/mine"}, "$schema is 'http://example.com/mine'"),
+        ({"enum": [float("inf")]}, "is no number of JSON"),
+        ("{", "the schema is no JSON"),
+        (7, "a schema is an object"),
+    ],
+)
+def test_schemas_that_are_refused(schema: Any, message: str) -> None:
+    with pytest.raises(SchemaError, match=re.escape(message)):
+        json_schema(schema)
+
+
+def test_what_cannot_be_guaranteed_is_left_out_with_a_warning() -> None:
+    schema = {"type": "array", "uniqueItems": True, "maxItems": 2}
+    with pytest.warns(SchemaWarning, match="/uniqueItems"):
+        assert is_accepted(schema, "[1, 1]", best_effort=True)
+    with warnings.catch_warnings(action="error"):
+        json_schema({"type": "array", "uniqueItems": True, "maxItems": 1})
+
+
+def test_schemas_nested_deeply_are_refused_or_read() -> None:
+    schema: Any = {"type": "null"}
+    for _ in range(100):
+        schema = {"type": "array", "items": schema}
+    assert is_accepted(schema, "[" * 100 + "null" + "]" * 100)
+    for _ in range(100_000):
+        schema = {"not": schema}
+    with pytest.raises(SchemaError, match="nested"):
+        json_schema(schema)
+
+
+def test_a_pattern_with_a_bound_on_the_length_that_no_short_expression_has() -> None:
+    schema = {"type": "string", "pattern": "^[a-z0-9](-?[a-z0-9])*$", "maxLength": 39}
+    assert len(json_schema(schema).text) < 1000
+    for text in ("a", "a-b", "a" * 39, "a-" * 19 + "a"):
+        assert is_accepted(schema, json.dumps(text)), text
+    for text in ("", "-a", "a--b", "a-", "a" * 40, "a-" * 20 + "a"):
+        assert not is_accepted(schema, json.dumps(text)), text
+
+
+def test_what_is_left_out_of_a_pattern_that_no_short_expression_has() -> None:
+    """Both branches at once are none, so each is written without the other."""
+    long = {"pattern": "^[a-z0-9](-?[a-z0-9])*$", "maxLength": 39}
+    schema = {"type": "string", "allOf": [long], "not": {"pattern": "aa|bb"}}
+    assert len(json_schema(schema).text) < 2000
+    for text in ("a", "a-b", "ab" * 19 + "a", "a-" * 19 + "a"):
+        assert is_accepted(schema, json.dumps(text)), text
+    for text in ("", "aa", "a-bb", "cbba", "a--b", "ab" * 20):
+        assert not is_accepted(schema, json.dumps(text)), text
+
+
+def test_any_order_and_declared_order() -> None:
+    schema = {"properties": {"a": {}, "b": {}, "c": {}}, "required": ["b"], "type": "object"}
+    assert is_accepted(schema, '{"c": 1, "b": 1, "a": 1}')
+    assert not is_accepted(schema, '{"c": 1, "b": 1}', order="declared")
+    assert is_accepted(schema, '{"x": 0, "b": 1, "y": 0, "c": 1}', order="declared")
+    assert not is_accepted(schema, '{"a": 1, "c": 1}', order="declared")
+    many = {"properties": {f"p{n}": {} for n in range(20)}}
+    assert is_accepted(many, '{"p1": 0, "p19": 0}')
+    assert not is_accepted(many, '{"p19": 0, "p1": 0}')
+    with pytest.raises(SchemaError, match="order='declared'"):
+        json_schema(many, order="any")
+
+
+def test_layout() -> None:
+    schema = {"type": "array"}
+    assert is_accepted(schema, ' [1 ,\n{"a" : [ ] }\t]\n')
+    assert is_accepted(schema, '[1, {"a":2}]', max_whitespace=1)
+    assert not is_accepted(schema, "[1,  2]", max_whitespace=1)
+    assert not is_accepted(schema, "[1, 2]", max_whitespace=0)
+    compact: Any = {"separators": (", ", ": ")}
+    assert is_accepted(schema, json.dumps([1, {"a": [2, 3]}]), **compact)
+    assert not is_accepted(schema, "[1,2]", **compact)
+
+
+class Address(pydantic.BaseModel):
+    street: str
+    zip_code: str = pydantic.Field(pattern=r"^\d{5}$")
+
+
+class Person(pydantic.BaseModel):
+    name: str = pydantic.Field(min_length=1)
+    age: int = pydantic.Field(ge=0, le=150)
+    role: Literal["admin", "user"]
+    address: Address | None = None
+    friends: list[Person] = []
+
+
+def test_a_model_of_pydantic_reads_what_is_written() -> None:
+    schema = Person.model_json_schema()
+    text = (
+        '{"name": "Ada", "age": 36, "role": "admin", "address": {"street": "S", "zip_code": '
+        '"12345"}, "friends": [{"name": "B", "age": 0, "role": "user"}]}'
+    )
+    assert Person.model_validate_json(text)
+    assert is_accepted(schema, text)
+    assert json_schema(Person).text == json_schema(schema, order="declared").text
+    for wrong in (
+        '{"name": "", "age": 36, "role": "admin"}',
+        '{"name": "A", "age": 151, "role": "admin"}',
+        '{"name": "A", "age": 1, "role": "root"}',
+    ):
+        with pytest.raises(pydantic.ValidationError):
+            Person.model_validate_json(wrong)
+        assert not is_accepted(schema, wrong)
+
+
+def test_older_drafts() -> None:
+    draft7 = "http://json-schema.org/draft-07/schema#"
+    schema = {"$schema": draft7, "items": [{"type": "null"}], "additionalItems": False}
+    assert is_accepted(schema, "[null]")
+    assert not is_accepted(schema, "[null, 1]")
+    beside = {"$schema": draft7, "$ref": "#/definitions/a", "type": "null"}
+    assert is_accepted({**beside, "definitions": {"a": {"type": "string"}}}, '"x"')
+    draft4 = "http://json-schema.org/draft-04/schema#"
+    schema = {"$schema": draft4, "minimum": 3, "exclusiveMinimum": True, "type": "number"}
+    assert not is_accepted(schema, "3")
+    assert is_accepted(schema, "3.1")
+
+
+def test_masks_write_a_valid_value() -> None:
+    """Through the whole engine: whatever is written token by token is valid."""
+    schema = {
+        "type": "object",
+        "properties": {"kind": {"enum": ["cat", "dog"]}, "age": {"type": "integer", "minimum": 1}},
+        "required": ["kind", "age"],
+        "additionalProperties": False,
+    }
+    tokens = [bytes([byte]) for byte in range(32, 127)] + [b'{"', b'": ', b"ca", b'"age', None]
+    vocabulary = cfgguide.Vocabulary(tokens, eos_token_ids=len(tokens) - 1)
+    grammar = json_schema(schema, separators=(", ", ": "))
+    index = cfgguide.compile(grammar, vocabulary)
+    rng = random.Random(0)
+    n_complete = 0
+    for _ in range(60):
+        guide = cfgguide.Guide(index)
+        for _ in range(60):
+            token_id = rng.choice(guide.allowed_token_ids().tolist())
+            guide.advance(token_id)
+            if guide.is_finished:
+                n_complete += 1
+                assert is_valid(schema, guide.text.decode())
+                break
+    assert n_complete > 30

@@ -1,0 +1,1 @@
+"""What tests share: oracles, judges, small grammars, vocabularies and models."""

@@ -1,0 +1,149 @@
+"""Schemas and values at random, for the comparison with the library `jsonschema`."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+import jsonschema
+import lark
+
+from cfgguide.schema.json_schema import json_schema
+from support.lark_search import no_search_for_overlaps
+
+NAMES = ("a", "b", "c", "x1", "é")
+WORDS = ("", "a", "ab", "abc", "b", "x1", 'q"\\', "é", "\t")
+NUMBERS = (0, 1, -1, 2, 3, 10, 1.5, -2.25, 0.5, 12)
+
+
+def random_value(rng: random.Random, depth: int = 2) -> Any:
+    """Return a value of JSON with few names and words in it."""
+    kind = rng.randrange(7 if depth else 5)
+    if kind == 5:
+        return [random_value(rng, depth - 1) for _ in range(rng.randrange(4))]
+    if kind == 6:
+        names = rng.sample(NAMES, rng.randrange(4))
+        return {name: random_value(rng, depth - 1) for name in names}
+    if kind in (0, 1):
+        return rng.choice(NUMBERS)
+    return rng.choice(WORDS) if kind in (2, 3) else rng.choice((None, True, False))
+
+
+def random_schema(rng: random.Random, depth: int = 2) -> Any:
+    """Return a schema of the keywords that can always be guaranteed."""
+    if depth <= 0 or rng.random() < 0.1:
+        return _leaf(rng)
+    makers = (_object, _array, _combined, _leaf, _object)
+    found = rng.choice(makers)(rng, depth)
+    if rng.random() < 0.25 and isinstance(found, dict):
+        found.update(rng.choice(makers[:3])(rng, depth - 1))
+    return found
+
+
+def _leaf(rng: random.Random, depth: int = 0) -> Any:
+    return rng.choice(
+        (
+            lambda: rng.choice((True, False, {}, {})),
+            lambda: {"type": rng.choice(("string", "integer", "number", "null", "boolean"))},
+            lambda: {"type": rng.sample(("string", "number", "array", "object", "null"), 2)},
+            lambda: {"const": random_value(rng, 1)},
+            lambda: {"enum": [random_value(rng, 1) for _ in range(rng.randrange(1, 4))]},
+            lambda: {"minimum": rng.choice(NUMBERS), "exclusiveMaximum": rng.choice(NUMBERS)},
+            lambda: {"multipleOf": rng.choice((1, 2, 3, 0.5, 1.5))},
+            lambda: {"minLength": rng.randrange(3), "maxLength": rng.randrange(1, 4)},
+            lambda: {"pattern": rng.choice(("^a", "b", "^x?[0-9a-c]*$", "é$", "^(?!ab)"))},
+        )
+    )()
+
+
+def _object(rng: random.Random, depth: int) -> Any:
+    found: dict[str, Any] = {}
+    if rng.random() < 0.4:
+        found["type"] = "object"
+    names = rng.sample(NAMES, rng.randrange(4))
+    if names:
+        found["properties"] = {name: random_schema(rng, depth - 1) for name in names}
+    if rng.random() < 0.5:
+        found["required"] = rng.sample(NAMES, rng.randrange(3))
+    if rng.random() < 0.3:
+        pattern = rng.choice(("^[ab]$", "c", "^x"))
+        found["patternProperties"] = {pattern: random_schema(rng, depth - 1)}
+    if rng.random() < 0.5:
+        keyword = rng.choice(("additionalProperties", "additionalProperties", "propertyNames"))
+        found[keyword] = random_schema(rng, depth - 1)
+    if rng.random() < 0.2:
+        found["unevaluatedProperties"] = random_schema(rng, depth - 1)
+    if rng.random() < 0.2:
+        found["dependentRequired"] = {rng.choice(NAMES): [rng.choice(NAMES)]}
+    if rng.random() < 0.2:
+        found["dependentSchemas"] = {rng.choice(NAMES): random_schema(rng, depth - 1)}
+    if rng.random() < 0.2:
+        found["maxProperties"] = rng.randrange(4)
+    return found
+
+
+def _array(rng: random.Random, depth: int) -> Any:
+    found: dict[str, Any] = {}
+    if rng.random() < 0.4:
+        found["type"] = "array"
+    if rng.random() < 0.4:
+        found["prefixItems"] = [random_schema(rng, depth - 1) for _ in range(rng.randrange(1, 3))]
+    if rng.random() < 0.5:
+        found["items"] = random_schema(rng, depth - 1)
+    if rng.random() < 0.4:
+        found["minItems"], found["maxItems"] = rng.randrange(3), rng.randrange(1, 4)
+    if rng.random() < 0.3:
+        found["contains"] = random_schema(rng, depth - 1)
+        found["minContains"], found["maxContains"] = rng.randrange(3), rng.randrange(1, 3)
+    if rng.random() < 0.2:
+        found["unevaluatedItems"] = random_schema(rng, depth - 1)
+    return found
+
+
+def _combined(rng: random.Random, depth: int) -> Any:
+    def some() -> list[Any]:
+        return [random_schema(rng, depth - 1) for _ in range(rng.randrange(1, 4))]
+
+    keyword = rng.choice(("allOf", "anyOf", "oneOf", "not", "if"))
+    if keyword == "not":
+        return {"not": random_schema(rng, depth - 1)}
+    if keyword == "if":
+        return {name: random_schema(rng, depth - 1) for name in ("if", "then", "else")}
+    return {keyword: some()}
+
+
+@cache
+def parser_of(schema: str, **options: Any) -> lark.Lark:
+    with no_search_for_overlaps():
+        return lark.Lark(json_schema(json.loads(schema), **options).text, parser="lalr")
+
+
+def is_accepted(schema: Any, text: str, **options: Any) -> bool:
+    """Return whether Lark parses a text with the grammar of a schema."""
+    try:
+        parser_of(json.dumps(schema), **options).parse(text)
+    except lark.exceptions.UnexpectedInput:
+        return False
+    return True
+
+
+def is_valid(schema: Any, text: str, *, formats: bool = False) -> bool:
+    """Return what jsonschema says of a text, with numbers as they are written."""
+    exact_schema = json.loads(json.dumps(schema), parse_float=_exact)
+    value = json.loads(text, parse_float=_exact)
+    judge = jsonschema.Draft202012Validator
+    checker = judge.FORMAT_CHECKER if formats else None
+    return bool(judge(exact_schema, format_checker=checker).is_valid(value))
+
+
+def _exact(text: str) -> int | Decimal:
+    """Return a number as it is written; for jsonschema only an int is whole.
+
+    Exponents of more than three digits are cut off: nothing here tells such numbers apart.
+    """
+    number = Decimal(re.sub(r"(?<=[eE])([+-]?)0*(\d{3})\d+", r"\1\2", text))
+    return int(number) if number == number.to_integral_value() else number
