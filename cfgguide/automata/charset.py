@@ -197,14 +197,14 @@ def utf8_tree(characters: CharacterClass) -> Utf8Node:
     ((65, 65, ()), (195, 195, ((169, 169, ()),)))
     """
     # (lowest, highest code point, first lead byte, number of continuation bytes)
-    layouts = (
+    indentations = (
         (0, 0x7F, 0x00, 0),
         (0x80, 0x7FF, 0xC0, 1),
         (0x800, 0xFFFF, 0xE0, 2),
         (0x10000, MAX_CODE_POINT, 0xF0, 3),
     )
     node: list[tuple[int, int, Utf8Node]] = []
-    for lowest, highest, lead, n_continuation in layouts:
+    for lowest, highest, lead, n_continuation in indentations:
         part = [
             (max(low, lowest), min(high, highest))
             for low, high in characters.ranges

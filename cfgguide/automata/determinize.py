@@ -61,7 +61,7 @@ class _Determiniser:
         self._behind = LookBehind.of(nfa.behinds)
         self._numbers: dict[State, int] = {}
         self._states: list[State] = []
-        self._asks: list[list[int]] = []
+        self._assertions: list[list[int]] = []
 
     def run(self) -> Fsm:
         """Return the machine, untrimmed."""
@@ -75,7 +75,7 @@ class _Determiniser:
         return Fsm(
             np.stack(rows),
             np.array(is_final, dtype=np.bool_),
-            np.array(self._asks, dtype=np.int32),
+            np.array(self._assertions, dtype=np.int32),
             np.array(starts, dtype=np.int32),
             np.array(list(found.values()), dtype=np.int32),
         )
@@ -85,7 +85,7 @@ class _Determiniser:
         threads, behind, answers, question = state
         if question is not None:
             self._budget.check("max_nesting", len(answers), f"terminal {self._name}")
-            self._asks[self._numbers[state]] = [
+            self._assertions[self._numbers[state]] = [
                 self._number((question,), behind),
                 self._number(threads, behind, answers | {(question, True)}),
                 self._number(threads, behind, answers | {(question, False)}),
@@ -112,7 +112,7 @@ class _Determiniser:
             self._budget.check("max_fsm_states", len(self._states), f"terminal {self._name}")
             self._numbers[state] = len(self._states)
             self._states.append(state)
-            self._asks.append([0, 0, 0])
+            self._assertions.append([0, 0, 0])
         return self._numbers[state]
 
     def _threads(
@@ -143,7 +143,7 @@ def _looking_behind(nfa: Nfa) -> frozenset[int]:
         [target for *_, target in edges] + splits
         for edges, splits in zip(nfa.edges, nfa.splits, strict=True)
     ]
-    for ask, (looked_for, _) in nfa.asks.items():
+    for ask, (looked_for, _) in nfa.assertions.items():
         rows[ask].append(looked_for)
     before = predecessors(rows)
     found = set(nfa.guards)

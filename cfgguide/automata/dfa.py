@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 DEAD = 0
 N_BYTES = 256
-MONITOR, YES, NO = 0, 1, 2  # columns of `asks`
+LOOKED_FOR, IF_HOLDS, IF_FAILS = 0, 1, 2  # columns of `assertions`
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Fsm:
         Next state; 0 = dead.
     is_final : bool, shape (n_states,)
         Whether the bytes read so far are the match preferred so far.
-    asks : int32, shape (n_states, 3)
+    assertions : int32, shape (n_states, 3)
         Of states that ask whether something will match from here on: the state of this machine
         that is to come to a match, and the states to go on with if it will and if it will not.
         All 0 for other states.
@@ -52,7 +52,7 @@ class Fsm:
 
     transitions: npt.NDArray[np.int32]
     is_final: npt.NDArray[np.bool_]
-    asks: npt.NDArray[np.int32]
+    assertions: npt.NDArray[np.int32]
     starts: npt.NDArray[np.int32]
     contexts: npt.NDArray[np.int32]
 
@@ -77,23 +77,25 @@ class Fsm:
 
     @cached_property
     def questions(self) -> dict[int, tuple[int, int, int]]:
-        """The rows of `asks` that ask something, by their states."""
-        asking = np.flatnonzero(self.asks.any(axis=1))
-        return dict(zip(asking.tolist(), map(tuple, self.asks[asking].tolist()), strict=True))
+        """The rows of `assertions` that ask something, by their states."""
+        assertion = np.flatnonzero(self.assertions.any(axis=1))
+        return dict(
+            zip(assertion.tolist(), map(tuple, self.assertions[assertion].tolist()), strict=True)
+        )
 
-    def settled(self, state: int) -> list[int]:
+    def resolved(self, state: int) -> list[int]:
         """Return the states that a state stands for, whatever the answers to its questions."""
         if state not in self.questions:
             return [state]
         _, yes, no = self.questions[state]
-        return list(dict.fromkeys([*self.settled(yes), *self.settled(no)]))
+        return list(dict.fromkeys([*self.resolved(yes), *self.resolved(no)]))
 
     def _run(self, state: int, text: bytes, start: int) -> int | None:
         length = None
         for position in range(start, len(text) + 1):
             while state in self.questions:
-                monitor, yes, no = self.questions[state]
-                state = no if self._run(monitor, text, position) is None else yes
+                looked_for, yes, no = self.questions[state]
+                state = no if self._run(looked_for, text, position) is None else yes
             if self.is_final[state]:
                 length = position - start
             if state == DEAD or position == len(text):

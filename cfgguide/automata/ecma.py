@@ -19,7 +19,7 @@ from functools import cache
 from typing import Any
 
 from cfgguide.automata.charset import ANY_CHARACTER, MAX_CODE_POINT, SURROGATES, CharacterClass
-from cfgguide.automata.language import DEAD, MOST_STATES, Language, grouped, smallest
+from cfgguide.automata.language import DEAD, MAX_STATES, Language, grouped, smallest
 from cfgguide.errors import SchemaError
 
 _LINE_ENDS = CharacterClass.of_characters([0x0A, 0x0D, 0x2028, 0x2029])
@@ -66,7 +66,7 @@ _LONG_NAMES = {
 }
 _KNOWN_CATEGORIES = frozenset(unicodedata.category(chr(p)) for p in range(0x3000)) | {"Co", "Lo"}
 _ONE_CHARACTER = (ops.LITERAL, ops.NOT_LITERAL, ops.ANY, ops.IN)
-_MOST_REPEATS = 5000
+_MAX_REPEATS = 5000
 
 Ranges = tuple[tuple[int, int], ...]
 
@@ -231,8 +231,8 @@ class _Builder:
         self.free: set[int] = set()  # states that stay where they are with any character
 
     def new(self) -> int:
-        if len(self.moves) >= MOST_STATES:
-            raise SchemaError(f"it has more than {MOST_STATES} states; use smaller bounds")
+        if len(self.moves) >= MAX_STATES:
+            raise SchemaError(f"it has more than {MAX_STATES} states; use smaller bounds")
         self.moves.append([])
         self.empties.append([])
         return len(self.moves) - 1
@@ -269,8 +269,8 @@ class _Builder:
 
     def _repeat(self, argument: Any, state: int, after: int) -> None:
         least, most, body = argument
-        if least > _MOST_REPEATS or (most != ops.MAXREPEAT and most > _MOST_REPEATS):
-            raise SchemaError(f"it repeats more than {_MOST_REPEATS} times")
+        if least > _MAX_REPEATS or (most != ops.MAXREPEAT and most > _MAX_REPEATS):
+            raise SchemaError(f"it repeats more than {_MAX_REPEATS} times")
         for _ in range(least):
             state = self.add(body, state)
         if most == ops.MAXREPEAT:
@@ -333,9 +333,9 @@ class _Builder:
                         if closed not in numbers:
                             states.append(closed)
                             numbers[closed] = len(states)
-                            if len(states) > MOST_STATES:
+                            if len(states) > MAX_STATES:
                                 raise SchemaError(
-                                    f"it has more than {MOST_STATES} states; use smaller bounds"
+                                    f"it has more than {MAX_STATES} states; use smaller bounds"
                                 )
                         known[reached_states] = numbers[closed]
                 row.append(known[reached_states])

@@ -23,7 +23,7 @@ from cfgguide.automata.partition import refined
 from cfgguide.errors import SchemaError
 
 DEAD = 0  # the state from which nothing is accepted; every automaton has it
-MOST_STATES = 20_000
+MAX_STATES = 20_000
 
 Row = tuple[int, ...]
 Key = TypeVar("Key", bound=Hashable)
@@ -214,9 +214,9 @@ def grouped(
 
 
 def _check_size(n_states: int) -> None:
-    if n_states > MOST_STATES:
+    if n_states > MAX_STATES:
         raise SchemaError(
-            f"a regular language of more than {MOST_STATES} states comes of these keywords; "
+            f"a regular language of more than {MAX_STATES} states comes of these keywords; "
             "use smaller bounds or fewer patterns at one place"
         )
 

@@ -13,13 +13,13 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.automata.dfa import DEAD, NO, YES, Fsm
+from cfgguide.automata.dfa import DEAD, IF_FAILS, IF_HOLDS, Fsm
 from cfgguide.automata.partition import distinct_columns, predecessors, refined
 
 
 def _trimmed(fsm: Fsm) -> Fsm:
     """Return the machine with all states that can no longer match merged into `DEAD`."""
-    columns = distinct_columns(np.hstack([fsm.transitions, fsm.asks[:, YES:]]))[0]
+    columns = distinct_columns(np.hstack([fsm.transitions, fsm.assertions[:, IF_HOLDS:]]))[0]
     before = predecessors(columns.tolist())
     is_live = fsm.is_final.copy()
     pending: list[int] = np.flatnonzero(is_live).tolist()
@@ -39,15 +39,15 @@ def _renamed(
     return replace(
         fsm,
         transitions=np.where(kept, new[fsm.transitions], DEAD).astype(np.int32),
-        asks=np.where(kept, new[fsm.asks], DEAD).astype(np.int32),
+        assertions=np.where(kept, new[fsm.assertions], DEAD).astype(np.int32),
         starts=new[fsm.starts].astype(np.int32),
     )
 
 
 def _blocks(fsm: Fsm) -> npt.NDArray[np.int64]:
     """Return the block of each state: states of one block are final on the same continuations."""
-    columns = np.hstack([distinct_columns(fsm.transitions)[0], fsm.asks])
-    labels = fsm.is_final + 2 * fsm.asks.any(axis=1).astype(np.int64)
+    columns = np.hstack([distinct_columns(fsm.transitions)[0], fsm.assertions])
+    labels = fsm.is_final + 2 * fsm.assertions.any(axis=1).astype(np.int64)
     labels[DEAD] = -1  # apart, so that `DEAD` stays a state of its own
     return refined(columns, labels)
 
@@ -56,7 +56,10 @@ def minimised(fsm: Fsm) -> Fsm:
     """Return the smallest machine with the same final states on every text."""
     fsm = _answered(fsm)
     block = _blocks(fsm)
-    while (fsm.asks.any(axis=1) & (block[fsm.asks[:, YES]] == block[fsm.asks[:, NO]])).any():
+    while (
+        fsm.assertions.any(axis=1)
+        & (block[fsm.assertions[:, IF_HOLDS]] == block[fsm.assertions[:, IF_FAILS]])
+    ).any():
         fsm = _answered(_renamed(fsm, np.unique(block, return_index=True)[1][block]))
         block = _blocks(fsm)
     fsm = _with_fewest_contexts(fsm, block)
@@ -68,7 +71,7 @@ def minimised(fsm: Fsm) -> Fsm:
     return Fsm(
         new[fsm.transitions[order]],
         fsm.is_final[order],
-        new[fsm.asks[order]],
+        new[fsm.assertions[order]],
         new[fsm.starts],
         fsm.contexts,
     )
@@ -78,10 +81,10 @@ def _answered(fsm: Fsm) -> Fsm:
     """Return the machine without questions whose answer is known or does not matter."""
     fsm = _trimmed(fsm)
     new = np.arange(fsm.n_states)
-    for state, (monitor, yes, no) in fsm.questions.items():
-        if fsm.is_final[monitor] or yes == no:
+    for state, (looked_for, yes, no) in fsm.questions.items():
+        if fsm.is_final[looked_for] or yes == no:
             new[state] = yes
-        elif monitor == DEAD:
+        elif looked_for == DEAD:
             new[state] = no
     is_kept = new == np.arange(fsm.n_states)
     if is_kept.all():
@@ -108,7 +111,9 @@ def _with_fewest_contexts(fsm: Fsm, block: npt.NDArray[np.int64]) -> Fsm:
 
 def _first_seen(block: npt.NDArray[np.int64], fsm: Fsm) -> list[int]:
     """Return one state per reachable block, in breadth-first order, `DEAD` and the starts first."""
-    return _reached(block, np.hstack([fsm.transitions, fsm.asks]), [DEAD, *fsm.starts.tolist()])
+    return _reached(
+        block, np.hstack([fsm.transitions, fsm.assertions]), [DEAD, *fsm.starts.tolist()]
+    )
 
 
 def _reached(

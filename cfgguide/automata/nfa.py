@@ -94,7 +94,7 @@ class Nfa:
         Per split with a look-behind, which of `behinds` is asked, and whether it must not match.
     behinds : list of Nfa
         What look-behinds look for. One may have guards that ask those before it in the list.
-    asks : dict of int to (int, bool)
+    assertions : dict of int to (int, bool)
         Per split with a look-ahead, the state where what it looks for starts, and whether that
         must not match.
     """
@@ -107,7 +107,7 @@ class Nfa:
     start: int = MATCH
     guards: dict[int, tuple[int, bool]] = field(default_factory=dict)
     behinds: list[Nfa] = field(default_factory=list)
-    asks: dict[int, tuple[int, bool]] = field(default_factory=dict)
+    assertions: dict[int, tuple[int, bool]] = field(default_factory=dict)
 
     @property
     def n_states(self) -> int:
@@ -270,7 +270,7 @@ class _Builder:
         if looked_for not in self._aheads:
             self._aheads[looked_for] = self.sequence(body, MATCH, flags)
         ask = self._split([following])
-        self.nfa.asks[ask] = (self._aheads[looked_for], is_negated)
+        self.nfa.assertions[ask] = (self._aheads[looked_for], is_negated)
         return ask
 
     def _anchor(self, kind: str, following: int, flags: int) -> int:
@@ -342,8 +342,8 @@ def closure(nfa: Nfa, state: int, truths: tuple[bool, ...], answers: dict[int, b
         if not nfa.splits[current]:
             found[current] = None
             continue
-        if current in nfa.asks:
-            question, is_negated = nfa.asks[current]
+        if current in nfa.assertions:
+            question, is_negated = nfa.assertions[current]
             if question not in answers:
                 return tuple(found), question
             if answers[question] == is_negated:

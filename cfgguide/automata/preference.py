@@ -21,7 +21,7 @@ from cfgguide.automata.look_behind import moves
 from cfgguide.automata.nfa import MATCH, Nfa, closure, parse_pattern
 from cfgguide.errors import LimitError
 
-_MOST_PAIRS = 2000  # looked at before it is given up whether a pattern is longest first
+_MAX_PAIRS = 2000  # looked at before it is given up whether a pattern is longest first
 
 
 def is_longest_first(pattern: str) -> bool:
@@ -47,7 +47,7 @@ def is_longest_first(pattern: str) -> bool:
     first = _Threads((nfa.start,), (nfa.start,), nfa, threads_of)
     seen = {first.key}
     pending = [first]
-    while pending and len(seen) < _MOST_PAIRS:
+    while pending and len(seen) < _MAX_PAIRS:
         threads = pending.pop()
         if threads.is_cut_short:
             return False

@@ -47,7 +47,7 @@ def shared_text(first: Fsm, second: Fsm, *, max_pairs: int = DEFAULT_MAX_PAIRS) 
     """
     steps = _joint_steps(first, second)
     is_plain = not (first.questions or second.questions)
-    starts = product(first.settled(int(first.starts[0])), second.settled(int(second.starts[0])))
+    starts = product(first.resolved(int(first.starts[0])), second.resolved(int(second.starts[0])))
     paths: dict[tuple[int, int], bytes] = dict.fromkeys(starts, b"")
     pending = deque(paths)
     while pending and len(paths) <= max_pairs:
@@ -55,7 +55,7 @@ def shared_text(first: Fsm, second: Fsm, *, max_pairs: int = DEFAULT_MAX_PAIRS) 
         for byte, moved in steps:
             path = paths[here] + bytes([byte])
             for following in product(
-                first.settled(moved[0][here[0]]), second.settled(moved[1][here[1]])
+                first.resolved(moved[0][here[0]]), second.resolved(moved[1][here[1]])
             ):
                 if DEAD in following or following in paths:
                     continue
@@ -82,16 +82,16 @@ def is_part_of(part: Fsm, whole: Fsm) -> bool:
     """
     steps = _joint_steps(part, whole)
     (start,) = whole.starts.tolist()
-    seen = {(settled, start) for each in part.starts.tolist() for settled in part.settled(each)}
+    seen = {(resolved, start) for each in part.starts.tolist() for resolved in part.resolved(each)}
     pending = list(seen)
     while pending:
         here = pending.pop()
         for _, moved in steps:
-            for settled in part.settled(moved[0][here[0]]):
-                following = settled, moved[1][here[1]]
-                if settled == DEAD or following in seen:
+            for resolved in part.resolved(moved[0][here[0]]):
+                following = resolved, moved[1][here[1]]
+                if resolved == DEAD or following in seen:
                     continue
-                if part.is_final[settled] and not whole.is_final[following[1]]:
+                if part.is_final[resolved] and not whole.is_final[following[1]]:
                     return False
                 seen.add(following)
                 pending.append(following)
@@ -108,12 +108,12 @@ def is_unbounded(fsm: Fsm) -> bool:
     True
     """
     following: dict[int, set[int]] = {}
-    pending = [settled for start in fsm.starts.tolist() for settled in fsm.settled(start)]
+    pending = [resolved for start in fsm.starts.tolist() for resolved in fsm.resolved(start)]
     while pending:
         state = pending.pop()
         if state not in following and state != DEAD:
             moved = set(fsm.transitions[state].tolist())
-            following[state] = {each for target in moved for each in fsm.settled(target)} - {DEAD}
+            following[state] = {each for target in moved for each in fsm.resolved(target)} - {DEAD}
             pending.extend(following[state])
     # Every state can still match, so any loop can be written for ever. States are taken away once
     # all before them are; what cannot be taken away lies on a loop or after one.

@@ -12,7 +12,7 @@ import sys
 from dataclasses import replace
 from importlib import import_module
 
-from cfgguide.cli.presets import manner_of
+from cfgguide.cli.presets import preset_of
 from cfgguide.errors import GrammarError
 from cfgguide.grammar.grammar import LEXERS, Grammar
 
@@ -77,7 +77,7 @@ def grammar_of(options: argparse.Namespace) -> Grammar:
 def _named_grammar(options: argparse.Namespace) -> Grammar:
     """Return the grammar that the user named: a bundled one, or a file if it looks like one."""
     name, asked = options.grammar, options.max_whitespace
-    start = options.start or (manner_of(name).start if options.is_written else "start")
+    start = options.start or (preset_of(name).start if options.is_written else "start")
     is_file = name.endswith(".lark") or "/" in name or os.path.isfile(name)
     if is_file and name not in Grammar.bundled_names():
         if isinstance(asked, int):

@@ -20,7 +20,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from cfgguide.cli.arguments import add_grammar, grammar_of
-from cfgguide.cli.presets import Manner, manner_of
+from cfgguide.cli.presets import Preset, preset_of
 from cfgguide.diagnostics.diagnosis import diagnose, lexemes, refused_at
 from cfgguide.diagnostics.explain import Explainer
 from cfgguide.diagnostics.inspection import inspect
@@ -225,17 +225,17 @@ def _generate(options: argparse.Namespace) -> int:
     index = compile_index(grammar, _vocabulary(tokenizer, model))
     if options.index is not None:
         index.add_file(options.index)
-    manner = manner_of(options.grammar)
-    screen = _Screen(manner)
+    preset = preset_of(options.grammar)
+    screen = _Screen(preset)
     is_chat = bool(getattr(tokenizer, "chat_template", None)) and not options.raw
-    prompt: Any = _chat(manner, options.prompt) if is_chat else options.prompt
+    prompt: Any = _chat(preset, options.prompt) if is_chat else options.prompt
     result = generate(
         model,
         prompt,
         tokenizer=tokenizer,
         index=index,
         max_new_tokens=options.max_new_tokens,
-        until=manner.has_ended if grammar.start == manner.start else None,
+        until=preset.has_ended if grammar.start == preset.start else None,
         temperature=options.temperature,
         seed=options.seed,
         on_text=screen.show,
@@ -244,10 +244,10 @@ def _generate(options: argparse.Namespace) -> int:
     return YES
 
 
-def _chat(manner: Manner, prompt: str) -> list[dict[str, str]]:
-    messages = [{"role": "user", "content": manner.request.format(prompt=prompt)}]
-    if manner.opening:
-        messages.append({"role": "assistant", "content": manner.opening})
+def _chat(preset: Preset, prompt: str) -> list[dict[str, str]]:
+    messages = [{"role": "user", "content": preset.request.format(prompt=prompt)}]
+    if preset.opening:
+        messages.append({"role": "assistant", "content": preset.opening})
     return messages
 
 
@@ -258,8 +258,8 @@ def _ends_with_eos(result: Generation, index: Index) -> bool:
 class _Screen:
     """Shows a text as it is written, without what may turn out to be nothing but its end."""
 
-    def __init__(self, manner: Manner) -> None:
-        self._tail = manner.tail
+    def __init__(self, preset: Preset) -> None:
+        self._tail = preset.tail
         self._held = ""
 
     def show(self, piece: str) -> None:

@@ -1,6 +1,6 @@
 r"""How a bundled grammar is written well: what a model is told, where it starts and where it stops.
 
-In: the name of a bundled grammar. Out: a :class:`Manner`. A mask says what a model may write; a
+In: the name of a bundled grammar. Out: a :class:`Preset`. A mask says what a model may write; a
 small model also has to be told what is wanted, and to be stopped: behind a function it goes on with
 comments, of which a file may hold any number. ::
 
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Manner:
+class Preset:
     """How a grammar is written.
 
     Attributes
@@ -69,18 +69,18 @@ def is_past_statement(text: str) -> bool:
     return said.endswith(";") or (bool(said) and text.endswith("\n\n"))
 
 
-def _statement(start: str, dialect: str) -> Manner:
+def _statement(start: str, dialect: str) -> Preset:
     request = f"{{prompt}}\nAnswer with one statement of SQL for {dialect}, and nothing else."
-    return Manner(start, request, "```sql\n", is_past_statement)
+    return Preset(start, request, "```sql\n", is_past_statement)
 
 
-_PYTHON = Manner(
+_PYTHON = Preset(
     start="function",
     request="{prompt}\nAnswer with one function in Python, without examples of its use.",
     has_ended=is_past_block,
     tail=re.compile(r"\n[\n#]*\Z"),
 )
-_MANNERS = {
+_PRESETS = {
     "python": _PYTHON,
     "python312": _PYTHON,
     "sql": _statement("statement", "SQLite"),
@@ -89,6 +89,6 @@ _MANNERS = {
 }
 
 
-def manner_of(name: str) -> Manner:
+def preset_of(name: str) -> Preset:
     """Return how a grammar is written; nothing special where it is none of those bundled."""
-    return _MANNERS.get(name, Manner())
+    return _PRESETS.get(name, Preset())

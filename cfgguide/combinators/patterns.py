@@ -27,7 +27,7 @@ from cfgguide.combinators.words import n_shared_letters, one_of
 from cfgguide.errors import GrammarError, PatternError
 
 # Bytes that the texts of one terminal may have in their trie: an FSM has 20,000 states at most.
-_MOST_BYTES = 8000
+_MAX_BYTES = 8000
 
 
 def regex(pattern: str | re.Pattern[str], flags: int = 0) -> Composed:
@@ -201,7 +201,7 @@ def _patterns(texts: list[str]) -> Iterable[str]:
     size, before = 0, ""
     for text in texts:
         n_shared = n_shared_letters(before, text)
-        if size > _MOST_BYTES and not any(text[:end] in known for end in range(len(text))):
+        if size > _MAX_BYTES and not any(text[:end] in known for end in range(len(text))):
             yield one_of(part)
             part, size, n_shared = [], 0, 0
         part.append(text)

@@ -22,10 +22,10 @@ from collections.abc import Iterable, Iterator, Sequence
 # Letters that a name of SQLite goes on with; a quote, for x'00' is no name x before a string.
 _NO_LETTER = r"(?!['$0-9A-Za-z_\x80-\U0010ffff])"
 # How often a group may stand in another one: less than limits.Limits.max_nesting.
-_MOST_NESTED = 40
+_MAX_NESTED = 40
 # Bytes that the names of one pattern may have in their trie. All names may be written in four ways,
 # and an FSM has 20,000 states at most.
-_MOST_BYTES = 3000
+_MAX_BYTES = 3000
 _WORD = re.compile(r"[A-Z_a-z\x80-\ufefe\uff00-\U0010ffff][$\w\x80-\U0010ffff]*", re.ASCII)
 _ODD = re.compile(r"[^\w'`\x80-\U0010ffff]", re.ASCII)
 
@@ -82,7 +82,7 @@ def _parts(names: Sequence[str]) -> Iterator[list[str]]:
     size, before = 0, ""
     for name in names:
         new = len(name[n_shared_letters(before, name) :].encode())
-        if part and size + new > _MOST_BYTES:
+        if part and size + new > _MAX_BYTES:
             yield part
             part, size = [], 0
         part.append(name)
@@ -101,7 +101,7 @@ def one_of(names: Sequence[str]) -> str:
 
 
 def _branches(names: Sequence[str], depth: int) -> list[str]:
-    if depth == _MOST_NESTED:
+    if depth == _MAX_NESTED:
         return [_escaped(name) for name in reversed(names)]  # longer ones first
     rests: dict[str, list[str]] = {}  # what may follow: the letters that it may follow
     start = 0

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from cfgguide.decoding.sampling import Sample as Sample
     from cfgguide.decoding.sampling import sample as sample
     from cfgguide.decoding.sampling import sample_many as sample_many
-    from cfgguide.decoding.smc import Steered as Steered
+    from cfgguide.decoding.smc import SMCResult as SMCResult
     from cfgguide.decoding.smc import steer as steer
 
 _NAMES = {
     "Sample": "sampling",
-    "Steered": "smc",
+    "SMCResult": "smc",
     "beam_search": "beams",
     "sample": "sampling",
     "sample_many": "sampling",

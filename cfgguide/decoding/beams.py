@@ -9,7 +9,7 @@ the grammar leaves little choice.
 from __future__ import annotations
 
 from cfgguide.decoding.model import AnyModel, Ids
-from cfgguide.decoding.prefix_tree import Beginning, Beginnings, Restriction
+from cfgguide.decoding.prefix_tree import PrefixNode, PrefixTree, Restriction
 from cfgguide.decoding.sampling import Sample, written
 from cfgguide.errors import GenerationError
 from cfgguide.index.index import Index
@@ -71,7 +71,7 @@ def beam_search(
     """
     if n_beams < 1:
         raise GenerationError(f"n_beams is {n_beams}; at least 1 is needed")
-    tree = Beginnings(
+    tree = PrefixTree(
         model,
         index,
         max_new_tokens=max_new_tokens,
@@ -79,7 +79,7 @@ def beam_search(
         finish=finish,
         restrict=restrict,
     )
-    live, finished = [tree.root(prompt_ids)], list[Beginning]()
+    live, finished = [tree.root(prompt_ids)], list[PrefixNode]()
     if live[0].is_finished:
         live, finished = [], live
     for _ in range(max_new_tokens):
@@ -96,23 +96,23 @@ def beam_search(
     return [written(tree, each) for each in [*finished, *live][:n_beams]]
 
 
-def _best(beginnings: list[Beginning], n: int) -> list[Beginning]:
+def _best(prefix_tree: list[PrefixNode], n: int) -> list[PrefixNode]:
     """Return the most probable ones; of equally probable ones the first."""
-    return sorted(beginnings, key=lambda each: -each.total)[:n]
+    return sorted(prefix_tree, key=lambda each: -each.total)[:n]
 
 
-def _followed(tree: Beginnings, live: list[Beginning], n_beams: int) -> list[Beginning]:
+def _followed(tree: PrefixTree, live: list[PrefixNode], n_beams: int) -> list[PrefixNode]:
     """Return the best beginnings of one more token: so many with EOS, and so many without."""
     eos = tree.index.vocabulary.eos_token_ids
-    found: dict[bool, list[tuple[float, Beginning, int]]] = {True: [], False: []}
-    for beginning in live:
-        outlook = beginning.outlook
-        assert outlook is not None, "they were looked at"
-        order = (-outlook.log_probs).argsort(kind="stable")
+    found: dict[bool, list[tuple[float, PrefixNode, int]]] = {True: [], False: []}
+    for prefix_node in live:
+        next_tokens = prefix_node.next_tokens
+        assert next_tokens is not None, "they were looked at"
+        order = (-next_tokens.log_probs).argsort(kind="stable")
         for place in order[: n_beams + len(eos)]:  # so many EOS may stand before the others
-            if outlook.log_probs[place] > -float("inf"):
-                total = beginning.total + float(outlook.log_probs[place])
-                is_eos = int(outlook.token_ids[place]) in eos
-                found[is_eos].append((total, beginning, int(place)))
+            if next_tokens.log_probs[place] > -float("inf"):
+                total = prefix_node.total + float(next_tokens.log_probs[place])
+                is_eos = int(next_tokens.token_ids[place]) in eos
+                found[is_eos].append((total, prefix_node, int(place)))
     best = [sorted(each, key=lambda step: -step[0])[:n_beams] for each in found.values()]
-    return [tree.follow(beginning, place) for each in best for _, beginning, place in each]
+    return [tree.follow(prefix_node, place) for each in best for _, prefix_node, place in each]

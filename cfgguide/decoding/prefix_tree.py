@@ -1,9 +1,9 @@
 """Beginnings of sentences, shared by all sequences that begin alike, and what may follow them.
 
-In: a model and an index. Out: a tree of :class:`Beginning`. Sampling, beam search and steering all
-grow it: a beginning is asked for its :class:`Outlook`, the allowed tokens with the model's opinion
-of them, and followed by some of those. Sequences with the same tokens are one beginning, so the
-model is asked once for all of them, and the prompt is read once for all samples. ::
+In: a model and an index. Out: a tree of :class:`PrefixNode`. Sampling, beam search and steering all
+grow it: a beginning is asked for its :class:`NextTokens`, the allowed tokens with the model's
+opinion of them, and followed by some of those. Sequences with the same tokens are one beginning, so
+the model is asked once for all of them, and the prompt is read once for all samples. ::
 
     prompt ── "call me " ─┬─ "ish" ── "mael"      3 sequences: 1, 2, 3 calls of the model
                           └─ "moby" ─┬─ " dick"
@@ -20,21 +20,21 @@ import numpy.typing as npt
 
 from cfgguide.decoding.model import AnyModel, Float64Array, Ids, log_probabilities
 from cfgguide.errors import GenerationError
-from cfgguide.guide.budget import Finishing
+from cfgguide.guide.budget import TokenBudget
 from cfgguide.guide.guide import Guide
 from cfgguide.index.index import Index
-from cfgguide.index.step_cache import Visit
+from cfgguide.index.step_cache import StepNode
 
 #: What else may restrict a step: from a visit and the number of tokens left, that of this step and
 #: EOS among them, to a packed mask (int32, shape (n_words,)) or None for no restriction. A token
 #: must be in both masks.
-Restriction = Callable[[Visit, int], npt.NDArray[np.int32] | None]
+Restriction = Callable[[StepNode, int], npt.NDArray[np.int32] | None]
 
 _SHOWN_BYTES = 40  # of the text so far, in messages
 
 
 @dataclass(frozen=True)
-class Outlook:
+class NextTokens:
     """The allowed tokens and what the model thinks of them.
 
     Attributes
@@ -53,7 +53,7 @@ class Outlook:
     log_mass: float
 
 
-class Beginning:
+class PrefixNode:
     """A beginning of a sentence.
 
     Attributes
@@ -62,7 +62,7 @@ class Beginning:
         The beginning that is one token shorter; None for the one that only has a prefix.
     token_id : int
         The last token; -1 where there is no parent.
-    visit : Visit
+    step_node : Visit
         Where the index is.
     n_tokens : int
         Tokens behind the prefix.
@@ -77,7 +77,7 @@ class Beginning:
         Whether the last token is EOS.
     prompt_ids : tuple of int
         The prompt before all of it.
-    outlook : Outlook or None
+    next_tokens : Outlook or None
         What may follow, from when it is asked for until it is forgotten.
     following : dict of int to Beginning
         Those that it was followed to, by their last tokens, until they are forgotten.
@@ -89,43 +89,43 @@ class Beginning:
         "log_mass",
         "log_prob",
         "n_tokens",
-        "outlook",
+        "next_tokens",
         "parent",
         "prompt_ids",
+        "step_node",
         "token_id",
         "total",
-        "visit",
     )
 
     def __init__(
-        self, parent: Beginning | None, token_id: int, visit: Visit, *, is_finished: bool
+        self, parent: PrefixNode | None, token_id: int, step_node: StepNode, *, is_finished: bool
     ) -> None:
         self.parent = parent
         self.token_id = token_id
-        self.visit = visit
+        self.step_node = step_node
         self.is_finished = is_finished
         self.n_tokens: int = 0 if parent is None else parent.n_tokens + 1
         self.prompt_ids: tuple[int, ...] = () if parent is None else parent.prompt_ids
         self.log_prob = self.log_mass = self.total = 0.0
-        self.outlook: Outlook | None = None
-        self.following: dict[int, Beginning] = {}
+        self.next_tokens: NextTokens | None = None
+        self.following: dict[int, PrefixNode] = {}
 
-    def path(self) -> list[Beginning]:
+    def path(self) -> list[PrefixNode]:
         """Return the beginnings from the first token behind the prefix to this one."""
-        found: list[Beginning] = []
-        beginning = self
-        while beginning.parent is not None:
-            found.append(beginning)
-            beginning = beginning.parent
+        found: list[PrefixNode] = []
+        prefix_node = self
+        while prefix_node.parent is not None:
+            found.append(prefix_node)
+            prefix_node = prefix_node.parent
         return found[::-1]
 
     @property
     def token_ids(self) -> tuple[int, ...]:
         """The tokens behind the prefix."""
-        return tuple(beginning.token_id for beginning in self.path())
+        return tuple(prefix_node.token_id for prefix_node in self.path())
 
 
-class Beginnings:
+class PrefixTree:
     """The tree of what a model writes.
 
     Parameters
@@ -176,27 +176,27 @@ class Beginnings:
         self._model = model
         self._temperature = temperature
         self._restrict = restrict
-        self._visit = index.start
+        self._step_node = index.start
         guide = Guide(index)
         for token_id in self.prefix_ids:
             guide.advance(token_id)  # says why, if it may not stand there
-            self._visit = index.advance(self._visit, token_id)
+            self._step_node = index.advance(self._step_node, token_id)
         self._is_finished = guide.is_finished
-        self._finishing = Finishing.of(index) if finish and not self._is_finished else None
-        if self._finishing is not None:
-            self._finishing.check(self._visit, max_new_tokens)
-        self._roots: dict[tuple[int, ...], Beginning] = {}
+        self._token_budget = TokenBudget.of(index) if finish and not self._is_finished else None
+        if self._token_budget is not None:
+            self._token_budget.check(self._step_node, max_new_tokens)
+        self._roots: dict[tuple[int, ...], PrefixNode] = {}
 
-    def root(self, prompt_ids: Ids) -> Beginning:
+    def root(self, prompt_ids: Ids) -> PrefixNode:
         """Return the beginning behind a prompt; the same for the same one."""
         prompt = tuple(map(int, prompt_ids))
         if prompt not in self._roots:
-            root = Beginning(None, -1, self._visit, is_finished=self._is_finished)
+            root = PrefixNode(None, -1, self._step_node, is_finished=self._is_finished)
             root.prompt_ids = prompt
             self._roots[prompt] = root
         return self._roots[prompt]
 
-    def look(self, beginnings: Iterable[Beginning]) -> None:
+    def look(self, prefix_tree: Iterable[PrefixNode]) -> None:
         """Give beginnings their outlook, with one call of the model.
 
         Raises
@@ -206,7 +206,7 @@ class Beginnings:
         GenerationError
             If a restriction has another shape or dtype than the mask.
         """
-        asked = [each for each in dict.fromkeys(beginnings) if each.outlook is None]
+        asked = [each for each in dict.fromkeys(prefix_tree) if each.next_tokens is None]
         sequences = [(*each.prompt_ids, *self.prefix_ids, *each.token_ids) for each in asked]
         rows = log_probabilities(
             self._model,
@@ -214,38 +214,38 @@ class Beginnings:
             n_ids=self.index.vocabulary.size,
             temperature=self._temperature,
         )
-        for beginning, log_probs in zip(asked, rows, strict=True):
-            token_ids = self._allowed(beginning)
+        for prefix_node, log_probs in zip(asked, rows, strict=True):
+            token_ids = self._allowed(prefix_node)
             allowed = log_probs[token_ids]
-            beginning.outlook = Outlook(token_ids, allowed, log_sum(allowed))
+            prefix_node.next_tokens = NextTokens(token_ids, allowed, log_sum(allowed))
 
-    def follow(self, beginning: Beginning, place: int) -> Beginning:
+    def follow(self, prefix_node: PrefixNode, place: int) -> PrefixNode:
         """Return the beginning with one more token, which is given by its place in the outlook."""
-        outlook = beginning.outlook
-        assert outlook is not None, "a beginning is looked at before it is followed"
-        token_id = int(outlook.token_ids[place])
-        known = beginning.following.get(token_id)
+        next_tokens = prefix_node.next_tokens
+        assert next_tokens is not None, "a beginning is looked at before it is followed"
+        token_id = int(next_tokens.token_ids[place])
+        known = prefix_node.following.get(token_id)
         if known is not None:
             return known
-        visit = self.index.advance(beginning.visit, token_id)
+        step_node = self.index.advance(prefix_node.step_node, token_id)
         is_finished = token_id in self.index.vocabulary.eos_token_ids
-        following = Beginning(beginning, token_id, visit, is_finished=is_finished)
-        following.log_prob = float(outlook.log_probs[place])
-        following.log_mass = outlook.log_mass
-        following.total = beginning.total + following.log_prob
-        beginning.following[token_id] = following
+        following = PrefixNode(prefix_node, token_id, step_node, is_finished=is_finished)
+        following.log_prob = float(next_tokens.log_probs[place])
+        following.log_mass = next_tokens.log_mass
+        following.total = prefix_node.total + following.log_prob
+        prefix_node.following[token_id] = following
         return following
 
-    def forget(self, beginnings: Iterable[Beginning]) -> None:
+    def forget(self, prefix_tree: Iterable[PrefixNode]) -> None:
         """Forget the outlooks of beginnings that will not be followed any more."""
-        for beginning in beginnings:
-            beginning.outlook = None
-            beginning.following = {}
+        for prefix_node in prefix_tree:
+            prefix_node.next_tokens = None
+            prefix_node.following = {}
 
-    def refusal(self, beginning: Beginning) -> GenerationError:
+    def refusal(self, prefix_node: PrefixNode) -> GenerationError:
         """Return the error that says that nothing can follow a beginning."""
-        text = self.index.vocabulary.spell((*self.prefix_ids, *beginning.token_ids))
-        n_allowed = 0 if beginning.outlook is None else len(beginning.outlook.token_ids)
+        text = self.index.vocabulary.spell((*self.prefix_ids, *prefix_node.token_ids))
+        n_allowed = 0 if prefix_node.next_tokens is None else len(prefix_node.next_tokens.token_ids)
         shown = repr(text[-_SHOWN_BYTES:])
         if n_allowed:
             return GenerationError(
@@ -256,14 +256,14 @@ class Beginnings:
             f"after {shown} the restriction leaves none of the allowed tokens: restrict less"
         )
 
-    def _allowed(self, beginning: Beginning) -> npt.NDArray[np.int64]:
-        n_left = self.max_new_tokens - beginning.n_tokens
-        if self._finishing is None:
-            words = self.index.allowed(beginning.visit).bitmask
+    def _allowed(self, prefix_node: PrefixNode) -> npt.NDArray[np.int64]:
+        n_left = self.max_new_tokens - prefix_node.n_tokens
+        if self._token_budget is None:
+            words = self.index.allowed(prefix_node.step_node).bitmask
         else:
-            words = self._finishing.within(beginning.visit, n_left)
+            words = self._token_budget.within(prefix_node.step_node, n_left)
         if self._restrict is not None:
-            narrower = self._restrict(beginning.visit, n_left)
+            narrower = self._restrict(prefix_node.step_node, n_left)
             if narrower is not None:
                 if narrower.shape != words.shape or narrower.dtype != words.dtype:
                     raise GenerationError(
@@ -288,9 +288,9 @@ def log_sum(log_values: Float64Array) -> float:
     return float(most + np.log(np.exp(log_values - most).sum()))
 
 
-def alike(beginnings: Sequence[Beginning]) -> dict[Beginning, list[int]]:
+def alike(prefix_tree: Sequence[PrefixNode]) -> dict[PrefixNode, list[int]]:
     """Return the places at which each beginning stands, in the order of their first ones."""
-    found: dict[Beginning, list[int]] = {}
-    for place, beginning in enumerate(beginnings):
-        found.setdefault(beginning, []).append(place)
+    found: dict[PrefixNode, list[int]] = {}
+    for place, prefix_node in enumerate(prefix_tree):
+        found.setdefault(prefix_node, []).append(place)
     return found

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cfgguide.decoding.model import AnyModel, Ids
-from cfgguide.decoding.prefix_tree import Beginning, Beginnings, Restriction, alike
-from cfgguide.decoding.warpers import Choice, drawn
+from cfgguide.decoding.prefix_tree import PrefixNode, PrefixTree, Restriction, alike
+from cfgguide.decoding.warpers import Warper, drawn
 from cfgguide.errors import GenerationError
 from cfgguide.index.index import Index
 
@@ -102,7 +102,7 @@ def sample(
         How the sentence begins: it stands behind the prompt, and the model goes on from there.
     temperature, top_k, top_p, min_p
         How a token is chosen among the allowed ones, see
-        :class:`~cfgguide.decoding.warpers.Choice`; they are applied in this order, after the mask.
+        :class:`~cfgguide.decoding.warpers.Warper`; they are applied in this order, after the mask.
         Temperature 0 is greedy decoding.
     seed : int or numpy Generator, optional
         Makes sampling reproducible.
@@ -202,8 +202,8 @@ def sample_many(
     >>> [each.log_prob for each in written] == [4 * np.log(1 / 3)] * 4
     True
     """
-    choice = Choice(temperature, top_k, top_p, min_p)
-    tree = Beginnings(
+    warper = Warper(temperature, top_k, top_p, min_p)
+    tree = PrefixTree(
         model,
         index,
         max_new_tokens=max_new_tokens,
@@ -216,26 +216,26 @@ def sample_many(
     for _ in range(max_new_tokens):
         open_rows = {each: at for each, at in alike(rows).items() if not each.is_finished}
         tree.look(open_rows)
-        for beginning, places in open_rows.items():
-            outlook = beginning.outlook
-            if outlook is None or outlook.log_mass == -np.inf:
-                raise tree.refusal(beginning)
-            probabilities = choice.probabilities(outlook.log_probs)
+        for prefix_node, places in open_rows.items():
+            next_tokens = prefix_node.next_tokens
+            if next_tokens is None or next_tokens.log_mass == -np.inf:
+                raise tree.refusal(prefix_node)
+            probabilities = warper.probabilities(next_tokens.log_probs)
             uniforms = np.array([draws[place].random() for place in places])
             for place, chosen in zip(places, drawn(probabilities, uniforms), strict=True):
-                rows[place] = tree.follow(beginning, int(chosen))
+                rows[place] = tree.follow(prefix_node, int(chosen))
         tree.forget(open_rows)
-    return [written(tree, beginning) for beginning in rows]
+    return [written(tree, prefix_node) for prefix_node in rows]
 
 
-def written(tree: Beginnings, beginning: Beginning) -> Sample:
+def written(tree: PrefixTree, prefix_node: PrefixNode) -> Sample:
     """Return what a beginning of a tree has come to."""
-    token_ids = (*tree.prefix_ids, *beginning.token_ids)
-    path = beginning.path()
+    token_ids = (*tree.prefix_ids, *prefix_node.token_ids)
+    path = prefix_node.path()
     return Sample(
         token_ids,
         codecs.getincrementaldecoder("utf-8")().decode(tree.index.vocabulary.spell(token_ids)),
-        beginning.is_finished,
+        prefix_node.is_finished,
         tuple(each.log_prob for each in path),
         tuple(each.log_mass for each in path),
     )

@@ -43,13 +43,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.decoding.model import AnyModel, Ids
-from cfgguide.decoding.prefix_tree import Beginning, Beginnings, Restriction, log_sum
+from cfgguide.decoding.prefix_tree import PrefixNode, PrefixTree, Restriction, log_sum
 from cfgguide.decoding.sampling import Sample, Seed, generator, written
-from cfgguide.decoding.warpers import Choice, drawn
+from cfgguide.decoding.warpers import Warper, drawn
 from cfgguide.errors import GenerationError
 from cfgguide.index.index import Index
 
-_PLAIN = Choice()
+_PLAIN = Warper()
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Particle:
 
 
 @dataclass(frozen=True)
-class Steered:
+class SMCResult:
     """What steering has found.
 
     Attributes
@@ -150,7 +150,7 @@ def steer(
     seed: Seed = None,
     finish: bool = True,
     restrict: Restriction | None = None,
-) -> Steered:
+) -> SMCResult:
     """Return weighted samples of the model conditioned on writing a sentence.
 
     Parameters
@@ -217,7 +217,7 @@ def steer(
     if not 0 <= resample_below <= 1:
         raise GenerationError(f"resample_below is {resample_below}; it is between 0 and 1")
     random = generator(seed)
-    tree = Beginnings(
+    tree = PrefixTree(
         model,
         index,
         max_new_tokens=max_new_tokens,
@@ -226,39 +226,41 @@ def steer(
         finish=finish,
         restrict=restrict,
     )
-    cloud = _Cloud([tree.root(prompt_ids)], np.array([n_particles]), np.zeros(1))
+    population = _Population([tree.root(prompt_ids)], np.array([n_particles]), np.zeros(1))
     log_evidence, n_resampled = 0.0, 0
     for _ in range(max_new_tokens):
-        live = cloud.live()
+        live = population.live()
         if not live:
             break
         tree.look(live)
-        cloud = cloud.weighted()
-        if not cloud.beginnings:
-            return Steered((), -math.inf, 0.0, n_resampled)
-        if cloud.effective_size < resample_below * n_particles:
-            log_evidence += cloud.log_mean(n_particles)
-            cloud = cloud.resampled(n_particles, random.random())
+        population = population.weighted()
+        if not population.prefix_tree:
+            return SMCResult((), -math.inf, 0.0, n_resampled)
+        if population.effective_size < resample_below * n_particles:
+            log_evidence += population.log_mean(n_particles)
+            population = population.resampled(n_particles, random.random())
             n_resampled += 1
-        cloud = cloud.followed(tree, random)
+        population = population.followed(tree, random)
         tree.forget(live)
-    cloud = cloud.only_finished()
-    if not cloud.beginnings:
-        return Steered((), -math.inf, 0.0, n_resampled)
-    shares = zip(cloud.beginnings, cloud.counts.tolist(), cloud.shares.tolist(), strict=True)
+    population = population.only_finished()
+    if not population.prefix_tree:
+        return SMCResult((), -math.inf, 0.0, n_resampled)
+    shares = zip(
+        population.prefix_tree, population.counts.tolist(), population.shares.tolist(), strict=True
+    )
     particles = [Particle(written(tree, each), n, share) for each, n, share in shares]
     particles.sort(key=lambda each: (-each.weight, each.sample.token_ids))
-    log_evidence += cloud.log_mean(n_particles)
-    return Steered(tuple(particles), log_evidence, cloud.effective_size, n_resampled)
+    log_evidence += population.log_mean(n_particles)
+    return SMCResult(tuple(particles), log_evidence, population.effective_size, n_resampled)
 
 
 @dataclass(frozen=True)
-class _Cloud:
+class _Population:
     """Particles, alike ones as one.
 
     Attributes
     ----------
-    beginnings : list of Beginning
+    prefix_tree : list of Beginning
         Those that differ.
     counts : int64, shape (n_beginnings,)
         How many particles each is; at least 1.
@@ -266,7 +268,7 @@ class _Cloud:
         Logarithm of the weight of one of them; above minus infinity.
     """
 
-    beginnings: list[Beginning]
+    prefix_tree: list[PrefixNode]
     counts: npt.NDArray[np.int64]
     log_weights: npt.NDArray[np.float64]
 
@@ -287,23 +289,24 @@ class _Cloud:
         """Logarithm of the mean weight; those that are no longer here have weight 0."""
         return log_sum(self.log_weights + np.log(self.counts)) - math.log(n_particles)
 
-    def live(self) -> list[Beginning]:
+    def live(self) -> list[PrefixNode]:
         """Return those that go on."""
-        return [each for each in self.beginnings if not each.is_finished]
+        return [each for each in self.prefix_tree if not each.is_finished]
 
-    def only_finished(self) -> _Cloud:
+    def only_finished(self) -> _Population:
         """Return those that are finished."""
-        return self._only(np.array([each.is_finished for each in self.beginnings], dtype=np.bool_))
+        return self._only(np.array([each.is_finished for each in self.prefix_tree], dtype=np.bool_))
 
-    def weighted(self) -> _Cloud:
+    def weighted(self) -> _Population:
         """Return the cloud with each log Z, without those from which nothing can follow."""
         masses = [
-            0.0 if each.outlook is None else each.outlook.log_mass for each in self.beginnings
+            0.0 if each.next_tokens is None else each.next_tokens.log_mass
+            for each in self.prefix_tree
         ]
-        weighted = _Cloud(self.beginnings, self.counts, self.log_weights + np.array(masses))
+        weighted = _Population(self.prefix_tree, self.counts, self.log_weights + np.array(masses))
         return weighted._only(weighted.log_weights > -math.inf)
 
-    def resampled(self, n_particles: int, uniform: float) -> _Cloud:
+    def resampled(self, n_particles: int, uniform: float) -> _Population:
         """Return as many particles by systematic resampling, with weight 1 each.
 
         The shares stand side by side on [0, 1), and those count on which one of `n_particles`
@@ -314,32 +317,32 @@ class _Cloud:
         n_below = np.searchsorted(points, ends)
         n_below[-1] = n_particles  # whatever the sum was rounded to
         counts = np.diff(n_below, prepend=0)
-        return _Cloud(self.beginnings, counts, np.zeros(len(counts)))._only(counts > 0)
+        return _Population(self.prefix_tree, counts, np.zeros(len(counts)))._only(counts > 0)
 
-    def followed(self, tree: Beginnings, random: np.random.Generator) -> _Cloud:
+    def followed(self, tree: PrefixTree, random: np.random.Generator) -> _Population:
         """Return the cloud with one more token drawn for each particle that goes on."""
-        beginnings, counts, log_weights = list[Beginning](), list[int](), list[float]()
+        prefix_tree, counts, log_weights = list[PrefixNode](), list[int](), list[float]()
         for each, count, log_weight in zip(
-            self.beginnings, self.counts.tolist(), self.log_weights.tolist(), strict=True
+            self.prefix_tree, self.counts.tolist(), self.log_weights.tolist(), strict=True
         ):
-            if each.outlook is None:  # finished
+            if each.next_tokens is None:  # finished
                 drawn_here = [(each, count)]
             else:
                 uniforms = (np.arange(count) + random.random(count)) / count
-                places = drawn(_PLAIN.probabilities(each.outlook.log_probs), uniforms)
+                places = drawn(_PLAIN.probabilities(each.next_tokens.log_probs), uniforms)
                 chosen, numbers = np.unique(places, return_counts=True)
                 drawn_here = [
                     (tree.follow(each, place), number)
                     for place, number in zip(chosen.tolist(), numbers.tolist(), strict=True)
                 ]
-            for beginning, number in drawn_here:
-                beginnings.append(beginning)
+            for prefix_node, number in drawn_here:
+                prefix_tree.append(prefix_node)
                 counts.append(number)
                 log_weights.append(log_weight)
-        return _Cloud(beginnings, np.array(counts), np.array(log_weights))
+        return _Population(prefix_tree, np.array(counts), np.array(log_weights))
 
-    def _only(self, is_kept: npt.NDArray[np.bool_]) -> _Cloud:
+    def _only(self, is_kept: npt.NDArray[np.bool_]) -> _Population:
         kept = np.flatnonzero(is_kept)
-        return _Cloud(
-            [self.beginnings[place] for place in kept], self.counts[kept], self.log_weights[kept]
+        return _Population(
+            [self.prefix_tree[place] for place in kept], self.counts[kept], self.log_weights[kept]
         )

@@ -25,7 +25,7 @@ from cfgguide.errors import GenerationError
 
 
 @dataclass(frozen=True)
-class Choice:
+class Warper:
     """The settings of a choice.
 
     Attributes
@@ -48,9 +48,9 @@ class Choice:
     Examples
     --------
     >>> log_probs = np.log([0.3, 0.15, 0.05])  # of the allowed tokens: their mass is 0.5
-    >>> Choice().probabilities(log_probs).round(2).tolist()
+    >>> Warper().probabilities(log_probs).round(2).tolist()
     [0.6, 0.3, 0.1]
-    >>> Choice(top_p=0.8).probabilities(log_probs).round(2).tolist()
+    >>> Warper(top_p=0.8).probabilities(log_probs).round(2).tolist()
     [0.67, 0.33, 0.0]
     """
 

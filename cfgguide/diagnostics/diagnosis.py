@@ -186,19 +186,21 @@ def lexemes(recognizer: Recognizer, text: bytes) -> list[Lexeme]:
     """
     found: list[Lexeme] = []
     names = (*recognizer.parse_table.terminals, "(ignored)")
-    stack, layout = Stack(START_STATE), FLAT
+    stack, indentation = Stack(START_STATE), FLAT
     scanner, start, context = recognizer.scanner, 0, 0
     while start < len(text):
-        label, end = scanner.longest(recognizer.start(stack, context), text, start)
-        if label == NO_MATCH:
+        terminal_id, end = scanner.longest(recognizer.start(stack, context), text, start)
+        if terminal_id == NO_MATCH:
             break
-        found.append(Lexeme(names[min(label, len(names) - 1)], start, end))
-        if recognizer.line_reader is not None:
-            layout = recognizer.line_reader.read(layout, text[start:end], label)
-        committed = recognizer.commit(stack, layout, label)
-        if committed is None:
+        found.append(Lexeme(names[min(terminal_id, len(names) - 1)], start, end))
+        if recognizer.indentation_reader is not None:
+            indentation = recognizer.indentation_reader.read(
+                indentation, text[start:end], terminal_id
+            )
+        shifted = recognizer.shift(stack, indentation, terminal_id)
+        if shifted is None:
             break
-        stack, layout = committed
+        stack, indentation = shifted
         for byte in text[start:end]:
             context = int(
                 recognizer.scanner.contexts[context, recognizer.scanner.byte_classes[byte]]

@@ -31,10 +31,10 @@ from cfgguide.diagnostics.trace import (
     Lexing,
     Way,
     ended,
-    labels_ahead,
     moves,
     name_of,
     shortest_texts,
+    terminal_ids_ahead,
 )
 from cfgguide.index.index import Index
 from cfgguide.lexer.scanner import NO_MATCH
@@ -46,7 +46,7 @@ from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 from cfgguide.vocabulary.spelling import Spelling
 
 AFTER_EOS = "the text has ended with EOS"
-_MOST_REASONS = 2
+_MAX_REASONS = 2
 # What decides for texts in any bytes. It holds the recogniser, but not the index.
 _known: WeakKeyDictionary[Index, Liveness] = WeakKeyDictionary()
 _lock = threading.Lock()
@@ -148,7 +148,7 @@ class Explainer:
             piece,
             False,
             is_allowed,
-            tuple(self._readings(steps[-1], text)),
+            tuple(self._interpretations(steps[-1], text)),
             None if is_read else len(steps) - 1,
             reason,
             self.expected(steps[-1]),
@@ -157,10 +157,12 @@ class Explainer:
     def expected(self, lexing: Lexing) -> tuple[Expected, ...]:
         """Return what may stand at a place, with examples, by name."""
         configuration, recognizer = lexing.configuration, self._recognizer
-        labels = _labels_to_come(recognizer, configuration)
-        examples, is_all = shortest_texts(recognizer, configuration, labels, self._judge.may_end)
+        terminal_ids = _terminal_ids_to_come(recognizer, configuration)
+        examples, is_all = shortest_texts(
+            recognizer, configuration, terminal_ids, self._judge.may_end
+        )
         found: dict[str, bytes | None] = {
-            name_of(recognizer, label): text for label, text in examples.items()
+            name_of(recognizer, terminal_id): text for terminal_id, text in examples.items()
         }
         if not is_all:
             found |= dict.fromkeys(self._judge.expected(configuration)) | found
@@ -168,7 +170,7 @@ class Explainer:
             found[recognizer.parse_table.terminals[END]] = None
         return tuple(Expected(*each) for each in sorted(found.items()))
 
-    def _readings(self, lexing: Lexing, text: bytes) -> Iterator[Reading]:
+    def _interpretations(self, lexing: Lexing, text: bytes) -> Iterator[Reading]:
         since = len(self._text)
         was_open = {way.start for way in self._lexing.ways.values()}
         for hypothesis, way in lexing.ways.items():
@@ -200,7 +202,7 @@ class _Judge:
         """Return whether some text completes it; `quickly`: only if that is known at once."""
         recognizer = self._recognizer
         if not any(
-            _taken(recognizer, each, labels_ahead(recognizer, each.scanner_state))
+            _taken(recognizer, each, terminal_ids_ahead(recognizer, each.scanner_state))
             or recognizer.scanner.is_start[each.scanner_state]
             for each in configuration.hypotheses
         ):
@@ -226,7 +228,7 @@ class _Judge:
         contexts = recognizer.scanner.contexts[context].tolist()
         # To decide what claims something takes long, and one byte more mostly settles that.
         return any(
-            not each.claims and self.is_live(Configuration((each,), after), quickly=True)
+            not each.obligations and self.is_live(Configuration((each,), after), quickly=True)
             for fresh in behind
             for byte_class, after in enumerate(contexts)
             for each in moves(recognizer, fresh, byte_class)
@@ -275,32 +277,32 @@ class _Why:
                 for each, way in before.ways.items()
                 if self._judge.is_live(Configuration((each,), before.context))
             ]
-        return ", or ".join(list(dict.fromkeys(found))[:_MOST_REASONS])
+        return ", or ".join(list(dict.fromkeys(found))[:_MAX_REASONS])
 
     def _of_dead(self, hypothesis: Hypothesis, way: Way, end: int) -> str:
         """Return why no sentence follows a lexeme that was begun or goes on."""
-        labels = labels_ahead(self._recognizer, hypothesis.scanner_state)
+        terminal_ids = terminal_ids_ahead(self._recognizer, hypothesis.scanner_state)
         said = shown(self._text[way.start : end])
-        taken = _taken(self._recognizer, hypothesis, labels)
-        read_as = names(_names_of(self._recognizer, taken or labels))
+        taken = _taken(self._recognizer, hypothesis, terminal_ids)
+        read_as = names(_names_of(self._recognizer, taken or terminal_ids))
         what = "after which no sentence can follow" if taken else "which may not stand there"
         return f"{said} would be read as {read_as}, {what}"
 
     def _of_stop(self, hypothesis: Hypothesis, way: Way, end: int) -> str:
         """Return why a byte neither goes on with a lexeme nor starts one behind it."""
         recognizer = self._recognizer
-        state, _, stack, layout = hypothesis
-        label = int(recognizer.scanner.match[state])
+        state, _, stack, indentation = hypothesis
+        terminal_id = int(recognizer.scanner.match[state])
         said = shown(self._text[way.start : end])
-        if label == NO_MATCH and recognizer.scanner.is_start[state]:
+        if terminal_id == NO_MATCH and recognizer.scanner.is_start[state]:
             return "no terminal that may stand there begins with it"
-        if label == NO_MATCH:
-            taken = _taken(recognizer, hypothesis, labels_ahead(recognizer, state))
+        if terminal_id == NO_MATCH:
+            taken = _taken(recognizer, hypothesis, terminal_ids_ahead(recognizer, state))
             return f"{said} does not go on with it to {names(_names_of(recognizer, taken))}"
-        name = name_of(recognizer, label)
-        reader = recognizer.line_reader
-        if recognizer.commit(stack, layout, label) is None:
-            if reader is not None and label == reader.lines.newline:
+        name = name_of(recognizer, terminal_id)
+        reader = recognizer.indentation_reader
+        if recognizer.shift(stack, indentation, terminal_id) is None:
+            if reader is not None and terminal_id == reader.indentation_rules.newline:
                 return "no line may begin in that column there"
             return f"{said} would end before it as {name}, which may not stand there"
         place = "stand there" if name == IGNORED else f"follow {name} {said}"
@@ -311,40 +313,43 @@ def _open_lexeme(recognizer: Recognizer, hypothesis: Hypothesis, text: bytes) ->
     """Return the lexeme that the scanner is in, or None before the first byte of all."""
     if not text:
         return None
-    label = int(recognizer.scanner.match[hypothesis.scanner_state])
-    can_end = label != NO_MATCH and bool(_taken(recognizer, hypothesis, [label]))
-    labels = labels_ahead(recognizer, hypothesis.scanner_state)
+    terminal_id = int(recognizer.scanner.match[hypothesis.scanner_state])
+    can_end = terminal_id != NO_MATCH and bool(_taken(recognizer, hypothesis, [terminal_id]))
+    terminal_ids = terminal_ids_ahead(recognizer, hypothesis.scanner_state)
     return OpenLexeme(
         text,
-        name_of(recognizer, label) if can_end else None,
-        _names_of(recognizer, _taken(recognizer, hypothesis, labels)),
+        name_of(recognizer, terminal_id) if can_end else None,
+        _names_of(recognizer, _taken(recognizer, hypothesis, terminal_ids)),
     )
 
 
-def _taken(recognizer: Recognizer, hypothesis: Hypothesis, labels: list[int]) -> list[int]:
+def _taken(recognizer: Recognizer, hypothesis: Hypothesis, terminal_ids: list[int]) -> list[int]:
     """Return those labels whose lexemes the parser takes; of line breaks, in some column."""
-    state, _, stack, layout = hypothesis
-    reader = recognizer.line_reader
+    state, _, stack, indentation = hypothesis
+    reader = recognizer.indentation_reader
     may_move = reader is not None and bool(recognizer.scanner.can_continue[state])
     return [
-        label
-        for label in labels
-        if recognizer.commit(stack, layout, label) is not None
+        terminal_id
+        for terminal_id in terminal_ids
+        if recognizer.shift(stack, indentation, terminal_id) is not None
         or (
             may_move
             and reader is not None
-            and label == reader.lines.newline
+            and terminal_id == reader.indentation_rules.newline
             and reader.takes(NEWLINE, stack.state)
-            and (layout.level > 0 or recognizer.parse_table.shift(stack, label) is not None)
+            and (
+                indentation.level > 0
+                or recognizer.parse_table.shift(stack, terminal_id) is not None
+            )
         )
     ]
 
 
-def _names_of(recognizer: Recognizer, labels: list[int]) -> tuple[str, ...]:
-    return tuple(name_of(recognizer, label) for label in labels)
+def _names_of(recognizer: Recognizer, terminal_ids: list[int]) -> tuple[str, ...]:
+    return tuple(name_of(recognizer, terminal_id) for terminal_id in terminal_ids)
 
 
-def _labels_to_come(recognizer: Recognizer, configuration: Configuration) -> set[int]:
+def _terminal_ids_to_come(recognizer: Recognizer, configuration: Configuration) -> set[int]:
     """Return the terminals that the scanner may come to next and that the parser takes."""
     sources = [*configuration.hypotheses]
     for hypothesis in configuration.hypotheses:
@@ -356,8 +361,10 @@ def _labels_to_come(recognizer: Recognizer, configuration: Configuration) -> set
         for each in moves(recognizer, source, byte_class)  # which knows what is claimed
     }
     return {
-        label
+        terminal_id
         for each in moved
-        for label in _taken(recognizer, each, labels_ahead(recognizer, each.scanner_state))
-        if label < recognizer.scanner.ignored
+        for terminal_id in _taken(
+            recognizer, each, terminal_ids_ahead(recognizer, each.scanner_state)
+        )
+        if terminal_id < recognizer.scanner.ignored
     }

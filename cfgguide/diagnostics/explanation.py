@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-_MOST_SHOWN = 12  # of expected terminals
-_MOST_NAMES = 3  # of terminals that one lexeme may become
-_MOST_READINGS = 2
-_MOST_CHARACTERS = 40  # of a lexeme
+_MAX_SHOWN = 12  # of expected terminals
+_MAX_NAMES = 3  # of terminals that one lexeme may become
+_MAX_INTERPRETATIONS = 2
+_MAX_CHARACTERS = 40  # of a lexeme
 
 
 class Expected(NamedTuple):
@@ -107,7 +107,7 @@ class Explanation:
         Whether it is an EOS token.
     is_allowed : bool
         Whether it may come next.
-    readings : tuple of Reading
+    interpretations : tuple of Reading
         How the token is read, or its part before the refused byte: one for each way that the text
         to come may still make the right one.
     offset : int or None
@@ -124,7 +124,7 @@ class Explanation:
     token: bytes | None
     is_eos: bool
     is_allowed: bool
-    readings: tuple[Reading, ...]
+    interpretations: tuple[Reading, ...]
     offset: int | None
     reason: str
     expected: tuple[Expected, ...]
@@ -149,14 +149,14 @@ class Explanation:
     def _details(self) -> Iterator[str]:
         if self.is_allowed or self.offset:
             part = "it" if self.is_allowed else shown((self.token or b"")[: self.offset])
-            for number, reading in enumerate(self.readings[:_MOST_READINGS]):
+            for number, reading in enumerate(self.interpretations[:_MAX_INTERPRETATIONS]):
                 yield f"  {'or ' * (number > 0)}{part} {reading}"
-            if len(self.readings) > _MOST_READINGS:
-                yield f"  or {len(self.readings) - _MOST_READINGS} more readings"
+            if len(self.interpretations) > _MAX_INTERPRETATIONS:
+                yield f"  or {len(self.interpretations) - _MAX_INTERPRETATIONS} more readings"
         if self.expected:
             place = "then may follow" if self.is_allowed else "expected there"
-            found = [str(each) for each in self.expected[:_MOST_SHOWN]]
-            more = len(self.expected) - _MOST_SHOWN
+            found = [str(each) for each in self.expected[:_MAX_SHOWN]]
+            more = len(self.expected) - _MAX_SHOWN
             yield f"  {place}: {', '.join(found)}{f' and {more} more' if more > 0 else ''}"
 
     def _name(self) -> str:
@@ -176,10 +176,10 @@ def shown(data: bytes) -> str:
         text = repr(data.decode())
     except UnicodeDecodeError:
         text = repr(data)[1:]
-    return text if len(text) <= _MOST_CHARACTERS else f"{text[0]}…{text[-_MOST_CHARACTERS:]}"
+    return text if len(text) <= _MAX_CHARACTERS else f"{text[0]}…{text[-_MAX_CHARACTERS:]}"
 
 
 def names(terminals: tuple[str, ...]) -> str:
     """Return the names of terminals of which one is meant."""
-    more = len(terminals) - _MOST_NAMES
-    return " or ".join(terminals[:_MOST_NAMES]) + (f" or {more} more" if more > 0 else "")
+    more = len(terminals) - _MAX_NAMES
+    return " or ".join(terminals[:_MAX_NAMES]) + (f" or {more} more" if more > 0 else "")

@@ -102,9 +102,9 @@ def _sizes(recognizer: Recognizer, seconds: float) -> Sizes:
 
 def _known_to_indenter(compiled: CompiledGrammar) -> set[str]:
     """Return the terminals that an indenter feeds, drops, or has tried in every state."""
-    if compiled.lines is None:
+    if compiled.indentation_rules is None:
         return set()
-    names = compiled.lines.names
+    names = compiled.indentation_rules.names
     return {names.indent, names.dedent, *names.always, *(name for name, _ in names.roles)}
 
 
@@ -112,7 +112,7 @@ def _never_matched(
     compiled: CompiledGrammar, everything: Liveness, texts: TerminalTexts
 ) -> tuple[NeverMatched, ...]:
     matched = everything.spellable_terminals()
-    lines = compiled.lines
+    lines = compiled.indentation_rules
     fed = () if lines is None else (lines.indent, lines.dedent)
     found = []
     for number, name in enumerate(compiled.parse_table.terminals):

@@ -134,12 +134,12 @@ class TerminalTexts:
     def lexed(self, set_number: int, text: str) -> tuple[str, str] | None:
         """Return the terminal that Lark reads at the start of a text, and its lexeme."""
         scanner, data = self._scanner, text.encode()
-        label, end = scanner.longest(int(scanner.starts[set_number, 0]), data, 0)
-        if label == NO_MATCH:
+        terminal_id, end = scanner.longest(int(scanner.starts[set_number, 0]), data, 0)
+        if terminal_id == NO_MATCH:
             return None
         lexeme = data[:end].decode("utf-8", errors="replace")
-        if label < scanner.ignored:
-            return self._grammar.parse_table.terminals[label], lexeme
+        if terminal_id < scanner.ignored:
+            return self._grammar.parse_table.terminals[terminal_id], lexeme
         return self._outside_the_table(set_number, lexeme), lexeme
 
     def _outside_the_table(self, set_number: int, lexeme: str) -> str:
@@ -188,7 +188,7 @@ class TerminalTexts:
 
 def _first_bytes(fsm: Fsm) -> npt.NDArray[np.bool_]:
     """Return with which bytes a match can begin, shape (256,)."""
-    starts = [settled for start in fsm.starts.tolist() for settled in fsm.settled(start)]
+    starts = [resolved for start in fsm.starts.tolist() for resolved in fsm.resolved(start)]
     is_first: npt.NDArray[np.bool_] = (fsm.transitions[starts] != DEAD).any(axis=0)
     return is_first
 

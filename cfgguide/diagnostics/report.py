@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from cfgguide.diagnostics.overlaps import Overlap, Overlaps
 
 _COLUMNS = 100
-_MOST_SHOWN = 40  # characters of a pattern
+_MAX_SHOWN = 40  # characters of a pattern
 
 
 @dataclass(frozen=True)
@@ -108,14 +108,16 @@ class Report:
     unspellable: Unspellable | None = None
 
     def __str__(self) -> str:
-        blocks = ["\n".join(block) for block in _blocks(self)]
-        return "\n\n".join(blocks)
+        equivalence_classes = [
+            "\n".join(equivalence_class) for equivalence_class in _equivalence_classes(self)
+        ]
+        return "\n\n".join(equivalence_classes)
 
 
 # -- as a text ------------------------------------------------------------------------------------
 
 
-def _blocks(report: Report) -> Iterator[list[str]]:
+def _equivalence_classes(report: Report) -> Iterator[list[str]]:
     """Yield the parts of the report, each a headline and lines below it."""
     yield _size_lines(report.sizes)
     if report.overlaps.shown or not report.overlaps.is_complete:
@@ -198,7 +200,7 @@ def _unbounded_lines(found: tuple[Unbounded, ...]) -> list[str]:
 
 def _short(pattern: str) -> str:
     shown = "".join(each if each.isprintable() else repr(each)[1:-1] for each in pattern)
-    return f"/{shown}/" if len(shown) <= _MOST_SHOWN else f"/{shown[: _MOST_SHOWN - 3]}.../"
+    return f"/{shown}/" if len(shown) <= _MAX_SHOWN else f"/{shown[: _MAX_SHOWN - 3]}.../"
 
 
 def _unspellable_lines(found: Unspellable) -> Iterator[list[str]]:

@@ -26,7 +26,7 @@ from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 
 DEFAULT_MAX_STATES = 10_000  # in a search for example texts
 _MANY = 300  # of these, where it is worth while to look ahead
-_labels_ahead: WeakKeyDictionary[Recognizer, dict[int, list[int]]] = WeakKeyDictionary()
+_terminal_ids_ahead: WeakKeyDictionary[Recognizer, dict[int, list[int]]] = WeakKeyDictionary()
 IGNORED = "(ignored)"  # stands for the terminal of a lexeme that the lexer drops
 
 
@@ -139,8 +139,8 @@ class Lexing:
         self, recognizer: Recognizer, hypothesis: Hypothesis, way: Way, byte_class: int
     ) -> Iterator[tuple[Way, Hypothesis]]:
         """Yield what holds if the lexeme ends before a byte: the way, and where the next starts."""
-        state, claims = hypothesis.scanner_state, hypothesis.claims
-        if not recognizer.ahead.after(recognizer.ahead.ending(state, claims), byte_class):
+        state, obligations = hypothesis.scanner_state, hypothesis.obligations
+        if not recognizer.ahead.after(recognizer.ahead.ending(state, obligations), byte_class):
             return  # the scanner matches more
         name = name_of(recognizer, int(recognizer.scanner.match[state]))
         could_go_on = bool(recognizer.scanner.can_continue[state])
@@ -152,72 +152,74 @@ class Lexing:
 
 def moves(recognizer: Recognizer, hypothesis: Hypothesis, byte_class: int) -> Iterator[Hypothesis]:
     """Yield what a hypothesis is after one more byte, of some class, of its lexeme."""
-    ahead, reader = recognizer.ahead, recognizer.line_reader
-    state, claims, stack, layout = hypothesis
+    ahead, reader = recognizer.ahead, recognizer.indentation_reader
+    state, obligations, stack, indentation = hypothesis
     target = int(recognizer.scanner.transitions[state, byte_class])
     if target == DEAD:
         return
-    for after in ahead.after(claims, byte_class):
-        for settled, claimed in ahead.settled(target, after):
-            moved = layout if reader is None else reader.moved(layout, settled, byte_class)
-            if moved is not None and not ahead.is_hopeless(settled, claimed):
-                yield Hypothesis(settled, claimed, stack, moved)
+    for after in ahead.after(obligations, byte_class):
+        for resolved, owed in ahead.resolved(target, after):
+            moved = (
+                indentation if reader is None else reader.moved(indentation, resolved, byte_class)
+            )
+            if moved is not None and not ahead.is_hopeless(resolved, owed):
+                yield Hypothesis(resolved, owed, stack, moved)
 
 
-def name_of(recognizer: Recognizer, label: int) -> str:
+def name_of(recognizer: Recognizer, terminal_id: int) -> str:
     """Return the name of the terminal that a label stands for."""
     terminals = recognizer.parse_table.terminals
-    return terminals[label] if label < recognizer.scanner.ignored else IGNORED
+    return terminals[terminal_id] if terminal_id < recognizer.scanner.ignored else IGNORED
 
 
-def labels_ahead(recognizer: Recognizer, scanner_state: int) -> list[int]:
+def terminal_ids_ahead(recognizer: Recognizer, scanner_state: int) -> list[int]:
     """Return the labels that a scanner state has or may come to, ascending.
 
     What the parser and the text to come say to them is not looked at.
     """
-    known = _labels_ahead.setdefault(recognizer, {})
+    known = _terminal_ids_ahead.setdefault(recognizer, {})
     if scanner_state not in known:
-        known[scanner_state] = _found_labels(recognizer, scanner_state)
+        known[scanner_state] = _found_terminal_ids(recognizer, scanner_state)
     return known[scanner_state]
 
 
-def _found_labels(recognizer: Recognizer, scanner_state: int) -> list[int]:
+def _found_terminal_ids(recognizer: Recognizer, scanner_state: int) -> list[int]:
     scanner = recognizer.scanner
     seen = dict.fromkeys([scanner_state])
     for state in (pending := list(seen)):  # grows while it is walked
         if state == DEAD:
             continue
         following = {
-            settled
+            resolved
             for target in set(scanner.transitions[state].tolist())
-            for settled in _settled(recognizer, target)
+            for resolved in _resolved(recognizer, target)
         }
         new = dict.fromkeys(sorted(following - seen.keys()))
         seen |= new
         pending += new
-    labels = {int(scanner.match[state]) for state in seen}
-    return sorted(labels - {NO_MATCH})
+    terminal_ids = {int(scanner.match[state]) for state in seen}
+    return sorted(terminal_ids - {NO_MATCH})
 
 
 def ended(recognizer: Recognizer, hypothesis: Hypothesis, context: int) -> tuple[Hypothesis, ...]:
     """Return what holds if the lexeme ends here; nothing if it does not match or is refused."""
-    state, claims, stack, layout = hypothesis
-    label = int(recognizer.scanner.match[state])
-    committed = recognizer.commit(stack, layout, label) if label != NO_MATCH else None
-    if committed is None:
+    state, obligations, stack, indentation = hypothesis
+    terminal_id = int(recognizer.scanner.match[state])
+    shifted = recognizer.shift(stack, indentation, terminal_id) if terminal_id != NO_MATCH else None
+    if shifted is None:
         return ()
-    claims = recognizer.ahead.ending(state, claims)
-    start = recognizer.start(committed[0], context)
+    obligations = recognizer.ahead.ending(state, obligations)
+    start = recognizer.start(shifted[0], context)
     return tuple(
-        Hypothesis(fresh, claimed, *committed)
-        for fresh, claimed in recognizer.ahead.settled(start, claims)
+        Hypothesis(fresh, owed, *shifted)
+        for fresh, owed in recognizer.ahead.resolved(start, obligations)
     )
 
 
 def shortest_texts(
     recognizer: Recognizer,
     configuration: Configuration,
-    labels: set[int],
+    terminal_ids: set[int],
     is_right: Callable[[Hypothesis, int], bool],
     *,
     max_states: int = DEFAULT_MAX_STATES,
@@ -230,7 +232,7 @@ def shortest_texts(
         Of the grammar.
     configuration : Configuration
         The place: the lexeme that the scanner is in may go on, or end and another one begin.
-    labels : set of int
+    terminal_ids : set of int
         What is looked for.
     is_right : callable
         Asked of the hypothesis and the context at the end of a lexeme; False looks on.
@@ -250,13 +252,13 @@ def shortest_texts(
     paths = dict.fromkeys(((each, configuration.context) for each in sources), b"")
     found: dict[int, bytes] = {}
     pending = deque(paths)
-    while pending and len(paths) <= max_states and len(found) < len(labels):
+    while pending and len(paths) <= max_states and len(found) < len(terminal_ids):
         here = pending.popleft()
         hypothesis, context = here
-        if len(paths) > _MANY and labels.isdisjoint(
-            label
-            for label in labels_ahead(recognizer, hypothesis.scanner_state)
-            if label not in found
+        if len(paths) > _MANY and terminal_ids.isdisjoint(
+            terminal_id
+            for terminal_id in terminal_ids_ahead(recognizer, hypothesis.scanner_state)
+            if terminal_id not in found
         ):
             continue  # what is still looked for is not reached from here
         row = scanner.transitions[hypothesis.scanner_state].tolist()
@@ -271,18 +273,22 @@ def shortest_texts(
                 if following not in paths:  # else a source, to which a loop has led
                     paths[following] = path
                     pending.append(following)
-                label = int(scanner.match[moved.scanner_state])
-                if label in labels and label not in found and is_right(*following):
-                    found[label] = path
-    return found, not pending or len(found) == len(labels)
+                terminal_id = int(scanner.match[moved.scanner_state])
+                if (
+                    terminal_id in terminal_ids
+                    and terminal_id not in found
+                    and is_right(*following)
+                ):
+                    found[terminal_id] = path
+    return found, not pending or len(found) == len(terminal_ids)
 
 
-def _settled(recognizer: Recognizer, state: int) -> list[int]:
+def _resolved(recognizer: Recognizer, state: int) -> list[int]:
     """Return the states that a scanner state stands for, whatever the answers."""
-    monitor, yes, no = recognizer.scanner.asks[state].tolist()
-    if monitor == DEAD:
+    looked_for, yes, no = recognizer.scanner.assertions[state].tolist()
+    if looked_for == DEAD:
         return [state]
-    return [settled for answer in (yes, no) for settled in _settled(recognizer, answer)]
+    return [resolved for answer in (yes, no) for resolved in _resolved(recognizer, answer)]
 
 
 def _readable_bytes(recognizer: Recognizer) -> list[tuple[int, int]]:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from cfgguide.diagnostics.explanation import Explanation, shown
 
 _COLUMNS = ("text", "tokens", "raw ppl", "masked ppl", "removed", "forbidden", "")
-_MOST_TEXTS = 20  # shown one by one
+_MAX_TEXTS = 20  # shown one by one
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,8 +148,8 @@ class Evaluation:
 
     def _lines(self) -> Iterator[str]:
         rows = [_row(str(each.number), [each], shown(each.text)) for each in self.texts]
-        n_more = len(rows) - _MOST_TEXTS
-        rows = [list(_COLUMNS), *rows[:_MOST_TEXTS], _row("all", self.texts, "")]
+        n_more = len(rows) - _MAX_TEXTS
+        rows = [list(_COLUMNS), *rows[:_MAX_TEXTS], _row("all", self.texts, "")]
         widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS) - 1)]
         for number, row in enumerate(rows):
             if n_more > 0 and number == len(rows) - 1:

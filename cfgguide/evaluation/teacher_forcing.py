@@ -27,7 +27,7 @@ from cfgguide.errors import TextError
 from cfgguide.guide.guide import Guide
 from cfgguide.index.index import Index
 
-IGNORED_LABEL = -100  # that of torch's cross_entropy
+IGNORED_TERMINAL = -100  # that of torch's cross_entropy
 EVERYTHING = -1  # a word that allows all of its tokens
 
 Text = str | Sequence[int]  # or its token ids, with or without EOS
@@ -126,7 +126,7 @@ def stack_masks(sentences: Sequence[SentenceMasks]) -> SentenceMasks:
     if not sentences:
         raise TextError("there are no sentences to put side by side")
     shape = len(sentences), max(map(len, sentences))
-    token_ids = np.full(shape, IGNORED_LABEL, dtype=np.int64)
+    token_ids = np.full(shape, IGNORED_TERMINAL, dtype=np.int64)
     bitmasks = np.full((*shape, sentences[0].bitmasks.shape[-1]), EVERYTHING, dtype=np.int32)
     for row, sentence in enumerate(sentences):
         token_ids[row, : len(sentence)] = sentence.token_ids

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from cfgguide.grammar.interpretations import Reading, is_read, last_opened, next_symbol, show
+from cfgguide.grammar.interpretations import Interpretation, is_read, last_opened, next_symbol, show
 from cfgguide.grammar.lr_automaton import Automaton, Item, Rule
 
 END_NAME = "$END"
@@ -64,13 +64,13 @@ class Example:
     ----------
     terminals : tuple of str
         The terminals before the lookahead.
-    readings : tuple of str
+    interpretations : tuple of str
         How they are read, with the rules in question in brackets: two readings of one text, or
         one if the other reading needs another text.
     """
 
     terminals: tuple[str, ...]
-    readings: tuple[str, ...]
+    interpretations: tuple[str, ...]
 
 
 def find(automaton: Automaton, *, strict: bool) -> list[Conflict]:
@@ -86,8 +86,8 @@ def find(automaton: Automaton, *, strict: bool) -> list[Conflict]:
 
 class _Node(NamedTuple):
     state: int
-    first: Reading
-    second: Reading
+    first: Interpretation
+    second: Interpretation
 
 
 class Examples:
@@ -120,7 +120,7 @@ class Examples:
         if path is None:
             return ()
         if path:
-            return (self._example(path, conflict.lookahead, n_readings=2),)
+            return (self._example(path, conflict.lookahead, n_interpretations=2),)
         paths = [
             self._path([_Node(conflict.state, each, each) for each in ways], conflict.lookahead)
             for ways in ([first], seconds)
@@ -128,14 +128,16 @@ class Examples:
         found = [each for each in paths if each]
         if len(found) < len(paths):
             return ()
-        return tuple(self._example(each, conflict.lookahead, n_readings=1) for each in found)
+        return tuple(self._example(each, conflict.lookahead, n_interpretations=1) for each in found)
 
-    def _ways(self, conflict: Conflict) -> tuple[Reading, list[Reading]]:
-        reduced = [Reading(Item(rule, len(self._rules[rule][1])), True) for rule in conflict.rules]
+    def _ways(self, conflict: Conflict) -> tuple[Interpretation, list[Interpretation]]:
+        reduced = [
+            Interpretation(Item(rule, len(self._rules[rule][1])), True) for rule in conflict.rules
+        ]
         if len(reduced) > 1:
             return reduced[0], reduced[1:2]
         shifted = [
-            Reading(item, False)
+            Interpretation(item, False)
             for item in self._automaton.items[conflict.state]
             if next_symbol(self._rules, item) == conflict.lookahead
         ]
@@ -174,8 +176,8 @@ class Examples:
     @staticmethod
     def _is_start(node: _Node, lookahead: str) -> bool:
         return all(
-            reading.item == ROOT and (lookahead == END_NAME or not reading.waits)
-            for reading in (node.first, node.second)
+            interpretation.item == ROOT and (lookahead == END_NAME or not interpretation.waits)
+            for interpretation in (node.first, node.second)
         )
 
     def _outwards(self, node: _Node, lookahead: str) -> Iterator[tuple[int, _Node]]:
@@ -190,14 +192,14 @@ class Examples:
         elif first.item == second.item:
             waits = first.waits or second.waits
             for item, still in self._callers(state, first.item, lookahead, waits):
-                inner = (Reading(item, each.waits and still) for each in (first, second))
+                inner = (Interpretation(item, each.waits and still) for each in (first, second))
                 yield 0, _Node(state, *inner)
         elif not first.item.dot and first.item != ROOT:
             for item, still in self._callers(state, first.item, lookahead, first.waits):
-                yield 0, _Node(state, Reading(item, still), second)
+                yield 0, _Node(state, Interpretation(item, still), second)
         elif not second.item.dot:
             for item, still in self._callers(state, second.item, lookahead, second.waits):
-                yield 0, _Node(state, first, Reading(item, still))
+                yield 0, _Node(state, first, Interpretation(item, still))
 
     def _callers(
         self, state: int, item: Item, lookahead: str, waits: bool
@@ -235,7 +237,7 @@ class Examples:
 
     # -- how it is shown --------------------------------------------------------------------------
 
-    def _example(self, path: list[_Node], lookahead: str, *, n_readings: int) -> Example:
+    def _example(self, path: list[_Node], lookahead: str, *, n_interpretations: int) -> Example:
         first, second = [node.first for node in path], [node.second for node in path]
         terminals: list[str] = []
         for here, after in pairwise(first):
@@ -244,12 +246,14 @@ class Examples:
                 terminals += self._shortest.get(symbol, (symbol,))
         parting = max(at for at, node in enumerate(path) if node.first.item == node.second.item)
         parting = min(parting, last_opened(first) - 1, last_opened(second) - 1)
-        readings = [show(self._rules, each, parting, lookahead) for each in (first, second)]
-        return Example(tuple(terminals), tuple(readings[:n_readings]))
+        interpretations = [show(self._rules, each, parting, lookahead) for each in (first, second)]
+        return Example(tuple(terminals), tuple(interpretations[:n_interpretations]))
 
 
-def _back(reading: Reading) -> Reading:
-    return Reading(Item(reading.item.rule, reading.item.dot - 1), reading.waits)
+def _back(interpretation: Interpretation) -> Interpretation:
+    return Interpretation(
+        Item(interpretation.item.rule, interpretation.item.dot - 1), interpretation.waits
+    )
 
 
 def _unwound(came_from: dict[_Node, _Node | None], node: _Node | None) -> Iterator[_Node]:

@@ -103,7 +103,7 @@ class Grammar:
             raise GrammarError(f"strict is True or False, not {self.strict!r}")
         object.__setattr__(self, "regex_flags", _checked_flags(self.regex_flags))
         if self.postlex is not None:
-            _indenters().line_names(self.postlex)  # which raises if it is none
+            _indenters().indentation_names(self.postlex)  # which raises if it is none
 
     @property
     def lark_options(self) -> dict[str, Any]:

@@ -5,8 +5,8 @@ brackets and white space, with an INDENT and DEDENTs behind the line breaks that
 
 Lark's own ``Indenter`` knows columns as one number, drops line breaks in all brackets and wants a
 line break at the end. CPython's tokenizer counts tabs in two ways and refuses lines that differ in
-one of them only, has most levels, and ends the last line itself. :mod:`cfgguide.layout` does the
-same on configurations.
+one of them only, has most levels, and ends the last line itself. :mod:`cfgguide.indentation` does
+the same on configurations.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from cfgguide.parser.indentation_names import (
     INLINE,
     JOIN,
     OPENS,
-    LineNames,
+    IndentationNames,
 )
 
 _TAB = 8  # CPython's TABSIZE; its ALTTABSIZE is 1
@@ -259,7 +259,7 @@ def columns(indentation: str) -> tuple[int, int]:
     return column, alternative
 
 
-def line_names(postlex: object) -> LineNames:
+def indentation_names(postlex: object) -> IndentationNames:
     """Return the names and rules of an indenter.
 
     Raises
@@ -284,7 +284,7 @@ def line_names(postlex: object) -> LineNames:
     roles = dict.fromkeys(indenter.OPEN_PAREN_types, OPENS)
     roles |= dict.fromkeys(indenter.CLOSE_PAREN_types, CLOSES)
     if not isinstance(indenter, CPythonIndenter):
-        return LineNames(
+        return IndentationNames(
             indenter.NL_type,
             indenter.INDENT_type,
             indenter.DEDENT_type,
@@ -296,7 +296,7 @@ def line_names(postlex: object) -> LineNames:
     roles |= dict.fromkeys(indenter.INLINE_types, INLINE)
     roles |= dict.fromkeys(indenter.JOIN_types, JOIN)
     roles |= dict.fromkeys(indenter.DECIMAL_types, COUNTED)
-    return LineNames(
+    return IndentationNames(
         indenter.NL_type,
         indenter.INDENT_type,
         indenter.DEDENT_type,

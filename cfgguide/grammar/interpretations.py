@@ -14,7 +14,7 @@ from typing import NamedTuple
 from cfgguide.grammar.lr_automaton import Item, Rule
 
 
-class Reading(NamedTuple):
+class Interpretation(NamedTuple):
     """An item, and whether the lookahead must come from a rule further out."""
 
     item: Item
@@ -27,27 +27,33 @@ def next_symbol(rules: Sequence[Rule], item: Item) -> str | None:
     return right[item.dot] if item.dot < len(right) else None
 
 
-def is_read(here: Reading, after: Reading) -> bool:
+def is_read(here: Interpretation, after: Interpretation) -> bool:
     """Return whether a symbol was read between two readings; else a rule began, or nothing."""
     return after.item.dot > 0 and after != here
 
 
-def last_opened(readings: Sequence[Reading]) -> int:
+def last_opened(interpretations: Sequence[Interpretation]) -> int:
     """Return where the rule of the last item begins."""
-    opened = max(at for at, reading in enumerate(readings) if not reading.item.dot)
-    while readings[opened - 1] == readings[opened]:  # the other reading began rules meanwhile
+    opened = max(
+        at for at, interpretation in enumerate(interpretations) if not interpretation.item.dot
+    )
+    while (
+        interpretations[opened - 1] == interpretations[opened]
+    ):  # the other reading began rules meanwhile
         opened -= 1
     return opened
 
 
-def show(rules: Sequence[Rule], readings: Sequence[Reading], parting: int, lookahead: str) -> str:
+def show(
+    rules: Sequence[Rule], interpretations: Sequence[Interpretation], parting: int, lookahead: str
+) -> str:
     """Return the symbols of a reading, with brackets around the rules that begin after `parting`.
 
     Parameters
     ----------
     rules : sequence of Rule
         The rules that items refer to.
-    readings : sequence of Reading
+    interpretations : sequence of Reading
         From the start rule inwards: either a symbol was read between two of them, or a rule begun.
     parting : int
         The last of them that is shown without a bracket of its own.
@@ -56,14 +62,14 @@ def show(rules: Sequence[Rule], readings: Sequence[Reading], parting: int, looka
     """
     words: list[str] = []
     brackets: list[_Bracket] = []
-    for at, (here, after) in enumerate(pairwise(readings), start=1):
+    for at, (here, after) in enumerate(pairwise(interpretations), start=1):
         if is_read(here, after):
             words.append(str(next_symbol(rules, here.item)))
         elif at > parting and after != here:
             rest = rules[here.item.rule][1][here.item.dot + 1 :]
             brackets.append(_Bracket(len(words), here.waits, " ".join(("", *rest))))
             words.append("(" + rules[after.item.rule][0])
-    last = readings[-1]
+    last = interpretations[-1]
     if not last.waits:  # it is shifted
         rest = rules[last.item.rule][1][last.item.dot :]
         return _joined(words, brackets, 0, ["•", *rest])

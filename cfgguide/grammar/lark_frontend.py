@@ -30,10 +30,10 @@ from cfgguide.grammar import lark_parts
 from cfgguide.grammar.definitions import Definitions
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.grammar.imports import ImportedFile, ImportedFiles
-from cfgguide.grammar.indenters import line_names
+from cfgguide.grammar.indenters import indentation_names
 from cfgguide.grammar.rejections import explain
-from cfgguide.parser.indentation import Lines
-from cfgguide.parser.indentation_names import INLINE, JOIN, LineNames
+from cfgguide.parser.indentation import IndentationRules
+from cfgguide.parser.indentation_names import INLINE, JOIN, IndentationNames
 from cfgguide.parser.table import NO_STATE, ParseTable
 
 END_NAME = "$END"
@@ -101,7 +101,7 @@ class CompiledGrammar:
     imported : tuple of (str, str or None)
         The files that ``%import`` found or looked for, as long as all are in folders. The same
         grammar means the same while these are the same; Lark's own grammars are not among them.
-    lines : Lines or None
+    indentation_rules : IndentationRules or None
         The rules of lines and blocks, if the grammar has an indenter.
     """
 
@@ -110,12 +110,12 @@ class CompiledGrammar:
     terminal_sets: tuple[TerminalSet, ...]
     definitions: Definitions
     imported: tuple[ImportedFile, ...] = ()
-    lines: Lines | None = None
+    indentation_rules: IndentationRules | None = None
 
     @property
     def bytes_apart(self) -> bytes:
         """Bytes that are not to be taken as alike, whatever the terminals say."""
-        return b"" if self.lines is None else b"\n\r\t\f 0123456789"
+        return b"" if self.indentation_rules is None else b"\n\r\t\f 0123456789"
 
 
 def load(grammar: Grammar) -> CompiledGrammar:
@@ -138,7 +138,7 @@ def load(grammar: Grammar) -> CompiledGrammar:
             f"expected a Grammar, not {type(grammar).__name__}; use Grammar.bundled(name), "
             "Grammar.open(path) or Grammar(text)"
         )
-    names = line_names(grammar.postlex) if grammar.postlex is not None else None
+    names = indentation_names(grammar.postlex) if grammar.postlex is not None else None
     imports = ImportedFiles(grammar.import_paths)
     parser = parser_of(grammar, imports)
     table: Any = parser.parser.parser._parse_table
@@ -167,7 +167,7 @@ def load(grammar: Grammar) -> CompiledGrammar:
         tuple(terminal_sets),
         _definitions(parser, grammar.start),
         imports.found,
-        Lines.of(names, parse_table) if names is not None else None,
+        IndentationRules.of(names, parse_table) if names is not None else None,
     )
 
 
@@ -382,7 +382,7 @@ def _productions(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, tuple[str, .
     return {production: index for index, production in enumerate(sorted(found))}
 
 
-def _unused(parser: lark.Lark, names: LineNames) -> list[str]:
+def _unused(parser: lark.Lark, names: IndentationNames) -> list[str]:
     """Return the terminals that an indenter drops, whether rules use them or not."""
     known = {terminal.name for terminal in parser.terminals}
     return [name for name, role in names.roles if role in (INLINE, JOIN) and name in known]

@@ -26,8 +26,8 @@ from cfgguide.grammar import conflicts, lr_automaton
 from cfgguide.grammar.conflicts import END_NAME, Conflict, Example
 from cfgguide.grammar.grammar import Grammar
 
-MOST_SHOWN = 3  # conflicts
-MOST_TERMINALS = 30  # of an example, from its end
+MAX_SHOWN = 3  # conflicts
+MAX_TERMINALS = 30  # of an example, from its end
 
 _REGEX_MODULE = re.compile(r"\\[pPXRKmM]|\[\[:|\(\?(?:R|\d|&|\|)|\{[\w,]*[ids]<=")
 
@@ -158,14 +158,14 @@ def _of_conflicts(parser: lark.Lark, grammar: Grammar) -> str:
     texts = _Texts(parser, grammar.regex_flags)
     parts = ["\n".join(line.rstrip() for line in said.splitlines())]
     ways_out = []
-    for number, conflict in enumerate(found[:MOST_SHOWN], start=1):
+    for number, conflict in enumerate(found[:MAX_SHOWN], start=1):
         given = examples.of(conflict)
         parts.append(f"Conflict {number} of {len(found)}: " + _shown(conflict, given, texts))
         is_ambiguous = len(given) < 2
         is_reduced_only = len(conflict.rules) > 1
         ways_out.append((_ONE_RULE if is_ambiguous else _TWO_PLACES) if is_reduced_only else _SHIFT)
-    if len(found) > MOST_SHOWN:
-        parts.append(f"Not shown: {len(found) - MOST_SHOWN} more.")
+    if len(found) > MAX_SHOWN:
+        parts.append(f"Not shown: {len(found) - MAX_SHOWN} more.")
     if re.search(r"\b__\w+_(?:star|plus)_\d", "\n".join(parts)):
         parts.append("Names like __rule_star_0 are Lark's, for the `*` and `+` of a rule.")
     parts += [f"Way out: {way_out}." for way_out in dict.fromkeys(ways_out)]
@@ -183,8 +183,13 @@ def _shown(conflict: Conflict, given: Sequence[Example], texts: _Texts) -> str:
             f"before {before}, after {_after(given[0], texts)} and after "
             f"{_after(given[1], texts)}, which one state stands for:"
         ]
-    readings = [reading for example in given for reading in example.readings]
-    lines += [f"    {number}.  {reading}" for number, reading in enumerate(readings, start=1)]
+    interpretations = [
+        interpretation for example in given for interpretation in example.interpretations
+    ]
+    lines += [
+        f"    {number}.  {interpretation}"
+        for number, interpretation in enumerate(interpretations, start=1)
+    ]
     return "\n".join(lines)
 
 
@@ -192,8 +197,8 @@ def _after(example: Example, texts: _Texts) -> str:
     names = list(example.terminals)
     if not names:
         return "the beginning of the text"
-    cut = ["..."] if len(names) > MOST_TERMINALS else []
-    names = names[-MOST_TERMINALS:]
+    cut = ["..."] if len(names) > MAX_TERMINALS else []
+    names = names[-MAX_TERMINALS:]
     return " ".join([*cut, *names]) + texts.quoted(names)
 
 

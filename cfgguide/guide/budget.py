@@ -35,7 +35,7 @@ from cfgguide.errors import BudgetError
 from cfgguide.guide.endings import Endings
 from cfgguide.guide.fewest_tokens import FewestTokens
 from cfgguide.index.index import Index
-from cfgguide.index.step_cache import Visit
+from cfgguide.index.step_cache import StepNode
 from cfgguide.mask.arrays import DEAD_END, NONE
 from cfgguide.mask.subset import Int32Array, bitmask_of
 from cfgguide.mask.walk import Walk
@@ -46,7 +46,7 @@ EFFORT = 300_000  # configurations that are looked at for one mask, times parse 
 _FEW_STATES = 50  # a grammar counts as if it had so many
 _QUICK = 2_000  # configurations that are looked at for a mask of a small grammar
 _AT_FIRST = 10  # how many times that is spent on the question whether a sentence fits at all
-_MOST_KNOWN = 50_000  # configurations that are remembered: with their endings, with what was
+_MAX_KNOWN = 50_000  # configurations that are remembered: with their endings, with what was
 # promised them, and those that surround others
 
 Tokens = tuple[int, ...]
@@ -71,7 +71,7 @@ class _Surroundings:
     tokens: list[int]
 
 
-class Finishing:
+class TokenBudget:
     """Finishes sentences of an index within a number of tokens.
 
     Parameters
@@ -87,11 +87,11 @@ class Finishing:
     >>> import cfgguide
     >>> vocabulary = cfgguide.Vocabulary([b"(", b")", b"))", None], eos_token_ids=3)
     >>> index = cfgguide.compile(cfgguide.Grammar('start: "(" start? ")"'), vocabulary)
-    >>> finishing = Finishing(index)
-    >>> finishing.shortest(index.start)
+    >>> token_budget = TokenBudget(index)
+    >>> token_budget.shortest(index.start)
     (0, 1, 3)
-    >>> visit = index.advance(index.start, 0)
-    >>> [finishing.within(visit, n)[0].item() for n in (2, 3, 4)]  # `)`; or `(`, for `))` and EOS
+    >>> step_node = index.advance(index.start, 0)
+    >>> [token_budget.within(step_node, n)[0].item() for n in (2, 3, 4)]  # `)`, or `(`
     [2, 3, 3]
     """
 
@@ -111,7 +111,7 @@ class Finishing:
         self._lock = threading.RLock()
 
     @classmethod
-    def of(cls, index: Index) -> Finishing:
+    def of(cls, index: Index) -> TokenBudget:
         """Return that of an index, which is made once."""
         with _making:
             found = _known.get(index)
@@ -119,19 +119,19 @@ class Finishing:
                 found = _known[index] = cls(index)
             return found
 
-    def shortest(self, visit: Visit) -> Tokens | None:
+    def shortest(self, step_node: StepNode) -> Tokens | None:
         """Return tokens that finish a sentence, EOS last: as few as were found.
 
         None if no ending was found, which may happen where a grammar goes long ways round.
         """
-        configuration, n, is_all = visit.configuration, 1, True
+        configuration, n, is_all = step_node.configuration, 1, True
         with self._lock:
             while n < self._distance(configuration) - 1 and is_all:
                 n = min(2 * n, self._distance(configuration) - 1)
                 is_all = self._look_around(configuration, n, self._effort)
             return self._path(configuration)
 
-    def check(self, visit: Visit, n: int) -> None:
+    def check(self, step_node: StepNode, n: int) -> None:
         """Raise an error if no sentence can be finished within `n` tokens.
 
         Raises
@@ -140,17 +140,17 @@ class Finishing:
             If none was found.
         """
         with self._lock:
-            if self._distance(visit.configuration) > n:
-                is_all = self._look_around(visit.configuration, n, _AT_FIRST * self._effort)
-                if self._distance(visit.configuration) > n:
-                    raise BudgetError(self._refusal(visit, n, is_all=is_all))
+            if self._distance(step_node.configuration) > n:
+                is_all = self._look_around(step_node.configuration, n, _AT_FIRST * self._effort)
+                if self._distance(step_node.configuration) > n:
+                    raise BudgetError(self._refusal(step_node, n, is_all=is_all))
 
     @property
     def is_quick(self) -> bool:
         """Whether a mask within a budget takes but milliseconds, as the grammar is small."""
         return self._effort >= _QUICK
 
-    def fits(self, following: Visit, n: int) -> bool:
+    def fits(self, following: StepNode, n: int) -> bool:
         """Return whether an ending of at most `n` tokens is known; it is not looked around."""
         with self._lock:
             return self._distance(following.configuration) <= n
@@ -161,12 +161,12 @@ class Finishing:
             tokens = self._fewest.of(text)
             return NEVER if tokens is None else len(tokens)
 
-    def within(self, visit: Visit, n: int) -> Int32Array:
+    def within(self, step_node: StepNode, n: int) -> Int32Array:
         """Return the tokens after which a sentence can be finished within `n` tokens in all.
 
         Parameters
         ----------
-        visit : Visit
+        step_node : Visit
             Where the text is.
         n : int
             How many tokens may be written from there, EOS included.
@@ -181,7 +181,7 @@ class Finishing:
         BudgetError
             If no sentence is known that is finished within `n` tokens.
         """
-        configuration = visit.configuration
+        configuration = step_node.configuration
         with self._lock:
             around = self._around(configuration)
             self._promise(configuration)
@@ -193,14 +193,14 @@ class Finishing:
             allowed = np.zeros(self._vocabulary.n_words, dtype=np.int32)
             walk = self._walk(configuration)
             for number in range(walk.n_outcomes):
-                walk.settle(number, is_live=False)
+                walk.resolve(number, is_live=False)
             for number, distance in zip(around.numbers, distances, strict=True):
-                walk.settle(number, is_live=distance < n)
+                walk.resolve(number, is_live=distance < n)
             self._walker.fill(allowed)
             if n > 0 and self._recognizer.is_sentence(configuration):
                 allowed |= self._eos_bits
             if not allowed.any():
-                raise BudgetError(self._refusal(visit, n, is_all=False))
+                raise BudgetError(self._refusal(step_node, n, is_all=False))
             return allowed
 
     # -- distances --------------------------------------------------------------------------
@@ -215,7 +215,7 @@ class Finishing:
         if shorter is not None:
             return shorter
         if configuration not in self._paths:
-            if len(self._paths) > _MOST_KNOWN:
+            if len(self._paths) > _MAX_KNOWN:
                 self._paths.clear()
             self._paths[configuration] = self._ending(configuration)
         return self._paths[configuration]
@@ -240,7 +240,7 @@ class Finishing:
 
     def _remember(self, configuration: Configuration, path: Tokens) -> None:
         """Remember a shorter path; those remembered longest ago go first."""
-        while len(self._shorter) > _MOST_KNOWN:
+        while len(self._shorter) > _MAX_KNOWN:
             del self._shorter[next(iter(self._shorter))]
         self._shorter.pop(configuration, None)
         self._shorter[configuration] = path
@@ -265,7 +265,7 @@ class Finishing:
             if walk.verdict(number) != DEAD_END and tokens[number] != NONE
         ]
         places = [walk.outcome(number).configuration for number in numbers]
-        if self._n_surrounding > _MOST_KNOWN:
+        if self._n_surrounding > _MAX_KNOWN:
             self._surroundings.clear()
             self._n_surrounding = 0
         self._n_surrounding += len(places)
@@ -308,8 +308,8 @@ class Finishing:
                         self._remember(place, (token_id, *path))
                         changed = True
 
-    def _refusal(self, visit: Visit, n: int, *, is_all: bool) -> str:
-        path = self._path(visit.configuration)
+    def _refusal(self, step_node: StepNode, n: int, *, is_all: bool) -> str:
+        path = self._path(step_node.configuration)
         if path is None:
             return f"no way was found to finish a sentence within {n} tokens; allow more"
         known = f"{len(path)} tokens, EOS included, finish one"
@@ -318,20 +318,20 @@ class Finishing:
         return f"no sentence was found that is finished within {n} tokens: {known}; allow more"
 
 
-_known: weakref.WeakKeyDictionary[Index, Finishing] = weakref.WeakKeyDictionary()
+_known: weakref.WeakKeyDictionary[Index, TokenBudget] = weakref.WeakKeyDictionary()
 _making = threading.Lock()
 
 
-def allowed_within(index: Index, visit: Visit, n: int) -> Int32Array:
-    """Return the mask within a budget; see :meth:`Finishing.within`.
+def allowed_within(index: Index, step_node: StepNode, n: int) -> Int32Array:
+    """Return the mask within a budget; see :meth:`TokenBudget.within`.
 
     Examples
     --------
     >>> import cfgguide
     >>> vocabulary = cfgguide.Vocabulary([b"(", b")", None], eos_token_ids=2)
     >>> index = cfgguide.compile(cfgguide.Grammar('start: "(" start? ")"'), vocabulary)
-    >>> visit = index.advance(index.start, 0)
-    >>> allowed_within(index, visit, 3), allowed_within(index, visit, 4)  # 4: `(`, `)`, `)`, EOS
+    >>> step_node = index.advance(index.start, 0)
+    >>> allowed_within(index, step_node, 3), allowed_within(index, step_node, 4)  # `())`, EOS
     (array([2], dtype=int32), array([3], dtype=int32))
     """
-    return Finishing.of(index).within(visit, n)
+    return TokenBudget.of(index).within(step_node, n)

@@ -27,16 +27,16 @@ import numpy as np
 
 from cfgguide.errors import LimitError
 from cfgguide.lexer.shortest_lexemes import FAR, LexemeTexts
-from cfgguide.parser.indentation import NO_COLUMN, ONE_SPACE, Layout, unpacked
+from cfgguide.parser.indentation import NO_COLUMN, ONE_SPACE, Indentation, unpacked
 from cfgguide.parser.stack import Stack
 from cfgguide.parser.stack_costs import StackCosts
 from cfgguide.parser.table import END, ERROR
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 
-_MOST_KNOWN = 50_000  # endings that are remembered
+_MAX_KNOWN = 50_000  # endings that are remembered
 _FEW, _MANY = 3, 40  # labels that are tried of each lexeme: at first, and if that fails
 _HASTE = 2  # how much the bytes count that are still needed: more than those that are written
-_MOST_TRIED = {_FEW: 60, _MANY: 400}  # hypotheses of one search
+_MAX_TRIED = {_FEW: 60, _MANY: 400}  # hypotheses of one search
 
 Place = tuple[Hypothesis, int]  # a hypothesis, and the context of its configuration
 Way = tuple[float, bytes, Stack]  # what is still needed, the rest of a lexeme, the stack after it
@@ -69,8 +69,9 @@ class Endings:
         lengths = [
             inf if length >= FAR else max(length, 1) for length in self._texts.lengths()[:-1]
         ]
-        if recognizer.lines is not None:
-            lengths[recognizer.lines.indent] = lengths[recognizer.lines.dedent] = 1
+        rules = recognizer.indentation_rules
+        if rules is not None:
+            lengths[rules.indent] = lengths[rules.dedent] = 1
         lengths[END] = inf  # the end is no part of a text
         self._costs = StackCosts(self._table, lengths)
         self._known: dict[Place, bytes | None] = {}
@@ -94,7 +95,7 @@ class Endings:
     def ending(self, place: Place) -> bytes | None:
         """Return bytes after which the text is a sentence; None if none were found."""
         if place not in self._known:
-            if len(self._known) > _MOST_KNOWN:
+            if len(self._known) > _MAX_KNOWN:
                 self._known.clear()
             if not self._search(place, _FEW) and not self._search(place, _MANY):
                 self._known[place] = None
@@ -105,7 +106,7 @@ class Endings:
         number = count()
         pending: list[tuple[float, int, int, Place]] = [(0, next(number), 0, root)]
         came: dict[Place, tuple[Place, bytes]] = {}
-        for _ in range(_MOST_TRIED[n_ways]):
+        for _ in range(_MAX_TRIED[n_ways]):
             if not pending:
                 return False
             _, _, length, place = heapq.heappop(pending)
@@ -162,69 +163,73 @@ class Endings:
     def _ways(self, hypothesis: Hypothesis) -> list[Way]:
         """Return the ways in which the lexeme can end that the scanner is in, the best first."""
         if hypothesis not in self._known_ways:
-            if len(self._known_ways) > _MOST_KNOWN:
+            if len(self._known_ways) > _MAX_KNOWN:
                 self._known_ways.clear()
             ways = sorted(self._found_ways(hypothesis), key=lambda way: way[:2])
             self._known_ways[hypothesis] = [way for way in ways if way[0] < inf]
         return self._known_ways[hypothesis]
 
     def _found_ways(self, hypothesis: Hypothesis) -> list[Way]:
-        state, _, stack, layout = hypothesis
+        state, _, stack, indentation = hypothesis
         if self._scanner.is_start[state]:
             return [(self._costs.need(stack).length, b"", stack)]
         found: list[Way] = []
         distances = self._texts.distances[state]
-        for label in np.flatnonzero(distances < FAR).tolist():
-            rest = self._texts.text(state, label)
+        for terminal_id in np.flatnonzero(distances < FAR).tolist():
+            rest = self._texts.text(state, terminal_id)
             assert rest is not None, "there is a distance"
-            for more, column in self._columns(label, layout, rest):
-                after = self._committed(stack, layout._replace(column=column), label)
+            for more, column in self._columns(terminal_id, indentation, rest):
+                after = self._shifted(stack, indentation._replace(column=column), terminal_id)
                 if after is not None:
                     needed = len(rest + more) + self._costs.need(after).length
                     found.append((needed, rest + more, after))
         return found
 
-    def _committed(self, stack: Stack, layout: Layout, label: int) -> Stack | None:
-        if self._recognizer.lines is None and label != self._scanner.ignored:
-            if self._table.action[stack.state, label] == ERROR:
+    def _shifted(self, stack: Stack, indentation: Indentation, terminal_id: int) -> Stack | None:
+        if self._recognizer.indentation_rules is None and terminal_id != self._scanner.ignored:
+            if self._table.action[stack.state, terminal_id] == ERROR:
                 return None
-            return self._table.shift(stack, label)
-        committed = self._recognizer.commit(stack, layout, label)
-        return None if committed is None else committed[0]
+            return self._table.shift(stack, terminal_id)
+        shifted = self._recognizer.shift(stack, indentation, terminal_id)
+        return None if shifted is None else shifted[0]
 
-    def _columns(self, label: int, layout: Layout, rest: bytes) -> Iterator[tuple[bytes, int]]:
+    def _columns(
+        self, terminal_id: int, indentation: Indentation, rest: bytes
+    ) -> Iterator[tuple[bytes, int]]:
         """Yield what to add to a lexeme for the columns that matter, and the column then."""
-        lines = self._recognizer.lines
-        if lines is None or label != lines.newline:
-            yield b"", layout.column
+        lines = self._recognizer.indentation_rules
+        if lines is None or terminal_id != lines.newline:
+            yield b"", indentation.column
             return
-        begun = unpacked(layout.column)[0] if layout.column != NO_COLUMN and not rest else 0
-        if layout.column != NO_COLUMN and not rest:
-            yield b"", layout.column
-        for column in (*layout.columns, layout.columns[-1] + ONE_SPACE):
+        begun = (
+            unpacked(indentation.column)[0] if indentation.column != NO_COLUMN and not rest else 0
+        )
+        if indentation.column != NO_COLUMN and not rest:
+            yield b"", indentation.column
+        for column in (*indentation.columns, indentation.columns[-1] + ONE_SPACE):
             width = unpacked(column)[0] - begun
             if width >= 0:
                 yield b" " * width, column
         if begun:  # another line, further left
-            for column in layout.columns:
+            for column in indentation.columns:
                 yield b"\n" + b" " * unpacked(column)[0], column
 
     def _next_lexemes(
         self, hypothesis: Hypothesis, stack: Stack, context: int, n_ways: int
     ) -> Iterator[bytes]:
         """Yield the next lexeme of a shortest completion, or several, if need be behind a space."""
-        layout = hypothesis.layout
+        indentation = hypothesis.indentation
         start = int(self._recognizer.start(stack, context))
         gap = self._texts.gap(start, hypothesis.scanner_state)
-        labels = [self._costs.need(stack).first]
+        terminal_ids = [self._costs.need(stack).first]
         if n_ways == _MANY:
             near = np.flatnonzero(self._texts.distances[start] < FAR).tolist()
-            labels += [label for label in near if label not in labels]
-        for label in labels:
-            text = self._texts.text(start, label) if label != END else None
+            terminal_ids += [terminal_id for terminal_id in near if terminal_id not in terminal_ids]
+        for terminal_id in terminal_ids:
+            text = self._texts.text(start, terminal_id) if terminal_id != END else None
             if text is None:
                 continue
-            for more, _ in self._columns(label, layout._replace(column=NO_COLUMN), text):
+            for more, _ in self._columns(terminal_id, indentation._replace(column=NO_COLUMN), text):
                 yield text + more
                 if gap:
                     yield gap + text + more

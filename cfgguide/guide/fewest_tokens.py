@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
-_MOST_KNOWN = 50_000  # texts that are remembered
+_MAX_KNOWN = 50_000  # texts that are remembered
 
 
 class FewestTokens:
@@ -33,7 +33,7 @@ class FewestTokens:
 
     def of(self, text: bytes) -> tuple[int, ...] | None:
         """Return the ids of the fewest tokens that spell a text; None if none do."""
-        if len(self._known) > _MOST_KNOWN:
+        if len(self._known) > _MAX_KNOWN:
             self._known = {b"": ()}
         for start in range(len(text) - 1, -1, -1):  # the ends first, each from shorter ones
             end = text[start:]

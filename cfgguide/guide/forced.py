@@ -28,16 +28,16 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.index.index import Index
-from cfgguide.index.step_cache import Visit
+from cfgguide.index.step_cache import StepNode
 from cfgguide.mask.subset import Subset
 
-MOST_BYTES = 1_000  # that are looked ahead
+MAX_BYTES = 1_000  # that are looked ahead
 _TAIL = 8  # tokens before the forced text that the tokenizer is shown
 
 Encode = Callable[[str], Sequence[int]]
 
 
-class Forcing:
+class JumpForward:
     """Finds forced text in the masks of an index.
 
     Examples
@@ -45,7 +45,7 @@ class Forcing:
     >>> import cfgguide
     >>> vocabulary = cfgguide.Vocabulary([b"a", b"b", b"ab", b"c", b"d", None], eos_token_ids=5)
     >>> index = cfgguide.compile(cfgguide.Grammar('start: "ab" ("c" | "d")'), vocabulary)
-    >>> Forcing(index).forced(index, index.start)
+    >>> JumpForward(index).forced(index, index.start)
     b'ab'
     """
 
@@ -61,7 +61,7 @@ class Forcing:
         ]
 
     @classmethod
-    def of(cls, index: Index) -> Forcing:
+    def of(cls, index: Index) -> JumpForward:
         """Return that of an index, which is made once."""
         with _making:
             found = _known.get(index)
@@ -69,26 +69,26 @@ class Forcing:
                 found = _known[index] = cls(index)
             return found
 
-    def forced(self, index: Index, visit: Visit) -> bytes:
+    def forced(self, index: Index, step_node: StepNode) -> bytes:
         """Return the bytes with which every sentence goes on; empty if there is a choice.
 
         Parameters
         ----------
         index : Index
             That it was made for.
-        visit : Visit
+        step_node : Visit
             Where the text is.
         """
         found = bytearray()
-        here, n_read = visit.configuration, 0  # where the last tokens ended
+        here, n_read = step_node.configuration, 0  # where the last tokens ended
         begun: set[bytes] = {b""}  # what is left of tokens that reach beyond what was found
-        while len(found) < MOST_BYTES:
+        while len(found) < MAX_BYTES:
             if b"" in begun:  # some tokens end here, and others may begin
                 after = index.recognizer.advance(here, bytes(found[n_read:]))
                 assert after is not None, "allowed tokens led here"
                 here, n_read = after, len(found)
                 begun.remove(b"")
-                subset = index.allowed(visit) if not found else index.subset(here)
+                subset = index.allowed(step_node) if not found else index.subset(here)
                 if subset.n_tokens:  # without single-byte tokens there may be none
                     if self._byte(subset) is None:
                         break
@@ -172,5 +172,5 @@ def encoder_of(tokenizer: Any) -> Encode:
     return lambda text: tokenizer.encode(text, add_special_tokens=False).ids
 
 
-_known: weakref.WeakKeyDictionary[Index, Forcing] = weakref.WeakKeyDictionary()
+_known: weakref.WeakKeyDictionary[Index, JumpForward] = weakref.WeakKeyDictionary()
 _making = threading.Lock()

@@ -15,10 +15,10 @@ import numpy.typing as npt
 from cfgguide.diagnostics.explain import AFTER_EOS, Explainer
 from cfgguide.diagnostics.explanation import Explanation
 from cfgguide.errors import BitmaskError, BudgetError, RollbackError, TokenRejectedError
-from cfgguide.guide.budget import Finishing, allowed_within
-from cfgguide.guide.forced import Forcing, encoder_of
+from cfgguide.guide.budget import TokenBudget, allowed_within
+from cfgguide.guide.forced import JumpForward, encoder_of
 from cfgguide.index.index import Index
-from cfgguide.index.step_cache import Visit
+from cfgguide.index.step_cache import StepNode
 from cfgguide.recognizer.recognizer import Configuration
 
 _SHOWN_BYTES = 40  # of the text so far, in messages
@@ -46,7 +46,7 @@ class Guide:
     def __init__(self, index: Index) -> None:
         self._index = index
         self._token_ids: list[int] = []
-        self._visits = [index.start]
+        self._step_cache = [index.start]
         self._is_finished = False
         self._known_out: Any = _NOTHING  # what was given to be filled last, and that as an array
         self._array = np.empty(0, dtype=np.int32)
@@ -59,12 +59,12 @@ class Guide:
     @property
     def configuration(self) -> Configuration:
         """The configuration after the text so far."""
-        return self._visits[-1].configuration
+        return self._step_cache[-1].configuration
 
     @property
-    def visit(self) -> Visit:
+    def step_node(self) -> StepNode:
         """The visit of that configuration, as an index has it."""
-        return self._visits[-1]
+        return self._step_cache[-1]
 
     @property
     def token_ids(self) -> tuple[int, ...]:
@@ -108,11 +108,11 @@ class Guide:
         if self._is_finished:
             self._checked(out)[:] = 0
             return
-        visit = self._visits[-1]
+        step_node = self._step_cache[-1]
         if within is not None:
-            self._checked(out)[:] = allowed_within(self._index, visit, within)
+            self._checked(out)[:] = allowed_within(self._index, step_node, within)
             return
-        subset = visit.subset or self._index.allowed(visit)
+        subset = step_node.subset or self._index.allowed(step_node)
         # Who decodes gives the same array at every step: it was looked at before.
         array = self._array if out is self._known_out else self._checked(out)
         array[:] = subset.bitmask
@@ -137,7 +137,7 @@ class Guide:
         """Return the ids of the tokens that may come next, ascending; none after EOS."""
         if self._is_finished:
             return np.empty(0, dtype=np.int64)
-        return self._index.allowed(self._visits[-1]).token_ids()
+        return self._index.allowed(self._step_cache[-1]).token_ids()
 
     def allowed_within(self, n: int) -> npt.NDArray[np.int64]:
         """Return the tokens after which a sentence can be finished within `n` tokens in all.
@@ -162,7 +162,7 @@ class Guide:
         """
         if self._is_finished:
             return np.empty(0, dtype=np.int64)
-        words = allowed_within(self._index, self._visits[-1], n)
+        words = allowed_within(self._index, self._step_cache[-1], n)
         return np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
 
     def shortest_completion(self) -> tuple[int, ...]:
@@ -187,7 +187,7 @@ class Guide:
         """
         if self._is_finished:
             return ()
-        found = Finishing.of(self._index).shortest(self._visits[-1])
+        found = TokenBudget.of(self._index).shortest(self._step_cache[-1])
         if found is None:
             raise BudgetError(f"no way was found to finish a sentence after {self.text!r}")
         return found
@@ -196,7 +196,7 @@ class Guide:
         """Return the bytes with which every sentence goes on from here.
 
         Empty if there is a choice, or if the text may end here. At most
-        :data:`cfgguide.guide.forced.MOST_BYTES` are looked ahead.
+        :data:`cfgguide.guide.forced.MAX_BYTES` are looked ahead.
 
         Examples
         --------
@@ -210,7 +210,7 @@ class Guide:
         """
         if self._is_finished:
             return b""
-        return Forcing.of(self._index).forced(self._index, self._visits[-1])
+        return JumpForward.of(self._index).forced(self._index, self._step_cache[-1])
 
     def forced_token_ids(self, tokenizer: object) -> tuple[int, ...]:
         """Return the tokens that a tokenizer makes of the forced bytes, as far as that is sure.
@@ -224,11 +224,11 @@ class Guide:
             That of the vocabulary.
         """
         encode = encoder_of(tokenizer)
-        return Forcing.of(self._index).token_ids(self.forced_bytes(), self._token_ids, encode)
+        return JumpForward.of(self._index).token_ids(self.forced_bytes(), self._token_ids, encode)
 
     def accepts(self, token_id: int) -> bool:
         """Return whether a token may come next; False for ids outside the vocabulary."""
-        return not self._is_finished and self._index.accepts(self._visits[-1], token_id)
+        return not self._is_finished and self._index.accepts(self._step_cache[-1], token_id)
 
     def advance(self, token_id: int) -> None:
         """Consume a token.
@@ -240,18 +240,18 @@ class Guide:
         IndexFormatError
             If it may come next only by the mask of a file that somebody made up.
         """
-        visit = self._visits[-1]
-        known = visit.following.get(token_id)
+        step_node = self._step_cache[-1]
+        known = step_node.following.get(token_id)
         if known is not None and not self._is_finished:
             self._token_ids.append(int(token_id))
-            self._visits.append(known)
+            self._step_cache.append(known)
             return
         if not self.accepts(token_id):
             raise TokenRejectedError(self._refusal(token_id))
-        visit = self._index.advance(visit, token_id)
+        step_node = self._index.advance(step_node, token_id)
         self._is_finished = token_id in self._index.vocabulary.eos_token_ids
         self._token_ids.append(int(token_id))
-        self._visits.append(visit)
+        self._step_cache.append(step_node)
 
     def rollback(self, n: int) -> None:
         """Take back the last `n` tokens.
@@ -267,14 +267,14 @@ class Guide:
             )
         if n:
             del self._token_ids[-n:]
-            del self._visits[-n:]
+            del self._step_cache[-n:]
             self._is_finished = False  # EOS can only have been the last token
 
     def copy(self) -> Guide:
         """Return a guide in the same state that goes its own way."""
         copy = Guide(self._index)
         copy._token_ids = self._token_ids.copy()
-        copy._visits = self._visits.copy()
+        copy._step_cache = self._step_cache.copy()
         copy._is_finished = self._is_finished
         return copy
 

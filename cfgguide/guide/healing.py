@@ -25,11 +25,11 @@ import numpy as np
 
 from cfgguide.errors import VocabularyWarning
 from cfgguide.index.index import Index
-from cfgguide.index.step_cache import Visit
+from cfgguide.index.step_cache import StepNode
 from cfgguide.mask.subset import Int32Array
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
-MOST_TOKENS = 4  # that are taken back
+MAX_TOKENS = 4  # that are taken back
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Healing:
         self._ids = ids
         self._sorted = sorted(ids)
 
-    def taken_back(self, token_ids: Sequence[int], most: int = MOST_TOKENS) -> Healed:
+    def taken_back(self, token_ids: Sequence[int], most: int = MAX_TOKENS) -> Healed:
         """Return a prompt without the last tokens that might have been part of a longer one.
 
         Parameters
@@ -93,18 +93,18 @@ class Healing:
             kept, left = kept - 1, token + left
         return Healed(tuple(token_ids[:kept]), left)
 
-    def allowed(self, left: bytes, visit: Visit) -> Int32Array:
-        """Return the tokens that may come next; as :meth:`Finishing.within` has them.
+    def allowed(self, left: bytes, step_node: StepNode) -> Int32Array:
+        """Return the tokens that may come next; as :meth:`TokenBudget.within` has them.
 
         Parameters
         ----------
         left : bytes
             What is left to be spelled before the sentence, or before what is to follow of it.
-        visit : Visit
+        step_node : Visit
             Where the sentence is.
         """
         if not left:
-            return self._index.allowed(visit).bitmask
+            return self._index.allowed(step_node).bitmask
         bits = np.zeros(32 * self._index.vocabulary.n_words, dtype=np.bool_)
         for end in range(1, len(left) + 1):
             bits[self._ids.get(left[:end], [])] = True
@@ -113,22 +113,22 @@ class Healing:
             rests = Vocabulary([token[len(left) :] for token in longer] + [None],
                                eos_token_ids=len(longer))  # fmt: skip
             with warnings.catch_warnings(action="ignore", category=VocabularyWarning):
-                found = self._index.over(rests).subset(visit.configuration)
+                found = self._index.over(rests).subset(step_node.configuration)
             for place in found.token_ids().tolist():
                 if place < len(longer):
                     bits[self._ids[longer[place]]] = True
         return np.packbits(bits, bitorder="little").view(np.int32)
 
-    def advance(self, left: bytes, visit: Visit, token_id: int) -> tuple[bytes, Visit]:
+    def advance(self, left: bytes, step_node: StepNode, token_id: int) -> tuple[bytes, StepNode]:
         """Return what is left, and where the sentence is, after an allowed token."""
         token = self._index.vocabulary.tokens[token_id]
         if not left or not token:
-            return left, self._index.advance(visit, token_id)
+            return left, self._index.advance(step_node, token_id)
         if len(token) <= len(left):
-            return left[len(token) :], visit
-        after = self._index.recognizer.advance(visit.configuration, token[len(left) :])
+            return left[len(token) :], step_node
+        after = self._index.recognizer.advance(step_node.configuration, token[len(left) :])
         assert after is not None, "the token was allowed"
-        return b"", Visit(after)
+        return b"", StepNode(after)
 
     def _longer(self, begun: bytes) -> list[bytes]:
         """Return the tokens that begin with some bytes and go on, sorted."""

@@ -16,7 +16,7 @@ from cfgguide.lexer import scanner
 from cfgguide.limits import Budget, Limits
 from cfgguide.liveness import cached as cached_liveness
 from cfgguide.liveness.liveness import Liveness
-from cfgguide.recognizer.cached import Kept
+from cfgguide.recognizer.cached import CachedGrammar
 from cfgguide.recognizer.recognizer import Recognizer
 from cfgguide.vocabulary.spelling import Spelling
 from cfgguide.vocabulary.vocabulary import Vocabulary
@@ -76,7 +76,7 @@ def _no_collection() -> Iterator[None]:
 def _decided_for(grammar: Grammar, *, budget: Budget, use_cache: bool) -> Liveness:
     if not use_cache:
         return decided(lark_frontend.load(grammar), budget=budget)
-    kept = Kept(grammar, budget.limits)
+    kept = CachedGrammar(grammar, budget.limits)
     tables = kept.load()
     if tables is not None:  # of a grammar that has a sentence: others are not kept
         recognizer = Recognizer(*tables, budget=budget)
@@ -84,7 +84,9 @@ def _decided_for(grammar: Grammar, *, budget: Budget, use_cache: bool) -> Livene
     compiled = lark_frontend.load(grammar)
     everything = decided(compiled, budget=budget)
     recognizer = everything.recognizer
-    kept.store(compiled.parse_table, recognizer.scanner, compiled.lines, compiled.imported)
+    kept.store(
+        compiled.parse_table, recognizer.scanner, compiled.indentation_rules, compiled.imported
+    )
     cached_liveness.store(recognizer, Spelling.of_all_bytes(), everything.assurance)
     return everything
 
@@ -98,7 +100,9 @@ def _kept_liveness(recognizer: Recognizer, spelling: Spelling, *, budget: Budget
 def decided(compiled: CompiledGrammar, *, budget: Budget) -> Liveness:
     """Return what decides for a grammar written in any bytes; raises as `compile_recognizer`."""
     machine = scanner.build(compiled, budget=budget)
-    recognizer = Recognizer(compiled.parse_table, machine, compiled.lines, budget=budget)
+    recognizer = Recognizer(
+        compiled.parse_table, machine, compiled.indentation_rules, budget=budget
+    )
     lark_frontend.check_joined(compiled)
     lark_frontend.check_width(compiled)
     everything = Liveness(recognizer, Spelling.of_all_bytes(), budget=budget)
@@ -172,7 +176,7 @@ def compile(
         )
     index = Index(everything.recognizer, vocabulary, liveness, max_bytes=max_bytes)
     if use_cache:
-        index.add_kept()
+        index.add_cached()
     return index
 
 

@@ -25,8 +25,8 @@ from typing import NamedTuple, Protocol
 import pygtrie
 
 from cfgguide.mask.arrays import COLUMNS_READ, LEVEL_READ
-from cfgguide.mask.subset import Copies, Int32Array, Subset, Subsets
-from cfgguide.parser.indentation import Layout
+from cfgguide.mask.subset import Int32Array, Subset, Subsets, UnpackedMasks
+from cfgguide.parser.indentation import Indentation
 from cfgguide.parser.stack import Stack
 from cfgguide.recognizer.recognizer import Configuration
 
@@ -54,7 +54,7 @@ class Mask(NamedTuple):
     reads: int = 0
 
 
-class StoredEntries(Protocol):
+class StoredTrie(Protocol):
     """Entries that are not in memory."""
 
     deepest: int
@@ -69,26 +69,26 @@ class StoredEntries(Protocol):
         """Return all of them."""
 
 
-class Entries:
+class ConfigurationTrie:
     """Subsets by configuration.
 
     Parameters
     ----------
-    copies : Copies
+    unpacked : Copies
         Where remade bitmasks are remembered.
     max_bytes : int, optional
         Most bytes of the entries and their subsets; those used longest ago go first.
     """
 
-    def __init__(self, copies: Copies, *, max_bytes: int | None = None) -> None:
-        self._copies = copies
+    def __init__(self, unpacked: UnpackedMasks, *, max_bytes: int | None = None) -> None:
+        self._unpacked = unpacked
         self.max_bytes = max_bytes
         self._trie: pygtrie.Trie = pygtrie.Trie()
         self._order: OrderedDict[Path, Subset] = OrderedDict()  # the one used last is last
         self._levels = 0
         self._deepest = 1  # how much of a stack some entry depends on
-        self._stored: list[StoredEntries] = []
-        self.subsets = Subsets(copies)
+        self._stored: list[StoredTrie] = []
+        self.subsets = Subsets(unpacked)
         self.n_made = 0  # entries that no file has
         self.n_dropped = 0
 
@@ -101,7 +101,7 @@ class Entries:
     @property
     def nbytes(self) -> int:
         """Bytes of the entries, their subsets and the copies that are remembered, about."""
-        return self.nbytes_kept + self._copies.nbytes
+        return self.nbytes_kept + self._unpacked.nbytes
 
     @property
     def nbytes_kept(self) -> int:
@@ -119,7 +119,7 @@ class Entries:
             yield from stored.paths()
         yield from self._order
 
-    def put_behind(self, stored: StoredEntries) -> None:
+    def put_behind(self, stored: StoredTrie) -> None:
         """Look for what is not here among stored entries, after those that are there already."""
         self._stored.append(stored)
         self._deepest = max(self._deepest, stored.deepest)
@@ -136,17 +136,19 @@ class Entries:
                 adopted[subset] = self.subsets.adopt(subset)
             self._put(path, adopted[subset])
 
-    def find(self, configuration: Configuration, lines: LinesPart | None = None) -> Subset | None:
+    def find(
+        self, configuration: Configuration, indentation_key: IndentationKey | None = None
+    ) -> Subset | None:
         """Return the subset of a configuration, if there is one.
 
         With an indenter it is looked for under as much of the layout as masks were seen to need:
         what is read first depends on the rest alone, so no two of these have an entry.
         """
-        if lines is None:
+        if indentation_key is None:
             return self._find(path_of(configuration, self._deepest))
-        _, *stacks = path_of(configuration, self._deepest, lines)
-        for reads in lines.possible_reads:
-            head = lexers_part(configuration, lines._replace(reads=reads))
+        _, *stacks = path_of(configuration, self._deepest, indentation_key)
+        for reads in indentation_key.possible_reads:
+            head = lexers_part(configuration, indentation_key._replace(reads=reads))
             found = self._find((head, *stacks))
             if found is not None:
                 return found
@@ -168,20 +170,23 @@ class Entries:
         return None
 
     def add(
-        self, configuration: Configuration, mask: Mask, lines: LinesPart | None = None
+        self,
+        configuration: Configuration,
+        mask: Mask,
+        indentation_key: IndentationKey | None = None,
     ) -> Subset:
         """Keep the mask of a configuration, of which there is none yet."""
-        if lines is not None:
-            lines = lines._replace(reads=lines.reads | mask.reads)
-        return self._add(path_of(configuration, mask.depth, lines), mask)
+        if indentation_key is not None:
+            indentation_key = indentation_key._replace(reads=indentation_key.reads | mask.reads)
+        return self._add(path_of(configuration, mask.depth, indentation_key), mask)
 
-    def add_ahead(self, path: Path, mask: Mask) -> None:
+    def add_precomputed(self, path: Path, mask: Mask) -> None:
         """Keep a mask under a path, unless there is one that serves all of it."""
         if not self._trie.longest_prefix(path):
             self._add(path, mask)
 
     def _add(self, path: Path, mask: Mask) -> Subset:
-        subset = self.subsets.add(mask.bitmask, like=_without_layouts(path[0]))
+        subset = self.subsets.add(mask.bitmask, like=_without_indentations(path[0]))
         self.n_made += 1
         self._deepest = max(self._deepest, mask.depth)
         self._put(path, subset)
@@ -203,7 +208,7 @@ class Entries:
         self.subsets.release(subset)
 
 
-class LinesPart(NamedTuple):
+class IndentationKey(NamedTuple):
     """What a mask depends on where there is an indenter, beside the lexer and the stack.
 
     Attributes
@@ -213,7 +218,7 @@ class LinesPart(NamedTuple):
     reads : int
         What is known to be needed of the layout: `LEVEL_READ`, `COLUMNS_READ`, as bits.
     columns : tuple of int
-        Per hypothesis what counts of `Layout.column`.
+        Per hypothesis what counts of `Indentation.column`.
     """
 
     is_sentence: bool
@@ -227,11 +232,13 @@ class LinesPart(NamedTuple):
         return tuple(reads for reads in every if reads | self.reads == reads)
 
 
-def path_of(configuration: Configuration, depth: int, lines: LinesPart | None = None) -> Path:
+def path_of(
+    configuration: Configuration, depth: int, indentation_key: IndentationKey | None = None
+) -> Path:
     """Return the lexer's part, and then the stacks' topmost `depth` states, level by level."""
     hypotheses = configuration.hypotheses
-    is_plain = len(hypotheses) == 1 and not hypotheses[0].claims and not configuration.context
-    if is_plain and lines is None:
+    is_plain = len(hypotheses) == 1 and not hypotheses[0].obligations and not configuration.context
+    if is_plain and indentation_key is None:
         state, stack = hypotheses[0].scanner_state, hypotheses[0].stack
         path = [state]
         cell: Stack | None = stack
@@ -241,31 +248,38 @@ def path_of(configuration: Configuration, depth: int, lines: LinesPart | None = 
             depth -= 1
         return tuple(path)
     levels = zip_longest(*(hypothesis.stack for hypothesis in hypotheses))
-    if lines is None:
-        lexer = tuple((state, claims) for state, claims, _, _ in hypotheses)
+    if indentation_key is None:
+        lexer = tuple((state, obligations) for state, obligations, _, _ in hypotheses)
         return ((lexer, configuration.context), *islice(levels, depth))
-    return (lexers_part(configuration, lines), *islice(levels, depth))
+    return (lexers_part(configuration, indentation_key), *islice(levels, depth))
 
 
-def lexers_part(configuration: Configuration, lines: LinesPart) -> Hashable:
+def lexers_part(configuration: Configuration, indentation_key: IndentationKey) -> Hashable:
     """Return the first part of a path, where there is an indenter."""
     parts = tuple(
-        (each.scanner_state, each.claims, _needed(each.layout, column, lines))
-        for each, column in zip(configuration.hypotheses, lines.columns, strict=True)
+        (each.scanner_state, each.obligations, _needed(each.indentation, column, indentation_key))
+        for each, column in zip(configuration.hypotheses, indentation_key.columns, strict=True)
     )
     return parts, configuration.context
 
 
-def _needed(layout: Layout, column: int, lines: LinesPart) -> tuple[int, ...]:
+def _needed(
+    indentation: Indentation, column: int, indentation_key: IndentationKey
+) -> tuple[int, ...]:
     """Return what is needed of a layout as numbers; -1 for the level if it is not."""
-    columns, level, _ = layout
-    if not lines.reads:
-        return (int(lines.is_sentence), column)
-    level = level if lines.reads & LEVEL_READ else -1
-    return (int(lines.is_sentence), column, level, *(columns if lines.reads & COLUMNS_READ else ()))
+    columns, level, _ = indentation
+    if not indentation_key.reads:
+        return (int(indentation_key.is_sentence), column)
+    level = level if indentation_key.reads & LEVEL_READ else -1
+    return (
+        int(indentation_key.is_sentence),
+        column,
+        level,
+        *(columns if indentation_key.reads & COLUMNS_READ else ()),
+    )
 
 
-def _without_layouts(lexer: Hashable) -> Hashable:
+def _without_indentations(lexer: Hashable) -> Hashable:
     """Return the lexer's part of a path without what is needed of layouts."""
     if not isinstance(lexer, tuple):
         return lexer

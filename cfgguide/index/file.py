@@ -34,13 +34,13 @@ import numpy.typing as npt
 
 from cfgguide.errors import IndexFormatError
 from cfgguide.index.configuration_trie import Path
-from cfgguide.mask.subset import Copies, Subset
+from cfgguide.mask.subset import Subset, UnpackedMasks
 from cfgguide.storage.archive import Arrays
 
 _EMPTY = -1  # in `base_of_subset`
 _NO_STATE = -1  # in `paths`
 _PRIME, _SEED, _MASK = 0x100000001B3, 0xCBF29CE484222325, (1 << 64) - 1
-_MOST_ALIKE = 8  # paths of one hash; no writer comes to two
+_MAX_ALIKE = 8  # paths of one hash; no writer comes to two
 
 _DTYPES = {
     "paths": np.int32,
@@ -104,7 +104,7 @@ class Stored:
         Likewise.
     possible : int32, shape (n_words,)
         The tokens that some mask may allow, as bits: those with text, and EOS.
-    copies : Copies
+    unpacked : Copies
         Where remade bitmasks are remembered.
 
     Raises
@@ -114,11 +114,16 @@ class Stored:
     """
 
     def __init__(
-        self, arrays: Arrays, value: Any, *, possible: npt.NDArray[np.int32], copies: Copies
+        self,
+        arrays: Arrays,
+        value: Any,
+        *,
+        possible: npt.NDArray[np.int32],
+        unpacked: UnpackedMasks,
     ) -> None:
         _check(arrays, value, possible)
         self._arrays = arrays
-        self._copies = copies
+        self._unpacked = unpacked
         self._hashes = arrays["hashes"]
         self._lexers = [_lexer(parts) for parts in value["lexers"]]
         _check_widths(arrays, self._lexers)
@@ -189,7 +194,7 @@ class Stored:
         if base is not None and start == end:
             return base
         places = self._arrays["change_places"][start:end]
-        return Subset(self._arrays["change_words"][start:end], places, base, self._copies)
+        return Subset(self._arrays["change_words"][start:end], places, base, self._unpacked)
 
     def _row(self, row: int) -> Subset:
         known = self._rows.get(row)
@@ -291,7 +296,7 @@ def _check_offsets(offsets: npt.NDArray[Any], n_parts: int, n_all: int, *, least
 def _check_hashes(hashes: npt.NDArray[Any]) -> None:
     if (hashes[:-1] > hashes[1:]).any():
         _refuse("the hashes are not sorted")
-    if (hashes[:-_MOST_ALIKE] == hashes[_MOST_ALIKE:]).any():
+    if (hashes[:-_MAX_ALIKE] == hashes[_MAX_ALIKE:]).any():
         _refuse("too many of the hashes are alike")
 
 

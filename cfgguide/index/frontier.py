@@ -29,10 +29,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.automata.dfa import DEAD, NO, YES
+from cfgguide.automata.dfa import DEAD, IF_FAILS, IF_HOLDS
 from cfgguide.errors import LimitError
 from cfgguide.index.configuration_trie import Mask, Path, path_of
-from cfgguide.lexer.lookahead import NO_CLAIMS
+from cfgguide.lexer.lookahead import NO_OBLIGATIONS
 from cfgguide.lexer.scanner import NO_MATCH, Scanner
 from cfgguide.liveness.liveness import Liveness
 from cfgguide.parser.stack import Stack
@@ -68,7 +68,7 @@ class Part(NamedTuple):
     def configuration(self) -> Configuration:
         """The configuration, as if there were nothing below."""
         stack = Stack.of(reversed(self.states))
-        return Configuration((Hypothesis(self.scanner_state, NO_CLAIMS, stack),), self.context)
+        return Configuration((Hypothesis(self.scanner_state, NO_OBLIGATIONS, stack),), self.context)
 
     def path(self, depth: int) -> Path:
         """Return the path of an entry that depends on `depth` states."""
@@ -122,16 +122,16 @@ class Frontier:
         self._max_depth = max_depth
         self._known = set(known)
         self._too_shallow = {path[:end] for path in self._known for end in range(2, len(path))}
-        has_lines = liveness.recognizer.lines is not None
-        roots = np.empty((0, 3), dtype=np.int64) if has_lines else _roots(liveness)
+        has_indentation = liveness.recognizer.indentation_rules is not None
+        roots = np.empty((0, 3), dtype=np.int64) if has_indentation else _roots(liveness)
         self._n_untried = len(roots)  # of the roots
         self._roots = self._parts(roots)
         self._children: deque[Part] = deque()
         self._undecided: deque[Part] = deque()
         self.n_decided = 0
         # With an indenter whether the text may end depends on the whole stack, and so do masks.
-        self.n_given_up = int(has_lines)
-        self.share = 0.0 if len(roots) or has_lines else 1.0
+        self.n_given_up = int(has_indentation)
+        self.share = 0.0 if len(roots) or has_indentation else 1.0
 
     @property
     def n_left(self) -> int:
@@ -233,12 +233,12 @@ def _roots(liveness: Liveness) -> Int64Array:
         start = int(scanner.starts[table.set_of_state[top], context])
         if (start, context) not in reached:
             reached[start, context] = _reached(scanner, start, context)
-        for label, after in _ends(scanner, reached[start, context][0]):
-            tops = [top] if label == scanner.ignored else shifted[label]
+        for terminal_id, after in _ends(scanner, reached[start, context][0]):
+            tops = [top] if terminal_id == scanner.ignored else shifted[terminal_id]
             fresh = {(found, after) for found in tops if liveness.predecessors(found)} - starts
             starts |= fresh
             pending.extend(sorted(fresh))
-    possible = _possible_labels(liveness)
+    possible = _possible_terminal_ids(liveness)
     rows = [_initial(liveness)]
     for top, context in sorted(starts):
         start = int(scanner.starts[table.set_of_state[top], context])
@@ -248,7 +248,7 @@ def _roots(liveness: Liveness) -> Int64Array:
         wanted[scanner.ignored] = True
         states, contexts = np.divmod(codes, len(scanner.contexts))
         is_kept = np.any(possible[:, wanted], axis=1)[states]
-        is_kept &= ~scanner.is_asking[states] & ~scanner.is_start[states]
+        is_kept &= ~scanner.is_assertion[states] & ~scanner.is_start[states]
         tops = np.full(len(codes), top)
         rows.append(np.stack([distances, states, contexts, tops], axis=1)[is_kept])
     every = np.concatenate(rows)
@@ -261,8 +261,8 @@ def _initial(liveness: Liveness) -> Int64Array:
     """Return the configuration before any byte, if it is one of those that are built."""
     found = [
         [0, state, 0, START_STATE]
-        for state, claims, _, _ in liveness.recognizer.initial.hypotheses
-        if not claims and len(liveness.recognizer.initial.hypotheses) == 1
+        for state, obligations, _, _ in liveness.recognizer.initial.hypotheses
+        if not obligations and len(liveness.recognizer.initial.hypotheses) == 1
     ]
     return np.array(found, dtype=np.int64).reshape(-1, 4)
 
@@ -298,9 +298,9 @@ def _answered(scanner: Scanner, codes: Int64Array) -> Int64Array:
     every = codes
     while True:
         states, contexts = np.divmod(every, n_contexts)
-        asking = scanner.is_asking[states]
-        going_on = scanner.asks[states[asking]][:, [YES, NO]].astype(np.int64)
-        answers = (going_on * n_contexts + contexts[asking, None])[going_on != DEAD]
+        assertion = scanner.is_assertion[states]
+        going_on = scanner.assertions[states[assertion]][:, [IF_HOLDS, IF_FAILS]].astype(np.int64)
+        answers = (going_on * n_contexts + contexts[assertion, None])[going_on != DEAD]
         grown = np.union1d(every, answers)
         if len(grown) == len(every):
             return every
@@ -312,10 +312,10 @@ def _ends(scanner: Scanner, codes: Int64Array) -> list[tuple[int, int]]:
     states, contexts = np.divmod(codes, len(scanner.contexts))
     ends = np.stack([scanner.match[states], contexts], axis=1)
     ends = ends[(ends[:, 0] != NO_MATCH) & (ends[:, 0] <= scanner.ignored)]
-    return [(int(label), int(context)) for label, context in np.unique(ends, axis=0)]
+    return [(int(terminal_id), int(context)) for terminal_id, context in np.unique(ends, axis=0)]
 
 
-def _possible_labels(liveness: Liveness) -> BoolArray:
+def _possible_terminal_ids(liveness: Liveness) -> BoolArray:
     """Return which labels the lexeme in each scanner state may come to have.
 
     Returns
@@ -326,5 +326,5 @@ def _possible_labels(liveness: Liveness) -> BoolArray:
     scanner, assurance = liveness.recognizer.scanner, liveness.assurance
     possible = np.zeros((scanner.n_states, scanner.ignored + 2), dtype=np.bool_)
     states = np.repeat(np.arange(scanner.n_states), np.diff(assurance.end_offsets))
-    possible[states, assurance.end_labels] = True
+    possible[states, assurance.end_terminal_ids] = True
     return possible

@@ -19,15 +19,21 @@ from cfgguide.errors import IndexFormatError
 from cfgguide.index import cached as cached_masks
 from cfgguide.index import file as index_file
 from cfgguide.index import precompute
-from cfgguide.index.configuration_trie import Entries, LinesPart, Mask, Path, StoredEntries
+from cfgguide.index.configuration_trie import (
+    ConfigurationTrie,
+    IndentationKey,
+    Mask,
+    Path,
+    StoredTrie,
+)
 from cfgguide.index.footprint import footprint
-from cfgguide.index.indentation import Layouts
+from cfgguide.index.indentation import IndentationKeys
 from cfgguide.index.precompute import Built, Progress
-from cfgguide.index.step_cache import Visit, Visits
+from cfgguide.index.step_cache import StepCache, StepNode
 from cfgguide.limits import Budget
 from cfgguide.liveness.liveness import BELOW, Liveness
 from cfgguide.mask.arrays import Int32Array
-from cfgguide.mask.subset import Copies, Subset, bitmask_of
+from cfgguide.mask.subset import Subset, UnpackedMasks, bitmask_of
 from cfgguide.mask.walk import Outcome, Walker
 from cfgguide.recognizer import file as grammar_file
 from cfgguide.recognizer.recognizer import Configuration, Recognizer
@@ -76,20 +82,22 @@ class Index:
         self.vocabulary = vocabulary
         self._liveness = liveness
         self._walker = Walker(recognizer, vocabulary.trie, liveness.assurance)
-        self._layouts = Layouts(recognizer, vocabulary) if recognizer.lines else None
-        self._copies = Copies(vocabulary.n_words)
-        self._entries = Entries(self._copies, max_bytes=max_bytes)
+        self._indentations = (
+            IndentationKeys(recognizer, vocabulary) if recognizer.indentation_rules else None
+        )
+        self._unpacked = UnpackedMasks(vocabulary.n_words)
+        self._entries = ConfigurationTrie(self._unpacked, max_bytes=max_bytes)
         self._eos = bitmask_of(vocabulary.eos_token_ids, vocabulary.n_words)
-        self._visits = Visits(recognizer.initial)
+        self._step_cache = StepCache(recognizer.initial)
         self._lock = threading.Lock()
         # What a guide was given to be filled last, and that as an array.
         self.checked_out: tuple[Any, Int32Array] = (object(), np.empty(0, dtype=np.int32))
-        self._n_kept = 0  # of `n_made`, when the cache was written
+        self._n_cached = 0  # of `n_made`, when the cache was written
 
     @property
-    def start(self) -> Visit:
+    def start(self) -> StepNode:
         """The visit of the configuration before any token."""
-        return self._visits.start
+        return self._step_cache.start
 
     @property
     def n_entries(self) -> int:
@@ -136,10 +144,10 @@ class Index:
         with self._lock:
             self._walker.rest()
 
-    def forget_visits(self) -> None:
+    def forget_steps(self) -> None:
         """Forget where tokens led, but not the masks; guides go on as they were."""
         with self._lock:
-            self._visits.forget()
+            self._step_cache.forget()
 
     @property
     def digest(self) -> str:
@@ -169,12 +177,12 @@ class Index:
         :func:`cfgguide.compile` finds them there in later processes. Nothing happens if no mask is
         new or the cache is off; what cannot be kept is made anew another time.
         """
-        if self.n_made > self._n_kept:
-            self._n_kept = self.n_made
-            self.add_kept()
+        if self.n_made > self._n_cached:
+            self._n_cached = self.n_made
+            self.add_cached()
             cached_masks.store(self.digest, *self._packed_masks(self._everything()))
 
-    def add_kept(self) -> None:
+    def add_cached(self) -> None:
         """Use the masks that are in the user's cache, if there are any."""
         found = cached_masks.load(self.digest)
         try:
@@ -198,7 +206,11 @@ class Index:
         return {f"masks.{name}": array for name, array in masks.items()}, {"masks": found}
 
     def _packed_tables(self) -> tuple[Arrays, dict[str, object]]:
-        tables = self.recognizer.parse_table, self.recognizer.scanner, self.recognizer.lines
+        tables = (
+            self.recognizer.parse_table,
+            self.recognizer.scanner,
+            self.recognizer.indentation_rules,
+        )
         arrays, grammar = grammar_file.packed(*tables)
         return {f"grammar.{name}": array for name, array in arrays.items()}, {"grammar": grammar}
 
@@ -257,8 +269,8 @@ class Index:
         masks = value.get("masks") if isinstance(value, dict) else None
         tokens = self.vocabulary.trie.packed.token_ids
         possible = self._eos | bitmask_of(tokens, self.vocabulary.n_words)
-        stored: StoredEntries = index_file.Stored(
-            archive.part(arrays, "masks."), masks, possible=possible, copies=self._copies
+        stored: StoredTrie = index_file.Stored(
+            archive.part(arrays, "masks."), masks, possible=possible, unpacked=self._unpacked
         )
         with self._lock:
             self._entries.put_behind(stored)
@@ -267,11 +279,13 @@ class Index:
         """Return the tokens that may follow, EOS among them where the text is a sentence."""
         with self._lock:
             n_dropped = self._entries.n_dropped
-            lines = self._layouts.part(configuration) if self._layouts else None
-            if (found := self._entries.find(configuration, lines)) is None:
-                found = self._fill(configuration, lines)
+            indentation_rules = (
+                self._indentations.part(configuration) if self._indentations else None
+            )
+            if (found := self._entries.find(configuration, indentation_rules)) is None:
+                found = self._fill(configuration, indentation_rules)
             if self._entries.n_dropped > n_dropped:
-                self._visits.forget()  # they hold what was dropped
+                self._step_cache.forget()  # they hold what was dropped
             return found
 
     def mask_of(self, configuration: Configuration) -> Mask | None:
@@ -357,19 +371,19 @@ class Index:
             path, tables | masks, grammar | found, kind=KIND, digest=self.digest, is_durable=False
         )
 
-    def allowed(self, visit: Visit) -> Subset:
+    def allowed(self, step_node: StepNode) -> Subset:
         """Return the tokens that may follow a visited configuration."""
-        if visit.subset is None:
-            visit.subset = self.subset(visit.configuration)
-        return visit.subset
+        if step_node.subset is None:
+            step_node.subset = self.subset(step_node.configuration)
+        return step_node.subset
 
-    def accepts(self, visit: Visit, token_id: int) -> bool:
+    def accepts(self, step_node: StepNode, token_id: int) -> bool:
         """Return whether one token may follow; its mask is not made for that."""
-        if visit.subset is not None:
-            return token_id in visit.subset
-        return token_id in visit.following or self._accepts(visit.configuration, token_id)
+        if step_node.subset is not None:
+            return token_id in step_node.subset
+        return token_id in step_node.following or self._accepts(step_node.configuration, token_id)
 
-    def advance(self, visit: Visit, token_id: int) -> Visit:
+    def advance(self, step_node: StepNode, token_id: int) -> StepNode:
         """Return where an accepted token leads; EOS leads nowhere else.
 
         Raises
@@ -377,17 +391,17 @@ class Index:
         IndexFormatError
             If the grammar refuses it, and only the mask of a file allows it.
         """
-        following = visit.following.get(token_id)
+        following = step_node.following.get(token_id)
         if following is not None:
             return following
-        before, token = visit.configuration, self.vocabulary.tokens[token_id]
+        before, token = step_node.configuration, self.vocabulary.tokens[token_id]
         if token is None:
             if token_id in self.vocabulary.eos_token_ids and self.recognizer.is_sentence(before):
-                return visit
+                return step_node
         else:
             after = self.recognizer.advance(before, token)
             if after is not None:
-                return self._visits.step(visit, token_id, after)
+                return self._step_cache.step(step_node, token_id, after)
         raise IndexFormatError(
             f"the index allows token {token_id}, which the grammar refuses: it was read from a "
             "file that somebody made up; remove it"
@@ -414,10 +428,14 @@ class Index:
         with self._lock:
             return self._liveness.expected(configuration)
 
-    def _fill(self, configuration: Configuration, lines: LinesPart | None) -> Subset:
-        mask = self._mask(configuration, is_sentence=bool(lines and lines.is_sentence))
+    def _fill(
+        self, configuration: Configuration, indentation_rules: IndentationKey | None
+    ) -> Subset:
+        mask = self._mask(
+            configuration, is_sentence=bool(indentation_rules and indentation_rules.is_sentence)
+        )
         assert mask is not None, "below the bottom of a whole stack nothing is asked for"
-        return self._entries.add(configuration, mask, lines)
+        return self._entries.add(configuration, mask, indentation_rules)
 
     def _mask(self, configuration: Configuration, *, is_sentence: bool = False) -> Mask | None:
         if (walk := self._walker.walk(configuration)) is None:
@@ -428,9 +446,9 @@ class Index:
             is_live = self._is_live(outcome, configuration, inspected)
             if is_live is None:
                 return None
-            walk.settle(number, is_live=is_live)
-            if self._layouts:
-                reads |= self._layouts.read_to_decide(outcome.configuration)
+            walk.resolve(number, is_live=is_live)
+            if self._indentations:
+                reads |= self._indentations.read_to_decide(outcome.configuration)
         bitmask = np.zeros(self.vocabulary.n_words, dtype=np.int32)
         self._walker.fill(bitmask)
         if walk.is_sentence or is_sentence:

@@ -138,7 +138,7 @@ class IndexPool:
                 if grammar != asked and grammar in self._bytes:
                     n_bytes -= self._bytes.pop(grammar)
                     self._awake.pop(grammar, None)
-                    self._indexes.pop(grammar).result().forget_visits()
+                    self._indexes.pop(grammar).result().forget_steps()
 
     def _to_measure(self, asked: Grammar, *, is_new: bool) -> list[tuple[Grammar, Index]]:
         with self._lock:

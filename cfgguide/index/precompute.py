@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfgguide.errors import LimitError
-from cfgguide.index.configuration_trie import Entries, Mask
+from cfgguide.index.configuration_trie import ConfigurationTrie, Mask
 from cfgguide.index.frontier import DEFAULT_MAX_DEPTH, Answer, Frontier, Part, Unmade, answer
 from cfgguide.liveness.liveness import Liveness
 from cfgguide.recognizer.recognizer import Configuration
@@ -112,7 +112,7 @@ class Work:
 
     liveness: Liveness
     vocabulary: Vocabulary
-    entries: Entries
+    entries: ConfigurationTrie
     lock: AbstractContextManager[Any]
     mask_of: Callable[[Configuration], Mask | None]
     save_tables: Callable[[str], None]
@@ -263,7 +263,7 @@ class _Building:
         else:
             path = part.path(found.depth)
             with self._work.lock:
-                self._work.entries.add_ahead(path, found)
+                self._work.entries.add_precomputed(path, found)
             self._frontier.decided(part, path)
 
 

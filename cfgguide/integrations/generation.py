@@ -152,7 +152,7 @@ def generate(
 
     writing = Writing(
         index,
-        guide.visit,
+        guide.step_node,
         max_new_tokens,
         left=left,
         finish=finish,

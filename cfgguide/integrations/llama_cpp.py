@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from cfgguide.errors import GenerationError, ModelError
 from cfgguide.index.index import Index
-from cfgguide.index.step_cache import Visit
+from cfgguide.index.step_cache import StepNode
 from cfgguide.integrations.bitmask import apply_bitmask, open_rows
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
@@ -124,7 +124,9 @@ class LlamaCppProcessor:
     def reset(self) -> None:
         """Forget the text so far: the next call begins a sentence."""
         self._ids: list[int] = []  # of the last step, the prompt included
-        self._visit: Visit | None = None  # where the sentence is then; None once it has ended
+        self._step_node: StepNode | None = (
+            None  # where the sentence is then; None once it has ended
+        )
         self._error: BaseException | None = None
 
     def arguments(self) -> dict[str, Any]:
@@ -221,20 +223,20 @@ class LlamaCppProcessor:
     def _follow(self, ids: list[int]) -> None:
         """Go to where the sentence is behind the ids."""
         if not self._is_continued(ids):
-            self._visit = self._index.start
+            self._step_node = self._index.start
             return
-        if self._visit is None:
+        if self._step_node is None:
             return
         token_id = ids[-1]
         if token_id in self._index.vocabulary.eos_token_ids:
-            self._visit = None
+            self._step_node = None
             return
-        if not self._index.accepts(self._visit, token_id):
+        if not self._index.accepts(self._step_node, token_id):
             raise GenerationError(
                 f"token {token_id} was chosen, which the grammar does not allow: something changes "
                 "the logits behind the mask; leave that out"
             )
-        self._visit = self._index.advance(self._visit, token_id)
+        self._step_node = self._index.advance(self._step_node, token_id)
 
     def _mask(self, scores: npt.NDArray[np.single]) -> None:
         """Mask scores in place; behind the end of a sentence only EOS is left."""
@@ -244,13 +246,13 @@ class LlamaCppProcessor:
                 f"the model's logits have {len(scores)} columns, the vocabulary {vocabulary.size} "
                 "ids: the index is for another model"
             )
-        if self._visit is None:
+        if self._step_node is None:
             ends = list(vocabulary.eos_token_ids)
             kept = scores[ends]
             scores[:] = -np.inf
             scores[ends] = kept
             return
-        bitmask = self._index.allowed(self._visit).bitmask
+        bitmask = self._index.allowed(self._step_node).bitmask
         apply_bitmask(scores, bitmask)
         if not open_rows(scores, bitmask)[0]:
             raise GenerationError(

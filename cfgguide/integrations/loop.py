@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cfgguide.errors import GenerationError, ModelError
-from cfgguide.guide.budget import Finishing
-from cfgguide.guide.forced import Encode, Forcing
+from cfgguide.guide.budget import TokenBudget
+from cfgguide.guide.forced import Encode, JumpForward
 from cfgguide.guide.healing import Healing
 from cfgguide.index.index import Index
-from cfgguide.index.step_cache import Visit
+from cfgguide.index.step_cache import StepNode
 from cfgguide.integrations.bitmask import apply_bitmask, open_rows
 from cfgguide.mask.subset import Int32Array
 
@@ -39,7 +39,7 @@ class Writing:
     ----------
     index : Index
         Of the grammar and the vocabulary.
-    visit : Visit
+    step_node : Visit
         Where the sentence is.
     n_left : int
         How many tokens may be written.
@@ -59,7 +59,7 @@ class Writing:
     token_ids : list of int
         What was written.
     text : str
-        The sentence, from `visit` on.
+        The sentence, from `step_node` on.
     n_forced : int
         How many of the tokens the model was not asked for.
     is_complete : bool
@@ -74,7 +74,7 @@ class Writing:
     def __init__(
         self,
         index: Index,
-        visit: Visit,
+        step_node: StepNode,
         n_left: int,
         *,
         left: bytes = b"",
@@ -84,22 +84,22 @@ class Writing:
         on_token: Callable[[int, str], None] | None = None,
     ) -> None:
         self._index = index
-        self._visit = visit
+        self._step_node = step_node
         self._n_left = n_left
         self._left = left
         self._encode = encode
         self._temperature = temperature
         self._on_token = on_token
         self._healing = Healing(index) if left else None
-        self._finishing = Finishing.of(index) if finish else None
+        self._token_budget = TokenBudget.of(index) if finish else None
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self.token_ids: list[int] = []
         self.text = ""
         self.n_forced = 0
         self.is_complete = False
-        if self._finishing is not None:
-            n_healed = self._finishing.n_tokens_of(left)
-            self._finishing.check(visit, n_left - n_healed)
+        if self._token_budget is not None:
+            n_healed = self._token_budget.n_tokens_of(left)
+            self._token_budget.check(step_node, n_left - n_healed)
 
     def write(
         self,
@@ -142,20 +142,20 @@ class Writing:
         self._n_left -= 1
         self.token_ids.append(token_id)
         token = (vocabulary.tokens[token_id] or b"")[len(self._left) :]
-        self._left, self._visit = self._following(token_id)
+        self._left, self._step_node = self._following(token_id)
         piece = self._decoder.decode(token)
         self.text += piece
         if self._on_token is not None:
             self._on_token(token_id, piece)
         if token_id in vocabulary.eos_token_ids:
             self.is_complete = True
-        elif not self._left and self._index.recognizer.is_sentence(self._visit.configuration):
+        elif not self._left and self._index.recognizer.is_sentence(self._step_node.configuration):
             self.is_complete = until(self.text)
 
-    def _following(self, token_id: int) -> tuple[bytes, Visit]:
+    def _following(self, token_id: int) -> tuple[bytes, StepNode]:
         if self._healing is not None and self._left:
-            return self._healing.advance(self._left, self._visit, token_id)
-        return b"", self._index.advance(self._visit, token_id)
+            return self._healing.advance(self._left, self._step_node, token_id)
+        return b"", self._index.advance(self._step_node, token_id)
 
     # -- what needs no model ----------------------------------------------------------------
 
@@ -164,18 +164,20 @@ class Writing:
         assert self._encode is not None, "forced text is to be spelled"
         if self._left:
             return ()
-        forcing = Forcing.of(self._index)
-        subset = self._index.allowed(self._visit)
+        jump_forward = JumpForward.of(self._index)
+        subset = self._index.allowed(self._step_node)
         if subset.n_tokens == 1:
             return (int(subset.token_ids()[0]),)
         found: list[int] = []
-        visit = self._visit
-        for token_id in forcing.token_ids(forcing.forced(self._index, visit), before, self._encode):
-            visit = self._index.advance(visit, token_id)
+        step_node = self._step_node
+        for token_id in jump_forward.token_ids(
+            jump_forward.forced(self._index, step_node), before, self._encode
+        ):
+            step_node = self._index.advance(step_node, token_id)
             n_left = self._n_left - len(found) - 1
-            if n_left < (0 if self._finishing is None else 1):
+            if n_left < (0 if self._token_budget is None else 1):
                 break
-            if self._finishing is not None and not self._finishing.fits(visit, n_left):
+            if self._token_budget is not None and not self._token_budget.fits(step_node, n_left):
                 break
             found.append(token_id)
         return tuple(found)
@@ -190,30 +192,30 @@ class Writing:
                 f"{self._index.vocabulary.size} ids: the tokenizer is of another model"
             )
         token_id = self._drawn(logits, self._allowed())
-        if self._finishing is None:
+        if self._token_budget is None:
             return token_id
         for number in range(self._index.vocabulary.size):
             if self._fits(token_id):
                 break
-            if not self._left and (self._finishing.is_quick or number >= _PATIENCE):
-                return self._drawn(logits, self._finishing.within(self._visit, self._n_left))
+            if not self._left and (self._token_budget.is_quick or number >= _PATIENCE):
+                return self._drawn(logits, self._token_budget.within(self._step_node, self._n_left))
             logits[token_id] = -np.inf
             token_id = self._drawn(logits, self._allowed())
         return token_id
 
     def _allowed(self) -> Int32Array:
         if self._healing is not None and self._left:
-            return self._healing.allowed(self._left, self._visit)
-        return self._index.allowed(self._visit).bitmask
+            return self._healing.allowed(self._left, self._step_node)
+        return self._index.allowed(self._step_node).bitmask
 
     def _fits(self, token_id: int) -> bool:
         """Return whether a sentence can be finished after a token."""
-        assert self._finishing is not None, "a sentence is to be finished"
+        assert self._token_budget is not None, "a sentence is to be finished"
         if token_id in self._index.vocabulary.eos_token_ids:
             return True
-        left, visit = self._following(token_id)
-        n_left = self._n_left - 1 - self._finishing.n_tokens_of(left)
-        return self._finishing.fits(visit, n_left)
+        left, step_node = self._following(token_id)
+        n_left = self._n_left - 1 - self._token_budget.n_tokens_of(left)
+        return self._token_budget.fits(step_node, n_left)
 
     def _drawn(self, logits: torch.Tensor, allowed: Int32Array) -> int:
         """Return the most probable of some tokens, or one at random."""

@@ -29,7 +29,7 @@ from cfgguide.errors import ModelError
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-_MOST_GAPS = 256  # columns beyond twice the longest row, before all runs anew
+_MAX_GAPS = 256  # columns beyond twice the longest row, before all runs anew
 
 _Flags = npt.NDArray[np.bool_]
 
@@ -112,7 +112,7 @@ class TransformersModel:
             )
         homes, shared = self._homes(wanted)
         n_columns = self._is_token.shape[1]
-        if not any(shared) or n_columns > 2 * max(map(len, wanted)) + _MOST_GAPS:
+        if not any(shared) or n_columns > 2 * max(map(len, wanted)) + _MAX_GAPS:
             self.forget()
             shared = [0] * len(wanted)
         try:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cfgguide.errors import GenerationError, ModelError
-from cfgguide.guide.budget import Finishing
+from cfgguide.guide.budget import TokenBudget
 from cfgguide.index.index import Index
 from cfgguide.integrations.bitmask import apply_bitmask, open_rows
 from cfgguide.integrations.transformers_calls import calling_list, is_draft
@@ -94,7 +94,7 @@ class LogitsProcessor:
             if max_new_tokens < 1:
                 raise GenerationError(f"max_new_tokens is {max_new_tokens}; at least 1 is needed")
             for each in self._indexes if not prompt_length else ():
-                Finishing.of(each).check(each.start, max_new_tokens)
+                TokenBudget.of(each).check(each.start, max_new_tokens)
         eos = np.zeros(32 * self._vocabulary.n_words, dtype=np.bool_)
         eos[list(self._vocabulary.eos_token_ids)] = True
         self._only_eos = np.packbits(eos, bitorder="little").view(np.int32)

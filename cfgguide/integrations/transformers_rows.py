@@ -17,7 +17,7 @@ import numpy.typing as npt
 from cfgguide.errors import GenerationError
 from cfgguide.guide.budget import allowed_within
 from cfgguide.index.index import Index
-from cfgguide.index.step_cache import Visit
+from cfgguide.index.step_cache import StepNode
 from cfgguide.mask.subset import Int32Array, is_in_bitmask
 
 _KEPT_STEPS = 256  # steps of each row that are remembered
@@ -52,7 +52,7 @@ class GeneratedRows:
         self._max_new_tokens = max_new_tokens
         self._prompts = prompts.copy()
         # By index: after each row's generated ids, where it is, or None where it has ended.
-        self._states: list[dict[Ids, Visit | None]] = [{} for _ in indexes]
+        self._states: list[dict[Ids, StepNode | None]] = [{} for _ in indexes]
         self._places = self._shared_out()  # of each row, its place among the indexes
         self._places_of: dict[Ids, set[int]] = {}
         for prompt, place in zip(_rows_of(prompts), self._places, strict=True):
@@ -148,44 +148,46 @@ class GeneratedRows:
         """
         found: list[Int32Array | None] = []
         for place, generated in zip(self._placed(ids) or (), self._generated(ids), strict=True):
-            visit = self._visit(place, generated)
-            found.append(None if visit is None else self._mask(place, visit, len(generated)))
+            step_node = self._step_node(place, generated)
+            found.append(
+                None if step_node is None else self._mask(place, step_node, len(generated))
+            )
         for states in self._states:
             _forget(states, len(ids))
         return found
 
-    def _visit(self, place: int, generated: Ids) -> Visit | None:
+    def _step_node(self, place: int, generated: Ids) -> StepNode | None:
         index, states = self._indexes[place], self._states[place]
         known = len(generated)
         while known and generated[:known] not in states:
             known -= 1
-        visit = states[generated[:known]] if known else index.start
+        step_node = states[generated[:known]] if known else index.start
         for n_read in range(known + 1, len(generated) + 1):
-            if visit is None:
+            if step_node is None:
                 break
             is_last = generated[n_read - 1] in index.vocabulary.eos_token_ids
-            is_allowed = self._is_allowed(place, visit, generated[:n_read])
+            is_allowed = self._is_allowed(place, step_node, generated[:n_read])
             is_open = is_allowed and not is_last
-            visit = index.advance(visit, generated[n_read - 1]) if is_open else None
-        states[generated] = visit
-        return visit
+            step_node = index.advance(step_node, generated[n_read - 1]) if is_open else None
+        states[generated] = step_node
+        return step_node
 
-    def _is_allowed(self, place: int, before: Visit, generated: Ids) -> bool:
+    def _is_allowed(self, place: int, before: StepNode, generated: Ids) -> bool:
         """Return whether the last of the generated tokens was allowed."""
         return is_in_bitmask(generated[-1], self._mask(place, before, len(generated) - 1))
 
-    def _mask(self, place: int, visit: Visit, n_generated: int) -> Int32Array:
+    def _mask(self, place: int, step_node: StepNode, n_generated: int) -> Int32Array:
         index = self._indexes[place]
         if self._max_new_tokens is None:
-            return index.allowed(visit).bitmask
-        return allowed_within(index, visit, self._max_new_tokens - n_generated)
+            return index.allowed(step_node).bitmask
+        return allowed_within(index, step_node, self._max_new_tokens - n_generated)
 
 
 def _rows_of(ids: IdArray) -> list[Ids]:
     return [tuple(row) for row in ids.tolist()]
 
 
-def _forget(states: dict[Ids, Visit | None], n_rows: int) -> None:
+def _forget(states: dict[Ids, StepNode | None], n_rows: int) -> None:
     """Forget the oldest rows, but none that a rejected draft may go back to."""
     while len(states) > _KEPT_STEPS * n_rows:
         del states[next(iter(states))]

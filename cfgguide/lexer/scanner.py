@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.automata.determinize import fsm_of_pattern
-from cfgguide.automata.dfa import DEAD, MONITOR, N_BYTES, NO, YES, Fsm
+from cfgguide.automata.dfa import DEAD, IF_FAILS, IF_HOLDS, LOOKED_FOR, N_BYTES, Fsm
 from cfgguide.automata.partition import distinct_columns, refined
 from cfgguide.grammar.lark_frontend import CompiledGrammar, Terminal, TerminalSet
 from cfgguide.limits import Budget
@@ -51,7 +51,7 @@ class Scanner:
     match : int32, shape (n_states,)
         The label of the lexeme that would win if the text were cut here; -1 = none. A label is a
         terminal's number, or `ignored` for a lexeme that the lexer drops.
-    asks : int32, shape (n_states, 3)
+    assertions : int32, shape (n_states, 3)
         Of states that ask: the state that is to come to a match, and the states to go on with if
         it will and if it will not; see :class:`~cfgguide.automata.dfa.Fsm`. All 0 for other states.
     starts : int32, shape (n_terminal_sets, n_contexts)
@@ -64,24 +64,24 @@ class Scanner:
         The label of dropped lexemes; it equals the number of terminals.
     can_continue : bool, shape (n_states,)
         Whether any byte leads on.
-    blocks : int32, shape (n_states,)
+    equivalence_classes : int32, shape (n_states,)
         States of one block match or fail to match alike on every non-empty continuation,
         whatever the label. Block 0 is that of states that never match again.
-    representatives : int32, shape (n_blocks,)
+    class_representatives : int32, shape (n_blocks,)
         One state of each block.
     """
 
     transitions: npt.NDArray[np.int32]
     byte_classes: npt.NDArray[np.int32]
     match: npt.NDArray[np.int32]
-    asks: npt.NDArray[np.int32]
+    assertions: npt.NDArray[np.int32]
     starts: npt.NDArray[np.int32]
     contexts: npt.NDArray[np.int32]
     is_start: npt.NDArray[np.bool_]
     ignored: int
     can_continue: npt.NDArray[np.bool_]
-    blocks: npt.NDArray[np.int32]
-    representatives: npt.NDArray[np.int32]
+    equivalence_classes: npt.NDArray[np.int32]
+    class_representatives: npt.NDArray[np.int32]
 
     @property
     def n_states(self) -> int:
@@ -89,10 +89,10 @@ class Scanner:
         return len(self.match)
 
     @property
-    def is_asking(self) -> npt.NDArray[np.bool_]:
+    def is_assertion(self) -> npt.NDArray[np.bool_]:
         """Whether each state asks, shape (n_states,)."""
-        is_asking: npt.NDArray[np.bool_] = self.asks[:, MONITOR] != DEAD
-        return is_asking
+        is_assertion: npt.NDArray[np.bool_] = self.assertions[:, LOOKED_FOR] != DEAD
+        return is_assertion
 
     def longest(self, state: int, text: bytes, start: int) -> tuple[int, int]:
         """Return the label and the end of the lexeme that is found in a whole text.
@@ -111,17 +111,17 @@ class Scanner:
         tuple of (int, int)
             `NO_MATCH` and `start` if there is none.
         """
-        label, end = NO_MATCH, start
+        terminal_id, end = NO_MATCH, start
         for position in range(start, len(text) + 1):
-            while self.asks[state, MONITOR] != DEAD:
-                monitor, yes, no = self.asks[state].tolist()
-                state = no if self.longest(monitor, text, position)[0] == NO_MATCH else yes
+            while self.assertions[state, LOOKED_FOR] != DEAD:
+                looked_for, yes, no = self.assertions[state].tolist()
+                state = no if self.longest(looked_for, text, position)[0] == NO_MATCH else yes
             if self.match[state] != NO_MATCH:
-                label, end = int(self.match[state]), position
+                terminal_id, end = int(self.match[state]), position
             if state == DEAD or position == len(text):
                 break
             state = int(self.transitions[state, self.byte_classes[text[position]]])
-        return label, end
+        return terminal_id, end
 
     def used_bytes(self) -> frozenset[int]:
         """Return the bytes that occur in some lexeme."""
@@ -149,21 +149,21 @@ def build(grammar: CompiledGrammar, *, budget: Budget | None = None) -> Scanner:
     ]
     union.complete()
     transitions = np.stack(union.rows)
-    asks = np.array(union.asks, dtype=np.int32)
-    match = np.array([components.label(rows) for rows, _ in union.states], dtype=np.int32)
-    blocks = _future_blocks(transitions, asks, match != NO_MATCH)
+    assertions = np.array(union.assertions, dtype=np.int32)
+    match = np.array([components.terminal_id(rows) for rows, _ in union.states], dtype=np.int32)
+    equivalence_classes = _future_classes(transitions, assertions, match != NO_MATCH)
     return Scanner(
         transitions=transitions,
         byte_classes=components.byte_classes,
         match=match,
-        asks=asks,
+        assertions=assertions,
         starts=np.array(starts, dtype=np.int32),
         contexts=np.array(list(contexts.values()), dtype=np.int32),
         is_start=np.array([is_start for _, is_start in union.states], dtype=np.bool_),
         ignored=components.ignored,
         can_continue=(transitions != DEAD).any(axis=1),
-        blocks=blocks,
-        representatives=np.unique(blocks, return_index=True)[1].astype(np.int32),
+        equivalence_classes=equivalence_classes,
+        class_representatives=np.unique(equivalence_classes, return_index=True)[1].astype(np.int32),
     )
 
 
@@ -183,7 +183,7 @@ class _Union:
         self.states: list[tuple[Rows, bool]] = [((), False)]
         self._n_answers = [0]
         self.rows: list[npt.NDArray[np.int32]] = []
-        self.asks: list[list[int]] = []
+        self.assertions: list[list[int]] = []
 
     def number(self, rows: Rows, *, is_start: bool = False, n_answers: int = 0) -> int:
         """Return the number of a union state, to which so many answers have led."""
@@ -203,18 +203,18 @@ class _Union:
             question = self._components.question(rows)
             if question is None:
                 moves = self._moves(rows)
-                asks = [DEAD] * 3
+                assertions = [DEAD] * 3
             else:
-                monitor, yes, no = question
+                looked_for, yes, no = question
                 n_answers = self._n_answers[len(self.rows)] + 1
                 moves = [DEAD] * self._components.n_byte_classes
-                asks = [
-                    self.number(monitor),
+                assertions = [
+                    self.number(looked_for),
                     self.number(yes, is_start=is_start, n_answers=n_answers),
                     self.number(no, is_start=is_start, n_answers=n_answers),
                 ]
             self.rows.append(np.array(moves, dtype=np.int32))
-            self.asks.append(asks)
+            self.assertions.append(assertions)
 
     def _moves(self, rows: Rows) -> list[int]:
         """Return the number of the union state after each byte class."""
@@ -227,14 +227,14 @@ class _Union:
         return moves
 
 
-def _future_blocks(
+def _future_classes(
     transitions: npt.NDArray[np.int32],
-    asks: npt.NDArray[np.int32],
+    assertions: npt.NDArray[np.int32],
     is_match: npt.NDArray[np.bool_],
 ) -> npt.NDArray[np.int32]:
     """Return the block of each state: equal if all non-empty continuations match alike."""
-    labels = is_match + 2 * asks.any(axis=1).astype(np.int64)
-    present = refined(np.hstack([transitions, asks]), labels)
+    terminal_ids = is_match + 2 * assertions.any(axis=1).astype(np.int64)
+    present = refined(np.hstack([transitions, assertions]), terminal_ids)
     futures = distinct_columns(present[transitions].T)[1]
     dead = futures[DEAD]
     swapped = np.where(futures == dead, 0, np.where(futures == 0, dead, futures))
@@ -255,17 +255,19 @@ class _Components:
         self._fsms: dict[str, Fsm] = {}
         self._offsets: dict[tuple[str, str | None, bool], int] = {}
         tables: list[npt.NDArray[np.int32]] = [np.zeros((1, N_BYTES + 3), dtype=np.int32)]
-        labels: list[int] = [NO_MATCH]
+        terminal_ids: list[int] = [NO_MATCH]
         riders: list[bool] = [False]
         for pattern, host, is_ignored in self._in_order(grammar.terminal_sets):
             fsm = self._fsm(self._patterns[pattern])
-            offset = len(labels)
+            offset = len(terminal_ids)
             self._offsets[pattern, host, is_ignored] = offset
-            table = np.hstack([fsm.transitions, fsm.asks])
+            table = np.hstack([fsm.transitions, fsm.assertions])
             tables.append(np.where(table == DEAD, DEAD, table + offset))
             # A terminal that no rule uses has no column in the tables: the parser refuses it.
-            label = self.ignored if is_ignored else number.get(pattern, self.ignored + 1)
-            labels.extend(label if final else NO_MATCH for final in fsm.is_final.tolist())
+            terminal_id = self.ignored if is_ignored else number.get(pattern, self.ignored + 1)
+            terminal_ids.extend(
+                terminal_id if final else NO_MATCH for final in fsm.is_final.tolist()
+            )
             riders.extend([host is not None] * fsm.n_states)
         table = np.concatenate(tables)
         self._context_fsms = {
@@ -285,22 +287,23 @@ class _Components:
             np.vstack([table[:, :N_BYTES], *self._context_machines, apart])
         )
         self._table = columns[: len(table)]
-        self._labels = labels
+        self._terminal_ids = terminal_ids
         self._is_rider = riders
-        self._asks: list[list[int]] = self._shared_asks(table[:, N_BYTES:]).tolist()
-        self._asks_something = [any(ask) for ask in self._asks]
+        self._assertions: list[list[int]] = self._shared_assertions(table[:, N_BYTES:]).tolist()
+        self._has_assertions = [any(ask) for ask in self._assertions]
 
-    def _shared_asks(self, asks: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    def _shared_assertions(self, assertions: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
         """Return the questions, with the same monitor for all that ask the same."""
-        if not asks.any():
-            return asks
-        labels = np.array(self._labels) != NO_MATCH
-        blocks = refined(
-            np.hstack([self._table, asks]), labels + 2 * asks.any(axis=1).astype(np.int64)
+        if not assertions.any():
+            return assertions
+        terminal_ids = np.array(self._terminal_ids) != NO_MATCH
+        equivalence_classes = refined(
+            np.hstack([self._table, assertions]),
+            terminal_ids + 2 * assertions.any(axis=1).astype(np.int64),
         )
-        first = np.unique(blocks, return_index=True)[1][blocks]
-        shared = asks.copy()
-        shared[:, MONITOR] = first[asks[:, MONITOR]]
+        first = np.unique(equivalence_classes, return_index=True)[1][equivalence_classes]
+        shared = assertions.copy()
+        shared[:, LOOKED_FOR] = first[assertions[:, LOOKED_FOR]]
         return shared
 
     @property
@@ -374,19 +377,21 @@ class _Components:
 
     def question(self, rows: Rows) -> tuple[Rows, Rows, Rows] | None:
         """Return what a union state asks, as monitor and states to go on with; None if nothing."""
-        asking = next((row for row in rows if self._asks_something[row]), None)
-        if asking is None:
+        assertion = next((row for row in rows if self._has_assertions[row]), None)
+        if assertion is None:
             return None
-        monitor = self._asks[asking][MONITOR]
+        looked_for = self._assertions[assertion][LOOKED_FOR]
 
         def answered(answer: int) -> Rows:
             known = [
-                self._asks[row][answer] if self._asks[row][MONITOR] == monitor else row
+                self._assertions[row][answer]
+                if self._assertions[row][LOOKED_FOR] == looked_for
+                else row
                 for row in rows
             ]
             return self.cut(rows, known)
 
-        return (monitor,), answered(YES), answered(NO)
+        return (looked_for,), answered(IF_HOLDS), answered(IF_FAILS)
 
     def moved(self, rows: Rows) -> list[Rows]:
         """Return, for each byte class, the rows that these move to, dead ones too."""
@@ -409,19 +414,19 @@ class _Components:
             is_host_alive = target != DEAD
             if is_host_alive:
                 kept.append(target)
-                is_matched = self._labels[target] != NO_MATCH
+                is_matched = self._terminal_ids[target] != NO_MATCH
         return tuple(kept)
 
-    def label(self, rows: Rows) -> int:
+    def terminal_id(self, rows: Rows) -> int:
         """Return the label that wins in a union state, or `NO_MATCH`.
 
         Only the last alternative can match, since what stands behind a match is cut. If riders
         match with it, the first of them retypes the lexeme.
         """
         host = max((i for i, row in enumerate(rows) if not self._is_rider[row]), default=-1)
-        if host < 0 or self._labels[rows[host]] == NO_MATCH:
+        if host < 0 or self._terminal_ids[rows[host]] == NO_MATCH:
             return NO_MATCH
         for rider in rows[host + 1 :]:
-            if self._labels[rider] != NO_MATCH:
-                return self._labels[rider]
-        return self._labels[rows[host]]
+            if self._terminal_ids[rider] != NO_MATCH:
+                return self._terminal_ids[rider]
+        return self._terminal_ids[rows[host]]

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.automata.dfa import DEAD, NO, YES
+from cfgguide.automata.dfa import DEAD, IF_FAILS, IF_HOLDS
 from cfgguide.lexer.scanner import NO_MATCH, Scanner
 
 FAR = 30_000  # in `distances`: never
@@ -51,8 +51,8 @@ class LexemeTexts:
         self._letters = sorted(
             ((byte, each) for each, byte in first.items()), key=lambda pair: order.index(pair[0])
         )
-        asking = np.flatnonzero(scanner.is_asking).tolist()
-        self._answers = {state: self._settled(state) for state in asking}
+        assertion = np.flatnonzero(scanner.is_assertion).tolist()
+        self._answers = {state: self._resolved(state) for state in assertion}
         self.distances = self._measured()
         self._texts: dict[tuple[int, int], bytes] = {}
         self._gaps: dict[tuple[int, int], bytes | None] = {}
@@ -63,15 +63,15 @@ class LexemeTexts:
         lengths = self.distances[np.unique(self._scanner.starts)].min(axis=0).astype(np.int64)
         return lengths
 
-    def text(self, state: int, label: int) -> bytes | None:
+    def text(self, state: int, terminal_id: int) -> bytes | None:
         """Return the shortest bytes that lead from a scanner state to a match with a label."""
-        if self.distances[state, label] >= FAR:
+        if self.distances[state, terminal_id] >= FAR:
             return None
-        key = (state, label)
+        key = (state, terminal_id)
         if key not in self._texts:
             found = bytearray()
-            while self.distances[state, label]:
-                byte, state = self._step(state, label)
+            while self.distances[state, terminal_id]:
+                byte, state = self._step(state, terminal_id)
                 found.append(byte)
             self._texts[key] = bytes(found)
         return self._texts[key]
@@ -99,26 +99,26 @@ class LexemeTexts:
             self._gaps[key] = None if rest is None else bytes([byte]) + rest
         return self._gaps[key]
 
-    def _step(self, state: int, label: int) -> tuple[int, int]:
+    def _step(self, state: int, terminal_id: int) -> tuple[int, int]:
         """Return a byte that leads nearer to a label, and where it leads."""
-        wanted = self.distances[state, label] - 1
+        wanted = self.distances[state, terminal_id] - 1
         for here in self._answers.get(state, (state,)):
             for byte, byte_class in self._letters:
                 target = int(self._scanner.transitions[here, byte_class])
-                if self.distances[target, label] == wanted:
+                if self.distances[target, terminal_id] == wanted:
                     return byte, target
         raise AssertionError("every distance comes from a smaller one")
 
-    def _settled(self, state: int) -> tuple[int, ...]:
+    def _resolved(self, state: int) -> tuple[int, ...]:
         """Return the states that a state may be when what it asks is answered."""
         found, pending = set(), [state]
         seen = {state}
         while pending:
             here = pending.pop()
-            if not self._scanner.is_asking[here]:
+            if not self._scanner.is_assertion[here]:
                 found.add(here)
                 continue
-            for answer in self._scanner.asks[here, [YES, NO]].tolist():
+            for answer in self._scanner.assertions[here, [IF_HOLDS, IF_FAILS]].tolist():
                 if answer != DEAD and answer not in seen:
                     seen.add(answer)
                     pending.append(answer)
@@ -126,14 +126,14 @@ class LexemeTexts:
 
     def _measured(self) -> npt.NDArray[np.int16]:
         scanner = self._scanner
-        n_labels = scanner.ignored + 1
-        distances = np.full((scanner.n_states, n_labels), FAR, dtype=np.int16)
+        n_terminal_ids = scanner.ignored + 1
+        distances = np.full((scanner.n_states, n_terminal_ids), FAR, dtype=np.int16)
         classes = [byte_class for _, byte_class in self._letters]
         starts = np.unique(scanner.starts).tolist()
-        begun = [answer for start in starts for answer in self._settled(start)]
+        begun = [answer for start in starts for answer in self._resolved(start)]
         begins = (scanner.transitions[begun][:, classes] != DEAD).any(axis=0)
         can_end = ((scanner.transitions[:, classes] == DEAD) & begins).any(axis=1)
-        is_match = (scanner.match != NO_MATCH) & (scanner.match < n_labels)
+        is_match = (scanner.match != NO_MATCH) & (scanner.match < n_terminal_ids)
         matching = np.flatnonzero(is_match & can_end)
         distances[matching, scanner.match[matching]] = 0
         targets = np.sort(scanner.transitions[:, classes], axis=1)
@@ -143,7 +143,7 @@ class LexemeTexts:
         sources = np.flatnonzero(is_new.any(axis=1))
         offsets = np.concatenate([[0], np.cumsum(is_new[sources].sum(axis=1))[:-1]])
         flat = targets[is_new]
-        for start in range(0, n_labels, _AT_ONCE):
+        for start in range(0, n_terminal_ids, _AT_ONCE):
             some = distances[:, start : start + _AT_ONCE]
             while len(sources):
                 for state, answers in self._answers.items():

@@ -41,7 +41,7 @@ from cfgguide.parser.table import END, ERROR
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 from cfgguide.vocabulary.spelling import BOUNDARY, Spelling
 
-_MOST_CELLS = 1 << 26  # of the table of what can follow; without it nothing is assured
+_MAX_CELLS = 1 << 26  # of the table of what can follow; without it nothing is assured
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Assurance:
     ----------
     end_offsets : int32, shape (n_scanner_states + 1,)
         Where the ends of each scanner state start in what follows.
-    end_labels : int32, shape (n_ends,)
+    end_terminal_ids : int32, shape (n_ends,)
         Labels of the lexemes that the one which the scanner is in may become.
     end_groups : int32, shape (n_ends,)
         What is claimed after it: a column of `is_assured`.
@@ -67,18 +67,18 @@ class Assurance:
         The same behind a line break: in states where a line starts, an indenter may still feed
         INDENT or DEDENTs, as the column will have it; in others the line break was dropped inside
         brackets, where none has to follow. Without an indenter `is_assured`.
-    possible_labels : frozenset of int
+    possible_terminal_ids : frozenset of int
         Labels of the lexemes that can be spelled at all.
     """
 
     end_offsets: Int32Array
-    end_labels: Int32Array
+    end_terminal_ids: Int32Array
     end_groups: Int32Array
     is_sure: BoolArray
     is_letter: BoolArray
     is_assured: BoolArray
     is_begun: BoolArray
-    possible_labels: frozenset[int]
+    possible_terminal_ids: frozenset[int]
 
     @classmethod
     def of(cls, recognizer: Recognizer, spelling: Spelling) -> Assurance:
@@ -95,89 +95,94 @@ class Assurance:
         order = np.lexsort((~sure[states, ends], states))  # the sure ones first
         states, ends = states[order], ends[order]
         offsets = np.searchsorted(states, np.arange(scanner.n_states + 1))
-        possible_labels = kinds.labels_from_starts(scanner, possible)
-        is_assured, is_begun = _assured(recognizer, kinds, sure, letters, possible_labels)
+        possible_terminal_ids = kinds.terminal_ids_from_starts(scanner, possible)
+        is_assured, is_begun = _assured(recognizer, kinds, sure, letters, possible_terminal_ids)
         return cls(
             end_offsets=offsets.astype(np.int32),
-            end_labels=kinds.labels[ends],
+            end_terminal_ids=kinds.terminal_ids[ends],
             end_groups=kinds.groups[ends],
             is_sure=sure[states, ends],
             is_letter=is_letter,
             is_assured=is_assured,
             is_begun=is_begun,
-            possible_labels=possible_labels,
+            possible_terminal_ids=possible_terminal_ids,
         )
 
     def is_sure_of(self, recognizer: Recognizer, configuration: Configuration) -> bool:
         """Return whether it is sure that a sentence can follow; if not, it may still."""
-        reader = recognizer.line_reader
+        reader = recognizer.indentation_reader
         return any(
-            not hypothesis.claims
-            and (reader is None or not reader.full(hypothesis.layout))
+            not hypothesis.obligations
+            and (reader is None or not reader.full(hypothesis.indentation))
             and self._is_sure_of(recognizer, hypothesis)
             for hypothesis in configuration.hypotheses
         )
 
     def _is_sure_of(self, recognizer: Recognizer, hypothesis: Hypothesis) -> bool:
-        state, _, stack, layout = hypothesis
+        state, _, stack, indentation = hypothesis
         if recognizer.scanner.is_start[state]:
             return bool(self.is_assured[stack.state, -1])
-        lines = recognizer.lines
+        rules = recognizer.indentation_rules
         for end in range(self.end_offsets[state], self.end_offsets[state + 1]):
             if not self.is_sure[end]:
                 continue
-            label, group = int(self.end_labels[end]), self.end_groups[end]
-            if lines is not None and label == lines.newline:
+            terminal_id, group = int(self.end_terminal_ids[end]), self.end_groups[end]
+            if rules is not None and terminal_id == rules.newline:
                 if self._is_sure_of_line(recognizer, hypothesis, group):
                     return True
                 continue
-            committed = recognizer.commit(stack, layout, label)
-            if committed is None or self._lacks_digits(recognizer, hypothesis, label):
+            shifted = recognizer.shift(stack, indentation, terminal_id)
+            if shifted is None or self._lacks_digits(recognizer, hypothesis, terminal_id):
                 continue
             table = self.is_assured
-            if lines is not None and lines.roles[label] == INLINE:
-                is_start = lines.places[stack.state] == AT_LINE_START
-                if not is_start and recognizer.parse_table.shift(stack, lines.newline) is None:
+            if rules is not None and rules.roles[terminal_id] == INLINE:
+                is_start = rules.places[stack.state] == AT_LINE_START
+                if not is_start and recognizer.parse_table.shift(stack, rules.newline) is None:
                     table = self.is_begun  # else the line break takes white space before it
-            if table[committed[0].state, group]:
+            if table[shifted[0].state, group]:
                 return True
         return False
 
-    def _lacks_digits(self, recognizer: Recognizer, hypothesis: Hypothesis, label: int) -> bool:
+    def _lacks_digits(
+        self, recognizer: Recognizer, hypothesis: Hypothesis, terminal_id: int
+    ) -> bool:
         """Return whether a number that is counted needs another digit and has no room for it."""
-        lines, state = recognizer.lines, hypothesis.scanner_state
+        rules, state = recognizer.indentation_rules, hypothesis.scanner_state
         return (
-            lines is not None
-            and bool(lines.roles[label] == COUNTED)
-            and hypothesis.layout.column >= lines.max_digits
+            rules is not None
+            and bool(rules.roles[terminal_id] == COUNTED)
+            and hypothesis.indentation.column >= rules.max_digits
             and bool(recognizer.scanner.match[state] == NO_MATCH)
         )
 
     def _is_sure_of_line(self, recognizer: Recognizer, hypothesis: Hypothesis, group: int) -> bool:
         """Return whether it is sure what follows if the lexeme becomes a line break."""
-        reader, stack = recognizer.line_reader, hypothesis.stack
+        reader, stack = recognizer.indentation_reader, hypothesis.stack
         assert reader is not None, "there is an indenter"
         if not reader.takes(NEWLINE, stack.state):
             return False
-        after = recognizer.parse_table.shift(stack, reader.lines.newline)
+        after = recognizer.parse_table.shift(stack, reader.indentation_rules.newline)
         if after is None:
-            return hypothesis.layout.level > 0 and bool(self.is_begun[stack.state, group])
+            return hypothesis.indentation.level > 0 and bool(self.is_begun[stack.state, group])
         is_free = bool(reader.is_free[hypothesis.scanner_state])
         return is_free and bool(self.is_begun[after.state, group])
 
 
-def possible_labels(scanner: Scanner, spelling: Spelling) -> frozenset[int]:
+def possible_terminal_ids(scanner: Scanner, spelling: Spelling) -> frozenset[int]:
     """Return the labels of the lexemes that can be spelled at all: Assurance.possible_labels."""
     kinds = Kinds.of(scanner)
     reached = kinds.reached(scanner, spelling.reachable_bytes, is_sure=False)
-    return kinds.labels_from_starts(scanner, reached)
+    return kinds.terminal_ids_from_starts(scanner, reached)
 
 
-def written(recognizer: Recognizer, labels: frozenset[int]) -> list[bool]:
+def written(recognizer: Recognizer, terminal_ids: frozenset[int]) -> list[bool]:
     """Return which terminals can come to the parser, if lexemes have these labels."""
-    fed = set(labels)
-    if recognizer.lines is not None and recognizer.lines.newline in labels:
-        fed |= {recognizer.lines.indent, recognizer.lines.dedent}
+    fed = set(terminal_ids)
+    if (
+        recognizer.indentation_rules is not None
+        and recognizer.indentation_rules.newline in terminal_ids
+    ):
+        fed |= {recognizer.indentation_rules.indent, recognizer.indentation_rules.dedent}
     return [terminal in fed for terminal in range(recognizer.parse_table.n_terminals)]
 
 
@@ -186,17 +191,17 @@ def _assured(
     kinds: Kinds,
     sure: BoolArray,
     letters: Int32Array,
-    possible_labels: frozenset[int],
+    possible_terminal_ids: frozenset[int],
 ) -> tuple[BoolArray, BoolArray]:
     """Return `is_assured` and `is_begun`.
 
     They come from all terminals of each row, or from those of shortest completions.
     """
-    table, scanner, lines = recognizer.parse_table, recognizer.scanner, recognizer.lines
+    table, scanner, rules = recognizer.parse_table, recognizer.scanner, recognizer.indentation_rules
     nothing = np.zeros((table.n_states, kinds.n_groups), dtype=np.bool_)
-    n_cells = len(scanner.starts) * kinds.n_groups * len(kinds.labels)
+    n_cells = len(scanner.starts) * kinds.n_groups * len(kinds.terminal_ids)
     n_rows = len(np.unique(np.hstack([table.set_of_state[:, None], table.action != ERROR]), axis=0))
-    if max(n_cells, n_rows * kinds.n_groups * table.n_terminals) > _MOST_CELLS:
+    if max(n_cells, n_rows * kinds.n_groups * table.n_terminals) > _MAX_CELLS:
         return nothing, nothing
     found = found_begun = nothing
     following = _following(scanner, kinds, sure, letters)
@@ -210,14 +215,14 @@ def _assured(
     if table.terminals[END] in table.conflicts or is_all[shifted_to].all():
         return found, found_begun
     is_lexed = np.zeros(table.n_terminals + 2, dtype=np.bool_)
-    is_lexed[kinds.labels[following.any(axis=(0, 1))]] = True
-    if lines is not None:
-        is_lexed[[lines.indent, lines.dedent]] = is_lexed[lines.newline]
+    is_lexed[kinds.terminal_ids[following.any(axis=(0, 1))]] = True
+    if rules is not None:
+        is_lexed[[rules.indent, rules.dedent]] = is_lexed[rules.newline]
     is_usable = [
         bool(is_lexed[number]) and name not in table.conflicts
         for number, name in enumerate(table.terminals)
     ]
-    completions = Completions.of(table, is_usable, written(recognizer, possible_labels))
+    completions = Completions.of(table, is_usable, written(recognizer, possible_terminal_ids))
     more, more_begun = largest(completions.first)
     can = completions.is_completable[:, None]
     return found | (more & can), found_begun | (more_begun & can)
@@ -225,9 +230,9 @@ def _assured(
 
 def _is_line_start(recognizer: Recognizer) -> BoolArray:
     """Return which parse states stand where a line starts; shape (n_states,)."""
-    if recognizer.lines is None:
+    if recognizer.indentation_rules is None:
         return np.zeros(recognizer.parse_table.n_states, dtype=np.bool_)
-    return np.array(recognizer.lines.places == AT_LINE_START)
+    return np.array(recognizer.indentation_rules.places == AT_LINE_START)
 
 
 def _largest(
@@ -243,19 +248,22 @@ def _largest(
     needed : bool, shape (n_parse_states, n_terminals)
         Which terminals must be able to follow in a state; the end of the text always is.
     """
-    table, lines = recognizer.parse_table, recognizer.lines
+    table, rules = recognizer.parse_table, recognizer.indentation_rules
     targets = [np.unique(column[column > 0] - 1) for column in table.action.T]
-    kinds_of = [np.flatnonzero(kinds.labels == label) for label in range(table.n_terminals)]
-    is_dropped = kinds.labels == recognizer.scanner.ignored
+    kinds_of = [
+        np.flatnonzero(kinds.terminal_ids == terminal_id)
+        for terminal_id in range(table.n_terminals)
+    ]
+    is_dropped = kinds.terminal_ids == recognizer.scanner.ignored
     is_inline = is_dropped.copy()
     is_fed = np.ones(table.n_terminals, dtype=np.bool_)
     unneeded = ~needed
     unneeded[:, END] = True  # whatever is claimed not to match
-    if lines is not None:
-        is_inline |= lines.roles[kinds.labels] == INLINE
-        is_fed = (lines.roles[:-2] != INLINE) & (lines.roles[:-2] != JOIN)
-        if lines.ends_last_line:  # elsewhere a line break comes before the end
-            in_line = lines.places != AT_LINE_START
+    if rules is not None:
+        is_inline |= rules.roles[kinds.terminal_ids] == INLINE
+        is_fed = (rules.roles[:-2] != INLINE) & (rules.roles[:-2] != JOIN)
+        if rules.ends_last_line:  # elsewhere a line break comes before the end
+            in_line = rules.places != AT_LINE_START
             unneeded[in_line, END] = ~needed[in_line, END]
     # Most states are like others in all that is looked at here.
     alike = np.hstack([table.set_of_state[:, None], _is_line_start(recognizer)[:, None], unneeded])
@@ -265,11 +273,11 @@ def _largest(
     is_assured: BoolArray = np.ones((table.n_states, kinds.n_groups), dtype=np.bool_)
     is_begun = is_assured
     while True:
-        leads_on = np.zeros(len(kinds.labels), dtype=np.bool_)
+        leads_on = np.zeros(len(kinds.terminal_ids), dtype=np.bool_)
         lexed = np.zeros((*following.shape[:2], table.n_terminals), dtype=np.bool_)
         for terminal, (states, ends) in enumerate(zip(targets, kinds_of, strict=True)):
             if len(ends) and is_fed[terminal]:
-                is_newline = lines is not None and terminal == lines.newline
+                is_newline = rules is not None and terminal == rules.newline
                 leads = (is_begun if is_newline else is_assured)[states].all(axis=0)
                 leads_on[ends] = leads[kinds.groups[ends]]
                 lexed[..., terminal] = (following[..., ends] & leads_on[ends]).any(axis=-1)
@@ -280,10 +288,10 @@ def _largest(
         can_follow |= unneeded[:, None, :]
         found = np.array(can_follow.all(axis=-1)[row_of_state])
         found_begun = found
-        if lines is not None:
-            can_follow[..., lines.indent] |= is_assured[targets[lines.indent]].all(axis=0)
-            can_follow[..., lines.dedent] |= is_begun[targets[lines.dedent]].all(axis=0)
-            can_follow[~is_start, :, lines.newline] = True
+        if rules is not None:
+            can_follow[..., rules.indent] |= is_assured[targets[rules.indent]].all(axis=0)
+            can_follow[..., rules.dedent] |= is_begun[targets[rules.dedent]].all(axis=0)
+            can_follow[~is_start, :, rules.newline] = True
             found_begun = np.array(can_follow.all(axis=-1)[row_of_state])
         if np.array_equal(found, is_assured) and np.array_equal(found_begun, is_begun):
             return is_assured, is_begun
@@ -298,12 +306,14 @@ def _following(scanner: Scanner, kinds: Kinds, sure: BoolArray, letters: Int32Ar
     bool, shape (n_terminal_sets, n_groups, n_kinds)
         Whether the lexeme can end so, beginning with a byte that settles what the group claims.
     """
-    settles = kinds.settles[:, letters].astype(np.float32)
-    following = np.ones((len(scanner.starts), kinds.n_groups, len(kinds.labels)), dtype=np.bool_)
+    resolves = kinds.resolves[:, letters].astype(np.float32)
+    following = np.ones(
+        (len(scanner.starts), kinds.n_groups, len(kinds.terminal_ids)), dtype=np.bool_
+    )
     for members, starts in enumerate(scanner.starts):
         for start in np.unique(starts):
-            first = np.where(scanner.is_asking[start], DEAD, scanner.transitions[start, letters])
-            can_follow: BoolArray = settles @ sure[first].astype(np.float32) > 0
+            first = np.where(scanner.is_assertion[start], DEAD, scanner.transitions[start, letters])
+            can_follow: BoolArray = resolves @ sure[first].astype(np.float32) > 0
             following[members] &= can_follow
     return following
 

@@ -25,15 +25,15 @@ from cfgguide.storage.cache import user_cache
 from cfgguide.vocabulary.spelling import BOUNDARY, Spelling
 
 KIND = "assurance"
-LEAST_STATES = 2000  # of the scanner: Python's has 30,000, JSON's 30
+MIN_STATES = 2000  # of the scanner: Python's has 30,000, JSON's 30
 
-_NUMBERS = ("end_offsets", "end_labels", "end_groups")
+_NUMBERS = ("end_offsets", "end_terminal_ids", "end_groups")
 _FLAGS = ("is_sure", "is_letter", "is_assured", "is_begun")
 
 
 def found_or_made(recognizer: Recognizer, spelling: Spelling) -> Assurance | None:
     """Return what is assured of a large grammar, from the cache or made and kept; else None."""
-    if user_cache() is None or recognizer.scanner.n_states < LEAST_STATES:
+    if user_cache() is None or recognizer.scanner.n_states < MIN_STATES:
         return None
     found = _load(recognizer, spelling)
     if found is None:
@@ -45,10 +45,10 @@ def found_or_made(recognizer: Recognizer, spelling: Spelling) -> Assurance | Non
 def store(recognizer: Recognizer, spelling: Spelling, assurance: Assurance) -> None:
     """Keep what is assured of a large grammar, if there is room."""
     cache = user_cache()
-    if cache is not None and recognizer.scanner.n_states >= LEAST_STATES:
+    if cache is not None and recognizer.scanner.n_states >= MIN_STATES:
         arrays: Arrays = {name: getattr(assurance, name) for name in (*_NUMBERS, *_FLAGS)}
-        labels = sorted(assurance.possible_labels)
-        cache.store(KIND, _key(recognizer, spelling), arrays, labels)
+        terminal_ids = sorted(assurance.possible_terminal_ids)
+        cache.store(KIND, _key(recognizer, spelling), arrays, terminal_ids)
 
 
 def _load(recognizer: Recognizer, spelling: Spelling) -> Assurance | None:
@@ -56,12 +56,12 @@ def _load(recognizer: Recognizer, spelling: Spelling) -> Assurance | None:
     found = cache.load(KIND, key) if cache is not None else None
     if cache is None or found is None:
         return None
-    arrays, labels = found
-    if not _is_right(recognizer, arrays, labels):
+    arrays, terminal_ids = found
+    if not _is_right(recognizer, arrays, terminal_ids):
         cache.drop(KIND, key)
         return None
     parts: dict[str, Any] = {name: arrays[name].copy() for name in (*_NUMBERS, *_FLAGS)}
-    return Assurance(**parts, possible_labels=frozenset(labels))
+    return Assurance(**parts, possible_terminal_ids=frozenset(terminal_ids))
 
 
 def _key(recognizer: Recognizer, spelling: Spelling) -> str:
@@ -70,10 +70,10 @@ def _key(recognizer: Recognizer, spelling: Spelling) -> str:
     return archive.digest({}, [recognizer.digest, single, reachable, ENVIRONMENT])
 
 
-def _is_right(recognizer: Recognizer, arrays: Arrays, labels: Any) -> bool:
+def _is_right(recognizer: Recognizer, arrays: Arrays, terminal_ids: Any) -> bool:
     """Return whether all numbers are of states, labels and groups that there are."""
     scanner, table = recognizer.scanner, recognizer.parse_table
-    if not set(_NUMBERS + _FLAGS) <= set(arrays) or not isinstance(labels, list):
+    if not set(_NUMBERS + _FLAGS) <= set(arrays) or not isinstance(terminal_ids, list):
         return False
     offsets, ends, groups = (arrays[name] for name in _NUMBERS)
     sure, letter, assured, begun = (arrays[name] for name in _FLAGS)
@@ -96,6 +96,6 @@ def _is_right(recognizer: Recognizer, arrays: Arrays, labels: Any) -> bool:
         and (offsets[:-1] <= offsets[1:]).all()
         and np.isin(ends, known).all()
         and ((groups >= 0) & (groups < n_groups)).all()
-        and all(type(label) is int for label in labels)
-        and set(labels) <= set(known.tolist())
+        and all(type(terminal_id) is int for terminal_id in terminal_ids)
+        and set(terminal_ids) <= set(known.tolist())
     )

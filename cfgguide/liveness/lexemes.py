@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from cfgguide.automata.dfa import DEAD
-from cfgguide.lexer.lookahead import NO_CLAIMS, Claims
+from cfgguide.lexer.lookahead import NO_OBLIGATIONS, Obligations
 from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.limits import Budget
 from cfgguide.recognizer.recognizer import Recognizer
@@ -30,7 +30,7 @@ class Between(NamedTuple):
 
     Attributes
     ----------
-    claims : tuple of int
+    obligations : tuple of int
         What must come true of the text to come.
     node : int
         Node of the spelling automaton: the place inside a token.
@@ -40,14 +40,14 @@ class Between(NamedTuple):
         Whether no more blocks or brackets can be opened: `lines.BLOCKS`, `lines.BRACKETS`.
     """
 
-    claims: Claims
+    obligations: Obligations
     node: int
     context: int
     full: int = 0
 
 
-THE_END = Between(NO_CLAIMS, BOUNDARY, 0)
-_MOST_COMPARED = 50  # claims of which those that are not needed are left out
+THE_END = Between(NO_OBLIGATIONS, BOUNDARY, 0)
+_MAX_COMPARED = 50  # claims of which those that are not needed are left out
 End = tuple[int, Between]  # the label of a lexeme, and the place after it
 
 
@@ -72,8 +72,8 @@ class Lexemes:
     def next_ends(self, terminal_set: int, between: Between) -> Iterator[End]:
         """Yield how the next lexeme can end, where one of a terminal set starts."""
         start = int(self._scanner.starts[terminal_set, between.context])
-        for state, claims in self._ahead.settled(start, between.claims):
-            yield from self.ends(state, between._replace(claims=claims))
+        for state, obligations in self._ahead.resolved(start, between.obligations):
+            yield from self.ends(state, between._replace(obligations=obligations))
 
     def ends(self, scanner_state: int, between: Between) -> tuple[End, ...]:
         """Return how the lexeme that the scanner is in can end.
@@ -96,24 +96,24 @@ class Lexemes:
             self._ends[question] = _least(self._search(scanner_state, between))
         return self._ends[question]
 
-    def labels(self) -> set[int]:
+    def terminal_ids(self) -> set[int]:
         """Return the labels of all lexemes that can be spelled, from any place in a token."""
-        labels: set[int] = set()
+        terminal_ids: set[int] = set()
         visited = {
-            (settled, node)
+            (resolved, node)
             for start in set(self._scanner.starts.reshape(-1).tolist())
-            for settled, _ in self._ahead.settled(start, NO_CLAIMS)
+            for resolved, _ in self._ahead.resolved(start, NO_OBLIGATIONS)
             for node in range(len(self._letters))
         }
         pending = list(visited)
         while pending:
             state, node = pending.pop()
-            labels.add(self._match[state])
-            for following, place in self._moves(state, Between(NO_CLAIMS, node, 0)):
+            terminal_ids.add(self._match[state])
+            for following, place in self._moves(state, Between(NO_OBLIGATIONS, node, 0)):
                 if (following, place.node) not in visited:
                     visited.add((following, place.node))
                     pending.append((following, place.node))
-        return labels - {NO_MATCH}
+        return terminal_ids - {NO_MATCH}
 
     def goes_on(self, scanner_state: int, between: Between) -> set[End]:
         """Return how the lexeme can end after at least one more byte."""
@@ -128,8 +128,8 @@ class Lexemes:
         start = int(self._scanner.starts[terminal_set, between.context])
         return {
             end
-            for state, claims in self._ahead.settled(start, between.claims)
-            for end in self.goes_on(state, between._replace(claims=claims))
+            for state, obligations in self._ahead.resolved(start, between.obligations)
+            for end in self.goes_on(state, between._replace(obligations=obligations))
         }
 
     def _search(self, scanner_state: int, between: Between) -> set[End]:
@@ -139,8 +139,8 @@ class Lexemes:
         while pending:
             state, place = pending.pop()
             if self._match[state] != NO_MATCH:
-                claims = self._ahead.ending(state, place.claims)
-                ends.add((self._match[state], place._replace(claims=claims)))
+                obligations = self._ahead.ending(state, place.obligations)
+                ends.add((self._match[state], place._replace(obligations=obligations)))
             for following in self._moves(state, place):
                 if following not in visited:
                     visited.add(following)
@@ -151,7 +151,7 @@ class Lexemes:
         """Return where one more byte leads, if no claim turns out false."""
         key = (state, place)
         if key not in self._known_moves:
-            self._n_kept += 1 + len(place.claims)
+            self._n_kept += 1 + len(place.obligations)
             self._budget.check("max_pairs", self._n_kept, "deciding what can follow")
             self._known_moves[key] = tuple(self._found_moves(state, place))
         return self._known_moves[key]
@@ -163,25 +163,26 @@ class Lexemes:
             if target == DEAD:
                 continue
             context = self._contexts[place.context, byte_class]
-            for after in self._ahead.after(place.claims, byte_class):
-                for settled, claims in self._ahead.settled(target, after):
-                    if not self._ahead.is_hopeless(settled, claims):
+            for after in self._ahead.after(place.obligations, byte_class):
+                for resolved, obligations in self._ahead.resolved(target, after):
+                    if not self._ahead.is_hopeless(resolved, obligations):
                         moves[
-                            settled, place._replace(claims=claims, node=node, context=context)
+                            resolved,
+                            place._replace(obligations=obligations, node=node, context=context),
                         ] = None
         return moves
 
 
 def _least(ends: set[End]) -> tuple[End, ...]:
     """Return the ends that claim least, in a fixed order."""
-    alike: defaultdict[tuple[int, int, int, int], dict[Claims, frozenset[int]]]
+    alike: defaultdict[tuple[int, int, int, int], dict[Obligations, frozenset[int]]]
     alike = defaultdict(dict)
-    for label, (claims, *place) in sorted(ends):
+    for terminal_id, (obligations, *place) in sorted(ends):
         node, context, full = place
-        alike[label, node, context, full][claims] = frozenset(claims)
+        alike[terminal_id, node, context, full][obligations] = frozenset(obligations)
     return tuple(
-        (label, Between(claims, *place))
-        for (label, *place), claimed in alike.items()
-        for claims, mine in claimed.items()
-        if len(claimed) > _MOST_COMPARED or not any(other < mine for other in claimed.values())
+        (terminal_id, Between(obligations, *place))
+        for (terminal_id, *place), owed in alike.items()
+        for obligations, mine in owed.items()
+        if len(owed) > _MAX_COMPARED or not any(other < mine for other in owed.values())
     )

@@ -26,10 +26,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cfgguide.lexer.lookahead import Claims
+from cfgguide.lexer.lookahead import Obligations
 from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.limits import Budget
-from cfgguide.liveness.always_live import Assurance, possible_labels, written
+from cfgguide.liveness.always_live import Assurance, possible_terminal_ids, written
 from cfgguide.liveness.lexemes import Between, End, Lexemes
 from cfgguide.liveness.pushdown import ACCEPTED, Controls, Line, Pushdown
 from cfgguide.parser.indentation_names import NEWLINE
@@ -93,7 +93,7 @@ class Liveness:
         self._budget = budget
         self._max_nodes = max_nodes
         self._assurance = assurance
-        self._controls: dict[tuple[int, Claims, int, int, int], Controls] = {}
+        self._controls: dict[tuple[int, Obligations, int, int, int], Controls] = {}
         self._verdicts: dict[Node, Verdict] = {}
 
     # What most grammars need little of is made when it is first needed.
@@ -134,18 +134,20 @@ class Liveness:
 
     def controls(self, hypothesis: Hypothesis, context: int) -> Controls:
         """Return the controls in which the lexeme that the scanner is in may end."""
-        scanner_state, claims, stack, layout = hypothesis
-        reader = self.recognizer.line_reader
+        scanner_state, obligations, stack, indentation = hypothesis
+        reader = self.recognizer.indentation_reader
         if reader is not None and reader.is_newline[scanner_state]:
             return self._controls_of_line(hypothesis, context)
-        full = reader.full(layout) if reader is not None else 0
+        full = reader.full(indentation) if reader is not None else 0
         if reader is not None and reader.is_counted[scanner_state]:
-            room = reader.lines.max_digits - layout.column
+            room = reader.indentation_rules.max_digits - indentation.column
             full |= 4 * (room < 0 or (not room and self._scanner.match[scanner_state] == NO_MATCH))
-        place_in_line = int(reader.lines.places[stack.state]) if reader is not None else 0
-        question = (scanner_state, claims, context, full, place_in_line)
+        place_in_line = (
+            int(reader.indentation_rules.places[stack.state]) if reader is not None else 0
+        )
+        question = (scanner_state, obligations, context, full, place_in_line)
         if question not in self._controls:
-            place = Between(claims, BOUNDARY, context, full & 3)
+            place = Between(obligations, BOUNDARY, context, full & 3)
             if self._scanner.is_start[scanner_state]:
                 self._controls[question] = self._pushdown.at(place)
             else:
@@ -157,25 +159,25 @@ class Liveness:
 
     def _controls_of_line(self, hypothesis: Hypothesis, context: int) -> Controls:
         """Return the controls in which a lexeme may end that may become a line break."""
-        scanner_state, claims, stack, layout = hypothesis
-        reader = self.recognizer.line_reader
+        scanner_state, obligations, stack, indentation = hypothesis
+        reader = self.recognizer.indentation_reader
         assert reader is not None, "there is an indenter"
-        place = Between(claims, BOUNDARY, context, reader.full(layout))
+        place = Between(obligations, BOUNDARY, context, reader.full(indentation))
         if self._scanner.is_start[scanner_state]:
             return self._pushdown.at(place)
         breaks: list[Between] = []
         others: list[End] = []
-        for label, after in self._lexemes.ends(scanner_state, place):
-            if label == reader.lines.newline:
+        for terminal_id, after in self._lexemes.ends(scanner_state, place):
+            if terminal_id == reader.indentation_rules.newline:
                 breaks.append(after)
             else:
-                others.append((label, after))
+                others.append((terminal_id, after))
         controls = self._pushdown.after(others, stack.state)
         if reader.takes(NEWLINE, stack.state):
-            choice = reader.choice(scanner_state, layout)
+            choice = reader.choice(scanner_state, indentation)
             for after in breaks:
                 controls |= self._pushdown.after_line(Line(after, *choice))
-                if layout.level:  # it is dropped if the parser does not take it
+                if indentation.level:  # it is dropped if the parser does not take it
                     controls |= self._pushdown.at(after)
         return controls
 
@@ -199,14 +201,18 @@ class Liveness:
     def expected(self, configuration: Configuration) -> tuple[str, ...]:
         """Return the names of the terminals that may come next, as ``Guide.expected`` has it."""
         found: set[int] = set()
-        for state, claims, stack, layout in configuration.hypotheses:
-            place = Between(claims, BOUNDARY, configuration.context)
+        for state, obligations, stack, indentation in configuration.hypotheses:
+            place = Between(obligations, BOUNDARY, configuration.context)
             found |= self._shiftable(self._lexemes.goes_on(state, place), stack)
-            label = int(self._scanner.match[state])
-            committed = self.recognizer.commit(stack, layout, label) if label != NO_MATCH else None
-            if committed is not None:  # the lexeme may end here: what may start after it?
-                after, _ = committed
-                place = place._replace(claims=self.recognizer.ahead.ending(state, claims))
+            terminal_id = int(self._scanner.match[state])
+            shifted = (
+                self.recognizer.shift(stack, indentation, terminal_id)
+                if terminal_id != NO_MATCH
+                else None
+            )
+            if shifted is not None:  # the lexeme may end here: what may start after it?
+                after, _ = shifted
+                place = place._replace(obligations=self.recognizer.ahead.ending(state, obligations))
                 terminal_set = int(self._table.set_of_state[after.state])
                 found |= self._shiftable(self._lexemes.next_goes_on(terminal_set, place), after)
         if self.recognizer.is_sentence(configuration):
@@ -221,20 +227,22 @@ class Liveness:
         """Return the terminals of which the vocabulary can spell some lexeme."""
         is_free = len(self._spelling.steps) == 1  # else what can be spelled depends on the place
         if self._assurance is not None and is_free:
-            labels = self._assurance.possible_labels
+            terminal_ids = self._assurance.possible_terminal_ids
         elif is_free:
-            labels = possible_labels(self._scanner, self._spelling)
+            terminal_ids = possible_terminal_ids(self._scanner, self._spelling)
         else:
-            labels = frozenset(self._lexemes.labels())
-        return {label for label in labels if label < self._scanner.ignored}
+            terminal_ids = frozenset(self._lexemes.terminal_ids())
+        return {terminal_id for terminal_id in terminal_ids if terminal_id < self._scanner.ignored}
 
     def _shiftable(self, ends: Iterable[End], stack: Stack) -> set[int]:
         """Return the terminals that lead on to a sentence when a lexeme of them ends."""
         return {
-            label
-            for label, between in ends
-            if label < self._scanner.ignored
-            and self.decide_stack(self._pushdown.after([(label, between)], stack.state), stack)[0]
+            terminal_id
+            for terminal_id, between in ends
+            if terminal_id < self._scanner.ignored
+            and self.decide_stack(
+                self._pushdown.after([(terminal_id, between)], stack.state), stack
+            )[0]
         }
 
     # -- all stacks at once -----------------------------------------------------------------
@@ -302,7 +310,7 @@ class Liveness:
 
         A stack is a path through the LALR automaton over symbols of which texts can be written.
         """
-        is_written = written(self.recognizer, self.assurance.possible_labels)
+        is_written = written(self.recognizer, self.assurance.possible_terminal_ids)
         followers, is_reached = self._table.followers(is_written), self._table.reached(is_written)
         below: list[list[int]] = [[] for _ in range(self._table.n_states)]
         for state in np.flatnonzero(is_reached).tolist():

@@ -5,7 +5,7 @@ In: a :class:`~cfgguide.recognizer.recognizer.Recognizer` and a
 and the parse state on top in which controls that state can be *left*, popped for good. The controls
 are
 
-* ``Between(claims, node, context)``: between two lexemes (:mod:`cfgguide.liveness.lexemes`);
+* ``Between(obligations, node, context)``: between two lexemes (:mod:`cfgguide.liveness.lexemes`);
 * ``Lookahead(choices)``: the next lexeme is one of some, each with the place after it; the parser
   has it as lookahead;
 * ``Reducing(pops, left_side, lookahead)``: a reduction with states still to be popped;
@@ -51,7 +51,7 @@ import numpy as np
 from cfgguide.automata.partition import refined
 from cfgguide.limits import Budget
 from cfgguide.liveness.lexemes import THE_END, Between, End, Lexemes
-from cfgguide.parser.indentation import AT_LINE_START, BLOCKS, BRACKETS, Lines
+from cfgguide.parser.indentation import AT_LINE_START, BLOCKS, BRACKETS, IndentationRules
 from cfgguide.parser.indentation_names import CLOSES, FED, INLINE, JOIN, NEWLINE, OPENS
 from cfgguide.parser.table import END, ERROR, ParseTable
 from cfgguide.recognizer.recognizer import Recognizer
@@ -121,9 +121,9 @@ class Pushdown:
         self._ahead = recognizer.ahead
         self._table = recognizer.parse_table
         self._scanner = recognizer.scanner
-        self._reader = recognizer.line_reader
-        self._lines = recognizer.lines
-        self._alike = _alike(self._table, self._lines)
+        self._reader = recognizer.indentation_reader
+        self._indentation_rules = recognizer.indentation_rules
+        self._alike = _alike(self._table, self._indentation_rules)
         self._controls: list[Control] = [Accepted()]
         self._numbers: dict[Control, int] = {Accepted(): ACCEPTED}
         self._left: dict[tuple[Controls, int], Controls] = {}  # answers of `leave`
@@ -150,8 +150,10 @@ class Pushdown:
 
     def after_line(self, line: Line) -> Controls:
         """Return the control of a line break that is fed in a place, as a set."""
-        assert self._lines is not None, "there is an indenter"
-        return frozenset({self._number(Lookahead(frozenset({(self._lines.newline, line)})))})
+        assert self._indentation_rules is not None, "there is an indenter"
+        return frozenset(
+            {self._number(Lookahead(frozenset({(self._indentation_rules.newline, line)})))}
+        )
 
     def at(self, between: Between) -> Controls:
         """Return the control between two lexemes, as a set."""
@@ -187,19 +189,23 @@ class Pushdown:
 
     def _after(self, ends: Iterable[End], state: int) -> Iterator[Control]:
         choices: set[tuple[int, Between | Line | Ending]] = set()
-        for label, between in ends:
-            role = FED if self._lines is None else int(self._lines.roles[label])
-            if label == self._scanner.ignored:
+        for terminal_id, between in ends:
+            role = (
+                FED
+                if self._indentation_rules is None
+                else int(self._indentation_rules.roles[terminal_id])
+            )
+            if terminal_id == self._scanner.ignored:
                 yield between
-            elif label > self._scanner.ignored:
+            elif terminal_id > self._scanner.ignored:
                 continue
             elif role in (INLINE, JOIN):
                 if self._reader is not None and self._reader.takes(role, state):
                     yield between
             elif role != NEWLINE:
-                choices.add((label, between))
+                choices.add((terminal_id, between))
             elif self._reader is not None and self._reader.takes(role, state):
-                choices.add((label, Line(between)))
+                choices.add((terminal_id, Line(between)))
         if choices:
             yield Lookahead(frozenset(choices))
 
@@ -268,34 +274,37 @@ class Pushdown:
         """Yield the controls after one more lexeme, or after the end of the text."""
         terminal_set = int(self._table.set_of_state[state])
         yield from self._after(self.lexemes.next_ends(terminal_set, between), state)
-        if between.node != BOUNDARY or not self._ahead.may_end(between.claims):
+        if between.node != BOUNDARY or not self._ahead.may_end(between.obligations):
             return
-        if self._lines is None:
+        if self._indentation_rules is None:
             yield Lookahead(frozenset({(END, THE_END)}))
-        elif self._lines.ends_last_line and self._lines.places[state] != AT_LINE_START:
-            yield Lookahead(frozenset({(self._lines.newline, Ending())}))
+        elif (
+            self._indentation_rules.ends_last_line
+            and self._indentation_rules.places[state] != AT_LINE_START
+        ):
+            yield Lookahead(frozenset({(self._indentation_rules.newline, Ending())}))
         else:
             yield Ending()
 
     def _feeds(self, control: Line | Ending) -> Iterator[Control]:
         """Yield the controls after what an indenter may feed, or if it feeds nothing."""
-        assert self._lines is not None, "there is an indenter"
+        assert self._indentation_rules is not None, "there is an indenter"
         if isinstance(control, Ending):
-            yield Lookahead(frozenset({(END, THE_END), (self._lines.dedent, control)}))
+            yield Lookahead(frozenset({(END, THE_END), (self._indentation_rules.dedent, control)}))
             return
         between, may_stay, may_indent, most, least = control
         if may_stay:
             yield between
         if may_indent and not between.full & BLOCKS:
-            yield Lookahead(frozenset({(self._lines.indent, between)}))
+            yield Lookahead(frozenset({(self._indentation_rules.indent, between)}))
         if most:
             between = between._replace(full=between.full & ~BLOCKS)
             line = Line(between, least <= 1, False, max(most - 1, -1), max(least - 1, 1))
-            yield Lookahead(frozenset({(self._lines.dedent, line)}))
+            yield Lookahead(frozenset({(self._indentation_rules.dedent, line)}))
 
     def _behind(self, terminal: int, control: Between | Line | Ending) -> Control | None:
         """Return the control when a terminal has been shifted, None if it is one too many."""
-        role = FED if self._lines is None else self._lines.roles[terminal]
+        role = FED if self._indentation_rules is None else self._indentation_rules.roles[terminal]
         if isinstance(control, Between) and role == OPENS and control.full & BRACKETS:
             return None
         if isinstance(control, Between) and role == CLOSES:
@@ -334,7 +343,7 @@ class Pushdown:
             self._go_on(Lookahead(choices), target, pair)
 
 
-def _alike(table: ParseTable, lines: Lines | None) -> list[int]:
+def _alike(table: ParseTable, indentation_rules: IndentationRules | None) -> list[int]:
     """Return, for each parse state, the first that does the same on every stack.
 
     Two do if they lex the same terminal set, stand in like places of a line, pop as many states for
@@ -344,7 +353,7 @@ def _alike(table: ParseTable, lines: Lines | None) -> list[int]:
     pops = np.where(reduces, table.lengths[production], -1)
     lefts = np.where(reduces, table.left_sides[production], table.action > 0)
     is_end = (np.arange(table.n_states) == table.end_state)[:, None]
-    places = np.zeros(table.n_states) if lines is None else lines.places
+    places = np.zeros(table.n_states) if indentation_rules is None else indentation_rules.places
     kinds = np.hstack([table.set_of_state[:, None], places[:, None], is_end, pops, lefts])
     labels = np.unique(kinds, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
     # One more state, into which all goes that pushes nothing.
@@ -352,6 +361,8 @@ def _alike(table: ParseTable, lines: Lines | None) -> list[int]:
     gotos = np.where(table.goto >= 0, table.goto, table.n_states)
     pushed = np.hstack([shifts, gotos]).astype(np.int32)
     nothing = np.full((1, pushed.shape[1]), table.n_states, dtype=np.int32)
-    blocks = refined(np.vstack([pushed, nothing]), np.append(labels, labels.max() + 1))
-    first: list[int] = np.unique(blocks, return_index=True)[1][blocks].tolist()
+    equivalence_classes = refined(np.vstack([pushed, nothing]), np.append(labels, labels.max() + 1))
+    first: list[int] = np.unique(equivalence_classes, return_index=True)[1][
+        equivalence_classes
+    ].tolist()
     return first[:-1]

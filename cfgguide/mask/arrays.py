@@ -19,11 +19,11 @@ TOO_SHALLOW = -2  # the base window ends above a state that is needed
 TOO_MANY_CELLS = -3
 TOO_MANY_HYPOTHESES = -4
 TOO_MANY_OUTCOMES = -5
-TOO_MANY_CLAIMS = -6
+TOO_MANY_OBLIGATIONS = -6
 
-RUNNING, MATCHING, ASKING, DYING = 0, 1, 2, 3  # kinds of scanner states
+RUNNING, MATCHING, ASSERTION, DYING = 0, 1, 2, 3  # kinds of scanner states
 
-NOT_COMPUTED = -9  # in `commits`
+NOT_COMPUTED = -9  # in `shifts`
 NONE = -1  # no cell, no token, no outcome
 LONGEST_REST = 3  # bytes of a character behind its first
 DEAD_END, LIVE, OPEN = 0, 1, 2  # what is known of an outcome: in `verdicts`
@@ -37,7 +37,7 @@ LEVEL_READ, COLUMNS_READ = 1, 2  # in counts[READS], as bits
 LEVEL_SHIFT, COLUMNS_SHIFT = 32, 43
 COLUMN_BITS = (1 << LEVEL_SHIFT) - 1
 LEVEL_BITS = (1 << (COLUMNS_SHIFT - LEVEL_SHIFT)) - 1
-MOST_COLUMN_CELLS = 1 << 19
+MAX_COLUMN_CELLS = 1 << 19
 
 
 class Tables(NamedTuple):
@@ -46,20 +46,20 @@ class Tables(NamedTuple):
     Attributes
     ----------
     kind : int8, shape (n_scanner_states,)
-        `RUNNING`, `MATCHING`, `ASKING` or `DYING` for the dead state.
-    has_lines : bool
+        `RUNNING`, `MATCHING`, `ASSERTION` or `DYING` for the dead state.
+    has_indentation : bool
         Whether there is an indenter; without one the rest is not read.
     """
 
     transitions: Int32Array
     byte_classes: Int32Array
     match: Int32Array
-    asks: Int32Array
-    is_asking: npt.NDArray[np.bool_]
+    assertions: Int32Array
+    is_assertion: npt.NDArray[np.bool_]
     kind: npt.NDArray[np.int8]
     is_start: npt.NDArray[np.bool_]
-    blocks: Int32Array
-    representatives: Int32Array
+    equivalence_classes: Int32Array
+    class_representatives: Int32Array
     starts: Int32Array
     contexts: Int32Array
     set_of_state: Int32Array
@@ -69,16 +69,16 @@ class Tables(NamedTuple):
     left_sides: Int32Array
     ignored: int
     end_state: int
-    most_reductions: int
+    max_reductions: int
     end_offsets: Int32Array
-    end_labels: Int32Array
+    end_terminal_ids: Int32Array
     end_groups: Int32Array
     is_sure: npt.NDArray[np.bool_]
     is_letter: npt.NDArray[np.bool_]
     is_assured: npt.NDArray[np.bool_]
     loop_of_state: Int32Array
     takes: npt.NDArray[np.int64]
-    has_lines: bool
+    has_indentation: bool
     roles: npt.NDArray[np.int8]
     places: npt.NDArray[np.int8]
     byte_kinds: npt.NDArray[np.int8]
@@ -106,13 +106,13 @@ class Base(NamedTuple):
         Where each hypothesis starts in `parse_states`.
     scanner_states : int32, shape (n_hypotheses,)
         Their scanner states.
-    claims : int32
+    obligations : int32
         Their claims, one after the other.
-    claim_offsets : int32, shape (n_hypotheses + 1,)
-        Where each hypothesis starts in `claims`.
+    obligation_offsets : int32, shape (n_hypotheses + 1,)
+        Where each hypothesis starts in `obligations`.
     context : int
         The context.
-    layouts : int64, shape (n_hypotheses,)
+    indentations : int64, shape (n_hypotheses,)
         Their layouts, each as one number.
     columns, column_parents, column_depths : int32, shape (n_columns,)
         The columns of open blocks, as in `Workspace`; the first is that of the file.
@@ -121,10 +121,10 @@ class Base(NamedTuple):
     parse_states: Int32Array
     offsets: Int32Array
     scanner_states: Int32Array
-    claims: Int32Array
-    claim_offsets: Int32Array
+    obligations: Int32Array
+    obligation_offsets: Int32Array
     context: int
-    layouts: Int64Array
+    indentations: Int64Array
     columns: Int32Array
     column_parents: Int32Array
     column_depths: Int32Array
@@ -139,7 +139,7 @@ class Workspace(NamedTuple):
         The arena. Base cells come first; a parent of -1 is outside the base window.
     cell_home : int32, shape (n_cells,)
         The base hypothesis that a base cell belongs to.
-    commits : int32, shape (n_cells, n_terminals + 2)
+    shifts : int32, shape (n_cells, n_terminals + 2)
         The cell after a lexeme of each label, `REFUSED`, or `NOT_COMPUTED`.
     frame_n : int32, shape (max_depth + 2,)
         Number of hypotheses after each byte of the path. The last frame is for lexemes that are
@@ -151,13 +151,13 @@ class Workspace(NamedTuple):
     frame_is_plain : bool, shape (max_depth + 2,)
         Whether there is one hypothesis, without claims. Then only its state and its stack are
         written by the shortest path of the walk.
-    frame_state, frame_cell, frame_n_claims : int32, shape (max_depth + 2, n_hypotheses)
+    frame_state, frame_cell, frame_n_obligations : int32, shape (max_depth + 2, n_hypotheses)
         The hypotheses' scanner states, stacks, and numbers of claims.
-    frame_claims : int32, shape (max_depth + 2, n_hypotheses, n_claims)
+    frame_obligations : int32, shape (max_depth + 2, n_hypotheses, n_claims)
         Their claims, ascending.
-    open_state, open_n_claims, open_n_tasks : int32, shape (n_claims,)
+    open_state, open_n_obligations, open_n_tasks : int32, shape (n_claims,)
         Possibilities still to be worked out: scanner state, numbers of claims and of tasks.
-    open_claims : int32, shape (n_claims, n_claims)
+    open_obligations : int32, shape (n_claims, n_claims)
         Their claims, ascending.
     open_task : int32, shape (n_claims, n_claims)
         Their tasks: scanner states that must match (negative) or must not (positive).
@@ -165,11 +165,12 @@ class Workspace(NamedTuple):
         Number of hypotheses of each distinct configuration that a token leads to.
     outcome_context : int32, shape (n_outcomes,)
         Contexts there.
-    outcome_state, outcome_cell, outcome_n_claims : int32, shape (n_outcomes, n_hypotheses)
+    outcome_state, outcome_cell, outcome_n_obligations : int32, shape (n_outcomes, n_hypotheses)
         Those hypotheses.
-    outcome_claims : int32, shape (n_outcomes, n_hypotheses, n_claims)
+    outcome_obligations : int32, shape (n_outcomes, n_hypotheses, n_claims)
         Their claims.
-    frame_layout, outcome_layout : int64, shape (max_depth + 2, n_hypotheses), (n_outcomes, ...)
+    frame_indentation, outcome_indentation : int64, shape (max_depth + 2, n_hypotheses),
+    (n_outcomes, ...)
         Their layouts, each as one number.
     column, column_parent, column_depth : int32, shape (n_cells,)
         The columns of open blocks: packed, the one further out or -1, and how many there are. The
@@ -193,7 +194,7 @@ class Workspace(NamedTuple):
     first_child: Int32Array
     next_sibling: Int32Array
     cell_home: Int32Array
-    commits: Int32Array
+    shifts: Int32Array
     frame_n: Int32Array
     frame_context: Int32Array
     next_node: Int32Array
@@ -201,19 +202,19 @@ class Workspace(NamedTuple):
     frame_is_plain: npt.NDArray[np.bool_]
     frame_state: Int32Array
     frame_cell: Int32Array
-    frame_n_claims: Int32Array
-    frame_claims: Int32Array
+    frame_n_obligations: Int32Array
+    frame_obligations: Int32Array
     open_state: Int32Array
-    open_n_claims: Int32Array
+    open_n_obligations: Int32Array
     open_n_tasks: Int32Array
-    open_claims: Int32Array
+    open_obligations: Int32Array
     open_task: Int32Array
     outcome_n: Int32Array
     outcome_context: Int32Array
     outcome_state: Int32Array
     outcome_cell: Int32Array
-    outcome_n_claims: Int32Array
-    outcome_claims: Int32Array
+    outcome_n_obligations: Int32Array
+    outcome_obligations: Int32Array
     outcome_hash: Int32Array
     verdicts: npt.NDArray[np.int8]
     segment_start: Int32Array
@@ -221,8 +222,8 @@ class Workspace(NamedTuple):
     segment_outcome: Int32Array
     inspected: Int32Array
     counts: Int32Array
-    frame_layout: Int64Array
-    outcome_layout: Int64Array
+    frame_indentation: Int64Array
+    outcome_indentation: Int64Array
     column: Int32Array
     column_parent: Int32Array
     column_depth: Int32Array
@@ -231,11 +232,11 @@ class Workspace(NamedTuple):
 def workspace(
     *,
     frames: int,
-    n_labels: int,
+    n_terminal_ids: int,
     n_tokens: int,
     cells: int = 1,
     hypotheses: int = 1,
-    claims: int = 1,
+    obligations: int = 1,
     outcomes: int = 1,
 ) -> Workspace:
     """Return a workspace of given sizes."""
@@ -249,7 +250,7 @@ def workspace(
         first_child=array(cells),
         next_sibling=array(cells),
         cell_home=array(cells),
-        commits=array(cells, n_labels),
+        shifts=array(cells, n_terminal_ids),
         frame_n=array(frames),
         frame_context=array(frames),
         next_node=array(frames),
@@ -257,19 +258,19 @@ def workspace(
         frame_is_plain=np.zeros(frames, dtype=np.bool_),
         frame_state=array(frames, hypotheses),
         frame_cell=array(frames, hypotheses),
-        frame_n_claims=array(frames, hypotheses),
-        frame_claims=array(frames, hypotheses, claims),
-        open_state=array(claims),
-        open_n_claims=array(claims),
-        open_n_tasks=array(claims),
-        open_claims=array(claims, claims),
-        open_task=array(claims, claims),
+        frame_n_obligations=array(frames, hypotheses),
+        frame_obligations=array(frames, hypotheses, obligations),
+        open_state=array(obligations),
+        open_n_obligations=array(obligations),
+        open_n_tasks=array(obligations),
+        open_obligations=array(obligations, obligations),
+        open_task=array(obligations, obligations),
         outcome_n=array(outcomes),
         outcome_context=array(outcomes),
         outcome_state=array(outcomes, hypotheses),
         outcome_cell=array(outcomes, hypotheses),
-        outcome_n_claims=array(outcomes, hypotheses),
-        outcome_claims=array(outcomes, hypotheses, claims),
+        outcome_n_obligations=array(outcomes, hypotheses),
+        outcome_obligations=array(outcomes, hypotheses, obligations),
         outcome_hash=array(2 * outcomes),
         verdicts=np.zeros(outcomes, dtype=np.int8),
         segment_start=array(n_tokens),
@@ -277,8 +278,8 @@ def workspace(
         segment_outcome=array(n_tokens),
         inspected=array(hypotheses),
         counts=array(N_COUNTS),
-        frame_layout=np.zeros((frames, hypotheses), dtype=np.int64),
-        outcome_layout=np.zeros((outcomes, hypotheses), dtype=np.int64),
+        frame_indentation=np.zeros((frames, hypotheses), dtype=np.int64),
+        outcome_indentation=np.zeros((outcomes, hypotheses), dtype=np.int64),
         column=array(cells),
         column_parent=array(cells),
         column_depth=array(cells),
@@ -288,18 +289,18 @@ def workspace(
 def examples() -> tuple[Tables, PackedTrie, Workspace, Base, Int32Array]:
     """Return arguments of the types that the kernels are compiled for."""
     numbers, table = np.zeros(1, dtype=np.int32), np.zeros((1, 1), dtype=np.int32)
-    small, layouts = np.zeros(1, dtype=np.int8), np.zeros(1, dtype=np.int64)
+    small, indentations = np.zeros(1, dtype=np.int8), np.zeros(1, dtype=np.int64)
     flags, grid = np.zeros(1, dtype=np.bool_), np.zeros((1, 1), dtype=np.bool_)
     tables = Tables(
         transitions=table,
         byte_classes=numbers,
         match=numbers,
-        asks=table,
-        is_asking=flags,
+        assertions=table,
+        is_assertion=flags,
         kind=small,
         is_start=flags,
-        blocks=numbers,
-        representatives=numbers,
+        equivalence_classes=numbers,
+        class_representatives=numbers,
         starts=table,
         contexts=table,
         set_of_state=numbers,
@@ -309,16 +310,16 @@ def examples() -> tuple[Tables, PackedTrie, Workspace, Base, Int32Array]:
         left_sides=numbers,
         ignored=0,
         end_state=0,
-        most_reductions=0,
+        max_reductions=0,
         end_offsets=numbers,
-        end_labels=numbers,
+        end_terminal_ids=numbers,
         end_groups=numbers,
         is_sure=flags,
         is_letter=flags,
         is_assured=grid,
         loop_of_state=numbers,
         takes=np.zeros(1, dtype=np.int64),
-        has_lines=False,
+        has_indentation=False,
         roles=small,
         places=small,
         byte_kinds=small,
@@ -335,8 +336,10 @@ def examples() -> tuple[Tables, PackedTrie, Workspace, Base, Int32Array]:
         max_digits=0,
     )
     trie = PackedTrie(table, numbers, 1)
-    base = Base(numbers, numbers, numbers, numbers, numbers, 0, layouts, numbers, numbers, numbers)
-    return tables, trie, workspace(frames=1, n_labels=1, n_tokens=1), base, numbers
+    base = Base(
+        numbers, numbers, numbers, numbers, numbers, 0, indentations, numbers, numbers, numbers
+    )
+    return tables, trie, workspace(frames=1, n_terminal_ids=1, n_tokens=1), base, numbers
 
 
 Arguments = TypeVar("Arguments", bound=tuple[Any, ...])

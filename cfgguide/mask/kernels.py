@@ -18,7 +18,7 @@ open is decided elsewhere, and the mask filled afterwards.
 from __future__ import annotations
 
 from cfgguide.mask.arrays import (
-    ASKING,
+    ASSERTION,
     COLUMN_BITS,
     COLUMNS_READ,
     COLUMNS_SHIFT,
@@ -31,7 +31,7 @@ from cfgguide.mask.arrays import (
     LIVE,
     LONGEST_REST,
     MATCHING,
-    MOST_COLUMN_CELLS,
+    MAX_COLUMN_CELLS,
     N_CELLS,
     N_COLUMNS,
     N_OPEN,
@@ -43,8 +43,8 @@ from cfgguide.mask.arrays import (
     READS,
     REFUSED,
     TOO_MANY_CELLS,
-    TOO_MANY_CLAIMS,
     TOO_MANY_HYPOTHESES,
+    TOO_MANY_OBLIGATIONS,
     TOO_MANY_OUTCOMES,
     TOO_SHALLOW,
     Base,
@@ -61,7 +61,7 @@ from cfgguide.parser.indentation import (
     DIGIT,
     FORM_FEED,
     IN_STRING,
-    MOST_COLUMNS,
+    MAX_COLUMNS,
     NARROW_BITS,
     ONE_SPACE,
     OTHER,
@@ -98,7 +98,7 @@ def _new_cell(work: Workspace, state: int, parent: int) -> int:
     work.next_sibling[cell] = work.first_child[parent]
     work.first_child[parent] = cell
     work.cell_home[cell] = NONE
-    work.commits[cell, :] = NOT_COMPUTED
+    work.shifts[cell, :] = NOT_COMPUTED
     return int(cell)
 
 
@@ -128,21 +128,21 @@ def _reduced(
 
 
 @kernel
-def _commit(
-    tables: Tables, work: Workspace, base_offsets: Int32Array, cell: int, label: int
+def _shift(
+    tables: Tables, work: Workspace, base_offsets: Int32Array, cell: int, terminal_id: int
 ) -> int:
     """Return the cell after a lexeme: reductions, then the shift."""
-    if label == tables.ignored:
+    if terminal_id == tables.ignored:
         return cell
-    if label > tables.ignored:
+    if terminal_id > tables.ignored:
         return REFUSED
-    known = work.commits[cell, label]
+    known = work.shifts[cell, terminal_id]
     if known != NOT_COMPUTED:
         return int(known)
     top = wide(cell)
     result = wide(REFUSED)
-    for _ in range(tables.most_reductions):
-        action = tables.action[_read(work, base_offsets, top), label]
+    for _ in range(tables.max_reductions):
+        action = tables.action[_read(work, base_offsets, top), terminal_id]
         if action == 0:
             break
         if action > 0:
@@ -152,14 +152,14 @@ def _commit(
         if top < 0:
             return top
     if result >= 0 or result == REFUSED:
-        work.commits[cell, label] = result
+        work.shifts[cell, terminal_id] = result
     return result
 
 
 @kernel
 def _ends(tables: Tables, work: Workspace, base_offsets: Int32Array, cell: int) -> int:
     """Return 1 if ``$END`` is accepted on a stack, 0 if not, or `TOO_SHALLOW` and the like."""
-    for _ in range(tables.most_reductions):
+    for _ in range(tables.max_reductions):
         action = tables.action[_read(work, base_offsets, cell), 0]
         if action >= 0:
             return 0
@@ -172,18 +172,18 @@ def _ends(tables: Tables, work: Workspace, base_offsets: Int32Array, cell: int) 
 
 
 @kernel
-def _moved(tables: Tables, layout: int, byte_class: int, state: int) -> int:
+def _moved(tables: Tables, indentation: int, byte_class: int, state: int) -> int:
     """Return the layout after one more byte of a lexeme, -1 where a line is too wide."""
-    kind, column = tables.byte_kinds[byte_class], layout & COLUMN_BITS
-    rest = layout - column
+    kind, column = tables.byte_kinds[byte_class], indentation & COLUMN_BITS
+    rest = indentation - column
     if tables.is_counted[state]:
-        return layout + 1 if kind == DIGIT and column <= tables.max_digits else layout
+        return indentation + 1 if kind == DIGIT and column <= tables.max_digits else indentation
     if kind == BREAK:
         return int(rest + COLUMN_0)
     if column == 0:
-        return layout
+        return indentation
     if kind in (OTHER, DIGIT):
-        return rest if tables.tab == CPYTHON_TAB else layout
+        return rest if tables.tab == CPYTHON_TAB else indentation
     if kind == FORM_FEED:
         return int(rest + COLUMN_0)
     if kind == TAB and tables.tab == CPYTHON_TAB:
@@ -193,118 +193,123 @@ def _moved(tables: Tables, layout: int, byte_class: int, state: int) -> int:
         column += tables.tab * ONE_SPACE
     else:
         column += ONE_SPACE
-    return int(rest + column) if (column - 1) >> COLUMN_SHIFT <= MOST_COLUMNS else -1
+    return int(rest + column) if (column - 1) >> COLUMN_SHIFT <= MAX_COLUMNS else -1
 
 
 @kernel
-def _open_block(work: Workspace, layout: int, column: int) -> int:
+def _open_block(work: Workspace, indentation: int, column: int) -> int:
     """Return the layout with one more column, or `TOO_MANY_CELLS`."""
-    outer, n = layout >> COLUMNS_SHIFT, work.counts[N_COLUMNS]
+    outer, n = indentation >> COLUMNS_SHIFT, work.counts[N_COLUMNS]
     cell = wide(n)
     for known in range(n):
         if work.column_parent[known] == outer and work.column[known] == column:
             cell = wide(known)
     if cell == n:
-        if n >= len(work.column) or n >= MOST_COLUMN_CELLS:
+        if n >= len(work.column) or n >= MAX_COLUMN_CELLS:
             return TOO_MANY_CELLS
         work.counts[N_COLUMNS] = n + 1
         work.column[n] = column
         work.column_parent[n] = outer
         work.column_depth[n] = work.column_depth[outer] + 1
-    return int((layout & LEVEL_BITS << LEVEL_SHIFT) | cell << COLUMNS_SHIFT)
+    return int((indentation & LEVEL_BITS << LEVEL_SHIFT) | cell << COLUMNS_SHIFT)
 
 
 @kernel
 def _begin_line(
-    tables: Tables, work: Workspace, base_offsets: Int32Array, cell: int, layout: int
+    tables: Tables, work: Workspace, base_offsets: Int32Array, cell: int, indentation: int
 ) -> tuple[int, int]:
     """Return the cell, where a line break was fed, and the layout after INDENT or DEDENTs."""
-    column = layout & COLUMN_BITS
-    layout -= column
+    column = indentation & COLUMN_BITS
+    indentation -= column
     if column == 0:
-        return (cell, layout) if tables.tab == CPYTHON_TAB else (wide(REFUSED), layout)
+        return (cell, indentation) if tables.tab == CPYTHON_TAB else (wide(REFUSED), indentation)
     work.counts[READS] |= COLUMNS_READ
-    columns = layout >> COLUMNS_SHIFT
+    columns = indentation >> COLUMNS_SHIFT
     innermost = wide(work.column[columns])
     wide_column, narrow_column = (column - 1) >> COLUMN_SHIFT, (column - 1) & NARROW_BITS
     if wide_column > (innermost - 1) >> COLUMN_SHIFT:
         is_clear = narrow_column > (innermost - 1) & NARROW_BITS
         if not is_clear or work.column_depth[columns] >= tables.max_indents:
-            return wide(REFUSED), layout
-        cell = _commit(tables, work, base_offsets, cell, tables.indent)
+            return wide(REFUSED), indentation
+        cell = _shift(tables, work, base_offsets, cell, tables.indent)
         if cell < 0:
-            return cell, layout
-        layout = _open_block(work, layout, column)
-        return (cell, layout) if layout >= 0 else (wide(layout), layout)
+            return cell, indentation
+        indentation = _open_block(work, indentation, column)
+        return (cell, indentation) if indentation >= 0 else (wide(indentation), indentation)
     while wide_column < (innermost - 1) >> COLUMN_SHIFT:
-        cell = _commit(tables, work, base_offsets, cell, tables.dedent)
+        cell = _shift(tables, work, base_offsets, cell, tables.dedent)
         if cell < 0:
-            return cell, layout
+            return cell, indentation
         columns = wide(work.column_parent[columns])
         innermost = wide(work.column[columns])
     if column != innermost:
-        return wide(REFUSED), layout
-    return cell, (layout & LEVEL_BITS << LEVEL_SHIFT) | columns << COLUMNS_SHIFT
+        return wide(REFUSED), indentation
+    return cell, (indentation & LEVEL_BITS << LEVEL_SHIFT) | columns << COLUMNS_SHIFT
 
 
 @kernel
-def _commit_lexeme(
-    tables: Tables, work: Workspace, base_offsets: Int32Array, cell: int, label: int, layout: int
+def _shift_lexeme(
+    tables: Tables,
+    work: Workspace,
+    base_offsets: Int32Array,
+    cell: int,
+    terminal_id: int,
+    indentation: int,
 ) -> tuple[int, int]:
     """Return the cell and the layout after a lexeme; or `REFUSED` and the like."""
-    if not tables.has_lines:
-        return _commit(tables, work, base_offsets, cell, label), layout
-    plain = layout & ~COLUMN_BITS
-    role = tables.roles[label] if label < tables.ignored else FED
-    if role == COUNTED and layout - plain > tables.max_digits:
+    if not tables.has_indentation:
+        return _shift(tables, work, base_offsets, cell, terminal_id), indentation
+    plain = indentation & ~COLUMN_BITS
+    role = tables.roles[terminal_id] if terminal_id < tables.ignored else FED
+    if role == COUNTED and indentation - plain > tables.max_digits:
         return wide(REFUSED), plain
     if role in (FED, COUNTED):
-        return _commit(tables, work, base_offsets, cell, label), plain
+        return _shift(tables, work, base_offsets, cell, terminal_id), plain
     if role in (OPENS, CLOSES):
         level = plain >> LEVEL_SHIFT & LEVEL_BITS
         if level == (tables.max_brackets if role == OPENS else 0):
             return wide(REFUSED), plain
         plain += 1 << LEVEL_SHIFT if role == OPENS else -1 << LEVEL_SHIFT
-        return _commit(tables, work, base_offsets, cell, label), plain
+        return _shift(tables, work, base_offsets, cell, terminal_id), plain
     place = tables.places[_read(work, base_offsets, cell)]
     if role != NEWLINE:
         is_refused = place == AT_LINE_START or (role == JOIN and place == IN_STRING)
         return (wide(REFUSED) if is_refused else cell), plain
     if place == IN_STRING:
         return wide(REFUSED), plain
-    after = _commit(tables, work, base_offsets, cell, label)
+    after = _shift(tables, work, base_offsets, cell, terminal_id)
     if after == REFUSED:
         work.counts[READS] |= LEVEL_READ
         return (cell if plain >> LEVEL_SHIFT & LEVEL_BITS else wide(REFUSED)), plain
     if after < 0:
         return after, plain
-    return _begin_line(tables, work, base_offsets, after, layout)
+    return _begin_line(tables, work, base_offsets, after, indentation)
 
 
 @kernel
-def _put(work: Workspace, number: int, claim: int) -> int:
+def _put(work: Workspace, number: int, obligation: int) -> int:
     """Add a claim to an open possibility; return `DONE`, `REFUSED` if it denies another, or so."""
-    n = work.open_n_claims[number]
+    n = work.open_n_obligations[number]
     place = n
     for index in range(n):
-        known = work.open_claims[number, index]
-        if known == claim:
+        known = work.open_obligations[number, index]
+        if known == obligation:
             return DONE
-        if known == -claim:
+        if known == -obligation:
             return REFUSED
-        if known > claim and place == n:
+        if known > obligation and place == n:
             place = index
-    if n >= work.open_claims.shape[1]:
-        return TOO_MANY_CLAIMS
+    if n >= work.open_obligations.shape[1]:
+        return TOO_MANY_OBLIGATIONS
     for index in range(n, place, -1):
-        work.open_claims[number, index] = work.open_claims[number, index - 1]
-    work.open_claims[number, place] = claim
-    work.open_n_claims[number] = n + 1
+        work.open_obligations[number, index] = work.open_obligations[number, index - 1]
+    work.open_obligations[number, place] = obligation
+    work.open_n_obligations[number] = n + 1
     return DONE
 
 
 @kernel
-def _fork(tables: Tables, work: Workspace, number: int, asking: int, sign: int) -> int:
+def _fork(tables: Tables, work: Workspace, number: int, assertion: int, sign: int) -> int:
     """Split an open possibility by the question of a state.
 
     If the state is its own (`sign` 0), the answer says how that goes on; else the answer is a task,
@@ -312,17 +317,17 @@ def _fork(tables: Tables, work: Workspace, number: int, asking: int, sign: int) 
     """
     other, n_tasks = number + 1, work.open_n_tasks[number]
     if other >= len(work.open_state) or n_tasks + 2 > work.open_task.shape[1]:
-        return TOO_MANY_CLAIMS
+        return TOO_MANY_OBLIGATIONS
     work.open_state[other] = work.open_state[number]
-    work.open_n_claims[other] = work.open_n_claims[number]
-    for place in range(work.open_n_claims[number]):
-        work.open_claims[other, place] = work.open_claims[number, place]
+    work.open_n_obligations[other] = work.open_n_obligations[number]
+    for place in range(work.open_n_obligations[number]):
+        work.open_obligations[other, place] = work.open_obligations[number, place]
     for place in range(n_tasks):
         work.open_task[other, place] = work.open_task[number, place]
-    monitor = tables.asks[asking, 0]
+    looked_for = tables.assertions[assertion, 0]
     for which, answer in ((number, 2), (other, 1)):  # the last is worked out first
         n = n_tasks
-        going_on = tables.asks[asking, answer]
+        going_on = tables.assertions[assertion, answer]
         if sign == 0:
             work.open_state[which] = going_on
         else:
@@ -330,7 +335,7 @@ def _fork(tables: Tables, work: Workspace, number: int, asking: int, sign: int) 
             n += 1
             if going_on == 0 and sign < 0:
                 work.open_state[which] = 0  # a dead state does not match
-        work.open_task[which, n] = -monitor if answer == 1 else monitor
+        work.open_task[which, n] = -looked_for if answer == 1 else looked_for
         work.open_n_tasks[which] = n + 1
     return DONE
 
@@ -348,64 +353,73 @@ def _work_out(tables: Tables, work: Workspace, number: int) -> int:
             if task > 0:
                 return REFUSED
             continue
-        if tables.is_asking[state]:
+        if tables.is_assertion[state]:
             result = _fork(tables, work, number, state, wide(-1 if task < 0 else 1))
             return 1 if result == DONE else result
-        block = tables.blocks[state]
-        result = _put(work, number, wide(-block if task < 0 else block))
+        equivalence_class = tables.equivalence_classes[state]
+        result = _put(work, number, wide(-equivalence_class if task < 0 else equivalence_class))
         if result != DONE:
             return result
     state = work.open_state[number]
-    if state != 0 and tables.is_asking[state]:
+    if state != 0 and tables.is_assertion[state]:
         result = _fork(tables, work, number, wide(state), wide(0))
         return 1 if result == DONE else result
     return DONE
 
 
 @kernel
-def _append(work: Workspace, frame: int, state: int, cell: int, layout: int) -> int:
+def _append(work: Workspace, frame: int, state: int, cell: int, indentation: int) -> int:
     """Append a hypothesis without claims to a frame, unless it is there."""
     n = work.frame_n[frame]
     for earlier in range(n):
         if (
             work.frame_state[frame, earlier] == state
             and work.frame_cell[frame, earlier] == cell
-            and work.frame_layout[frame, earlier] == layout
-            and work.frame_n_claims[frame, earlier] == 0
+            and work.frame_indentation[frame, earlier] == indentation
+            and work.frame_n_obligations[frame, earlier] == 0
         ):
             return DONE
     if n >= work.frame_state.shape[1]:
         return TOO_MANY_HYPOTHESES
     work.frame_state[frame, n] = state
     work.frame_cell[frame, n] = cell
-    work.frame_layout[frame, n] = layout
-    work.frame_n_claims[frame, n] = 0
+    work.frame_indentation[frame, n] = indentation
+    work.frame_n_obligations[frame, n] = 0
     work.frame_n[frame] = n + 1
     return DONE
 
 
 @kernel
-def _emit(tables: Tables, work: Workspace, frame: int, number: int, cell: int, layout: int) -> int:
+def _emit(
+    tables: Tables, work: Workspace, frame: int, number: int, cell: int, indentation: int
+) -> int:
     """Append an open possibility to a frame, unless it is there or hopeless."""
-    state, n_claims, n = work.open_state[number], work.open_n_claims[number], work.frame_n[frame]
+    state, n_obligations, n = (
+        work.open_state[number],
+        work.open_n_obligations[number],
+        work.frame_n[frame],
+    )
     if state == 0:
         return DONE
-    if tables.has_lines and not tables.is_followed[state]:
-        layout &= ~COLUMN_BITS
+    if tables.has_indentation and not tables.is_followed[state]:
+        indentation &= ~COLUMN_BITS
     if tables.match[state] < 0:
-        for index in range(n_claims):
-            if work.open_claims[number, index] == tables.blocks[state]:
+        for index in range(n_obligations):
+            if work.open_obligations[number, index] == tables.equivalence_classes[state]:
                 return DONE
     for earlier in range(n):
         if (
             work.frame_state[frame, earlier] == state
             and work.frame_cell[frame, earlier] == cell
-            and work.frame_layout[frame, earlier] == layout
-            and work.frame_n_claims[frame, earlier] == n_claims
+            and work.frame_indentation[frame, earlier] == indentation
+            and work.frame_n_obligations[frame, earlier] == n_obligations
         ):
             is_same = True
-            for index in range(n_claims):
-                if work.frame_claims[frame, earlier, index] != work.open_claims[number, index]:
+            for index in range(n_obligations):
+                if (
+                    work.frame_obligations[frame, earlier, index]
+                    != work.open_obligations[number, index]
+                ):
                     is_same = False
             if is_same:
                 return DONE
@@ -413,16 +427,16 @@ def _emit(tables: Tables, work: Workspace, frame: int, number: int, cell: int, l
         return TOO_MANY_HYPOTHESES
     work.frame_state[frame, n] = state
     work.frame_cell[frame, n] = cell
-    work.frame_layout[frame, n] = layout
-    work.frame_n_claims[frame, n] = n_claims
-    for index in range(n_claims):
-        work.frame_claims[frame, n, index] = work.open_claims[number, index]
+    work.frame_indentation[frame, n] = indentation
+    work.frame_n_obligations[frame, n] = n_obligations
+    for index in range(n_obligations):
+        work.frame_obligations[frame, n, index] = work.open_obligations[number, index]
     work.frame_n[frame] = n + 1
     return DONE
 
 
 @kernel
-def _settle(tables: Tables, work: Workspace, frame: int, cell: int, layout: int) -> int:
+def _resolve(tables: Tables, work: Workspace, frame: int, cell: int, indentation: int) -> int:
     """Work out open possibility 0 and all that it is split into; append them to a frame."""
     number = wide(0)
     while number >= 0:
@@ -431,7 +445,7 @@ def _settle(tables: Tables, work: Workspace, frame: int, cell: int, layout: int)
             number += 1
             continue
         if result == DONE:
-            result = _emit(tables, work, frame, number, cell, layout)
+            result = _emit(tables, work, frame, number, cell, indentation)
         if result != DONE and result != REFUSED:
             return result
         number -= 1
@@ -446,41 +460,41 @@ def _extend(
     target = tables.transitions[work.frame_state[source, index], byte_class]
     if target == 0:
         return DONE
-    n_claims = work.frame_n_claims[source, index]
-    layout = work.frame_layout[source, index]
-    if tables.has_lines and tables.is_followed[target]:
-        layout = _moved(tables, layout, byte_class, wide(target))
-        if layout < 0:
+    n_obligations = work.frame_n_obligations[source, index]
+    indentation = work.frame_indentation[source, index]
+    if tables.has_indentation and tables.is_followed[target]:
+        indentation = _moved(tables, indentation, byte_class, wide(target))
+        if indentation < 0:
             return DONE  # too wide
-    elif tables.has_lines:
-        layout &= ~COLUMN_BITS
-    if n_claims == 0 and not tables.is_asking[target]:
-        return _append(work, depth, target, wide(work.frame_cell[source, index]), layout)
-    if n_claims > work.open_task.shape[1]:
-        return TOO_MANY_CLAIMS
+    elif tables.has_indentation:
+        indentation &= ~COLUMN_BITS
+    if n_obligations == 0 and not tables.is_assertion[target]:
+        return _append(work, depth, target, wide(work.frame_cell[source, index]), indentation)
+    if n_obligations > work.open_task.shape[1]:
+        return TOO_MANY_OBLIGATIONS
     work.open_state[0] = target
-    work.open_n_claims[0] = 0
-    work.open_n_tasks[0] = n_claims
-    for place in range(n_claims):  # the first claim is worked out first
-        claim = work.frame_claims[source, index, place]
-        later = tables.transitions[tables.representatives[abs(claim)], byte_class]
-        if later == 0 and claim < 0:
+    work.open_n_obligations[0] = 0
+    work.open_n_tasks[0] = n_obligations
+    for place in range(n_obligations):  # the first claim is worked out first
+        obligation = work.frame_obligations[source, index, place]
+        later = tables.transitions[tables.class_representatives[abs(obligation)], byte_class]
+        if later == 0 and obligation < 0:
             return DONE  # what was to match is dead
-        work.open_task[0, n_claims - 1 - place] = later if claim > 0 else -later
-    return _settle(tables, work, depth, wide(work.frame_cell[source, index]), layout)
+        work.open_task[0, n_obligations - 1 - place] = later if obligation > 0 else -later
+    return _resolve(tables, work, depth, wide(work.frame_cell[source, index]), indentation)
 
 
 @kernel
 def _ends_before(tables: Tables, work: Workspace, depth: int, index: int, byte_class: int) -> bool:
     """Return whether a lexeme that matches in a frame can end there, with this byte behind it."""
-    block = tables.blocks[work.frame_state[depth, index]]
-    after = tables.transitions[tables.representatives[block], byte_class]
+    equivalence_class = tables.equivalence_classes[work.frame_state[depth, index]]
+    after = tables.transitions[tables.class_representatives[equivalence_class], byte_class]
     if tables.match[after] >= 0:
         return False
-    for place in range(work.frame_n_claims[depth, index]):
-        claim = work.frame_claims[depth, index, place]
-        after = tables.transitions[tables.representatives[abs(claim)], byte_class]
-        if (claim > 0 and tables.match[after] >= 0) or (claim < 0 and after == 0):
+    for place in range(work.frame_n_obligations[depth, index]):
+        obligation = work.frame_obligations[depth, index, place]
+        after = tables.transitions[tables.class_representatives[abs(obligation)], byte_class]
+        if (obligation > 0 and tables.match[after] >= 0) or (obligation < 0 and after == 0):
             return False
     return True
 
@@ -500,22 +514,22 @@ def _start_next(
     index: int,
     start: int,
     cell: int,
-    layout: int,
+    indentation: int,
 ) -> int:
     """Fill the last frame with the lexemes that may start where one of a frame has ended."""
     last = len(work.frame_n) - 1
     work.frame_n[last] = 0
-    n_claims = work.frame_n_claims[depth, index]
-    work.open_n_claims[0] = n_claims
+    n_obligations = work.frame_n_obligations[depth, index]
+    work.open_n_obligations[0] = n_obligations
     work.open_n_tasks[0] = 0
-    for place in range(n_claims):
-        work.open_claims[0, place] = work.frame_claims[depth, index, place]
-    block = tables.blocks[work.frame_state[depth, index]]
-    result = _put(work, wide(0), wide(block)) if block else DONE
+    for place in range(n_obligations):
+        work.open_obligations[0, place] = work.frame_obligations[depth, index, place]
+    equivalence_class = tables.equivalence_classes[work.frame_state[depth, index]]
+    result = _put(work, wide(0), wide(equivalence_class)) if equivalence_class else DONE
     if result != DONE:
         return DONE if result == REFUSED else result
     work.open_state[0] = start
-    return _settle(tables, work, last, cell, layout)
+    return _resolve(tables, work, last, cell, indentation)
 
 
 @kernel
@@ -525,37 +539,48 @@ def _step(
     """Make frame `depth` from the frame before it; return `DONE` or a failure."""
     work.frame_n[depth] = 0
     last = len(work.frame_n) - 1
-    is_asking = tables.is_asking
+    is_assertion = tables.is_assertion
     for index in range(work.frame_n[depth - 1]):
         result = _extend(tables, work, depth, depth - 1, index, byte_class)
         if result != DONE:
             return result
-        label = tables.match[work.frame_state[depth - 1, index]]
-        if label < 0 or not _ends_before(tables, work, depth - 1, index, byte_class):
+        terminal_id = tables.match[work.frame_state[depth - 1, index]]
+        if terminal_id < 0 or not _ends_before(tables, work, depth - 1, index, byte_class):
             continue
-        stack, layout = wide(work.frame_cell[depth - 1, index]), work.frame_layout[depth - 1, index]
-        cell, layout = _commit_lexeme(tables, work, base_offsets, stack, wide(label), layout)
+        stack, indentation = (
+            wide(work.frame_cell[depth - 1, index]),
+            work.frame_indentation[depth - 1, index],
+        )
+        cell, indentation = _shift_lexeme(
+            tables, work, base_offsets, stack, wide(terminal_id), indentation
+        )
         if cell == REFUSED:
             continue
         if cell < 0:
             return cell
         start = _start(tables, work, base_offsets, depth - 1, cell)
-        if not tables.is_asking[start]:
+        if not tables.is_assertion[start]:
             target = tables.transitions[start, byte_class]
             if target == 0:
                 continue
-            block = tables.blocks[work.frame_state[depth - 1, index]]
-            is_over = tables.transitions[tables.representatives[block], byte_class] == 0
-            if is_over and work.frame_n_claims[depth - 1, index] == 0 and not is_asking[target]:
-                if tables.has_lines and tables.is_followed[target]:
-                    layout = _moved(tables, layout, byte_class, wide(target))
-                    if layout < 0:
+            equivalence_class = tables.equivalence_classes[work.frame_state[depth - 1, index]]
+            is_over = (
+                tables.transitions[tables.class_representatives[equivalence_class], byte_class] == 0
+            )
+            if (
+                is_over
+                and work.frame_n_obligations[depth - 1, index] == 0
+                and not is_assertion[target]
+            ):
+                if tables.has_indentation and tables.is_followed[target]:
+                    indentation = _moved(tables, indentation, byte_class, wide(target))
+                    if indentation < 0:
                         continue
-                result = _append(work, depth, target, cell, layout)
+                result = _append(work, depth, target, cell, indentation)
                 if result != DONE:
                     return result
                 continue
-        result = _start_next(tables, work, depth - 1, index, start, cell, layout)
+        result = _start_next(tables, work, depth - 1, index, start, cell, indentation)
         if result != DONE:
             return result
         for fresh in range(work.frame_n[last]):
@@ -572,16 +597,19 @@ def _is_outcome(work: Workspace, depth: int, outcome: int) -> bool:
     if work.outcome_n[outcome] != n or work.outcome_context[outcome] != work.frame_context[depth]:
         return False
     for index in range(n):
-        n_claims = work.frame_n_claims[depth, index]
+        n_obligations = work.frame_n_obligations[depth, index]
         if (
             work.outcome_state[outcome, index] != work.frame_state[depth, index]
             or work.outcome_cell[outcome, index] != work.frame_cell[depth, index]
-            or work.outcome_layout[outcome, index] != work.frame_layout[depth, index]
-            or work.outcome_n_claims[outcome, index] != n_claims
+            or work.outcome_indentation[outcome, index] != work.frame_indentation[depth, index]
+            or work.outcome_n_obligations[outcome, index] != n_obligations
         ):
             return False
-        for place in range(n_claims):
-            if work.outcome_claims[outcome, index, place] != work.frame_claims[depth, index, place]:
+        for place in range(n_obligations):
+            if (
+                work.outcome_obligations[outcome, index, place]
+                != work.frame_obligations[depth, index, place]
+            ):
                 return False
     return True
 
@@ -594,10 +622,10 @@ def _outcome(work: Workspace, depth: int) -> int:
     slot = int(work.frame_context[depth])
     for index in range(n):
         state, cell = int(work.frame_state[depth, index]), int(work.frame_cell[depth, index])
-        layout = int(work.frame_layout[depth, index])
-        slot = (slot * 31 + state * 7919 + cell + layout % 1009) & 0xFFFFFF
-        for place in range(work.frame_n_claims[depth, index]):
-            slot = (slot * 17 + int(work.frame_claims[depth, index, place])) & 0xFFFFFF
+        indentation = int(work.frame_indentation[depth, index])
+        slot = (slot * 31 + state * 7919 + cell + indentation % 1009) & 0xFFFFFF
+        for place in range(work.frame_n_obligations[depth, index]):
+            slot = (slot * 17 + int(work.frame_obligations[depth, index, place])) & 0xFFFFFF
     slot = (slot ^ (slot >> 15)) & mask
     while work.outcome_hash[slot] != NONE:
         if _is_outcome(work, depth, work.outcome_hash[slot]):
@@ -613,10 +641,12 @@ def _outcome(work: Workspace, depth: int) -> int:
     for index in range(n):
         work.outcome_state[outcome, index] = work.frame_state[depth, index]
         work.outcome_cell[outcome, index] = work.frame_cell[depth, index]
-        work.outcome_layout[outcome, index] = work.frame_layout[depth, index]
-        work.outcome_n_claims[outcome, index] = work.frame_n_claims[depth, index]
-        for place in range(work.frame_n_claims[depth, index]):
-            work.outcome_claims[outcome, index, place] = work.frame_claims[depth, index, place]
+        work.outcome_indentation[outcome, index] = work.frame_indentation[depth, index]
+        work.outcome_n_obligations[outcome, index] = work.frame_n_obligations[depth, index]
+        for place in range(work.frame_n_obligations[depth, index]):
+            work.outcome_obligations[outcome, index, place] = work.frame_obligations[
+                depth, index, place
+            ]
     return int(outcome)
 
 
@@ -636,17 +666,17 @@ def _base(tables: Tables, work: Workspace, base: Base) -> int:
             work.cell_home[cell] = home
             work.first_child[cell] = NONE
             work.next_sibling[cell] = NONE
-            work.commits[cell, :] = NOT_COMPUTED
+            work.shifts[cell, :] = NOT_COMPUTED
         work.frame_state[0, home] = base.scanner_states[home]
         work.frame_cell[0, home] = base.offsets[home]
-        work.frame_layout[0, home] = base.layouts[home]
-        first, n_claims = base.claim_offsets[home], 0
-        if base.claim_offsets[home + 1] - first > work.frame_claims.shape[2]:
-            return TOO_MANY_CLAIMS
-        for place in range(first, base.claim_offsets[home + 1]):
-            work.frame_claims[0, home, n_claims] = base.claims[place]
-            n_claims += 1
-        work.frame_n_claims[0, home] = n_claims
+        work.frame_indentation[0, home] = base.indentations[home]
+        first, n_obligations = base.obligation_offsets[home], 0
+        if base.obligation_offsets[home + 1] - first > work.frame_obligations.shape[2]:
+            return TOO_MANY_OBLIGATIONS
+        for place in range(first, base.obligation_offsets[home + 1]):
+            work.frame_obligations[0, home, n_obligations] = base.obligations[place]
+            n_obligations += 1
+        work.frame_n_obligations[0, home] = n_obligations
     work.frame_n[0] = n
     work.frame_context[:] = base.context
     work.counts[N_CELLS] = len(base.parse_states)
@@ -662,7 +692,7 @@ def _base(tables: Tables, work: Workspace, base: Base) -> int:
         work.column[cell] = base.columns[cell]
         work.column_parent[cell] = base.column_parents[cell]
         work.column_depth[cell] = base.column_depths[cell]
-    if tables.has_lines:
+    if tables.has_indentation:
         return DONE  # whether it is a sentence is told by the recogniser
     return _base_ends(tables, work, base)
 
@@ -672,11 +702,11 @@ def _base_ends(tables: Tables, work: Workspace, base: Base) -> int:
     """Note whether the base is a sentence; return `DONE` or a failure."""
     work.counts[IS_SENTENCE] = 0
     for home in range(work.frame_n[0]):
-        if work.frame_n_claims[0, home] > 0 and work.frame_claims[0, home, 0] < 0:
+        if work.frame_n_obligations[0, home] > 0 and work.frame_obligations[0, home, 0] < 0:
             continue  # something is still to match
-        cell, label = work.frame_cell[0, home], tables.match[work.frame_state[0, home]]
-        if label >= 0:
-            cell = _commit(tables, work, base.offsets, wide(cell), label)
+        cell, terminal_id = work.frame_cell[0, home], tables.match[work.frame_state[0, home]]
+        if terminal_id >= 0:
+            cell = _shift(tables, work, base.offsets, wide(cell), terminal_id)
         elif not tables.is_start[work.frame_state[0, home]]:
             continue
         if cell == REFUSED:
@@ -703,16 +733,20 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
         return result
     transitions, byte_classes, match = tables.transitions, tables.byte_classes, tables.match
     frame_n, frame_state, frame_cell = work.frame_n, work.frame_state, work.frame_cell
-    frame_n_claims, is_plain, kind = work.frame_n_claims, work.frame_is_plain, tables.kind
+    frame_n_obligations, is_plain, kind = work.frame_n_obligations, work.frame_is_plain, tables.kind
     nodes, next_node, end_node = trie.nodes, work.next_node, work.end_node
     segment_start, segment_end = work.segment_start, work.segment_end
     segment_outcome, n_segments = work.segment_outcome, 0
     has_contexts = len(tables.contexts) > 1
     loop_of_state, takes = tables.loop_of_state, tables.takes
-    frame_layout, has_lines, is_followed = work.frame_layout, tables.has_lines, tables.is_followed
-    layout = wide(0)
-    last_state, last_cell, last_outcome, last_layout = NONE, NONE, NONE, layout
-    is_plain[0] = frame_n[0] == 1 and frame_n_claims[0, 0] == 0
+    frame_indentation, has_indentation, is_followed = (
+        work.frame_indentation,
+        tables.has_indentation,
+        tables.is_followed,
+    )
+    indentation = wide(0)
+    last_state, last_cell, last_outcome, last_indentation = NONE, NONE, NONE, indentation
+    is_plain[0] = frame_n[0] == 1 and frame_n_obligations[0, 0] == 0
     depth = wide(1)
     next_node[depth], end_node[depth] = 0, trie.n_roots
     while depth > 0:
@@ -730,7 +764,7 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
         state = frame_state[depth - 1, 0]
         target = transitions[state, byte_class]
         after = kind[target]
-        is_counting = has_lines and (is_followed[target] or is_followed[state])
+        is_counting = has_indentation and (is_followed[target] or is_followed[state])
         if (
             is_plain[depth - 1]
             and (after == MATCHING or after + kind[state] == 0)
@@ -738,35 +772,39 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
         ):
             frame_state[depth, 0] = target
             frame_cell[depth, 0] = frame_cell[depth - 1, 0]
-            if has_lines:
-                frame_layout[depth, 0] = frame_layout[depth - 1, 0]
+            if has_indentation:
+                frame_indentation[depth, 0] = frame_indentation[depth - 1, 0]
             is_plain[depth] = True
         else:
             # Nearly as common: the lexeme ends here and another starts, on a stack that is known.
             is_done = False
             if is_plain[depth - 1]:
                 frame_n[depth - 1] = 1
-                frame_n_claims[depth - 1, 0] = 0
+                frame_n_obligations[depth - 1, 0] = 0
                 if target == 0 and not is_counting:
-                    label, cell = match[state], frame_cell[depth - 1, 0]
-                    if has_lines and 0 <= label < tables.ignored and tables.roles[label] != FED:
-                        label = tables.ignored + 1  # not as simple
+                    terminal_id, cell = match[state], frame_cell[depth - 1, 0]
+                    if (
+                        has_indentation
+                        and 0 <= terminal_id < tables.ignored
+                        and tables.roles[terminal_id] != FED
+                    ):
+                        terminal_id = tables.ignored + 1  # not as simple
                         cell = wide(NOT_COMPUTED)
-                    elif 0 <= label < tables.ignored:
-                        cell = work.commits[cell, label]
-                    if label < 0 or cell == REFUSED:
+                    elif 0 <= terminal_id < tables.ignored:
+                        cell = work.shifts[cell, terminal_id]
+                    if terminal_id < 0 or cell == REFUSED:
                         continue
-                    if cell >= 0 and label <= tables.ignored:
-                        layout = frame_layout[depth - 1, 0]
+                    if cell >= 0 and terminal_id <= tables.ignored:
+                        indentation = frame_indentation[depth - 1, 0]
                         start = _start(tables, work, base.offsets, depth - 1, wide(cell))
                         target = transitions[start, byte_class]
-                        is_line = has_lines and is_followed[target]
-                        if kind[start] != ASKING and kind[target] != ASKING and not is_line:
+                        is_line = has_indentation and is_followed[target]
+                        if kind[start] != ASSERTION and kind[target] != ASSERTION and not is_line:
                             if target == 0:
                                 continue
                             frame_state[depth, 0] = target
                             frame_cell[depth, 0] = cell
-                            frame_layout[depth, 0] = layout
+                            frame_indentation[depth, 0] = indentation
                             is_plain[depth] = is_done = True
             if not is_done:
                 result = _step(tables, work, base.offsets, depth, byte_class)
@@ -774,11 +812,11 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
                     return result
                 if frame_n[depth] == 0:
                     continue
-                is_plain[depth] = frame_n[depth] == 1 and frame_n_claims[depth, 0] == 0
+                is_plain[depth] = frame_n[depth] == 1 and frame_n_obligations[depth, 0] == 0
         is_simple = is_plain[depth] and not has_contexts
         state, cell = frame_state[depth, 0], frame_cell[depth, 0]
-        if has_lines:
-            layout = frame_layout[depth, 0]
+        if has_indentation:
+            indentation = frame_indentation[depth, 0]
         first_child, end_child = nodes[node, FIRST_CHILD], nodes[node + 1, FIRST_CHILD]
         first_token, end_token = nodes[node, FIRST_TOKEN], nodes[node, END_TOKEN]
         if first_child < end_child:
@@ -791,17 +829,17 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
                 is_simple
                 and state == last_state
                 and cell == last_cell
-                and (not has_lines or layout == last_layout)
+                and (not has_indentation or indentation == last_indentation)
             ):
                 if is_plain[depth]:
                     frame_n[depth] = 1
-                    frame_n_claims[depth, 0] = 0
+                    frame_n_obligations[depth, 0] = 0
                 last_outcome = _outcome(work, depth)
                 if last_outcome < 0:
                     return last_outcome
                 last_state = state if is_simple else NONE
                 last_cell = cell
-                last_layout = layout
+                last_indentation = indentation
             if (
                 n_segments
                 and last_outcome == segment_outcome[n_segments - 1]
@@ -826,18 +864,18 @@ def _judge_end(
     state: int,
     cell: int,
     end: int,
-    layout: int,
+    indentation: int,
 ) -> int:
     """Return what is known of one end of a lexeme, where there is an indenter."""
-    label, is_begun = wide(tables.end_labels[end]), False
+    terminal_id, is_begun = wide(tables.end_terminal_ids[end]), False
     after = cell
-    if label == tables.newline:
+    if terminal_id == tables.newline:
         if tables.places[_read(work, base_offsets, cell)] == IN_STRING:
             return DEAD_END
-        after = _commit(tables, work, base_offsets, cell, label)
+        after = _shift(tables, work, base_offsets, cell, terminal_id)
         if after == REFUSED:
             work.counts[READS] |= LEVEL_READ
-            if layout >> LEVEL_SHIFT & LEVEL_BITS == 0:
+            if indentation >> LEVEL_SHIFT & LEVEL_BITS == 0:
                 return DEAD_END
             after = cell
         elif after < 0:
@@ -846,9 +884,11 @@ def _judge_end(
             return OPEN
         is_begun = True
     else:
-        role = tables.roles[label] if label < tables.ignored else FED
-        n_digits = layout & COLUMN_BITS
-        after, layout = _commit_lexeme(tables, work, base_offsets, cell, label, layout)
+        role = tables.roles[terminal_id] if terminal_id < tables.ignored else FED
+        n_digits = indentation & COLUMN_BITS
+        after, indentation = _shift_lexeme(
+            tables, work, base_offsets, cell, terminal_id, indentation
+        )
         if after == REFUSED:
             return DEAD_END
         if after < 0:
@@ -858,12 +898,12 @@ def _judge_end(
         if role == INLINE and tables.places[_read(work, base_offsets, cell)] != AT_LINE_START:
             # A line break takes white space before it: if the parser takes one, that is another
             # end of the lexeme; if not, none has to follow.
-            taken = _commit(tables, work, base_offsets, cell, tables.newline)
+            taken = _shift(tables, work, base_offsets, cell, tables.newline)
             if taken < 0 and taken != REFUSED:
                 return taken
             is_begun = taken == REFUSED
-    depth = work.column_depth[layout >> COLUMNS_SHIFT]
-    is_full = layout >> LEVEL_SHIFT & LEVEL_BITS >= tables.max_brackets
+    depth = work.column_depth[indentation >> COLUMNS_SHIFT]
+    is_full = indentation >> LEVEL_SHIFT & LEVEL_BITS >= tables.max_brackets
     if is_full or depth >= tables.max_indents or not tables.is_sure[end]:
         return OPEN
     parse_state, group = _read(work, base_offsets, wide(after)), tables.end_groups[end]
@@ -880,19 +920,21 @@ def _judge_state(
     base_offsets: Int32Array,
     state: int,
     cell: int,
-    layout: int,
+    indentation: int,
 ) -> int:
     """Return what is known of a lexeme that the scanner is in, if nothing is claimed."""
     verdict = wide(DEAD_END)
     for end in range(tables.end_offsets[state], tables.end_offsets[state + 1]):
-        if tables.has_lines:
-            found = wide(_judge_end(tables, work, base_offsets, state, cell, wide(end), layout))
+        if tables.has_indentation:
+            found = wide(
+                _judge_end(tables, work, base_offsets, state, cell, wide(end), indentation)
+            )
             if found == LIVE or found < 0:
                 return found
             if found == OPEN:
                 verdict = wide(OPEN)
             continue
-        after = _commit(tables, work, base_offsets, cell, tables.end_labels[end])
+        after = _shift(tables, work, base_offsets, cell, tables.end_terminal_ids[end])
         if after == REFUSED:
             continue
         if after < 0:
@@ -906,64 +948,64 @@ def _judge_state(
 
 
 @kernel
-def _is_doomed_now(tables: Tables, state: int, monitor: int) -> bool:
+def _is_doomed_now(tables: Tables, state: int, looked_for: int) -> bool:
     """Return whether each next byte of a lexeme has a scanner state match that must not."""
     for byte_class in range(tables.transitions.shape[1]):
         target = tables.transitions[state, byte_class]
-        if target and tables.match[tables.transitions[monitor, byte_class]] < 0:
+        if target and tables.match[tables.transitions[looked_for, byte_class]] < 0:
             return False
     return True
 
 
 @kernel
-def _is_doomed_soon(tables: Tables, state: int, monitor: int) -> bool:
+def _is_doomed_soon(tables: Tables, state: int, looked_for: int) -> bool:
     """Return whether the next two bytes do."""
     for byte_class in range(tables.transitions.shape[1]):
         target = wide(tables.transitions[state, byte_class])
-        after = wide(tables.transitions[monitor, byte_class])
+        after = wide(tables.transitions[looked_for, byte_class])
         if target == 0 or tables.match[after] >= 0:
             continue
-        if after == 0 or tables.match[target] >= 0 or tables.is_asking[target]:
+        if after == 0 or tables.match[target] >= 0 or tables.is_assertion[target]:
             return False
-        if tables.is_asking[after] or not _is_doomed_now(tables, target, after):
+        if tables.is_assertion[after] or not _is_doomed_now(tables, target, after):
             return False
     return True
 
 
 @kernel
-def _is_doomed(tables: Tables, state: int, monitor: int) -> bool:
+def _is_doomed(tables: Tables, state: int, looked_for: int) -> bool:
     """Return whether a lexeme can go on only with bytes after which a claim is false.
 
     The text may have been cut inside a character that a name goes on with: who took the name for
     a keyword finds himself refuted at the end of the character, within three bytes.
     """
-    if tables.match[state] >= 0 or tables.is_asking[state]:
+    if tables.match[state] >= 0 or tables.is_assertion[state]:
         return False
     for byte_class in range(tables.transitions.shape[1]):
         target = wide(tables.transitions[state, byte_class])
-        after = wide(tables.transitions[monitor, byte_class])
+        after = wide(tables.transitions[looked_for, byte_class])
         if target == 0 or tables.match[after] >= 0:
             continue
-        if after == 0 or tables.match[target] >= 0 or tables.is_asking[target]:
+        if after == 0 or tables.match[target] >= 0 or tables.is_assertion[target]:
             return False
-        if tables.is_asking[after] or not _is_doomed_soon(tables, target, after):
+        if tables.is_assertion[after] or not _is_doomed_soon(tables, target, after):
             return False
     return True
 
 
 @kernel
-def _settles(tables: Tables, work: Workspace, outcome: int, index: int, byte_class: int) -> bool:
+def _resolves(tables: Tables, work: Workspace, outcome: int, index: int, byte_class: int) -> bool:
     """Return whether a byte of a class makes all claims true at once."""
-    for place in range(work.outcome_n_claims[outcome, index]):
-        claim = wide(work.outcome_claims[outcome, index, place])
-        after = tables.transitions[tables.representatives[abs(claim)], byte_class]
-        if after != 0 if claim > 0 else tables.match[after] < 0:
+    for place in range(work.outcome_n_obligations[outcome, index]):
+        obligation = wide(work.outcome_obligations[outcome, index, place])
+        after = tables.transitions[tables.class_representatives[abs(obligation)], byte_class]
+        if after != 0 if obligation > 0 else tables.match[after] < 0:
             return False
     return True
 
 
 @kernel
-def _is_settled_soon(
+def _is_resolved_soon(
     tables: Tables, work: Workspace, base_offsets: Int32Array, outcome: int, index: int
 ) -> bool:
     """Return whether more of the lexeme makes all claims true, and it can end then.
@@ -971,35 +1013,36 @@ def _is_settled_soon(
     One byte is looked at; where it only goes on with a character, the rest of that, too.
     """
     state, cell = wide(work.outcome_state[outcome, index]), work.outcome_cell[outcome, index]
-    layout = work.outcome_layout[outcome, index]
-    claim = wide(work.outcome_claims[outcome, index, 0])
-    monitor = wide(tables.representatives[abs(claim)])
+    indentation = work.outcome_indentation[outcome, index]
+    obligation = wide(work.outcome_obligations[outcome, index, 0])
+    looked_for = wide(tables.class_representatives[abs(obligation)])
     for number in range(LONGEST_REST):
-        if number and work.outcome_n_claims[outcome, index] > 1:
+        if number and work.outcome_n_obligations[outcome, index] > 1:
             return False
-        next_state, next_monitor = wide(0), wide(0)
+        next_state, next_looked_for = wide(0), wide(0)
         for byte_class in range(tables.transitions.shape[1]):
             target = wide(tables.transitions[state, byte_class])
             if target == 0 or not tables.is_letter[byte_class]:
                 continue
-            if tables.has_lines and tables.is_followed[target]:
+            if tables.has_indentation and tables.is_followed[target]:
                 continue  # the layout would have to follow
-            after = wide(tables.transitions[monitor, byte_class])
+            after = wide(tables.transitions[looked_for, byte_class])
             if number == 0:
-                is_settled = _settles(tables, work, outcome, index, byte_class)
+                is_resolved = _resolves(tables, work, outcome, index, byte_class)
             else:
-                is_settled = after == 0 if claim > 0 else tables.match[after] >= 0
+                is_resolved = after == 0 if obligation > 0 else tables.match[after] >= 0
             if (
-                is_settled
-                and _judge_state(tables, work, base_offsets, target, wide(cell), layout) == LIVE
+                is_resolved
+                and _judge_state(tables, work, base_offsets, target, wide(cell), indentation)
+                == LIVE
             ):
                 return True
             is_open = after != 0 and tables.match[after] < 0
-            if is_open and not (tables.is_asking[after] or tables.is_asking[target]):
-                next_state, next_monitor = target, after
+            if is_open and not (tables.is_assertion[after] or tables.is_assertion[target]):
+                next_state, next_looked_for = target, after
         if next_state == 0:
             return False
-        state, monitor = next_state, next_monitor
+        state, looked_for = next_state, next_looked_for
     return False
 
 
@@ -1011,18 +1054,20 @@ def _judge_next(
     state, cell = work.outcome_state[outcome, index], wide(work.outcome_cell[outcome, index])
     if tables.match[state] < 0:
         return OPEN
-    after = _commit(tables, work, base_offsets, cell, tables.match[state])
+    after = _shift(tables, work, base_offsets, cell, tables.match[state])
     if after < 0:
         return wide(OPEN)
     starts = tables.starts[tables.set_of_state[_read(work, base_offsets, wide(after))]]
     for byte_class in range(tables.transitions.shape[1]):
         if tables.transitions[state, byte_class] != 0 or not tables.is_letter[byte_class]:
             continue
-        if not _settles(tables, work, outcome, index, byte_class):
+        if not _resolves(tables, work, outcome, index, byte_class):
             continue
         is_live = True
         for start in starts:  # whatever the context
-            target = wide(0 if tables.is_asking[start] else tables.transitions[start, byte_class])
+            target = wide(
+                0 if tables.is_assertion[start] else tables.transitions[start, byte_class]
+            )
             if target == 0 or _judge_state(tables, work, base_offsets, target, after, 0) != LIVE:
                 is_live = False
                 break
@@ -1037,22 +1082,24 @@ def _judge(
 ) -> int:
     """Return what is known of one hypothesis of an outcome, or a failure."""
     state, cell = work.outcome_state[outcome, index], wide(work.outcome_cell[outcome, index])
-    layout = work.outcome_layout[outcome, index]
-    verdict = _judge_state(tables, work, base_offsets, wide(state), cell, layout)
-    n_claims = work.outcome_n_claims[outcome, index]
-    if n_claims == 0 or verdict < 0 or verdict == DEAD_END:
+    indentation = work.outcome_indentation[outcome, index]
+    verdict = _judge_state(tables, work, base_offsets, wide(state), cell, indentation)
+    n_obligations = work.outcome_n_obligations[outcome, index]
+    if n_obligations == 0 or verdict < 0 or verdict == DEAD_END:
         return verdict
-    for place in range(n_claims):
-        claim = wide(work.outcome_claims[outcome, index, place])
-        monitor = wide(tables.representatives[abs(claim)])
-        if claim > 0 and _is_doomed(tables, wide(state), monitor):
+    for place in range(n_obligations):
+        obligation = wide(work.outcome_obligations[outcome, index, place])
+        looked_for = wide(tables.class_representatives[abs(obligation)])
+        if obligation > 0 and _is_doomed(tables, wide(state), looked_for):
             return DEAD_END
     if verdict == OPEN:
         return verdict
-    if _is_settled_soon(tables, work, base_offsets, outcome, index):
+    if _is_resolved_soon(tables, work, base_offsets, outcome, index):
         return LIVE
     return (
-        wide(OPEN) if tables.has_lines else _judge_next(tables, work, base_offsets, outcome, index)
+        wide(OPEN)
+        if tables.has_indentation
+        else _judge_next(tables, work, base_offsets, outcome, index)
     )
 
 

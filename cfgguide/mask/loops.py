@@ -24,15 +24,15 @@ from cfgguide.lexer.scanner import Scanner
 from cfgguide.mask import trie_kernels
 from cfgguide.mask.arrays import Int32Array
 from cfgguide.parser.indentation import BREAK
-from cfgguide.recognizer.indentation import LineReader
+from cfgguide.recognizer.indentation import IndentationReader
 from cfgguide.vocabulary.trie import PackedTrie
 
 NO_LOOP = -1  # in `Loops.loop_of_state`
 _LEAVES = -1  # in the steps of a loop
 
-_LEAST_BYTES = 5  # of a loop
-_MOST_LOOPS = 63  # bits of a number
-_MOST_STATES = 10_000  # inside the characters of a loop
+_MIN_BYTES = 5  # of a loop
+_MAX_LOOPS = 63  # bits of a number
+_MAX_STATES = 10_000  # inside the characters of a loop
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,9 @@ class Loops:
     takes: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, scanner: Scanner, trie: PackedTrie, reader: LineReader | None = None) -> Loops:
+    def of(
+        cls, scanner: Scanner, trie: PackedTrie, reader: IndentationReader | None = None
+    ) -> Loops:
         """Return the loops of a scanner; states beyond the first 63 loops have none.
 
         With an indenter, what changes the column of a line is no loop.
@@ -62,17 +64,18 @@ class Loops:
         states = np.arange(scanner.n_states)
         rows = scanner.transitions[:, scanner.byte_classes]
         goes_round = rows == states[:, None]
-        goes_round[scanner.is_asking | (states == DEAD)] = False
+        goes_round[scanner.is_assertion | (states == DEAD)] = False
         if reader is not None:
+            is_break = reader.indentation_rules.byte_kinds() == BREAK
             goes_round[reader.may_count] = False
-            goes_round &= ~(reader.is_newline[:, None] & (reader.lines.byte_kinds() == BREAK))
+            goes_round &= ~(reader.is_newline[:, None] & is_break)
         loop_of_state = np.full(scanner.n_states, NO_LOOP, dtype=np.int32)
         loops: dict[tuple[int, bytes], int] = {}
         if len(scanner.contexts) == 1:
-            for state in np.flatnonzero(goes_round[:, :128].sum(axis=1) >= _LEAST_BYTES).tolist():
+            for state in np.flatnonzero(goes_round[:, :128].sum(axis=1) >= _MIN_BYTES).tolist():
                 steps = _steps(scanner, rows, state, goes_round[state])
                 loop = (len(steps), steps.tobytes())
-                if loop in loops or len(loops) < _MOST_LOOPS:
+                if loop in loops or len(loops) < _MAX_LOOPS:
                     loop_of_state[state] = loops.setdefault(loop, len(loops))
         takes = np.zeros(len(trie.nodes) - 1, dtype=np.int64)
         for (n_states, data), number in loops.items():
@@ -108,9 +111,9 @@ def _steps(
             step[goes_round] = 0
         row = rows[here, 0x80:]
         for target in dict.fromkeys(row.tolist()):
-            if target == DEAD or scanner.is_asking[target]:
+            if target == DEAD or scanner.is_assertion[target]:
                 continue
-            if target not in numbers and len(numbers) < _MOST_STATES:
+            if target not in numbers and len(numbers) < _MAX_STATES:
                 numbers[target] = len(numbers)
                 order.append(target)
             step[0x80:][row == target] = numbers.get(target, _LEAVES)

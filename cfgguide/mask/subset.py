@@ -23,7 +23,7 @@ from collections.abc import Hashable, Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-DEFAULT_MAX_COPIES = 16_000_000  # bytes of bitmasks that are remembered beside what is kept
+DEFAULT_MAX_UNPACKED = 16_000_000  # bytes of bitmasks that are remembered beside what is kept
 
 _OVERHEAD = 400  # bytes of the objects of a subset, about
 
@@ -49,8 +49,8 @@ class Subset:
     __slots__ = (
         "__weakref__",
         "_bitmask",
-        "_copies",
         "_key",
+        "_unpacked",
         "base",
         "is_whole",
         "n_users",
@@ -63,14 +63,14 @@ class Subset:
         words: Int32Array,
         places: Places | None = None,
         base: Subset | None = None,
-        copies: Copies | None = None,
+        unpacked: UnpackedMasks | None = None,
     ) -> None:
         self.words = words
         self.is_whole = places is None
         self.places = np.empty(0, dtype=np.uint32) if places is None else places
         self.base = base
         self.n_users = 0  # entries of an index, and subsets that are like it
-        self._copies = copies
+        self._unpacked = unpacked
         self._key: bytes | None = None
         self._bitmask: Int32Array | None = words if self.is_whole else None
 
@@ -118,18 +118,18 @@ class Subset:
         return np.flatnonzero(np.unpackbits(self.bitmask.view(np.uint8), bitorder="little"))
 
     def _remade(self) -> Int32Array:
-        assert self._copies is not None, "a subset that is kept whole is never made again"
+        assert self._unpacked is not None, "a subset that is kept whole is never made again"
         if self.base is None:
-            bitmask = np.zeros(self._copies.n_words, dtype=np.int32)
+            bitmask = np.zeros(self._unpacked.n_words, dtype=np.int32)
         else:
             bitmask = self.base.bitmask.copy()
         bitmask[self.places] = self.words
         self._bitmask = _frozen(bitmask)
-        self._copies.note(self)
+        self._unpacked.note(self)
         return bitmask
 
 
-class Copies:
+class UnpackedMasks:
     """The bitmasks that are remembered beside what is kept.
 
     Parameters
@@ -140,7 +140,7 @@ class Copies:
         Most bytes of all; they are forgotten when they come to more.
     """
 
-    def __init__(self, n_words: int, max_bytes: int = DEFAULT_MAX_COPIES) -> None:
+    def __init__(self, n_words: int, max_bytes: int = DEFAULT_MAX_UNPACKED) -> None:
         self.n_words = n_words
         self._most = max(1, max_bytes // (4 * n_words + 1))
         self._owners: list[Subset] = []
@@ -164,8 +164,8 @@ class Copies:
 class Subsets:
     """All subsets of an index, each once."""
 
-    def __init__(self, copies: Copies) -> None:
-        self._copies = copies
+    def __init__(self, unpacked: UnpackedMasks) -> None:
+        self._unpacked = unpacked
         self._known: dict[bytes, Subset] = {}
         self._bases: dict[Hashable, Subset] = {}
         self._place_of_base: dict[Subset, Hashable] = {}  # in `_bases`
@@ -221,7 +221,7 @@ class Subsets:
             if len(changes) < len(places):
                 places, base = changes, known
         if 3 * len(places) <= len(bitmask):
-            return Subset(bitmask[places], places.astype(np.uint32), base, self._copies)
+            return Subset(bitmask[places], places.astype(np.uint32), base, self._unpacked)
         whole = Subset.of(bitmask)
         if known is None:
             self._bases[like] = whole

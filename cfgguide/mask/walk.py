@@ -26,17 +26,17 @@ from cfgguide.liveness.always_live import Assurance
 from cfgguide.mask import arrays, jit, kernels, trie_kernels
 from cfgguide.mask.arrays import Int32Array
 from cfgguide.mask.loops import Loops
-from cfgguide.parser.indentation import COLUMN_0, Layout
+from cfgguide.parser.indentation import COLUMN_0, Indentation
 from cfgguide.parser.stack import Stack
-from cfgguide.recognizer.indentation import LineReader
+from cfgguide.recognizer.indentation import IndentationReader
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 from cfgguide.vocabulary.trie import PackedTrie, VocabularyTrie
 
-MAX_CLAIMS = 1 << 11  # of a hypothesis
+MAX_OBLIGATIONS = 1 << 11  # of a hypothesis
 MAX_SIZE = 1 << 26  # of any array of the workspace, in rows
 
 _EXAMPLES = arrays.examples()
-_N_COMMON = arrays.Tables._fields.index("has_lines")  # tables that are always needed
+_N_COMMON = arrays.Tables._fields.index("has_indentation")  # tables that are always needed
 jit.load(kernels.outcomes, *_EXAMPLES[:4])
 jit.load(trie_kernels.fill, *_EXAMPLES[1:3], _EXAMPLES[4])
 
@@ -99,16 +99,16 @@ class Walk:
         hypotheses, origins = [], []
         for index in range(int(work.outcome_n[number])):
             stack, origin = self._cells.stack(int(work.outcome_cell[number, index]))
-            n_claims = int(work.outcome_n_claims[number, index])
-            claims = tuple(work.outcome_claims[number, index, :n_claims].tolist())
-            layout = self._layout(int(work.outcome_layout[number, index]))
+            n_obligations = int(work.outcome_n_obligations[number, index])
+            obligations = tuple(work.outcome_obligations[number, index, :n_obligations].tolist())
+            indentation = self._indentation(int(work.outcome_indentation[number, index]))
             state = int(work.outcome_state[number, index])
-            hypotheses.append(Hypothesis(state, claims, stack, layout))
+            hypotheses.append(Hypothesis(state, obligations, stack, indentation))
             origins.append(origin)
         context = int(work.outcome_context[number])
         return Outcome(Configuration(tuple(hypotheses), context), tuple(origins))
 
-    def _layout(self, number: int) -> Layout:
+    def _indentation(self, number: int) -> Indentation:
         """Return the layout that a number stands for."""
         columns = []
         cell = number >> arrays.COLUMNS_SHIFT
@@ -116,7 +116,7 @@ class Walk:
             columns.append(int(self._work.column[cell]))
             cell = int(self._work.column_parent[cell])
         level = number >> arrays.LEVEL_SHIFT & arrays.LEVEL_BITS
-        return Layout(tuple(columns[::-1]), level, number & arrays.COLUMN_BITS)
+        return Indentation(tuple(columns[::-1]), level, number & arrays.COLUMN_BITS)
 
     def outcome_of_tokens(self) -> dict[int, int]:
         """Return the outcome of each token that is lexed and parsed without error."""
@@ -138,7 +138,7 @@ class Walk:
         first[numbers] = self._trie.token_ids[work.segment_start[places]]
         return first.tolist()
 
-    def settle(self, number: int, *, is_live: bool) -> None:
+    def resolve(self, number: int, *, is_live: bool) -> None:
         """Say of an outcome whether a sentence can follow."""
         verdict = arrays.LIVE if is_live else arrays.DEAD_END
         self._work.verdicts[number] = verdict
@@ -153,7 +153,7 @@ class Walker:
 
     def __init__(self, recognizer: Recognizer, trie: VocabularyTrie, assurance: Assurance) -> None:
         table, scanner = recognizer.parse_table, recognizer.scanner
-        reader = recognizer.line_reader
+        reader = recognizer.indentation_reader
         loops = Loops.of(scanner, trie.packed, reader)
         self._tables = arrays.like(
             _EXAMPLES[0],
@@ -161,12 +161,12 @@ class Walker:
                 scanner.transitions,
                 scanner.byte_classes,
                 scanner.match,
-                scanner.asks,
-                scanner.is_asking,
+                scanner.assertions,
+                scanner.is_assertion,
                 _kinds(scanner),
                 scanner.is_start,
-                scanner.blocks,
-                scanner.representatives,
+                scanner.equivalence_classes,
+                scanner.class_representatives,
                 scanner.starts,
                 scanner.contexts,
                 table.set_of_state,
@@ -176,9 +176,9 @@ class Walker:
                 table.left_sides,
                 scanner.ignored,
                 table.end_state,
-                table.most_reductions,
+                table.max_reductions,
                 assurance.end_offsets,
-                assurance.end_labels,
+                assurance.end_terminal_ids,
                 assurance.end_groups,
                 assurance.is_sure,
                 assurance.is_letter,
@@ -191,7 +191,13 @@ class Walker:
         self._arrays = arrays.like(_EXAMPLES[1], trie.packed)
         self._trie = trie
         self._budget = recognizer.budget
-        self._sizes = {"window": 32, "cells": 1024, "hypotheses": 4, "claims": 8, "outcomes": 1024}
+        self._sizes = {
+            "window": 32,
+            "cells": 1024,
+            "hypotheses": 4,
+            "obligations": 8,
+            "outcomes": 1024,
+        }
         self._work: arrays.Workspace | None = None
 
     def walk(self, configuration: Configuration) -> Walk | None:
@@ -245,17 +251,17 @@ class Walker:
         size = self._sizes["window"]
         hypotheses = configuration.hypotheses
         windows = [list(islice(hypothesis.stack, size)) for hypothesis in hypotheses]
-        claims = [hypothesis.claims for hypothesis in hypotheses]
+        obligations = [hypothesis.obligations for hypothesis in hypotheses]
         columns = _Columns()
-        layouts = [columns.number(hypothesis.layout) for hypothesis in hypotheses]
+        indentations = [columns.number(hypothesis.indentation) for hypothesis in hypotheses]
         return arrays.Base(
             parse_states=np.array(list(chain(*windows)), dtype=np.int32),
             offsets=np.cumsum([0, *map(len, windows)], dtype=np.int32),
             scanner_states=np.array([each.scanner_state for each in hypotheses], dtype=np.int32),
-            claims=np.array(list(chain(*claims)), dtype=np.int32),
-            claim_offsets=np.cumsum([0, *map(len, claims)], dtype=np.int32),
+            obligations=np.array(list(chain(*obligations)), dtype=np.int32),
+            obligation_offsets=np.cumsum([0, *map(len, obligations)], dtype=np.int32),
             context=configuration.context,
-            layouts=np.array(layouts, dtype=np.int64),
+            indentations=np.array(indentations, dtype=np.int64),
             columns=np.array(columns.columns, dtype=np.int32),
             column_parents=np.array(columns.parents, dtype=np.int32),
             column_depths=np.array(columns.depths, dtype=np.int32),
@@ -267,13 +273,13 @@ class Walker:
             arrays.TOO_SHALLOW: "window",
             arrays.TOO_MANY_CELLS: "cells",
             arrays.TOO_MANY_HYPOTHESES: "hypotheses",
-            arrays.TOO_MANY_CLAIMS: "claims",
+            arrays.TOO_MANY_OBLIGATIONS: "obligations",
             arrays.TOO_MANY_OUTCOMES: "outcomes",
         }[result]
         if name == "hypotheses":
             self._budget.check("max_hypotheses", self._sizes[name], "the grammar")
         self._sizes[name] *= 4
-        if self._sizes[name] > (MAX_CLAIMS if name == "claims" else MAX_SIZE):
+        if self._sizes[name] > (MAX_OBLIGATIONS if name == "obligations" else MAX_SIZE):
             raise LimitError(f"a mask needs more than {MAX_SIZE} {name}: simplify the grammar")
         if name != "window":
             self._work = None
@@ -282,7 +288,7 @@ class Walker:
         sizes = {name: size for name, size in self._sizes.items() if name != "window"}
         return arrays.workspace(
             frames=self._trie.max_depth + 2,
-            n_labels=self._tables.ignored + 2,
+            n_terminal_ids=self._tables.ignored + 2,
             n_tokens=len(self._arrays.token_ids),
             **sizes,
         )
@@ -290,14 +296,14 @@ class Walker:
 
 def _kinds(scanner: Scanner) -> npt.NDArray[np.int8]:
     kinds = np.where(scanner.match != NO_MATCH, arrays.MATCHING, arrays.RUNNING)
-    kinds[scanner.is_asking] = arrays.ASKING
+    kinds[scanner.is_assertion] = arrays.ASSERTION
     kinds[DEAD] = arrays.DYING
     return kinds.astype(np.int8)
 
 
-def _line_tables(reader: LineReader, assurance: Assurance) -> tuple[Any, ...]:
+def _line_tables(reader: IndentationReader, assurance: Assurance) -> tuple[Any, ...]:
     """Return the last of the tables: those of an indenter."""
-    lines = reader.lines
+    lines = reader.indentation_rules
     return (
         True,
         lines.roles,
@@ -326,10 +332,10 @@ class _Columns:
         self.depths = [0]
         self._known: dict[tuple[int, int], int] = {}
 
-    def number(self, layout: Layout) -> int:
+    def number(self, indentation: Indentation) -> int:
         """Return a layout as one number."""
         cell = 0
-        for column in layout.columns[1:]:
+        for column in indentation.columns[1:]:
             key = (cell, column)
             if key not in self._known:
                 self._known[key] = len(self.columns)
@@ -337,7 +343,11 @@ class _Columns:
                 self.parents.append(cell)
                 self.depths.append(self.depths[cell] + 1)
             cell = self._known[key]
-        return cell << arrays.COLUMNS_SHIFT | layout.level << arrays.LEVEL_SHIFT | layout.column
+        return (
+            cell << arrays.COLUMNS_SHIFT
+            | indentation.level << arrays.LEVEL_SHIFT
+            | indentation.column
+        )
 
 
 class _Cells:

@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from cfgguide.parser.table import END, ERROR, NO_STATE, START_STATE, ParseTable
 
-_MOST_STEPS = 3_000_000  # of looking for where reductions may end
+_MAX_STEPS = 3_000_000  # of looking for where reductions may end
 
 Item = tuple[int, int]  # a production, and how many of its symbols stand before the dot
 
@@ -201,7 +201,7 @@ class _Search:
                         here = self._targets[here][symbol]
                         origins[here][production, dot].add(state)
                         n_steps += 1
-            if n_steps > _MOST_STEPS:
+            if n_steps > _MAX_STEPS:
                 return None
         return origins
 

@@ -1,9 +1,9 @@
 r"""Lines, blocks and brackets: what a postlex such as Lark's ``Indenter`` makes of lexemes.
 
-In: the names of terminals that an indenter has, and the parse table. Out: :class:`Lines`: what is
-to be done with each lexeme, and a :class:`Layout`, which is what is remembered of the text for it:
-the columns of the open blocks, the number of open brackets, and the column of the line that a
-lexeme has just begun. ::
+In: the names of terminals that an indenter has, and the parse table. Out:
+:class:`IndentationRules`: what is to be done with each lexeme, and a :class:`Indentation`, which is
+what is remembered of the text for it: the columns of the open blocks, the number of open brackets,
+and the column of the line that a lexeme has just begun. ::
 
     if x:\n    y         columns 0 4    the line break feeds INDENT, since 4 > 0
     f(\n  y)             level 1        the line break is dropped
@@ -30,15 +30,15 @@ from cfgguide.parser.indentation_names import (
     CLOSES,
     CPYTHON_TAB,
     FED,
-    MOST_INDENTS,
-    MOST_LEVELS,
+    MAX_INDENTS,
+    MAX_LEVELS,
     NEWLINE,
     OPENS,
-    LineNames,
+    IndentationNames,
 )
 from cfgguide.parser.table import NO_STATE, START_STATE, ParseTable
 
-# Where a parse state stands that a shift led to: in `Lines.places`.
+# Where a parse state stands that a shift led to: in `IndentationRules.places`.
 IN_LINE, AT_LINE_START, IN_STRING = 0, 1, 2
 # What the bytes of a line break do to the column.
 OTHER, BREAK, SPACE, TAB, FORM_FEED, DIGIT = 0, 1, 2, 3, 4, 5
@@ -50,10 +50,10 @@ COLUMN_SHIFT = 16
 NARROW_BITS = (1 << COLUMN_SHIFT) - 1
 ONE_SPACE = (1 << COLUMN_SHIFT) + 1
 NO_COLUMN, COLUMN_0 = 0, 1
-MOST_COLUMNS = (1 << 15) - 1  # of a line's white space
+MAX_COLUMNS = (1 << 15) - 1  # of a line's white space
 
 
-class Layout(NamedTuple):
+class Indentation(NamedTuple):
     """What of the text so far decides about line breaks to come.
 
     Attributes
@@ -73,11 +73,11 @@ class Layout(NamedTuple):
     column: int
 
 
-FLAT = Layout((COLUMN_0,), 0, NO_COLUMN)
+FLAT = Indentation((COLUMN_0,), 0, NO_COLUMN)
 
 
 @dataclass(frozen=True)
-class Lines:
+class IndentationRules:
     """What is done with lexemes, by their labels and by where the parser is.
 
     Attributes
@@ -110,7 +110,7 @@ class Lines:
     max_brackets: int
     max_indents: int
     max_digits: int
-    names: LineNames
+    names: IndentationNames
 
     @property
     def is_cpython(self) -> bool:
@@ -146,7 +146,7 @@ class Lines:
         return packed(wide + width, narrow + width)
 
     @classmethod
-    def of(cls, names: LineNames, table: ParseTable) -> Lines:
+    def of(cls, names: IndentationNames, table: ParseTable) -> IndentationRules:
         """Return the rules in the numbers of a parse table.
 
         Raises
@@ -179,8 +179,8 @@ class Lines:
             dedent=number[names.dedent],
             tab=names.tab,
             ends_last_line=names.ends_last_line,
-            max_brackets=min(names.max_brackets, MOST_LEVELS),
-            max_indents=min(names.max_indents, MOST_INDENTS),
+            max_brackets=min(names.max_brackets, MAX_LEVELS),
+            max_indents=min(names.max_indents, MAX_INDENTS),
             max_digits=names.max_digits,
             names=names,
         )
@@ -188,7 +188,7 @@ class Lines:
 
 def packed(wide: int, narrow: int) -> int | None:
     """Return two columns as one number; None if they are too large."""
-    return (wide << COLUMN_SHIFT) + narrow + 1 if wide <= MOST_COLUMNS else None
+    return (wide << COLUMN_SHIFT) + narrow + 1 if wide <= MAX_COLUMNS else None
 
 
 def unpacked(column: int) -> tuple[int, int]:
@@ -199,7 +199,9 @@ def unpacked(column: int) -> tuple[int, int]:
 class _Balance:
     """Checks that rules close what they open, in blocks, brackets and strings."""
 
-    def __init__(self, names: LineNames, table: ParseTable, roles: npt.NDArray[np.int8]) -> None:
+    def __init__(
+        self, names: IndentationNames, table: ParseTable, roles: npt.NDArray[np.int8]
+    ) -> None:
         self._names = names
         self._table = table
         terminals = table.terminals
@@ -250,9 +252,9 @@ class _Balance:
 
 
 def _places(
-    names: LineNames, table: ParseTable, roles: npt.NDArray[np.int8]
+    names: IndentationNames, table: ParseTable, roles: npt.NDArray[np.int8]
 ) -> npt.NDArray[np.int8]:
-    """Return where each parse state stands: `Lines.places`."""
+    """Return where each parse state stands: `IndentationRules.places`."""
     moves: list[dict[str, int]] = [{} for _ in range(table.n_states)]
     for state, terminal in np.argwhere(table.action > 0).tolist():
         moves[state][table.terminals[terminal]] = int(table.action[state, terminal]) - 1
@@ -304,7 +306,7 @@ def _places(
 
 
 def _spec_moves(
-    names: LineNames, moves: list[dict[str, int]], spans: Mapping[str, set[tuple[str, ...]]]
+    names: IndentationNames, moves: list[dict[str, int]], spans: Mapping[str, set[tuple[str, ...]]]
 ) -> set[tuple[int, str]]:
     """Return the states in fields, and the terminals there, with which a format spec begins."""
     found: set[tuple[int, str]] = set()

@@ -1,7 +1,7 @@
 """The names and rules that an indenter gives, as plain values.
 
-In: what :mod:`cfgguide.grammar.indenters` reads off a postlex. Out: a :class:`LineNames`, from
-which :mod:`cfgguide.parser.indentation` makes the rules in the numbers of a grammar.
+In: what :mod:`cfgguide.grammar.indenters` reads off a postlex. Out: a :class:`IndentationNames`,
+from which :mod:`cfgguide.parser.indentation` makes the rules in the numbers of a grammar.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-# What is done with a lexeme: in `Lines.roles`.
+# What is done with a lexeme: in `IndentationRules.roles`.
 FED, NEWLINE, INLINE, JOIN, OPENS, CLOSES, COUNTED = 0, 1, 2, 3, 4, 5, 6
-MOST_LEVELS = (1 << 11) - 1  # of brackets
-MOST_INDENTS = 10_000
-MOST_DIGITS = 1 << 20
-CPYTHON_TAB = 0  # in `Lines.tab`: to the next column that 8 divides
+MAX_LEVELS = (1 << 11) - 1  # of brackets
+MAX_INDENTS = 10_000
+MAX_DIGITS = 1 << 20
+CPYTHON_TAB = 0  # in `IndentationRules.tab`: to the next column that 8 divides
 
 
 @dataclass(frozen=True)
-class LineNames:
+class IndentationNames:
     """The names that an indenter gives, and its rules.
 
     Attributes
@@ -53,9 +53,9 @@ class LineNames:
     always: tuple[str, ...] = ()
     tab: int = 8
     ends_last_line: bool = False
-    max_brackets: int = MOST_LEVELS
-    max_indents: int = MOST_INDENTS
-    max_digits: int = MOST_DIGITS
+    max_brackets: int = MAX_LEVELS
+    max_indents: int = MAX_INDENTS
+    max_digits: int = MAX_DIGITS
 
     def as_json(self) -> dict[str, Any]:
         """Return the same as a JSON value."""
@@ -66,7 +66,7 @@ class LineNames:
         }
 
     @classmethod
-    def from_json(cls, value: Any) -> LineNames | None:
+    def from_json(cls, value: Any) -> IndentationNames | None:
         """Return what :meth:`as_json` made a value of; None if it made no such value."""
         names = {field.name: field.type for field in fields(cls)}
         if not isinstance(value, dict) or value.keys() != names.keys():
@@ -95,5 +95,5 @@ class LineNames:
                 return None
             found[name] = part
         is_in_bounds = min(found["max_brackets"], found["max_indents"]) > 0
-        is_in_bounds &= 0 < found["max_digits"] <= MOST_DIGITS
+        is_in_bounds &= 0 < found["max_digits"] <= MAX_DIGITS
         return cls(**found) if is_in_bounds and 0 <= found["tab"] <= 100 else None

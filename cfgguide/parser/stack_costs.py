@@ -31,7 +31,7 @@ import numpy as np
 from cfgguide.parser.stack import Stack
 from cfgguide.parser.table import END, NO_STATE, START_STATE, ParseTable
 
-_MOST_KNOWN = 50_000  # stacks that are remembered
+_MAX_KNOWN = 50_000  # stacks that are remembered
 
 Item = tuple[int, int]  # a production, and how many of its symbols stand before the dot
 
@@ -99,7 +99,7 @@ class StackCosts:
     def need(self, stack: Stack) -> Need:
         """Return the least that completes a stack."""
         if stack not in self._known:
-            if len(self._known) > _MOST_KNOWN:
+            if len(self._known) > _MAX_KNOWN:
                 self._known.clear()
             cells = []
             cell: Stack | None = stack

@@ -111,7 +111,7 @@ class ParseTable:
                 return False
 
     @cached_property
-    def most_reductions(self) -> int:
+    def max_reductions(self) -> int:
         """More than all reductions that can come before a shift, as far as they end.
 
         They always end unless some nonterminal derives itself alone, or itself behind symbols

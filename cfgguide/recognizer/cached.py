@@ -24,10 +24,10 @@ from cfgguide.errors import IndexFormatError
 from cfgguide.grammar import lark_frontend
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.grammar.imports import ImportedFile, are_as_before
-from cfgguide.grammar.indenters import line_names
+from cfgguide.grammar.indenters import indentation_names
 from cfgguide.lexer.scanner import Scanner
 from cfgguide.limits import Limits
-from cfgguide.parser.indentation import Lines
+from cfgguide.parser.indentation import IndentationRules
 from cfgguide.parser.table import ParseTable
 from cfgguide.recognizer import file as grammar_file
 from cfgguide.storage.archive import Arrays
@@ -37,7 +37,7 @@ from cfgguide.storage.cache import Cache, user_cache
 _ABSOLUTE_IMPORT = re.compile(r"%import[ \t]+\w")
 
 
-class Kept:
+class CachedGrammar:
     """The place of one grammar in the cache.
 
     Parameters
@@ -54,7 +54,7 @@ class Kept:
         self._cache: Cache | None = user_cache() if is_kept else None
         self._digest = _digest(grammar, limits) if self._cache else ""
 
-    def load(self) -> tuple[ParseTable, Scanner, Lines | None] | None:
+    def load(self) -> tuple[ParseTable, Scanner, IndentationRules | None] | None:
         """Return the tables, or None if they are not there or no longer right."""
         if self._cache is None:
             return None
@@ -71,17 +71,17 @@ class Kept:
         self,
         table: ParseTable,
         scanner: Scanner,
-        lines: Lines | None,
+        indentation_rules: IndentationRules | None,
         imported: tuple[ImportedFile, ...],
     ) -> None:
         """Keep tables, unless a file that they were made from has changed meanwhile."""
         if self._cache is not None and are_as_before(imported):
-            arrays, value = grammar_file.packed(table, scanner, lines)
+            arrays, value = grammar_file.packed(table, scanner, indentation_rules)
             value["imported"] = imported
             self._cache.store(grammar_file.KIND, self._digest, arrays, value)
 
 
-def _checked(arrays: Arrays, value: Any) -> tuple[ParseTable, Scanner, Lines | None]:
+def _checked(arrays: Arrays, value: Any) -> tuple[ParseTable, Scanner, IndentationRules | None]:
     tables = grammar_file.unpacked(arrays, value)
     imported = value.get("imported")
     if not isinstance(imported, list) or not all(
@@ -101,7 +101,7 @@ def _digest(grammar: Grammar, limits: Limits) -> str:
         grammar.start,
         grammar.lexer,
         grammar.regex_flags,
-        line_names(grammar.postlex).as_json() if grammar.postlex is not None else None,
+        indentation_names(grammar.postlex).as_json() if grammar.postlex is not None else None,
         [os.path.abspath(str(path)) for path in grammar.import_paths],
         _home(grammar),
         {name: value for name, value in vars(limits).items() if name != "max_seconds"},

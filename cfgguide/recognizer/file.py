@@ -17,13 +17,13 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.automata.dfa import DEAD, MONITOR, N_BYTES
+from cfgguide.automata.dfa import DEAD, LOOKED_FOR, N_BYTES
 from cfgguide.errors import GrammarError, IndexFormatError
 from cfgguide.lexer.scanner import NO_MATCH, Scanner
-from cfgguide.parser.indentation import Lines
-from cfgguide.parser.indentation_names import LineNames
+from cfgguide.parser.indentation import IndentationRules
+from cfgguide.parser.indentation_names import IndentationNames
 from cfgguide.parser.table import ERROR, NO_STATE, START_STATE, ParseTable
-from cfgguide.recognizer.indentation import LineReader
+from cfgguide.recognizer.indentation import IndentationReader
 from cfgguide.storage.archive import Arrays
 
 KIND = "grammar"
@@ -34,18 +34,18 @@ _SCANNER_ARRAYS = (
     "transitions",
     "byte_classes",
     "match",
-    "asks",
+    "assertions",
     "starts",
     "contexts",
     "is_start",
-    "blocks",
+    "equivalence_classes",
 )
-_MOST_QUESTIONS = 500  # that lead to each other: the recogniser asks them by recursion
-_MOST_STEPS = 5_000_000  # of looking for what lies below reductions, in units of 1,000 states
+_MAX_QUESTIONS = 500  # that lead to each other: the recogniser asks them by recursion
+_MAX_STEPS = 5_000_000  # of looking for what lies below reductions, in units of 1,000 states
 
 
 def packed(
-    table: ParseTable, scanner: Scanner, lines: Lines | None = None
+    table: ParseTable, scanner: Scanner, indentation_rules: IndentationRules | None = None
 ) -> tuple[Arrays, dict[str, Any]]:
     """Return arrays, each in the smallest of types, and a JSON value that hold the tables.
 
@@ -71,7 +71,9 @@ def packed(
         "productions": [[left, list(right)] for left, right in table.productions],
         "end_state": table.end_state,
         "conflicts": list(table.conflicts),
-        "lines": lines.names.as_json() if lines is not None else None,
+        "indentation_rules": indentation_rules.names.as_json()
+        if indentation_rules is not None
+        else None,
     }
     return arrays, value
 
@@ -87,7 +89,7 @@ def _smallest(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return array
 
 
-def unpacked(arrays: Arrays, value: Any) -> tuple[ParseTable, Scanner, Lines | None]:
+def unpacked(arrays: Arrays, value: Any) -> tuple[ParseTable, Scanner, IndentationRules | None]:
     """Return the tables that arrays and a JSON value hold, as copies of their own.
 
     Raises
@@ -95,31 +97,31 @@ def unpacked(arrays: Arrays, value: Any) -> tuple[ParseTable, Scanner, Lines | N
     IndexFormatError
         If something is missing, or no grammar could have led to it.
     """
-    names = value.get("lines") if isinstance(value, dict) else None
+    names = value.get("indentation_rules") if isinstance(value, dict) else None
     value = _checked_value(value)
     table = _parse_table(arrays, value)
     scanner = _scanner(arrays, n_terminals=table.n_terminals)
     _check(bool((table.set_of_state < len(scanner.starts)).all()), "set_of_state")
     _check_reductions(table)
-    return table, scanner, _lines(names, table, scanner)
+    return table, scanner, _indentation_rules(names, table, scanner)
 
 
-def _lines(value: Any, table: ParseTable, scanner: Scanner) -> Lines | None:
+def _indentation_rules(value: Any, table: ParseTable, scanner: Scanner) -> IndentationRules | None:
     """Return the rules of lines, which are made anew from their names."""
     if value is None:
         return None
-    names = LineNames.from_json(value)
+    names = IndentationNames.from_json(value)
     if names is None:
         _refuse("what its indenter is like")
     try:
-        lines = Lines.of(names, table)
-        kinds = lines.byte_kinds()
+        indentation_rules = IndentationRules.of(names, table)
+        kinds = indentation_rules.byte_kinds()
         classes = {(kind, each) for kind, each in zip(kinds, scanner.byte_classes, strict=True)}
         _check(len(classes) == len({each for _, each in classes}), "byte_classes")
-        LineReader(lines, table, scanner)
+        IndentationReader(indentation_rules, table, scanner)
     except GrammarError as error:
         _refuse(str(error))
-    return lines
+    return indentation_rules
 
 
 def _refuse(what: str) -> NoReturn:
@@ -204,42 +206,46 @@ def _scanner(arrays: Arrays, *, n_terminals: int) -> Scanner:
     n_classes = transitions.shape[1]
     # A terminal that no rule uses has the label behind that of ignored ones.
     match = _numbers(arrays, "match", (None,), NO_MATCH, n_terminals + 1)
-    asks = _numbers(arrays, "asks", (n_states, 3), DEAD, last)
+    assertions = _numbers(arrays, "assertions", (n_states, 3), DEAD, last)
     starts = _numbers(arrays, "starts", (None, None), DEAD, last)
     n_contexts = starts.shape[1]
     is_start = arrays.get("is_start")
     if is_start is None or is_start.dtype != np.bool_ or is_start.shape != (n_states,):
         _refuse("is_start")
-    blocks = _numbers(arrays, "blocks", (n_states,), 0, last)
-    representatives = np.unique(blocks, return_index=True)[1].astype(np.int32)
-    _check(int(blocks.max()) < len(representatives) and blocks[DEAD] == 0, "blocks")
-    is_dead = not transitions[DEAD].any() and not asks[DEAD].any() and match[DEAD] == NO_MATCH
+    equivalence_classes = _numbers(arrays, "equivalence_classes", (n_states,), 0, last)
+    class_representatives = np.unique(equivalence_classes, return_index=True)[1].astype(np.int32)
+    _check(
+        int(equivalence_classes.max()) < len(class_representatives)
+        and equivalence_classes[DEAD] == 0,
+        "equivalence_classes",
+    )
+    is_dead = not transitions[DEAD].any() and not assertions[DEAD].any() and match[DEAD] == NO_MATCH
     _check(is_dead, "the dead state")
-    _check_questions(asks)
+    _check_questions(assertions)
     return Scanner(
         transitions=transitions,
         byte_classes=_numbers(arrays, "byte_classes", (N_BYTES,), 0, n_classes - 1),
         match=match,
-        asks=asks,
+        assertions=assertions,
         starts=starts,
         contexts=_numbers(arrays, "contexts", (n_contexts, n_classes), 0, n_contexts - 1),
         is_start=is_start.copy(),
         ignored=n_terminals,
         can_continue=(transitions != DEAD).any(axis=1),
-        blocks=blocks,
-        representatives=representatives,
+        equivalence_classes=equivalence_classes,
+        class_representatives=class_representatives,
     )
 
 
-def _check_questions(asks: npt.NDArray[np.int32]) -> None:
+def _check_questions(assertions: npt.NDArray[np.int32]) -> None:
     """Refuse questions that lead to themselves."""
-    is_open = asks[:, MONITOR] != DEAD
-    _check(not asks[~is_open].any(), "asks")
-    for _ in range(_MOST_QUESTIONS):
+    is_open = assertions[:, LOOKED_FOR] != DEAD
+    _check(not assertions[~is_open].any(), "assertions")
+    for _ in range(_MAX_QUESTIONS):
         if not is_open.any():
             return
-        is_open &= is_open[asks].any(axis=1)
-    _refuse("asks")
+        is_open &= is_open[assertions].any(axis=1)
+    _refuse("assertions")
 
 
 def _check_reductions(table: ParseTable) -> None:
@@ -258,7 +264,7 @@ def _check_reductions(table: ParseTable) -> None:
             length = int(table.lengths[production])
             while len(levels) <= length:
                 n_steps += 1 + table.n_states // 1000
-                _check(n_steps <= _MOST_STEPS and not levels[-1] & 1 << START_STATE, "a reduction")
+                _check(n_steps <= _MAX_STEPS and not levels[-1] & 1 << START_STATE, "a reduction")
                 if levels[-1] not in deeper:
                     deeper[levels[-1]] = _union(below, levels[-1])
                 levels.append(deeper[levels[-1]])

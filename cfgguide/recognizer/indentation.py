@@ -1,10 +1,10 @@
 """Reads lines as an indenter would: what lexemes do to blocks and brackets.
 
-In: the rules of :mod:`cfgguide.parser.indentation` and the tables. Out: a :class:`LineReader`,
-which follows a :class:`~cfgguide.parser.indentation.Layout` byte by byte and lexeme by lexeme. A
-line break that the parser takes is fed, and then INDENT or as many DEDENTs as the column asks for;
-one that it does not take is dropped if a bracket is open. (Since rules are balanced, it takes none
-inside brackets.)
+In: the rules of :mod:`cfgguide.parser.indentation` and the tables. Out: a
+:class:`IndentationReader`, which follows a :class:`~cfgguide.parser.indentation.Indentation` byte
+by byte and lexeme by lexeme. A line break that the parser takes is fed, and then INDENT or as many
+DEDENTs as the column asks for; one that it does not take is dropped if a bracket is open. (Since
+rules are balanced, it takes none inside brackets.)
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.automata.dfa import DEAD, NO, YES
+from cfgguide.automata.dfa import DEAD, IF_FAILS, IF_HOLDS
 from cfgguide.errors import GrammarError
 from cfgguide.lexer.scanner import Scanner
 from cfgguide.parser.indentation import (
@@ -28,8 +28,8 @@ from cfgguide.parser.indentation import (
     NO_COLUMN,
     OTHER,
     SPACE,
-    Layout,
-    Lines,
+    Indentation,
+    IndentationRules,
     unpacked,
 )
 from cfgguide.parser.indentation_names import CLOSES, COUNTED, INLINE, JOIN, NEWLINE, OPENS
@@ -37,12 +37,12 @@ from cfgguide.parser.stack import Stack
 from cfgguide.parser.table import ParseTable
 
 
-class LineReader:
+class IndentationReader:
     """Follows layouts.
 
     Attributes
     ----------
-    lines : Lines
+    indentation_rules : Lines
         The rules.
     kinds : int8, shape (n_byte_classes,)
         What the bytes of each class do to the column of a line break.
@@ -60,32 +60,34 @@ class LineReader:
         Whether there can be a column that more bytes change.
     """
 
-    def __init__(self, lines: Lines, parse_table: ParseTable, scanner: Scanner) -> None:
-        self.lines = lines
+    def __init__(
+        self, indentation_rules: IndentationRules, parse_table: ParseTable, scanner: Scanner
+    ) -> None:
+        self.indentation_rules = indentation_rules
         self._parse_table = parse_table
-        self.kinds = _kinds_of_classes(lines, scanner)
+        self.kinds = _kinds_of_classes(indentation_rules, scanner)
         breaks = np.flatnonzero(self.kinds == BREAK)
-        self.is_newline = _can_reach(scanner, np.array(scanner.match == lines.newline))
+        self.is_newline = _can_reach(scanner, np.array(scanner.match == indentation_rules.newline))
         after_break = np.unique(scanner.transitions[:, breaks])
         after_break = after_break[self.is_newline[after_break]]
-        _check_columns(lines, scanner, self.kinds, after_break)
+        _check_columns(indentation_rules, scanner, self.kinds, after_break)
         leads_to_break = np.array(self.is_newline[scanner.transitions[:, breaks]].any(axis=1))
         self.is_free = self.is_newline & _can_reach(scanner, leads_to_break, within=self.is_newline)
         space = int(np.flatnonzero(self.kinds == SPACE)[0])
-        self.can_widen = scanner.match[scanner.transitions[:, space]] == lines.newline
-        counted = np.isin(scanner.match, np.flatnonzero(lines.roles == COUNTED))
+        self.can_widen = scanner.match[scanner.transitions[:, space]] == indentation_rules.newline
+        counted = np.isin(scanner.match, np.flatnonzero(indentation_rules.roles == COUNTED))
         self.is_counted = _can_reach(scanner, counted) & ~self.is_newline
         self.may_count = self._counting(scanner) | self.is_counted
-        self.opening_bytes = _first_bytes(scanner, np.flatnonzero(lines.roles == OPENS))
+        self.opening_bytes = _first_bytes(scanner, np.flatnonzero(indentation_rules.roles == OPENS))
         self._is_newline: list[bool] = self.is_newline.tolist()
         self._is_counted: list[bool] = self.is_counted.tolist()
         self._kinds: list[int] = self.kinds.tolist()
-        self._roles: list[int] = lines.roles.tolist()
-        self._places: list[int] = lines.places.tolist()
+        self._roles: list[int] = indentation_rules.roles.tolist()
+        self._places: list[int] = indentation_rules.places.tolist()
 
     def _counting(self, scanner: Scanner) -> npt.NDArray[np.bool_]:
         is_other = (self.kinds == OTHER) | (self.kinds == DIGIT)
-        keeping = ~is_other if self.lines.is_cpython else self.kinds >= OTHER
+        keeping = ~is_other if self.indentation_rules.is_cpython else self.kinds >= OTHER
         keeping = np.flatnonzero(keeping & (self.kinds != BREAK))
         found = np.zeros(scanner.n_states, dtype=np.bool_)
         found[scanner.transitions[:, self.kinds == BREAK]] = True
@@ -93,51 +95,55 @@ class LineReader:
         while True:
             before = found.copy()
             found[scanner.transitions[found][:, keeping]] = True
-            found[scanner.asks[found][:, [YES, NO]]] = True
+            found[scanner.assertions[found][:, [IF_HOLDS, IF_FAILS]]] = True
             found &= self.is_newline
             if np.array_equal(before, found):
                 return found
 
-    def moved(self, layout: Layout, scanner_state: int, byte_class: int) -> Layout | None:
+    def moved(
+        self, indentation: Indentation, scanner_state: int, byte_class: int
+    ) -> Indentation | None:
         """Return the layout after one more byte of a lexeme, None where a line is too wide."""
         column = NO_COLUMN
         if self._is_newline[scanner_state]:
-            after = self.lines.column_after(layout.column, self._kinds[byte_class])
+            after = self.indentation_rules.column_after(indentation.column, self._kinds[byte_class])
             if after is None:
                 return None
             column = after
         elif self._is_counted[scanner_state]:
             is_digit = self._kinds[byte_class] == DIGIT
-            column = min(layout.column + is_digit, self.lines.max_digits + 1)
-        return layout if column == layout.column else layout._replace(column=column)
+            column = min(indentation.column + is_digit, self.indentation_rules.max_digits + 1)
+        return indentation if column == indentation.column else indentation._replace(column=column)
 
-    def read(self, layout: Layout, lexeme: bytes, label: int) -> Layout:
+    def read(self, indentation: Indentation, lexeme: bytes, terminal_id: int) -> Indentation:
         """Return the layout at the end of a whole lexeme, before it is committed."""
         column: int | None = NO_COLUMN
-        if self._roles[label] == COUNTED:
-            n_digits = int((self.lines.byte_kinds()[list(lexeme)] == DIGIT).sum())
-            column = min(n_digits, self.lines.max_digits + 1)
-        if label == self.lines.newline:
-            for kind in self.lines.byte_kinds()[list(lexeme)].tolist():
-                column = self.lines.column_after(column or NO_COLUMN, kind)
-        return layout._replace(column=column or NO_COLUMN)
+        if self._roles[terminal_id] == COUNTED:
+            n_digits = int((self.indentation_rules.byte_kinds()[list(lexeme)] == DIGIT).sum())
+            column = min(n_digits, self.indentation_rules.max_digits + 1)
+        if terminal_id == self.indentation_rules.newline:
+            for kind in self.indentation_rules.byte_kinds()[list(lexeme)].tolist():
+                column = self.indentation_rules.column_after(column or NO_COLUMN, kind)
+        return indentation._replace(column=column or NO_COLUMN)
 
-    def commit(self, stack: Stack, layout: Layout, label: int) -> tuple[Stack, Layout] | None:
+    def shift(
+        self, stack: Stack, indentation: Indentation, terminal_id: int
+    ) -> tuple[Stack, Indentation] | None:
         """Return stack and layout after a lexeme, or None if it is refused."""
-        role, (_, level, column) = self._roles[label], layout
-        plain = layout._replace(column=NO_COLUMN) if column else layout
+        role, (_, level, column) = self._roles[terminal_id], indentation
+        plain = indentation._replace(column=NO_COLUMN) if column else indentation
         if role in (INLINE, JOIN):
             return (stack, plain) if self.takes(role, stack.state) else None
         if role == NEWLINE:
             return self._line(stack, plain, column)
-        if role == COUNTED and column > self.lines.max_digits:
+        if role == COUNTED and column > self.indentation_rules.max_digits:
             return None
         if role in (OPENS, CLOSES):
             level += 1 if role == OPENS else -1
-            if not 0 <= level <= self.lines.max_brackets:
+            if not 0 <= level <= self.indentation_rules.max_brackets:
                 return None
             plain = plain._replace(level=level)
-        after = self._parse_table.shift(stack, label)
+        after = self._parse_table.shift(stack, terminal_id)
         return None if after is None else (after, plain)
 
     def takes(self, role: int, state: int) -> bool:
@@ -147,25 +153,29 @@ class LineReader:
             return False
         return role == INLINE or place != IN_STRING
 
-    def last(self, layout: Layout, label: int) -> Layout | None:
+    def last(self, indentation: Indentation, terminal_id: int) -> Indentation | None:
         """Return the layout before the last lexeme, or None if it cannot be the last.
 
         By CPython's rules white space at the end of the text, behind a line break, is no line.
         """
-        if self._roles[label] == NEWLINE and self.lines.is_cpython:
-            return layout._replace(column=NO_COLUMN)
-        return None if self._roles[label] == JOIN else layout
+        if self._roles[terminal_id] == NEWLINE and self.indentation_rules.is_cpython:
+            return indentation._replace(column=NO_COLUMN)
+        return None if self._roles[terminal_id] == JOIN else indentation
 
-    def full(self, layout: Layout) -> int:
+    def full(self, indentation: Indentation) -> int:
         """Return whether no more blocks or brackets can be opened: `Between.full`."""
-        blocks = BLOCKS if len(layout.columns) > self.lines.max_indents else 0
-        return blocks | (BRACKETS if layout.level >= self.lines.max_brackets else 0)
+        equivalence_classes = (
+            BLOCKS if len(indentation.columns) > self.indentation_rules.max_indents else 0
+        )
+        return equivalence_classes | (
+            BRACKETS if indentation.level >= self.indentation_rules.max_brackets else 0
+        )
 
     def without_counted(self, ends: Iterable[Any]) -> tuple[Any, ...]:
         """Return the ends of a lexeme, labels first, without those of counted numbers."""
         return tuple(end for end in ends if self._roles[end[0]] != COUNTED)
 
-    def choice(self, scanner_state: int, layout: Layout) -> tuple[bool, bool, int, int]:
+    def choice(self, scanner_state: int, indentation: Indentation) -> tuple[bool, bool, int, int]:
         """Return what a line break may still lead to, that a lexeme may become.
 
         Returns
@@ -176,11 +186,11 @@ class LineReader:
         """
         if self.is_free[scanner_state]:
             return True, True, -1, 1
-        column = layout.column
+        column = indentation.column
         if column == NO_COLUMN:
-            return self.lines.is_cpython, False, 0, 1
+            return self.indentation_rules.is_cpython, False, 0, 1
         can_widen = bool(self.can_widen[scanner_state])
-        outwards = layout.columns[::-1]
+        outwards = indentation.columns[::-1]
         closed = [
             number
             for number, each in enumerate(outwards)
@@ -191,44 +201,48 @@ class LineReader:
             return False, may_indent, 0, 1
         return 0 in closed, may_indent, max(closed), max(min(closed), 1)
 
-    def at_the_end(self, stack: Stack, layout: Layout) -> Stack | None:
+    def at_the_end(self, stack: Stack, indentation: Indentation) -> Stack | None:
         """Return the stack when all that the end of the text brings was fed, but ``$END``."""
         after: Stack | None = stack
-        if self.lines.ends_last_line and self._places[stack.state] != AT_LINE_START:
-            after = self._parse_table.shift(stack, self.lines.newline)
-        for _ in layout.columns[1:]:
+        if self.indentation_rules.ends_last_line and self._places[stack.state] != AT_LINE_START:
+            after = self._parse_table.shift(stack, self.indentation_rules.newline)
+        for _ in indentation.columns[1:]:
             if after is not None:
-                after = self._parse_table.shift(after, self.lines.dedent)
+                after = self._parse_table.shift(after, self.indentation_rules.dedent)
         return after
 
-    def _line(self, stack: Stack, layout: Layout, column: int) -> tuple[Stack, Layout] | None:
+    def _line(
+        self, stack: Stack, indentation: Indentation, column: int
+    ) -> tuple[Stack, Indentation] | None:
         """Return stack and layout after a line break whose last line begins in a column."""
         if self._places[stack.state] == IN_STRING:
             return None
-        after = self._parse_table.shift(stack, self.lines.newline)
+        after = self._parse_table.shift(stack, self.indentation_rules.newline)
         if after is None:
-            return (stack, layout) if layout.level else None
+            return (stack, indentation) if indentation.level else None
         if column == NO_COLUMN:
-            return (after, layout) if self.lines.is_cpython else None
-        columns = layout.columns
+            return (after, indentation) if self.indentation_rules.is_cpython else None
+        columns = indentation.columns
         (wide, narrow), (top, narrow_top) = unpacked(column), unpacked(columns[-1])
         if wide > top:
-            if narrow <= narrow_top or len(columns) > self.lines.max_indents:
+            if narrow <= narrow_top or len(columns) > self.indentation_rules.max_indents:
                 return None
-            after = self._parse_table.shift(after, self.lines.indent)
+            after = self._parse_table.shift(after, self.indentation_rules.indent)
             columns = (*columns, column)
         while after is not None and wide < unpacked(columns[-1])[0]:
-            after = self._parse_table.shift(after, self.lines.dedent)
+            after = self._parse_table.shift(after, self.indentation_rules.dedent)
             columns = columns[:-1]
         if after is None or column != columns[-1]:
             return None
-        return after, layout._replace(columns=columns)
+        return after, indentation._replace(columns=columns)
 
 
-def _kinds_of_classes(lines: Lines, scanner: Scanner) -> npt.NDArray[np.int8]:
+def _kinds_of_classes(
+    indentation_rules: IndentationRules, scanner: Scanner
+) -> npt.NDArray[np.int8]:
     """Return what the bytes of each class do; the scanner keeps apart those that differ."""
     first = np.unique(scanner.byte_classes, return_index=True)[1]
-    kinds = lines.byte_kinds()
+    kinds = indentation_rules.byte_kinds()
     assert (kinds == kinds[first][scanner.byte_classes]).all(), "the scanner was built for lines"
     return kinds[first]
 
@@ -237,7 +251,7 @@ def _can_reach(
     scanner: Scanner, goals: npt.NDArray[np.bool_], within: npt.NDArray[np.bool_] | None = None
 ) -> npt.NDArray[np.bool_]:
     """Return the scanner states that lead to goals by bytes and answers, over states `within`."""
-    moves = np.hstack([scanner.transitions, scanner.asks[:, [YES, NO]]])
+    moves = np.hstack([scanner.transitions, scanner.assertions[:, [IF_HOLDS, IF_FAILS]]])
     columns = list({column.tobytes(): column for column in moves.T}.values())
     found = goals.copy()
     found[DEAD] = False
@@ -251,16 +265,16 @@ def _can_reach(
             return found
 
 
-def _first_bytes(scanner: Scanner, labels: npt.NDArray[np.int64]) -> frozenset[int]:
+def _first_bytes(scanner: Scanner, terminal_ids: npt.NDArray[np.int64]) -> frozenset[int]:
     """Return the bytes that lexemes of some labels may start with."""
-    leads_there = _can_reach(scanner, np.isin(scanner.match, labels))
-    starts = np.flatnonzero(scanner.is_start & ~scanner.asks.any(axis=1))
+    leads_there = _can_reach(scanner, np.isin(scanner.match, terminal_ids))
+    starts = np.flatnonzero(scanner.is_start & ~scanner.assertions.any(axis=1))
     is_first = np.array(leads_there[scanner.transitions[starts]].any(axis=0))[scanner.byte_classes]
     return frozenset(np.flatnonzero(is_first).tolist())
 
 
 def _check_columns(
-    lines: Lines,
+    indentation_rules: IndentationRules,
     scanner: Scanner,
     kinds: npt.NDArray[np.int8],
     after_break: npt.NDArray[np.int32],
@@ -272,12 +286,12 @@ def _check_columns(
             "the indenter's newline terminal never holds a line break; write it as /\\n[ ]*/"
         )
     for state in after_break.tolist():
-        seen, block = {state}, scanner.blocks[state]
+        seen, equivalence_class = {state}, scanner.equivalence_classes[state]
         while True:
-            if scanner.asks[state].any():
-                state = int(scanner.asks[state, NO])
-            is_match = scanner.match[state] == lines.newline
-            if not is_match or scanner.blocks[state] != block:
+            if scanner.assertions[state].any():
+                state = int(scanner.assertions[state, IF_FAILS])
+            is_match = scanner.match[state] == indentation_rules.newline
+            if not is_match or scanner.equivalence_classes[state] != equivalence_class:
                 raise GrammarError(
                     "the indenter's newline terminal must take any number of spaces behind each "
                     "line break, or no block could begin or end there; write it as /(\\n[ ]*)+/"

@@ -29,13 +29,13 @@ from typing import NamedTuple
 import numpy as np
 
 from cfgguide.automata.dfa import DEAD
-from cfgguide.lexer.lookahead import NO_CLAIMS, Ahead, Claims
+from cfgguide.lexer.lookahead import NO_OBLIGATIONS, Lookahead, Obligations
 from cfgguide.lexer.scanner import NO_MATCH, Scanner
 from cfgguide.limits import Budget
-from cfgguide.parser.indentation import FLAT, NO_COLUMN, Layout, Lines
+from cfgguide.parser.indentation import FLAT, NO_COLUMN, Indentation, IndentationRules
 from cfgguide.parser.stack import Stack
 from cfgguide.parser.table import START_STATE, ParseTable
-from cfgguide.recognizer.indentation import LineReader
+from cfgguide.recognizer.indentation import IndentationReader
 from cfgguide.storage import archive
 
 
@@ -46,18 +46,18 @@ class Hypothesis(NamedTuple):
     ----------
     scanner_state : int
         Where the scanner is; never a state that asks.
-    claims : tuple of int
+    obligations : tuple of int
         What must come true of the text to come; see :mod:`cfgguide.lexer.lookahead`.
     stack : Stack
         The parser's stack at the start of the lexeme that the scanner is in.
-    layout : Layout
+    indentation : Layout
         What is known of blocks and brackets; always the same without an indenter.
     """
 
     scanner_state: int
-    claims: Claims
+    obligations: Obligations
     stack: Stack
-    layout: Layout = FLAT
+    indentation: Indentation = FLAT
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,23 +100,27 @@ class Recognizer:
         self,
         parse_table: ParseTable,
         scanner: Scanner,
-        lines: Lines | None = None,
+        indentation_rules: IndentationRules | None = None,
         *,
         budget: Budget | None = None,
     ) -> None:
         self.parse_table = parse_table
         self.scanner = scanner
-        self.line_reader = LineReader(lines, parse_table, scanner) if lines is not None else None
+        self.indentation_reader = (
+            IndentationReader(indentation_rules, parse_table, scanner)
+            if indentation_rules is not None
+            else None
+        )
         self.budget = budget or Budget()
-        self.ahead = Ahead(scanner)
+        self.ahead = Lookahead(scanner)
         self._transitions = memoryview(scanner.transitions.data)  # quicker to index than the array
         self._contexts = memoryview(scanner.contexts.data)
         self._byte_classes: list[int] = scanner.byte_classes.tolist()
         self._match: list[int] = scanner.match.tolist()
         stack = Stack(START_STATE)
-        found = self.ahead.settled(self.start(stack, 0), NO_CLAIMS)
+        found = self.ahead.resolved(self.start(stack, 0), NO_OBLIGATIONS)
         self.initial = Configuration(
-            tuple(Hypothesis(state, claims, stack) for state, claims in found)
+            tuple(Hypothesis(state, obligations, stack) for state, obligations in found)
         )
 
     @cached_property
@@ -133,14 +137,18 @@ class Recognizer:
             for field in fields(table)
         }
         arrays = {name: value for name, value in every.items() if isinstance(value, np.ndarray)}
-        if self.lines is not None:
-            every["lines"] = self.lines.names.as_json()
+        if self.indentation_rules is not None:
+            every["indentation_rules"] = self.indentation_rules.names.as_json()
         return archive.digest(arrays, {name: every[name] for name in every.keys() - arrays.keys()})
 
     @property
-    def lines(self) -> Lines | None:
+    def indentation_rules(self) -> IndentationRules | None:
         """The rules of lines and blocks; None without an indenter."""
-        return self.line_reader.lines if self.line_reader is not None else None
+        return (
+            self.indentation_reader.indentation_rules
+            if self.indentation_reader is not None
+            else None
+        )
 
     def start(self, stack: Stack, context: int) -> int:
         """Return the scanner state in which a lexeme starts; it may ask."""
@@ -174,63 +182,71 @@ class Recognizer:
 
     def _at_the_end(self, hypothesis: Hypothesis) -> Stack | None:
         """Return the stack if the text ends here, or None if the hypothesis is false then."""
-        state, claims, stack, layout = hypothesis
-        if not self.ahead.may_end(claims):
+        state, obligations, stack, indentation = hypothesis
+        if not self.ahead.may_end(obligations):
             return None
         if self._match[state] != NO_MATCH:
-            if self.line_reader is not None:
-                last = self.line_reader.last(layout, self._match[state])
+            if self.indentation_reader is not None:
+                last = self.indentation_reader.last(indentation, self._match[state])
                 if last is None:
                     return None
-                layout = last
-            committed = self.commit(stack, layout, self._match[state])
-            if committed is None:
+                indentation = last
+            shifted = self.shift(stack, indentation, self._match[state])
+            if shifted is None:
                 return None
-            stack, layout = committed
+            stack, indentation = shifted
         elif not self.scanner.is_start[state]:
             return None
-        return self.line_reader.at_the_end(stack, layout) if self.line_reader else stack
+        return (
+            self.indentation_reader.at_the_end(stack, indentation)
+            if self.indentation_reader
+            else stack
+        )
 
-    def commit(self, stack: Stack, layout: Layout, label: int) -> tuple[Stack, Layout] | None:
+    def shift(
+        self, stack: Stack, indentation: Indentation, terminal_id: int
+    ) -> tuple[Stack, Indentation] | None:
         """Return stack and layout after a lexeme, or None if it is refused."""
-        if label == self.scanner.ignored:
-            return stack, layout._replace(column=NO_COLUMN) if layout.column else layout
-        if label > self.scanner.ignored:
+        if terminal_id == self.scanner.ignored:
+            return stack, indentation._replace(
+                column=NO_COLUMN
+            ) if indentation.column else indentation
+        if terminal_id > self.scanner.ignored:
             return None
-        if self.line_reader is not None:
-            return self.line_reader.commit(stack, layout, label)
-        after = self.parse_table.shift(stack, label)
-        return None if after is None else (after, layout)
+        if self.indentation_reader is not None:
+            return self.indentation_reader.shift(stack, indentation, terminal_id)
+        after = self.parse_table.shift(stack, terminal_id)
+        return None if after is None else (after, indentation)
 
     def _step(self, configuration: Configuration, byte_class: int) -> dict[Hypothesis, None]:
         following: dict[Hypothesis, None] = {}
         for hypothesis in configuration.hypotheses:
             self._extend(following, hypothesis, byte_class)
-            state, claims, stack, layout = hypothesis
+            state, obligations, stack, indentation = hypothesis
             if self._match[state] == NO_MATCH:
                 continue
-            claims = self.ahead.ending(state, claims)
-            if not self.ahead.after(claims, byte_class):
+            obligations = self.ahead.ending(state, obligations)
+            if not self.ahead.after(obligations, byte_class):
                 continue  # the scanner matches more
-            committed = self.commit(stack, layout, self._match[state])
-            if committed is not None:
-                start = self.start(committed[0], configuration.context)
-                for fresh, claimed in self.ahead.settled(start, claims):
-                    self._extend(following, Hypothesis(fresh, claimed, *committed), byte_class)
+            shifted = self.shift(stack, indentation, self._match[state])
+            if shifted is not None:
+                start = self.start(shifted[0], configuration.context)
+                for fresh, owed in self.ahead.resolved(start, obligations):
+                    self._extend(following, Hypothesis(fresh, owed, *shifted), byte_class)
         return following
 
     def _extend(
         self, following: dict[Hypothesis, None], hypothesis: Hypothesis, byte_class: int
     ) -> None:
         """Add what a hypothesis is after one more byte of its lexeme, unless it turns out false."""
-        state, claims, stack, layout = hypothesis
+        state, obligations, stack, indentation = hypothesis
         target = self._transitions[state, byte_class]
         if target == DEAD:
             return
-        moved: Layout | None = layout
-        for after in self.ahead.after(claims, byte_class):
-            for settled, claimed in self.ahead.settled(target, after):
-                if self.line_reader is not None:
-                    moved = self.line_reader.moved(layout, settled, byte_class)
-                if moved is not None and not self.ahead.is_hopeless(settled, claimed):
-                    following[Hypothesis(settled, claimed, stack, moved)] = None
+        moved: Indentation | None = indentation
+        for after in self.ahead.after(obligations, byte_class):
+            for resolved, owed in self.ahead.resolved(target, after):
+                if self.indentation_reader is not None:
+                    moved = self.indentation_reader.moved(indentation, resolved, byte_class)
+                if moved is not None and not self.ahead.is_hopeless(resolved, owed):
+                    following[Hypothesis(resolved, owed, stack, moved)] = None

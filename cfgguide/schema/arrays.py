@@ -25,7 +25,7 @@ from cfgguide.schema.truth import (
     truths,
 )
 
-MOST_UNIQUE = 6  # values of items that are told apart
+MAX_UNIQUE = 6  # values of items that are told apart
 LONGEST = 2_000  # items that are counted
 
 
@@ -130,16 +130,16 @@ class ArrayMachine:
                 failed.update(self._unique)
             else:
                 used |= {value}
-        settled = state.failed
-        if failed != settled:
-            settled = self._failures.settled(failed)
-        if settled.issuperset(self._unique):
+        resolved = state.failed
+        if failed != resolved:
+            resolved = self._failures.resolved(failed)
+        if resolved.issuperset(self._unique):
             used, n_others = frozenset(), 0
         return _Items(
             min(state.n_items + 1, self._cap),
-            settled,
+            resolved,
             contained,
-            frozenset(each for each in pending if each[0] not in settled),
+            frozenset(each for each in pending if each[0] not in resolved),
             used,
             n_others,
         )
@@ -183,4 +183,4 @@ def _told_apart(unique: Iterable[Node]) -> list[Node]:
                 listed += [{"null": None, "true": True, "false": False}[k] for k in child.kinds]
             for value in listed:
                 found.setdefault(repr(value), Node("/enum", values=scalar_values([value])))
-    return list(found.values()) if len(found) <= MOST_UNIQUE else []
+    return list(found.values()) if len(found) <= MAX_UNIQUE else []

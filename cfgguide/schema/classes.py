@@ -37,9 +37,9 @@ from cfgguide.schema.scalars import by_class
 from cfgguide.schema.truth import Failures, Truths, closure, truths
 from cfgguide.values.numbers import decimals
 
-MOST_CONTEXTS = 3_000
-MOST_MOVES = 60_000  # of one machine
-MOST_STEPS = 2_000_000  # of all machines: moves, times the nodes that are asked
+MAX_CONTEXTS = 3_000
+MAX_MOVES = 60_000  # of one machine
+MAX_STEPS = 2_000_000  # of all machines: moves, times the nodes that are asked
 
 Nodes = tuple[Node, ...]
 #: What a scalar of a cell is: "null", "true", "false", "number", "string", and how it is spelled;
@@ -177,7 +177,7 @@ class Context:
                         states.append(after)
                     found.moves.append((number, letter, cell, numbers[after]))
             n_moves = len(found.moves)
-            if n_moves > MOST_MOVES or n_moves * len(self.below) > MOST_STEPS:
+            if n_moves > MAX_MOVES or n_moves * len(self.below) > MAX_STEPS:
                 raise SchemaError(
                     f"at {self.nodes[-1].path if self.nodes else '/'}: too much has to be kept in "
                     "mind of one array or object; use order='declared', fewer properties, or "
@@ -218,7 +218,7 @@ class Cells:
             if self.contexts[nodes].read(lambda nodes: self.contexts[nodes].cells):
                 waiting |= dict.fromkeys(self._users.get(nodes, ()))
             n_steps += self.contexts[nodes].n_steps
-            if n_steps > MOST_STEPS:
+            if n_steps > MAX_STEPS:
                 raise SchemaError(
                     "the arrays and objects of the schema can begin in too many ways; use "
                     "order='declared', a part of the schema, or fewer schemas that see one value"
@@ -233,9 +233,9 @@ class Cells:
         for nodes in queue:
             if nodes in self.contexts:
                 continue
-            if len(self.contexts) >= MOST_CONTEXTS:
+            if len(self.contexts) >= MAX_CONTEXTS:
                 raise SchemaError(
-                    f"the schema comes to more than {MOST_CONTEXTS} combinations of schemas that "
+                    f"the schema comes to more than {MAX_CONTEXTS} combinations of schemas that "
                     "see one value; simplify its anyOf, oneOf, allOf or not"
                 )
             context = self.contexts[nodes] = Context(

@@ -14,7 +14,7 @@ from cfgguide.grammar.grammar import Grammar
 from cfgguide.schema.classes import Cells
 from cfgguide.schema.nodes import Node, reachable
 from cfgguide.schema.reader import Reader
-from cfgguide.schema.writer import Layout, Writer
+from cfgguide.schema.writer import Indentation, Writer
 
 
 def json_schema(
@@ -87,7 +87,7 @@ def json_schema(
         held = frozenset(cells.root)
         if root.meant.is_false or held not in cells.contexts[cells.root].cells:
             raise SchemaError(_why_nothing(root))
-        writer = Writer(cells, Layout.of(max_whitespace, separators))
+        writer = Writer(cells, Indentation.of(max_whitespace, separators))
         text = writer.text(held)
     except RecursionError:
         raise SchemaError("the schema is nested too deeply; use $ref") from None

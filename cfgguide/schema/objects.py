@@ -36,7 +36,7 @@ from cfgguide.schema.truth import (
     truths,
 )
 
-MOST_UNORDERED = 8  # properties that may come in any order
+MAX_UNORDERED = 8  # properties that may come in any order
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,7 @@ class ObjectMachine:
         A number for each node, by which they are sorted.
     is_ordered : bool or None
         Whether properties come in the order in which they are declared; None: where there are more
-        than `MOST_UNORDERED`.
+        than `MAX_UNORDERED`.
     failures : Failures
         Of these nodes.
     wanted_to_fail : collection of Node
@@ -106,11 +106,11 @@ class ObjectMachine:
         self._asking = [node for node in nodes if "object" in node.kinds and not node.is_false]
         asking = sorted(self._asking, key=order)
         self._names = list(dict.fromkeys(name for node in asking for name in _names_of(node)))
-        self._is_ordered = len(self._names) > MOST_UNORDERED if is_ordered is None else is_ordered
-        if not self._is_ordered and len(self._names) > MOST_UNORDERED:
+        self._is_ordered = len(self._names) > MAX_UNORDERED if is_ordered is None else is_ordered
+        if not self._is_ordered and len(self._names) > MAX_UNORDERED:
             raise SchemaError(
                 f"at {nodes[-1].path or '/'}: {len(self._names)} properties in any order are too "
-                f"many (above {MOST_UNORDERED}); order='declared' has no such limit"
+                f"many (above {MAX_UNORDERED}); order='declared' has no such limit"
             )
         self._numbers = {name: number for number, name in enumerate(self._names)}
         conditional = {
@@ -249,16 +249,16 @@ class ObjectMachine:
                 pending.add((node, number))
             else:
                 failed.add(node)
-        settled = state.failed
-        if failed != settled:
-            settled = self._failures.settled(failed)
+        resolved = state.failed
+        if failed != resolved:
+            resolved = self._failures.resolved(failed)
         return _Properties(
             seen,
             last,
             n_named,
             n_others,
-            settled,
-            frozenset(each for each in pending if each[0] not in settled),
+            resolved,
+            frozenset(each for each in pending if each[0] not in resolved),
         )
 
     def holding(self, state: _Properties) -> tuple[dict[Node, bool], list[Problem]]:

@@ -36,7 +36,7 @@ _TYPES = {
     "array": ("array",),
     "object": ("object",),
 }
-MOST_NODES = 20_000
+MAX_NODES = 20_000
 
 
 class Reader:
@@ -88,8 +88,8 @@ class Reader:
         place = self._references.entered(place)
         key = (place.base, place.scope, _key_of(place.schema))
         if key not in self._nodes:
-            if len(self._nodes) >= MOST_NODES:
-                raise SchemaError(f"the schema comes to more than {MOST_NODES} schemas; split it")
+            if len(self._nodes) >= MAX_NODES:
+                raise SchemaError(f"the schema comes to more than {MAX_NODES} schemas; split it")
             self._nodes[key] = Node(place.path)
             self._unread.append((self._nodes[key], place))
         return self._nodes[key]

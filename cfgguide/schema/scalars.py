@@ -20,7 +20,7 @@ from cfgguide.automata.ecma import pattern_language
 from cfgguide.automata.language import DEAD, Language, grouped
 from cfgguide.schema.nodes import Condition, is_within
 
-MOST_TOGETHER = 2_000  # states of one automaton of all conditions
+MAX_TOGETHER = 2_000  # states of one automaton of all conditions
 
 Key = TypeVar("Key", bound=Hashable)
 Memberships = tuple[bool, ...]
@@ -60,7 +60,7 @@ def by_class(
     """
     n_states = prod(len(each.language.rows) for each in asked)
     has_lengths = len({each.bounds is None for each in asked}) == 2
-    sort = _apart if n_states > MOST_TOGETHER and has_lengths else _together
+    sort = _apart if n_states > MAX_TOGETHER and has_lengths else _together
     return sort(asked, key_of)
 
 

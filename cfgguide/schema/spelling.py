@@ -21,7 +21,7 @@ from cfgguide.automata.charset import MAX_CODE_POINT
 from cfgguide.automata.language import DEAD, Language
 from cfgguide.errors import SchemaError
 
-MOST_WORDS = 2000  # of a language that is spelled word by word
+MAX_WORDS = 2000  # of a language that is spelled word by word
 LONGEST_PATTERN = 100_000  # characters
 
 STRING = r'"(?:[^"\\\x00-\x1f]|\\(?:["\\\/bfnrt]|u[0-9A-Fa-f]{4}))*"'  # any
@@ -45,7 +45,7 @@ def string_pattern(language: Language) -> str:
     >>> string_pattern(Language.of_words(["yes", "no"]))
     '"(?:no|yes)"'
     """
-    words = language.words(MOST_WORDS)
+    words = language.words(MAX_WORDS)
     if words is not None:
         return '"' + alternatives([plain(word) for word in words]) + '"'
     return '"' + _group(pattern_of(language, spelled)) + '"'

@@ -142,7 +142,7 @@ class Failures:
             for other in node.in_place:
                 self._users[other].append(node)
 
-    def settled(self, failed: Iterable[Node]) -> frozenset[Node]:
+    def resolved(self, failed: Iterable[Node]) -> frozenset[Node]:
         """Return all nodes that have failed or make no difference.
 
         Examples
@@ -150,9 +150,9 @@ class Failures:
         >>> part, other = Node("/allOf/0"), Node("/not")
         >>> whole = Node("", all_of=[part], negated=other)
         >>> failures = Failures(closure([whole]), [whole])
-        >>> sorted(node.path for node in failures.settled({part}))
+        >>> sorted(node.path for node in failures.resolved({part}))
         ['', '/allOf/0', '/not']
-        >>> failures.settled({other}) == {other}
+        >>> failures.resolved({other}) == {other}
         True
         """
         found = set(failed)

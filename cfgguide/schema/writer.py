@@ -30,7 +30,7 @@ _NO_DIGIT = "(?![-+.0-9eE])"  # a number is not a part of a longer one
 
 
 @dataclass(frozen=True)
-class Layout:
+class Indentation:
     """White space between lexemes.
 
     Attributes
@@ -45,7 +45,7 @@ class Layout:
     separators: tuple[str, str] | None = None
 
     @classmethod
-    def of(cls, max_whitespace: int | None, separators: tuple[str, str] | None) -> Layout:
+    def of(cls, max_whitespace: int | None, separators: tuple[str, str] | None) -> Indentation:
         """Return a layout as the user asks for it."""
         if separators is not None:
             return cls("", separators)
@@ -69,7 +69,7 @@ def _literal(character: str) -> str:
 class Writer:
     """Writes the grammar of the cells that values of the root are made of."""
 
-    def __init__(self, cells: Cells, layout: Layout) -> None:
+    def __init__(self, cells: Cells, layout: Indentation) -> None:
         self._cells = cells
         self._layout = layout
         self._terminals: dict[str, str] = {}

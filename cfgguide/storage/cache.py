@@ -51,7 +51,7 @@ _OFF = ("off", "0")
 _PARTIAL = ".partial"
 # Longer than any write takes; only a killed process leaves such a file.
 _STALE_SECONDS = 60 * 60
-_LEAST_BYTES = 4096  # what a file takes on most disks, however short it is
+_MIN_BYTES = 4096  # what a file takes on most disks, however short it is
 
 
 def folder() -> Path:
@@ -158,7 +158,7 @@ class Cache:
     def entries(self) -> list[Entry]:
         """Return all entries, those used longest ago first."""
         return sorted(
-            Entry(status.st_mtime, max(status.st_size, _LEAST_BYTES), Path(file.path))
+            Entry(status.st_mtime, max(status.st_size, _MIN_BYTES), Path(file.path))
             for file, status in self._files()
             if not file.name.endswith(_PARTIAL)
         )
@@ -169,7 +169,7 @@ class Cache:
         for file, status in self._files():
             if not file.name.endswith(_PARTIAL):
                 n_entries += 1
-                n_bytes += max(status.st_size, _LEAST_BYTES)
+                n_bytes += max(status.st_size, _MIN_BYTES)
             elif time.time() - status.st_mtime > _STALE_SECONDS:
                 _remove(Path(file.path))
         if n_bytes <= self.max_bytes and n_entries <= self.max_entries:

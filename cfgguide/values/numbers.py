@@ -20,7 +20,7 @@ from cfgguide.errors import SchemaError
 
 NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"  # any
 LARGEST_DIVISOR = 1000
-MOST_DIGITS = 60
+MAX_DIGITS = 60
 
 _LETTERS = "-.0123456789"
 
@@ -140,8 +140,8 @@ def _compared(bound: Decimal, wanted: frozenset[int]) -> Language:
 
 def _digits_of(number: Decimal) -> tuple[list[int], list[int]]:
     text = format(number.normalize(), "f")
-    if len(text) > MOST_DIGITS:
-        raise SchemaError(f"the number {number} has more than {MOST_DIGITS} digits")
+    if len(text) > MAX_DIGITS:
+        raise SchemaError(f"the number {number} has more than {MAX_DIGITS} digits")
     whole, _, fraction = text.partition(".")
     return [int(digit) for digit in whole], [int(digit) for digit in fraction]
 

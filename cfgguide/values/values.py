@@ -24,7 +24,7 @@ Number = int | float | Decimal
 _NATURAL = "0|[1-9][0-9]*"
 _POSITIVE = "[1-9][0-9]*"
 _ANY_FRACTION = r"(?:\.[0-9]+)?"
-_MOST_DIGITS = 400  # of a bound; those of the largest float are 309
+_MAX_DIGITS = 400  # of a bound; those of the largest float are 309
 
 _YEAR = "(?:[1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
 _LEAP_YEAR = (
@@ -211,8 +211,8 @@ def _exact(name: str, bound: Number | None) -> Decimal | None:
         raise GrammarError(f"{name} is a number, not {bound!r}") from None
     if not found.is_finite():
         raise GrammarError(f"{name} is a finite number, not {bound!r}; leave it out for none")
-    if abs(found.adjusted()) > _MOST_DIGITS or len(found.as_tuple().digits) > _MOST_DIGITS:
-        raise GrammarError(f"{name} has more than {_MOST_DIGITS} digits")
+    if abs(found.adjusted()) > _MAX_DIGITS or len(found.as_tuple().digits) > _MAX_DIGITS:
+        raise GrammarError(f"{name} has more than {_MAX_DIGITS} digits")
     return found
 
 

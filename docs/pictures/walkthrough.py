@@ -65,7 +65,7 @@ def table() -> str:
 def _likeliest(configuration: Configuration) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Yield scanner state and stack of each way to read the text that rests on no claim."""
     for hypothesis in configuration.hypotheses:
-        if not hypothesis.claims:
+        if not hypothesis.obligations:
             yield hypothesis.scanner_state, tuple(hypothesis.stack)[::-1]
 
 

@@ -45,11 +45,11 @@ def is_python(text: str) -> bool:
 @pytest.mark.parametrize("path", files(), ids=lambda path: path.name)
 def test_files_of_the_standard_library_can_be_written(path: Path) -> None:
     index, text = python_index(), path.read_text("utf-8")
-    visit = index.start
+    step_node = index.start
     for token_id in standard_library_tokenizer().encode(text).ids:
-        assert token_id in index.allowed(visit)
-        visit = index.advance(visit, token_id)
-    assert index.vocabulary.eos_token_ids[0] in index.allowed(visit)
+        assert token_id in index.allowed(step_node)
+        step_node = index.advance(step_node, token_id)
+    assert index.vocabulary.eos_token_ids[0] in index.allowed(step_node)
 
 
 def test_programs_taken_at_random_are_python() -> None:
@@ -57,9 +57,9 @@ def test_programs_taken_at_random_are_python() -> None:
     endings = Endings(index)
     for seed in range(12):
         rng = random.Random(seed)
-        tokens, visit, has_ended = walked(index, rng, rng.randint(1, 40))
+        tokens, step_node, has_ended = walked(index, rng, rng.randint(1, 40))
         if not has_ended:
-            ending = endings.ending(visit)
+            ending = endings.ending(step_node)
             assert ending is not None
             tokens += ending
         text = text_of(index.vocabulary, tokens).decode()
@@ -73,15 +73,15 @@ def test_short_tokens_taken_at_random_are_python() -> None:
     n_with_blocks = 0
     for seed in range(20):
         rng = random.Random(seed)
-        visit, tokens = index.start, []
+        step_node, tokens = index.start, []
         for _ in range(25):
-            ids = index.allowed(visit).token_ids().tolist()
+            ids = index.allowed(step_node).token_ids().tolist()
             short = [each for each in ids if tokens_of[each] and len(tokens_of[each] or b"") < 4]
             odd = [each for each in short if not (tokens_of[each] or b"").isalnum()]
             token_id = rng.choice(odd if odd and rng.random() < 0.6 else short or ids)
             tokens.append(token_id)
-            visit = index.advance(visit, token_id)
-        ending = endings.ending(visit)
+            step_node = index.advance(step_node, token_id)
+        ending = endings.ending(step_node)
         assert ending is not None
         text = text_of(index.vocabulary, tokens + ending).decode()
         assert is_python(text), text

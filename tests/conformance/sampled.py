@@ -6,9 +6,9 @@ from a model at temperature 1 instead, in batches of ``--rows``; "smollm2" is th
 `cfgguide.models.load`. What is open in the end is closed by the shortest ending that a search
 finds. The judge of the language decides about each text: `ast.parse`, SQLite or PostgreSQL's
 parser. `compile` is asked of Python, too: what it refuses beyond that is counted. ``--judge
-COMMAND`` asks a program instead, such as ``node pyodide_judge.mjs``, for the parser of a later
-CPython. ``--save FILE`` keeps the texts as lines of JSON. The exit status is 1 if any is refused,
-if a step has no token, or if no ending is found."""
+COMMAND`` assertions a program instead, such as ``node pyodide_judge.mjs``, for the parser of a
+later CPython. ``--save FILE`` keeps the texts as lines of JSON. The exit status is 1 if any is
+refused, if a step has no token, or if no ending is found."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tqdm import tqdm
 
 import cfgguide
 from cfgguide.index.index import Index
-from cfgguide.index.step_cache import Visit
+from cfgguide.index.step_cache import StepNode
 from cfgguide.models import load_model
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -68,7 +68,7 @@ _STATEMENTS = (
 )
 
 BATCH = 500  # texts that are judged at once
-Walk = tuple[list[int], Visit, bool]
+Walk = tuple[list[int], StepNode, bool]
 Judge = Callable[[list[str]], list[str | None]]  # what is wrong with each text; None: who knows
 
 
@@ -182,13 +182,13 @@ def _written(
 
 
 def _walk(index: Index, row: list[int]) -> Walk:
-    visit, tokens = index.start, []
+    step_node, tokens = index.start, []
     for token_id in row:
         if token_id in index.vocabulary.eos_token_ids:
-            return tokens, visit, True
+            return tokens, step_node, True
         tokens.append(token_id)
-        visit = index.advance(visit, token_id)
-    return tokens, visit, False
+        step_node = index.advance(step_node, token_id)
+    return tokens, step_node, False
 
 
 def asked(command: list[str]) -> Judge:
@@ -255,11 +255,11 @@ class _Verdicts:
         self._saved = save.open("w", encoding="utf-8") if save else None
 
     def add(self, walk: Walk) -> None:
-        tokens, visit, has_ended = walk
+        tokens, step_node, has_ended = walk
         self.n_texts += 1
         if not has_ended:
             self._n_open += 1
-            ending = self._endings.ending(visit)
+            ending = self._endings.ending(step_node)
             if ending is None:
                 self._complain("no ending is found", text_of(self._index.vocabulary, tokens))
                 return

@@ -296,7 +296,7 @@ def test_a_prefix_with_which_no_sentence_begins_is_refused():
 def test_a_restriction_narrows_the_mask_and_knows_what_is_left():
     seen = []
 
-    def restrict(visit, n_left):
+    def restrict(step_node, n_left):
         seen.append(n_left)
         return packed(0, 1, 2) if n_left == 5 else None
 

@@ -24,8 +24,8 @@ from support.table_models import (
 from support.yes_no import EOS, INDEX, SPELLINGS, YES_NO, Batched, packed
 
 import cfgguide
-from cfgguide.decoding.prefix_tree import Beginning
-from cfgguide.decoding.smc import _Cloud
+from cfgguide.decoding.prefix_tree import PrefixNode
+from cfgguide.decoding.smc import _Population
 from cfgguide.errors import GenerationError, ModelError, TokenRejectedError
 
 
@@ -140,16 +140,16 @@ def test_that_all_particles_are_finished_in_time_changes_no_law():
     model = table_model(4, 9)
     law = model_law(model, sequences)
 
-    def is_possible(visit, n_left):
-        allowed = index.allowed(visit).token_ids().tolist() if n_left else []
+    def is_possible(step_node, n_left):
+        allowed = index.allowed(step_node).token_ids().tolist() if n_left else []
         return 3 in allowed or any(
-            is_possible(index.advance(visit, token_id), n_left - 1) for token_id in allowed
+            is_possible(index.advance(step_node, token_id), n_left - 1) for token_id in allowed
         )
 
-    def restrict(visit, n_left):
-        allowed = index.allowed(visit).token_ids().tolist()
+    def restrict(step_node, n_left):
+        allowed = index.allowed(step_node).token_ids().tolist()
         return packed(
-            *(i for i in allowed if i == 3 or is_possible(index.advance(visit, i), n_left - 1))
+            *(i for i in allowed if i == 3 or is_possible(index.advance(step_node, i), n_left - 1))
         )
 
     settings = [{"finish": False}, {"finish": False, "restrict": restrict}, {"finish": True}]
@@ -193,22 +193,22 @@ def test_without_resampling_weights_are_the_masses_of_the_steps():
 def test_resampling_is_systematic_and_keeps_the_number():
     """As many copies on average as the share says, and never off by more than one."""
     start = OPEN_INDEX.start
-    beginnings = [Beginning(None, -1, start, is_finished=True) for _ in range(3)]
-    cloud = _Cloud(beginnings, np.array([2, 1, 1]), np.log([0.1, 0.5, 0.3]))
+    prefix_tree = [PrefixNode(None, -1, start, is_finished=True) for _ in range(3)]
+    cloud = _Population(prefix_tree, np.array([2, 1, 1]), np.log([0.1, 0.5, 0.3]))
     copies = np.zeros(3)
     for step in range(1000):
         found = cloud.resampled(4, (step + 0.5) / 1000)
         assert found.counts.sum() == 4
-        assert found.log_weights.tolist() == [0.0] * len(found.beginnings)
-        for each, count in zip(found.beginnings, found.counts, strict=True):
-            copies[beginnings.index(each)] += count / 1000
-            assert abs(count - 4 * [0.2, 0.5, 0.3][beginnings.index(each)]) < 1
+        assert found.log_weights.tolist() == [0.0] * len(found.prefix_tree)
+        for each, count in zip(found.prefix_tree, found.counts, strict=True):
+            copies[prefix_tree.index(each)] += count / 1000
+            assert abs(count - 4 * [0.2, 0.5, 0.3][prefix_tree.index(each)]) < 1
     assert copies == pytest.approx([0.8, 2.0, 1.2], abs=1e-3)
 
 
 def test_resampling_keeps_the_number_where_shares_round_to_less_than_one():
-    beginnings = [Beginning(None, -1, OPEN_INDEX.start, is_finished=True) for _ in range(10)]
-    cloud = _Cloud(beginnings, np.ones(10, dtype=np.int64), np.zeros(10))
+    prefix_tree = [PrefixNode(None, -1, OPEN_INDEX.start, is_finished=True) for _ in range(10)]
+    cloud = _Population(prefix_tree, np.ones(10, dtype=np.int64), np.zeros(10))
     assert cloud.resampled(10, np.nextafter(1, 0)).counts.sum() == 10
 
 

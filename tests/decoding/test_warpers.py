@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfgguide.decoding.warpers import Choice, drawn
+from cfgguide.decoding.warpers import Warper, drawn
 from cfgguide.errors import GenerationError
 
 #: The mass of the allowed tokens is 0.8, and the second and third are equally probable.
@@ -34,7 +34,7 @@ MASKED = [0.5, 0.2, 0.2, 0.1]
     ],
 )
 def test_settings_do_what_they_say_after_the_mask(settings, expected):
-    assert Choice(**settings).probabilities(ALLOWED) == pytest.approx(expected, abs=1e-4)
+    assert Warper(**settings).probabilities(ALLOWED) == pytest.approx(expected, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_settings_do_what_they_say_after_the_mask(settings, expected):
 )
 def test_settings_out_of_their_range_are_refused(settings, named):
     with pytest.raises(GenerationError, match=rf"\[generation\] {named} is "):
-        Choice(**settings)
+        Warper(**settings)
 
 
 LOGITS = st.lists(st.integers(-8, 8).map(float) | st.just(-np.inf), min_size=1, max_size=12).filter(
@@ -70,7 +70,7 @@ LOGITS = st.lists(st.integers(-8, 8).map(float) | st.just(-np.inf), min_size=1, 
 def test_a_choice_keeps_the_most_probable_tokens_and_their_proportions(
     logits, temperature, top_k, top_p, min_p
 ):
-    found = Choice(temperature, top_k, top_p, min_p).probabilities(np.array(logits))
+    found = Warper(temperature, top_k, top_p, min_p).probabilities(np.array(logits))
     powers = np.exp((np.array(logits) - max(logits)) / temperature)
     kept = found > 0
     assert found.sum() == pytest.approx(1)

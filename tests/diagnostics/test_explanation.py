@@ -363,10 +363,10 @@ def test_an_index_is_free_when_it_was_explained_and_is_gone():
 
 def test_an_open_lexeme_tells_what_it_may_become():
     found = explained(KEYWORDS, b"", b"i")
-    (reading,) = found.readings
+    (reading,) = found.interpretations
     assert reading.lexemes == ()
     assert reading.open == OpenLexeme(b"i", None, ("IF",))
-    (first, second) = explained(DOTS, b"", b"..").readings
+    (first, second) = explained(DOTS, b"", b"..").interpretations
     assert first.open == OpenLexeme(b"..", None, ("__ANON_0",))
     assert [tuple(each) for each in second.lexemes] == [("DOT", b"."), ("DOT", b".")]
 
@@ -374,7 +374,7 @@ def test_an_open_lexeme_tells_what_it_may_become():
 def test_long_lexemes_are_cut_where_they_are_shown():
     assert shown(b"x" * 100) == "'…" + "x" * 39 + "'"
     text = b'"' + b"x" * 100
-    (reading,) = explained(JSON, b"", text).readings
+    (reading,) = explained(JSON, b"", text).interpretations
     assert reading.open is not None
     assert reading.open.text == text
 

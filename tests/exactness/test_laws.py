@@ -163,7 +163,7 @@ values = st.recursive(
     ),
     max_leaves=15,
 )
-layouts = st.fixed_dictionaries(
+indentations = st.fixed_dictionaries(
     {
         "ensure_ascii": st.booleans(),
         "indent": st.sampled_from([None, 0, 1, 4, "\t"]),
@@ -173,13 +173,13 @@ layouts = st.fixed_dictionaries(
 
 
 @settings(max_examples=120, deadline=None)
-@given(values, layouts, st.integers(0, 2**32))
-def test_any_json_text_in_any_tokens_is_allowed(value, layout, seed):
-    text = json.dumps(value, **layout).encode("utf-8", "surrogatepass")
+@given(values, indentations, st.integers(0, 2**32))
+def test_any_json_text_in_any_tokens_is_allowed(value, indentation, seed):
+    text = json.dumps(value, **indentation).encode("utf-8", "surrogatepass")
     try:
         text.decode()
     except UnicodeDecodeError:
-        text = json.dumps(value, **{**layout, "ensure_ascii": True}).encode()
+        text = json.dumps(value, **{**indentation, "ensure_ascii": True}).encode()
     accepts_all("json", text, seed)
 
 

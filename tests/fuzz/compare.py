@@ -291,7 +291,7 @@ class _Comparison:
             if is_live and token_id not in allowed:
                 raise Completeness(self._missing(text, token))
             if not is_live and token_id in allowed:
-                self._settle(guide, token_id)
+                self._resolve(guide, token_id)
 
     def _missing(self, text: bytes, token: bytes) -> str:
         rest = next(t for t in sorted(self.judge.live, key=len) if self._is_end(t, text + token))
@@ -312,11 +312,11 @@ class _Comparison:
 
     # --- What the engine allows without a proof ---------------------------------------------------
 
-    def _settle(self, guide: cfgguide.Guide, token_id: int) -> None:
+    def _resolve(self, guide: cfgguide.Guide, token_id: int) -> None:
         first = guide.copy()
         first.advance(token_id)
         if self._leads_to_a_sentence(first) is None:
-            self.counts["unsettled"] += 1
+            self.counts["unresolved"] += 1
 
     def _leads_to_a_sentence(self, first: cfgguide.Guide) -> bool | None:
         """Follow the masks, short texts first; None if nothing was found within the bound."""
@@ -379,7 +379,7 @@ class _Comparison:
         if len(guide.text) < offset:
             raise Diagnosis(f"{text!r} is refused at {offset}, but by the mask earlier")
         if text[:offset] not in self.judge.starts and self._ends(guide) is None:
-            self.counts["unsettled"] += 1
+            self.counts["unresolved"] += 1
 
     def _ends(self, guide: cfgguide.Guide) -> bool | None:
         """Follow the masks of single bytes to a sentence."""

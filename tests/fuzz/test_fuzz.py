@@ -67,7 +67,7 @@ def test_more_random_grammars_agree_with_lark():
     assert_agrees(report)
     unused = [name for name in FEATURES if not report.counts[f"feature: {name}"]]
     assert not unused, "no grammar with these features compiled"
-    assert report.counts["unsettled"] < report.counts["tokens"] / 200, report.lines()
+    assert report.counts["unresolved"] < report.counts["tokens"] / 200, report.lines()
     assert report.counts["too slow"] < SLOW / 100, report.lines()
     assert report.counts["too slow for Lark"] < SLOW / 20, report.lines()
 

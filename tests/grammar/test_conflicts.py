@@ -286,7 +286,7 @@ def checked_reading(reading: str, terminals: tuple[str, ...], rules: tuple) -> N
 @pytest.mark.parametrize("block", range(10))
 def test_conflicts_of_random_grammars(block):
     """There is one exactly if Lark, when strict, says so; and every reading is a derivation."""
-    n_refused = n_readings = 0
+    n_refused = n_interpretations = 0
     for seed in range(block * 60, block * 60 + 60):
         text = random_grammar(seed)
         try:
@@ -304,9 +304,9 @@ def test_conflicts_of_random_grammars(block):
         n_refused += refused
         for conflict in found:
             for example in conflicts.Examples(states).of(conflict):
-                for reading in example.readings:
+                for reading in example.interpretations:
                     if " … " not in reading.split(" • ")[0]:
                         checked_reading(reading, example.terminals, states.rules)
-                        n_readings += 1
+                        n_interpretations += 1
     assert n_refused > 5
-    assert n_readings > 20
+    assert n_interpretations > 20

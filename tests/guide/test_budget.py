@@ -18,8 +18,8 @@ from support.small_tokenizers import standard_library_vocabulary
 
 import cfgguide
 from cfgguide.errors import BudgetError
-from cfgguide.guide.budget import Finishing, allowed_within
-from cfgguide.index.step_cache import Visit
+from cfgguide.guide.budget import TokenBudget, allowed_within
+from cfgguide.index.step_cache import StepNode
 
 
 class Case(NamedTuple):
@@ -82,21 +82,21 @@ class Distances:
         self._index = index
         self._known: dict[tuple[object, int], bool] = {}
 
-    def fits(self, visit: Visit, n: int) -> bool:
-        key = (visit.configuration, n)
+    def fits(self, step_node: StepNode, n: int) -> bool:
+        key = (step_node.configuration, n)
         if key not in self._known:
-            self._known[key] = bool(self.allowed(visit, n))
+            self._known[key] = bool(self.allowed(step_node, n))
         return self._known[key]
 
-    def allowed(self, visit: Visit, n: int) -> list[int]:
+    def allowed(self, step_node: StepNode, n: int) -> list[int]:
         """The tokens after which a sentence fits into what is left of `n`."""
         if n < 1:
             return []
         eos = self._index.vocabulary.eos_token_ids
         return [
             token_id
-            for token_id in self._index.allowed(visit).token_ids().tolist()
-            if token_id in eos or self.fits(self._index.advance(visit, token_id), n - 1)
+            for token_id in self._index.allowed(step_node).token_ids().tolist()
+            if token_id in eos or self.fits(self._index.advance(step_node, token_id), n - 1)
         ]
 
 
@@ -108,25 +108,28 @@ def ids_of(words: np.ndarray) -> list[int]:
 def test_masks_within_a_budget_are_those_of_brute_force(name):
     """After every sequence of tokens that fits, for every number of tokens that are left."""
     index = index_of(name)
-    distances, finishing = Distances(index), Finishing(index)
+    distances, token_budget = Distances(index), TokenBudget(index)
     n_compared = 0
     for most in range(1, CASES[name].n + 1):
         if not distances.fits(index.start, most):
             with pytest.raises(BudgetError):
-                finishing.check(index.start, most)
+                token_budget.check(index.start, most)
             continue
-        finishing.check(index.start, most)
+        token_budget.check(index.start, most)
         pending, seen = [(index.start, most)], set()
         while pending:
-            visit, n = pending.pop()
-            if (visit.configuration, n) in seen:
+            step_node, n = pending.pop()
+            if (step_node.configuration, n) in seen:
                 continue
-            seen.add((visit.configuration, n))
-            expected = distances.allowed(visit, n)
-            assert ids_of(finishing.within(visit, n)) == expected, (n, visit.configuration)
+            seen.add((step_node.configuration, n))
+            expected = distances.allowed(step_node, n)
+            assert ids_of(token_budget.within(step_node, n)) == expected, (
+                n,
+                step_node.configuration,
+            )
             n_compared += 1
             following = set(expected) - set(index.vocabulary.eos_token_ids)
-            pending += [(index.advance(visit, token_id), n - 1) for token_id in following]
+            pending += [(index.advance(step_node, token_id), n - 1) for token_id in following]
     assert n_compared > 3
 
 
@@ -139,9 +142,9 @@ def test_the_shortest_completion_is_one_and_none_is_shorter(name):
         for token_id in tokens:
             guide.advance(token_id)
         found = guide.shortest_completion()
-        visit = functools.reduce(index.advance, tokens, index.start)
-        assert distances.fits(visit, len(found))
-        assert not distances.fits(visit, len(found) - 1)
+        step_node = functools.reduce(index.advance, tokens, index.start)
+        assert distances.fits(step_node, len(found))
+        assert not distances.fits(step_node, len(found) - 1)
         for token_id in found:
             guide.advance(token_id)
         assert guide.is_finished
@@ -163,7 +166,7 @@ def walks(index: cfgguide.Index, *, n_walks: int, n_tokens: int) -> list[list[in
 def test_a_grammar_that_goes_a_long_way_is_refused_what_it_cannot_finish():
     index = index_of("a long way")
     with pytest.raises(BudgetError) as error:
-        Finishing(index).check(index.start, 1)
+        TokenBudget(index).check(index.start, 1)
     assert str(error.value) == (
         "[budget] no sentence can be finished within 1 tokens: 2 tokens, EOS included, finish one; "
         "allow more"
@@ -208,12 +211,12 @@ def bundled(name: str) -> cfgguide.Index:
 
 def finished_within(index: cfgguide.Index, n: int, rng: random.Random) -> list[int]:
     """Tokens taken at random from the masks within a budget, until EOS."""
-    visit, tokens = index.start, []
+    step_node, tokens = index.start, []
     while not tokens or tokens[-1] not in index.vocabulary.eos_token_ids:
-        ids = ids_of(allowed_within(index, visit, n - len(tokens)))
+        ids = ids_of(allowed_within(index, step_node, n - len(tokens)))
         short = [each for each in ids if len(index.vocabulary.tokens[each] or b"") == 1]
         tokens.append(rng.choice(short if short and rng.random() < 0.5 else ids))
-        visit = index.advance(visit, tokens[-1])
+        step_node = index.advance(step_node, tokens[-1])
     return tokens
 
 
@@ -221,7 +224,7 @@ def finished_within(index: cfgguide.Index, n: int, rng: random.Random) -> list[i
 @pytest.mark.parametrize(("name", "n_walks"), [("json", 100), ("sql", 20), ("python", 3)])
 def test_random_walks_within_a_budget_finish_within_it(name, n_walks):
     index, rng = bundled(name), random.Random(0)
-    least = len(Finishing.of(index).shortest(index.start))
+    least = len(TokenBudget.of(index).shortest(index.start))
     for walk in range(n_walks):
         n = least + walk % 12
         tokens = finished_within(index, n, rng)

@@ -47,7 +47,7 @@ def test_masks_are_those_of_the_definition(left, begun):
     guide = cfgguide.Guide(index())
     for byte in begun:
         guide.advance(index().vocabulary.tokens.index(bytes([byte])))
-    found = ids_of(Healing(index()).allowed(left, guide.visit))
+    found = ids_of(Healing(index()).allowed(left, guide.step_node))
     assert found == (by_definition(left, begun) if left else guide.allowed_token_ids().tolist())
 
 
@@ -80,11 +80,11 @@ def test_healed_tokens_lead_where_their_bytes_do():
     healing, vocabulary = Healing(index()), index().vocabulary
     rng = random.Random(0)
     for _ in range(30):
-        left, visit, spelled = b'x = "', index().start, b""
+        left, step_node, spelled = b'x = "', index().start, b""
         while left:
-            token_id = rng.choice(ids_of(healing.allowed(left, visit)))
+            token_id = rng.choice(ids_of(healing.allowed(left, step_node)))
             spelled += vocabulary.tokens[token_id] or b""
-            left, visit = healing.advance(left, visit, token_id)
+            left, step_node = healing.advance(left, step_node, token_id)
         assert spelled.startswith(b'x = "')
         after = index().recognizer.advance(index().recognizer.initial, spelled[5:])
-        assert visit.configuration == after
+        assert step_node.configuration == after

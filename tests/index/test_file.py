@@ -123,7 +123,7 @@ def test_look_around_and_fall_backs_make_paths_of_every_kind(path):
     index.save(path)
     lexers = archive.read(path, kind="index")[1]["masks"]["lexers"]
     assert any(len(hypotheses) > 1 for hypotheses, _ in lexers)
-    assert any(claims for hypotheses, _ in lexers for _, claims in hypotheses)
+    assert any(obligations for hypotheses, _ in lexers for _, obligations in hypotheses)
     assert any(context for _, context in lexers)
 
 
@@ -150,8 +150,8 @@ def test_a_bounded_index_with_a_file_behind_it(path):
     assert tight.n_made == 0
     assert tight._entries.n_dropped > tight.n_entries
     (stored,) = tight._entries._stored
-    tight._copies._owners.clear()
-    tight._visits.forget()
+    tight._unpacked._owners.clear()
+    tight._step_cache.forget()
     gc.collect()  # visits lead to each other
     assert len(stored._subsets) == tight.n_subsets
 

@@ -21,7 +21,7 @@ from support.whole_indexes import walked, whole_index
 
 import cfgguide
 from cfgguide import Grammar, Guide, Index
-from cfgguide.mask.subset import Copies, Subset, Subsets
+from cfgguide.mask.subset import Subset, Subsets, UnpackedMasks
 
 N_WORDS = 40
 
@@ -67,8 +67,8 @@ def bitmasks(draw) -> list[tuple[int, np.ndarray]]:
 @settings(deadline=None)
 @given(bitmasks(), st.sampled_from([0, 500, 10**6]), st.randoms(use_true_random=False))
 def test_subsets_are_what_a_plain_dict_holds(masks, max_bytes, rng):
-    copies = Copies(N_WORDS, max_bytes)
-    subsets = Subsets(copies)
+    unpacked = UnpackedMasks(N_WORDS, max_bytes)
+    subsets = Subsets(unpacked)
     plain: dict[bytes, Subset] = {}
     users: list[tuple[Subset, bytes]] = []
     for like, mask in masks:
@@ -81,7 +81,7 @@ def test_subsets_are_what_a_plain_dict_holds(masks, max_bytes, rng):
         found = subset.bitmask
         assert found.tobytes() == expected
         assert not found.flags.writeable
-        assert copies.nbytes <= max(max_bytes, 4 * N_WORDS)
+        assert unpacked.nbytes <= max(max_bytes, 4 * N_WORDS)
         bits = np.flatnonzero(np.unpackbits(np.frombuffer(expected, np.uint8), bitorder="little"))
         assert subset.token_ids().tolist() == bits.tolist()
         assert subset.n_tokens == len(bits)
@@ -98,7 +98,7 @@ def test_subsets_are_what_a_plain_dict_holds(masks, max_bytes, rng):
 
 
 def test_a_mask_like_another_is_kept_as_what_differs():
-    subsets = Subsets(Copies(N_WORDS))
+    subsets = Subsets(UnpackedMasks(N_WORDS))
     full = bitmask(dict.fromkeys(range(N_WORDS), -1))
     base = subsets.add(full, "state")
     near, few = full.copy(), bitmask({3: 8})
@@ -221,7 +221,7 @@ def test_eight_threads_fill_one_index_as_one_thread_does(grammar, max_bytes):
     try:
         while not n_rounds or time.monotonic() < end:
             index = cfgguide.compile(Grammar(grammar), vocabulary, max_bytes=max_bytes)
-            index._copies._most = 3  # remade again and again
+            index._unpacked._most = 3  # remade again and again
             found = in_threads(index, list(expected), n_rounds)
             assert all(masks == expected[seed] for seed, masks in found)
             assert len(found) == 8 * len(expected)

@@ -49,7 +49,7 @@ def test_an_index_knows_what_it_holds():
     index.rest()
     workspace = used - index.footprint
     assert workspace > 100_000
-    index.forget_visits()
+    index.forget_steps()
     assert index.footprint < used - workspace
     assert walked(index, 1) == masks
     assert walked(index, 2)

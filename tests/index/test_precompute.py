@@ -23,7 +23,7 @@ import cfgguide.cli.main
 from cfgguide.errors import IndexFormatError, LimitError
 from cfgguide.index.configuration_trie import Path as EntryPath
 from cfgguide.index.precompute import Built
-from cfgguide.lexer.lookahead import NO_CLAIMS
+from cfgguide.lexer.lookahead import NO_OBLIGATIONS
 from cfgguide.parser.stack import Stack
 from cfgguide.parser.table import START_STATE
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis
@@ -103,8 +103,8 @@ def known_part(path: EntryPath) -> tuple[int, int, list[int]]:
     """The scanner state, the context and the parse states of an entry with one hypothesis."""
     if isinstance(path[0], int):
         return path[0], 0, list(path[1:])
-    (((state, claims),), context), *levels = path
-    assert claims == NO_CLAIMS
+    (((state, obligations),), context), *levels = path
+    assert obligations == NO_OBLIGATIONS
     return state, context, [state for (state,) in levels]
 
 
@@ -124,7 +124,7 @@ def whole_stacks(index: cfgguide.Index, states: list[int], n: int) -> Iterator[S
 
 
 def is_plain(configuration: Configuration) -> bool:
-    return len(configuration.hypotheses) == 1 and not configuration.hypotheses[0].claims
+    return len(configuration.hypotheses) == 1 and not configuration.hypotheses[0].obligations
 
 
 @pytest.mark.parametrize("name", GRAMMARS)
@@ -137,7 +137,7 @@ def test_a_mask_made_ahead_is_that_of_every_stack_that_begins_so(name):
     for path in rng.sample(sorted(made, key=repr), min(len(made), 400)):
         state, context, states = known_part(path)
         for stack in whole_stacks(index, states, 3):
-            whole = Configuration((Hypothesis(state, NO_CLAIMS, stack),), context)
+            whole = Configuration((Hypothesis(state, NO_OBLIGATIONS, stack),), context)
             mask = lazy.mask_of(whole)
             assert (mask.bitmask.tobytes(), mask.depth) == (made[path], len(path) - 1)
             n_compared += 1

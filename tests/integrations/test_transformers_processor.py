@@ -240,9 +240,9 @@ def spelled_within(n: int) -> set[tuple[int, ...]]:
 def test_within_a_budget_the_masks_have_what_can_still_be_finished(n):
     """At every beginning of a sentence that fits; by brute force."""
     sentences = spelled_within(n)
-    beginnings = sorted({ids[:length] for ids in sentences for length in range(len(ids))})
+    prefix_tree = sorted({ids[:length] for ids in sentences for length in range(len(ids))})
     process = tiny_processor(prompt_length=1, max_new_tokens=n)
-    for ids in beginnings:
+    for ids in prefix_tree:
         masked = process(torch.tensor([[X, *ids]]), scores_of(1))
         assert allowed(masked) == [
             {each[len(ids)] for each in sentences if each[: len(ids)] == ids}

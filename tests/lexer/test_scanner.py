@@ -151,16 +151,16 @@ def lexemes_of_lark(grammar: str, text: str) -> Lexemes:
 
 def longest(machine: scanner.Scanner, state: int, data: bytes, start: int) -> tuple[int, int]:
     """Return the label and the end of the longest way to a match; questions are put to the text."""
-    label, end = NO_MATCH, start
+    terminal_id, end = NO_MATCH, start
     for position in range(start, len(data) + 1):
-        while machine.asks[state].any():
-            monitor, yes, no = machine.asks[state].tolist()
+        while machine.assertions[state].any():
+            monitor, yes, no = machine.assertions[state].tolist()
             state = no if longest(machine, monitor, data, position)[0] == NO_MATCH else yes
         if machine.match[state] != NO_MATCH:
-            label, end = int(machine.match[state]), position
+            terminal_id, end = int(machine.match[state]), position
         if position < len(data):
             state = int(machine.transitions[state, machine.byte_classes[data[position]]])
-    return label, end
+    return terminal_id, end
 
 
 def lexemes(grammar: str, text: str) -> Lexemes:
@@ -171,16 +171,16 @@ def lexemes(grammar: str, text: str) -> Lexemes:
     found: Lexemes = []
     while start < len(data):
         state = int(machine.starts[table.set_of_state[stack.state], context])
-        label, end = longest(machine, state, data, start)
+        terminal_id, end = longest(machine, state, data, start)
         for byte in data[start:end]:
             context = int(machine.contexts[context, machine.byte_classes[byte]])
-        if label == NO_MATCH:
+        if terminal_id == NO_MATCH:
             break
-        if label != machine.ignored:
-            after = table.shift(stack, label) if label < machine.ignored else None
+        if terminal_id != machine.ignored:
+            after = table.shift(stack, terminal_id) if terminal_id < machine.ignored else None
             if after is None:
                 break
-            found.append((table.terminals[label], data[start:end].decode()))
+            found.append((table.terminals[terminal_id], data[start:end].decode()))
             stack = after
         start = end
     return found
@@ -248,7 +248,7 @@ def test_the_tables_keep_their_promises(grammar):
     reaching = machine.match != NO_MATCH
     for _ in range(machine.n_states):
         reaching = reaching | reaching[transitions].any(axis=1)
-        reaching = reaching | reaching[machine.asks[:, 1:]].any(axis=1)
+        reaching = reaching | reaching[machine.assertions[:, 1:]].any(axis=1)
     assert reaching[~machine.is_start][1:].all()  # a set without terminals has a start too
     assert (machine.can_continue == (transitions != DEAD).any(axis=1)).all()
 
@@ -267,13 +267,13 @@ def test_states_of_one_block_match_alike(name):
 
     by_block: dict[int, list[bool]] = {}
     for state in range(machine.n_states):
-        block = int(machine.blocks[state])
+        block = int(machine.equivalence_classes[state])
         assert by_block.setdefault(block, futures(state)) == futures(state)
     assert not any(by_block[0])
     distinct = {tuple(future) for future in by_block.values()}
     assert len(distinct) == len(by_block), "two blocks are alike"
-    for block, state in enumerate(machine.representatives.tolist()):
-        assert machine.blocks[state] == block
+    for block, state in enumerate(machine.class_representatives.tolist()):
+        assert machine.equivalence_classes[state] == block
 
 
 def test_used_bytes_are_those_of_lexemes():

@@ -23,7 +23,7 @@ ALL_BYTES = Spelling.of_all_bytes()
 @pytest.fixture
 def cache(monkeypatch, tmp_path) -> Cache:
     monkeypatch.setenv("CFGGUIDE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(cached_liveness, "LEAST_STATES", 1)  # keep those of small grammars too
+    monkeypatch.setattr(cached_liveness, "MIN_STATES", 1)  # keep those of small grammars too
     found = user_cache()
     assert found is not None
     return found
@@ -54,8 +54,10 @@ def test_what_is_assured_comes_back_as_it_was(cache):
 def test_what_is_found_is_used(cache):
     recognizer = compile_recognizer(GRAMMAR)
     (digest,) = kept(cache)
-    arrays, labels = cache.load(KIND, digest)
-    cache.store(KIND, digest, {**arrays, "is_assured": np.zeros_like(arrays["is_assured"])}, labels)
+    arrays, terminal_ids = cache.load(KIND, digest)
+    cache.store(
+        KIND, digest, {**arrays, "is_assured": np.zeros_like(arrays["is_assured"])}, terminal_ids
+    )
     found = cached_liveness.found_or_made(recognizer, ALL_BYTES)
     assert found is not None
     assert not found.is_assured.any()
@@ -79,29 +81,30 @@ def test_a_guide_from_the_cache_allows_the_same(cache, lacking):
 
 def test_nothing_is_kept_of_small_grammars_or_without_a_cache(cache, monkeypatch):
     compile_recognizer(GRAMMAR, use_cache=False)
-    monkeypatch.setattr(cached_liveness, "LEAST_STATES", 1000)
+    monkeypatch.setattr(cached_liveness, "MIN_STATES", 1000)
     recognizer = compile_recognizer(GRAMMAR)
     assert cached_liveness.found_or_made(recognizer, ALL_BYTES) is None
-    monkeypatch.setattr(cached_liveness, "LEAST_STATES", 1)
+    monkeypatch.setattr(cached_liveness, "MIN_STATES", 1)
     monkeypatch.setenv("CFGGUIDE_CACHE", "off")
     assert cached_liveness.found_or_made(recognizer, ALL_BYTES) is None
     assert kept(cache) == []
 
 
 def set_one(name, number):
-    return lambda arrays, labels: arrays[name].flat.__setitem__(-1, number)
+    return lambda arrays, terminal_ids: arrays[name].flat.__setitem__(-1, number)
 
 
 def replace(name, change):
-    return lambda arrays, labels: arrays.__setitem__(name, change(arrays[name]))
+    return lambda arrays, terminal_ids: arrays.__setitem__(name, change(arrays[name]))
 
 
-NUMBERS = ("end_offsets", "end_labels", "end_groups")
+NUMBERS = ("end_offsets", "end_terminal_ids", "end_groups")
 FLAGS = ("is_sure", "is_letter", "is_assured", "is_begun")
 HUGE = 2**31 - 1
 DAMAGES = {
     **{
-        f"no {name}": lambda arrays, labels, name=name: arrays.pop(name) for name in NUMBERS + FLAGS
+        f"no {name}": lambda arrays, terminal_ids, name=name: arrays.pop(name)
+        for name in NUMBERS + FLAGS
     },
     **{f"{name} too high": set_one(name, HUGE) for name in NUMBERS},
     **{f"{name} too low": set_one(name, -HUGE) for name in NUMBERS},
@@ -111,13 +114,13 @@ DAMAGES = {
     },
     **{f"{name} cut": replace(name, lambda array: array[:-1]) for name in NUMBERS + FLAGS},
     **{f"{name} deeper": replace(name, lambda array: array[None]) for name in NUMBERS + FLAGS},
-    "no groups": lambda arrays, labels: arrays.update(
+    "no groups": lambda arrays, terminal_ids: arrays.update(
         is_assured=arrays["is_assured"][:, :0], is_begun=arrays["is_begun"][:, :0]
     ),
-    "offsets that go back": lambda arrays, labels: arrays["end_offsets"].__setitem__(1, HUGE),
-    "offsets that start late": lambda arrays, labels: arrays["end_offsets"].__setitem__(0, 1),
-    "an unknown label": lambda arrays, labels: labels.append(10_000),
-    "a label that is a text": lambda arrays, labels: labels.append("NAME"),
+    "offsets that go back": lambda arrays, terminal_ids: arrays["end_offsets"].__setitem__(1, HUGE),
+    "offsets that start late": lambda arrays, terminal_ids: arrays["end_offsets"].__setitem__(0, 1),
+    "an unknown label": lambda arrays, terminal_ids: terminal_ids.append(10_000),
+    "a label that is a text": lambda arrays, terminal_ids: terminal_ids.append("NAME"),
 }
 
 
@@ -126,21 +129,21 @@ def test_what_cannot_be_right_is_made_anew(cache, name):
     recognizer = compile_recognizer(GRAMMAR)
     (digest,) = kept(cache)
     whole = cache.path(KIND, digest).read_bytes()
-    found, labels = cache.load(KIND, digest)
+    found, terminal_ids = cache.load(KIND, digest)
     arrays = {key: np.array(array) for key, array in found.items()}
-    DAMAGES[name](arrays, labels)
-    cache.store(KIND, digest, arrays, labels)
+    DAMAGES[name](arrays, terminal_ids)
+    cache.store(KIND, digest, arrays, terminal_ids)
     assert cache.path(KIND, digest).read_bytes() != whole
     again = cached_liveness.found_or_made(recognizer, ALL_BYTES)
     assert same(again, Assurance.of(recognizer, ALL_BYTES))
     assert cache.path(KIND, digest).read_bytes() == whole
 
 
-@pytest.mark.parametrize("labels", [None, 3, {"0": 1}])
-def test_labels_of_another_shape_are_made_anew(cache, labels):
+@pytest.mark.parametrize("terminal_ids", [None, 3, {"0": 1}])
+def test_terminal_ids_of_another_shape_are_made_anew(cache, terminal_ids):
     recognizer = compile_recognizer(GRAMMAR)
     (digest,) = kept(cache)
     arrays, _ = cache.load(KIND, digest)
-    cache.store(KIND, digest, arrays, labels)
+    cache.store(KIND, digest, arrays, terminal_ids)
     again = cached_liveness.found_or_made(recognizer, ALL_BYTES)
     assert same(again, Assurance.of(recognizer, ALL_BYTES))

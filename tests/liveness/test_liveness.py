@@ -161,8 +161,8 @@ def test_an_answer_holds_for_all_stacks_that_are_equal_as_far_as_it_read(grammar
         answer = liveness.decide(configuration)
         assert len(answer.heights) == len(configuration.hypotheses)
         key = tuple(
-            (state, claims, tuple(itertools.islice(stack, max(stack.height - height + 1, 0))))
-            for (state, claims, stack, _), height in zip(
+            (state, obligations, tuple(itertools.islice(stack, max(stack.height - height + 1, 0))))
+            for (state, obligations, stack, _), height in zip(
                 configuration.hypotheses, answer.heights, strict=True
             )
         )

@@ -89,14 +89,14 @@ def test_what_was_not_inspected_does_not_matter(grammar, tokens):
         found = walker.walk(configuration)
         tokens_before, verdicts = found.outcome_of_tokens(), _verdicts(found)
         hypotheses = []
-        for (state, claims, stack, _), n_read in zip(
+        for (state, obligations, stack, _), n_read in zip(
             configuration.hypotheses, found.inspected, strict=True
         ):
             read = list(itertools.islice(stack, n_read))
             nonsense = list(stack)[n_read:]
             random.Random(3).shuffle(nonsense)
             below = Stack.of([*nonsense, *reversed(read)] or [0])
-            hypotheses.append(Hypothesis(state, claims, below))
+            hypotheses.append(Hypothesis(state, obligations, below))
         again = walker.walk(Configuration(tuple(hypotheses), configuration.context))
         assert again.outcome_of_tokens() == tokens_before
         assert _verdicts(again) == verdicts

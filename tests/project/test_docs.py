@@ -65,13 +65,13 @@ def prose_of(path: Path) -> str:
 
 def commands_of(path: Path) -> list[str]:
     """What a reader may type: lines of shell blocks, without comments, and spans of code."""
-    lines = [
+    indentation_rules = [
         line.split(" #")[0].strip()
         for block in blocks_of(path)
         if block.language in ("sh", "bash", "console", "shell")
         for line in block.text.splitlines()
     ]
-    return lines + _CODE_SPAN.findall(prose_of(path))
+    return indentation_rules + _CODE_SPAN.findall(prose_of(path))
 
 
 # --- Examples ------------------------------------------------------------------------------------
@@ -101,9 +101,11 @@ def test_sessions_in_documents_give_what_they_show(block, tmp_path, monkeypatch)
 @pytest.mark.parametrize("block", [marked(block) for block in PYTHON if ">>>" not in block.text])
 def test_scripts_in_documents_run(block, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    lines = "\n" * block.line + block.text  # so that a traceback shows the document's line
+    indentation_rules = (
+        "\n" * block.line + block.text
+    )  # so that a traceback shows the document's line
     with contextlib.redirect_stdout(io.StringIO()):
-        exec(compile(lines, block.document, "exec"), {"__name__": "__main__"})
+        exec(compile(indentation_rules, block.document, "exec"), {"__name__": "__main__"})
 
 
 def test_every_session_is_in_a_block_that_is_run():

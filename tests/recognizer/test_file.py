@@ -136,28 +136,31 @@ def replace(name, change):
 HUGE = 2**31 - 1
 DAMAGES = {
     **{f"no {name}": drop(name) for name in (
-        "action", "goto", "set_of_state", "transitions", "byte_classes", "match", "asks", "starts",
-        "contexts", "is_start", "blocks", "terminals", "nonterminals", "productions", "end_state",
-        "version", "conflicts",
+        "action", "goto", "set_of_state", "transitions", "byte_classes", "match", "assertions",
+        "starts", "contexts", "is_start", "equivalence_classes", "terminals", "nonterminals",
+        "productions", "end_state", "version", "conflicts",
     )},
     **{f"{name} too high": set_one(name, HUGE) for name in (
-        "action", "goto", "set_of_state", "transitions", "byte_classes", "match", "asks", "starts",
-        "contexts", "blocks",
+        "action", "goto", "set_of_state", "transitions", "byte_classes", "match", "assertions",
+        "starts",
+        "contexts", "equivalence_classes",
     )},
     **{f"{name} too low": set_one(name, -HUGE) for name in (
-        "action", "goto", "set_of_state", "transitions", "byte_classes", "match", "asks", "starts",
-        "contexts", "blocks",
+        "action", "goto", "set_of_state", "transitions", "byte_classes", "match", "assertions",
+        "starts",
+        "contexts", "equivalence_classes",
     )},
     **{f"{name} of doubles": replace(name, lambda array: array.astype(float)) for name in (
         "action", "transitions", "is_start",
     )},
     **{f"{name} of another shape": replace(name, lambda array: array[None]) for name in (
-        "action", "goto", "set_of_state", "transitions", "byte_classes", "match", "asks", "starts",
-        "contexts", "is_start", "blocks",
+        "action", "goto", "set_of_state", "transitions", "byte_classes", "match", "assertions",
+        "starts",
+        "contexts", "is_start", "equivalence_classes",
     )},
     **{f"{name} cut": replace(name, lambda array: array[:-1].copy()) for name in (
-        "goto", "set_of_state", "transitions", "byte_classes", "match", "asks", "contexts",
-        "is_start", "blocks", "terminals", "nonterminals",
+        "goto", "set_of_state", "transitions", "byte_classes", "match", "assertions", "contexts",
+        "is_start", "equivalence_classes", "terminals", "nonterminals",
     )},
     **{f"{name} empty": replace(name, lambda array: array[:0].copy()) for name in (
         "action", "transitions", "match", "starts", "contexts", "terminals", "productions",
@@ -178,14 +181,14 @@ DAMAGES = {
     "end of truth": replace("end_state", lambda _: True),
     "the dead live": lambda arrays, value: arrays["transitions"].__setitem__(0, 1),
     "the dead match": lambda arrays, value: arrays["match"].__setitem__(0, 1),
-    "the dead in a block": lambda arrays, value: arrays["blocks"].__setitem__(0, 1),
-    "block without states": lambda arrays, value: arrays["blocks"].__setitem__(
-        arrays["blocks"] == 1, 0
+    "the dead in a block": lambda arrays, value: arrays["equivalence_classes"].__setitem__(0, 1),
+    "block without states": lambda arrays, value: arrays["equivalence_classes"].__setitem__(
+        arrays["equivalence_classes"] == 1, 0
     ),
-    "half a question": lambda arrays, value: arrays["asks"].__setitem__((1, 1), 1),
-    "a question to itself": lambda arrays, value: arrays["asks"].__setitem__(1, 1),
+    "half a question": lambda arrays, value: arrays["assertions"].__setitem__((1, 1), 1),
+    "a question to itself": lambda arrays, value: arrays["assertions"].__setitem__(1, 1),
     "two questions to each other": lambda arrays, value: (
-        arrays["asks"].__setitem__(1, 2), arrays["asks"].__setitem__(2, 1)
+        arrays["assertions"].__setitem__(1, 2), arrays["assertions"].__setitem__(2, 1)
     ),
     "a reduction in the start state": lambda arrays, value: (
         arrays["action"].__setitem__((0, slice(None)), -1 - longest(value))

@@ -307,8 +307,8 @@ def test_a_grammar_with_an_indenter_is_kept(tmp_path: Any, monkeypatch: Any) -> 
     made = cfgguide.index.compiler.compile_recognizer(grammar)
     kept = cfgguide.index.compiler.compile_recognizer(grammar)
     assert kept.digest == made.digest
-    assert kept.lines is not None
-    assert np.array_equal(kept.lines.places, made.lines.places)
+    assert kept.indentation_rules is not None
+    assert np.array_equal(kept.indentation_rules.places, made.indentation_rules.places)
 
     class Wider(TreeIndenter):
         tab_len = 5

@@ -269,7 +269,7 @@ def test_any_order_and_declared_order() -> None:
         json_schema(many, order="any")
 
 
-def test_layout() -> None:
+def test_indentation() -> None:
     schema = {"type": "array"}
     assert is_accepted(schema, ' [1 ,\n{"a" : [ ] }\t]\n')
     assert is_accepted(schema, '[1, {"a":2}]', max_whitespace=1)

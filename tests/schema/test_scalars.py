@@ -35,7 +35,7 @@ def is_met(condition: Condition, text: str) -> bool:
 @pytest.mark.parametrize("seed", range(20))
 def test_each_text_is_in_one_class_the_right_one(seed, most, monkeypatch):
     """By `re.search` and `len`; the class of a text is which conditions it meets, or how many."""
-    monkeypatch.setattr(scalars, "MOST_TOGETHER", most)
+    monkeypatch.setattr(scalars, "MAX_TOGETHER", most)
     rng = random.Random(seed)
     patterns = rng.sample(PATTERNS, rng.randrange(1, 4))
     bounds = {

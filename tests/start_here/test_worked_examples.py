@@ -102,8 +102,8 @@ def test_after_the_name_only_the_bracket_that_was_opened_can_close():
     }
     guide.rollback(2)
     recognizer = guide.index.recognizer
-    _, _, stack, layout = guide.configuration.hypotheses[0]
-    committed = recognizer.commit(stack, layout, table.terminals.index("N"))
+    _, _, stack, indentation = guide.configuration.hypotheses[0]
+    committed = recognizer.shift(stack, indentation, table.terminals.index("N"))
     assert committed is not None
     after_name, _ = committed
     actions = zip(table.terminals, table.action[after_name.state].tolist(), strict=True)

@@ -17,7 +17,7 @@ import numpy as np
 
 import cfgguide
 from cfgguide.index.index import Index
-from cfgguide.index.step_cache import Visit
+from cfgguide.index.step_cache import StepNode
 from cfgguide.recognizer.recognizer import Configuration
 
 # What ends most texts: what closes brackets, strings and lines, and what must come before.
@@ -118,7 +118,7 @@ class Endings:
             *((closing, 30, 10_000), (few, 30, 20_000), (many, 30, 50_000)),
         ]
 
-    def ending(self, visit: Visit) -> list[int] | None:
+    def ending(self, step_node: StepNode) -> list[int] | None:
         """Return tokens that complete a sentence, without EOS; None if none is found soon.
 
         Raises
@@ -126,14 +126,14 @@ class Endings:
         AssertionError
             If the masks do not allow what the grammar does.
         """
-        text = self._ending(visit.configuration)
+        text = self._ending(step_node.configuration)
         if text is None:
             return None
         path = self._spelled(text)
         for token_id in path:
-            assert token_id in self._index.allowed(visit), (text, token_id)
-            visit = self._index.advance(visit, token_id)
-        assert self._index.vocabulary.eos_token_ids[0] in self._index.allowed(visit), text
+            assert token_id in self._index.allowed(step_node), (text, token_id)
+            step_node = self._index.advance(step_node, token_id)
+        assert self._index.vocabulary.eos_token_ids[0] in self._index.allowed(step_node), text
         return path
 
     def _ending(self, here: Configuration) -> bytes | None:
@@ -187,7 +187,7 @@ def _height(here: Configuration) -> int:
     return min(each.stack.height for each in here.hypotheses)
 
 
-def walked(index: Index, rng: random.Random, n_tokens: int) -> tuple[list[int], Visit, bool]:
+def walked(index: Index, rng: random.Random, n_tokens: int) -> tuple[list[int], StepNode, bool]:
     """Return tokens taken at random, the visit they lead to, and whether EOS was among them.
 
     Raises
@@ -195,16 +195,16 @@ def walked(index: Index, rng: random.Random, n_tokens: int) -> tuple[list[int], 
     AssertionError
         If no token is allowed somewhere.
     """
-    visit, tokens = index.start, []
+    step_node, tokens = index.start, []
     for _ in range(n_tokens):
-        ids = index.allowed(visit).token_ids()
+        ids = index.allowed(step_node).token_ids()
         assert len(ids), f"no token is allowed after {tokens}"
         token_id = int(ids[rng.randrange(len(ids))])
         if token_id in index.vocabulary.eos_token_ids:
-            return tokens, visit, True
+            return tokens, step_node, True
         tokens.append(token_id)
-        visit = index.advance(visit, token_id)
-    return tokens, visit, False
+        step_node = index.advance(step_node, token_id)
+    return tokens, step_node, False
 
 
 def text_of(vocabulary: cfgguide.Vocabulary, tokens: list[int]) -> bytes:

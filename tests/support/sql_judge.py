@@ -43,7 +43,7 @@ _TOKENS = re.compile(
 )
 _EXPLAINS = re.compile(_SPACE + r"explain(?![\w$])", re.IGNORECASE)
 _ONE_STATEMENT = "one statement at a time"
-_MOST_REPAIRS = 8
+_MAX_REPAIRS = 8
 # What is missing, and what makes it.
 _REPAIRS = (
     (r"no such table: (?:main\.|temp\.)?(.+)", "CREATE TABLE {0}(a)"),
@@ -92,7 +92,7 @@ def verdict(text: str) -> bool | None:
     database = sqlite3.connect(":memory:")
     try:
         message = error(text, database)
-        for _ in range(_MOST_REPAIRS):
+        for _ in range(_MAX_REPAIRS):
             if not _repaired(database, message):
                 break
             message = error(text, database)
