@@ -18,7 +18,7 @@ from pathlib import Path
 import documents
 import reporting
 from comparing import Texts, compare
-from engines import ENGINES, FLOOR, REFERENCE
+from engines import BEFORE, ENGINES, FLOOR, REFERENCE
 from judging import Judge, judge_of
 from measuring import Job, MeasuringError, Run, run
 from page import RESULTS, Section
@@ -74,6 +74,9 @@ def _options() -> argparse.Namespace:
         "--patience", type=float, default=PATIENCE, help="seconds that a pass may begin documents"
     )
     parser.add_argument("--engines", nargs="+", choices=list(ENGINES), help="default: all")
+    parser.add_argument(
+        "--before", type=Path, help="another checkout of cfgguide, measured as the engine `before`"
+    )
     parser.add_argument("--syncode-python", help="interpreter of an environment that has syncode")
     parser.add_argument(
         "--first-ever", action="store_true", help="also start with no compiled kernels on disk"
@@ -87,10 +90,16 @@ def _options() -> argparse.Namespace:
     options.engines = options.engines or [
         name
         for name, entry in ENGINES.items()
-        if (options.syncode_python or not entry.is_optional)
+        if (not entry.is_optional or name in _asked_for(options))
         and (entry.grammars is None or options.grammar in entry.grammars)
     ]
     return options
+
+
+def _asked_for(options: argparse.Namespace) -> set[str]:
+    """Return the optional engines for which the options say where they are."""
+    places = {"syncode": options.syncode_python, BEFORE: options.before}
+    return {name for name, place in places.items() if place}
 
 
 def _measure(path: Path, options: argparse.Namespace, work: Path) -> Measured:
@@ -114,6 +123,8 @@ def _measure(path: Path, options: argparse.Namespace, work: Path) -> Measured:
         jobs[REFERENCE] = replace(jobs[REFERENCE], patience=FIRST_PASSES * options.patience)
     rounds = _Rounds(jobs, work)
     rounds.pythons["syncode"] = options.syncode_python or sys.executable
+    if options.before:
+        rounds.paths[BEFORE] = str(options.before.resolve())
     rounds.measure(options.repeats, n_ids=tokenizer.size, is_first_ever_wanted=options.first_ever)
     firsts = {name: runs[0] for name, runs in rounds.runs.items() if name != FLOOR}
     return Measured(
@@ -159,6 +170,7 @@ class _Rounds:
         self.first_ever: dict[str, float] = {}
         self.absent: dict[str, str] = {}
         self.pythons: dict[str, str] = {}
+        self.paths: dict[str, str] = {}
         self._jobs = jobs
         self._work = work
         self._nothing = work / "nothing.json"
@@ -222,6 +234,8 @@ class _Rounds:
         if entry.cache:
             # With the slash that SynCode puts names behind.
             environment[entry.cache] = str(self._work / f"cache-{cache}") + os.sep
+        if job.engine in self.paths:
+            environment["PYTHONPATH"] = self.paths[job.engine]
         python = self.pythons.get(job.engine, sys.executable)
         try:
             return run(job, self._work, environment, python)

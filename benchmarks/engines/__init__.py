@@ -127,6 +127,7 @@ class Entry:
 
 LETTER = "letter"  # the grammar of one letter
 REFERENCE = "cfgguide"
+BEFORE = "before"  # cfgguide as another checkout has it
 FLOOR = "numpy copy"
 _REQUIREMENTS = "pip install -c constraints.txt -r benchmarks/requirements.txt"
 _XGRAMMAR = f"{_REQUIREMENTS} && pip install --no-deps xgrammar==0.2.8"
@@ -142,6 +143,13 @@ ENGINES = {
         "pip install -c constraints.txt -e .",
         kernel_cache="NUMBA_CACHE_DIR",
         cache="CFGGUIDE_CACHE",
+    ),
+    BEFORE: Entry(
+        "engines.cfgguide_engine",
+        "CfgGuide",
+        kernel_cache="NUMBA_CACHE_DIR",
+        cache="CFGGUIDE_CACHE",
+        is_optional=True,
     ),
     "xgrammar": Entry(
         "engines.xgrammar_engine", "XGrammar", "xgrammar", _XGRAMMAR, cannot=_NO_LINES
