@@ -202,8 +202,7 @@ class Guide:
         --------
         >>> import cfgguide
         >>> grammar = cfgguide.Grammar('start: "[" ("one" | "once" | "only") "]"')
-        >>> every_byte = [bytes([byte]) for byte in range(256)]
-        >>> vocabulary = cfgguide.Vocabulary([*every_byte, b"[on", None], eos_token_ids=257)
+        >>> vocabulary = cfgguide.Vocabulary.of_bytes([b"[on"])
         >>> guide = Guide(cfgguide.compile(grammar, vocabulary))
         >>> guide.forced_bytes()
         b'[on'
