@@ -199,10 +199,8 @@ def _copy(rows: npt.NDArray[np.int32]) -> float:
 
 def _cut(tokens: list[bytes], size: int) -> Vocabulary:
     """Return all bytes, the first tokens of a list, and EOS."""
-    every_byte = [bytes([value]) for value in range(256)]
     longer = [token for token in tokens if len(token) > 1]
-    chosen = [*every_byte, *longer[: size - 256]]
-    return Vocabulary([*chosen, None], eos_token_ids=len(chosen))
+    return Vocabulary.of_bytes(longer[: size - 256])
 
 
 def _encoder(vocabulary: Vocabulary) -> Encode:

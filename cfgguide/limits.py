@@ -7,7 +7,7 @@ before it grows, and which raises an error that names the limit.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from cfgguide.errors import LimitError
 
@@ -28,7 +28,7 @@ _COUNTED = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Limits:
     """Limits on what a grammar may cost. Exceeding one is a :class:`LimitError`.
 
@@ -70,6 +70,14 @@ class Limits:
         for name, value in vars(self).items():
             if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
                 raise LimitError(f"{name} is a number above 0, not {value!r}")
+
+    def __repr__(self) -> str:
+        changed = [
+            f"{limit.name}={value!r}"
+            for limit in fields(self)
+            if (value := getattr(self, limit.name)) != limit.default
+        ]
+        return f"Limits({', '.join(changed)})"
 
 
 class Budget:

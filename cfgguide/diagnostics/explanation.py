@@ -10,7 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from html import escape
 from typing import NamedTuple
+
+from cfgguide.vocabulary.notebook import BAD, GOOD, coloured, text_of
 
 _MAX_SHOWN = 12  # of expected terminals
 _MAX_NAMES = 3  # of terminals that one lexeme may become
@@ -93,7 +96,7 @@ class Reading(NamedTuple):
         return " and ".join(parts) or "completes nothing"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """Why a token may come next, or why not.
 
@@ -132,6 +135,18 @@ class Explanation:
     def __str__(self) -> str:
         details = self.details
         return f"{self._verdict()}\n{details}" if details else self._verdict()
+
+    def __repr__(self) -> str:
+        asked = "" if self.token_id is None else f"token_id={self.token_id}, "
+        refused = "" if self.is_allowed else f", offset={self.offset}, reason={self.reason!r}"
+        return f"Explanation({asked}token={self.token!r}, is_allowed={self.is_allowed}{refused})"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the bytes that may come next in green, those refused in red."""
+        token = self.token or b""
+        end = len(token) if self.is_allowed else self.offset or 0
+        bytes_shown = coloured([(text_of(token[:end]), GOOD), (text_of(token[end:]), BAD)])
+        return f"<p>{bytes_shown}</p><pre>{escape(str(self))}</pre>"
 
     @property
     def details(self) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,7 @@ _EARLEY_LEXERS = ("dynamic", "dynamic_complete")
 _REGEX_FLAGS = int(re.ASCII | re.IGNORECASE | re.MULTILINE | re.DOTALL | re.UNICODE | re.VERBOSE)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Grammar:
     """A grammar in Lark's language, not yet compiled.
 
@@ -76,8 +76,8 @@ class Grammar:
 
     Examples
     --------
-    >>> Grammar('start: "a" "b"*').start
-    'start'
+    >>> Grammar('start: "a" "b"*')
+    Grammar(n_characters=15, start='start')
     >>> "json" in Grammar.bundled_names()
     True
     """
@@ -104,6 +104,16 @@ class Grammar:
         object.__setattr__(self, "regex_flags", _checked_flags(self.regex_flags))
         if self.postlex is not None:
             _indenters().indentation_names(self.postlex)  # which raises if it is none
+
+    def __repr__(self) -> str:
+        source = [f"source_path={self.source_path!r}"] if self.source_path is not None else []
+        changed = [
+            f"{option.name}={value!r}"
+            for option in fields(self)
+            if option.kw_only and (value := getattr(self, option.name)) != option.default
+        ]
+        named = [*source, f"n_characters={len(self.text)}", f"start={self.start!r}", *changed]
+        return f"Grammar({', '.join(named)})"
 
     @property
     def lark_options(self) -> dict[str, Any]:

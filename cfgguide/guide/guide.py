@@ -20,6 +20,7 @@ from cfgguide.guide.forced import JumpForward, encoder_of
 from cfgguide.index.index import Index
 from cfgguide.index.step_cache import StepNode
 from cfgguide.recognizer.recognizer import Configuration
+from cfgguide.vocabulary.notebook import PLAIN, coloured, token_table, tokens_in_turn
 
 _SHOWN_BYTES = 40  # of the text so far, in messages
 _NOTHING = object()
@@ -38,6 +39,8 @@ class Guide:
     >>> guide.advance(0)
     >>> guide.text, guide.expected(), guide.is_accepting
     (b'a', ('B',), False)
+    >>> guide
+    Guide(n_tokens=1, text=b'a', is_accepting=False, is_finished=False)
     >>> guide.advance(1)
     >>> guide.allowed_token_ids().tolist(), guide.is_accepting
     ([3], True)
@@ -50,6 +53,21 @@ class Guide:
         self._is_finished = False
         self._known_out: Any = _NOTHING  # what was given to be filled last, and that as an array
         self._array = np.empty(0, dtype=np.int32)
+
+    def __repr__(self) -> str:
+        text = self.text[-_SHOWN_BYTES:]
+        return (
+            f"Guide(n_tokens={len(self._token_ids)}, text={text!r}, "
+            f"is_accepting={self.is_accepting}, is_finished={self.is_finished})"
+        )
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the tokens so far, the terminals expected, and the tokens allowed."""
+        vocabulary = self._index.vocabulary
+        so_far = tokens_in_turn(vocabulary.tokens[token_id] for token_id in self._token_ids)
+        expected = coloured([("expected: " + (", ".join(self.expected()) or "nothing"), PLAIN)])
+        table = token_table(vocabulary, self.allowed_token_ids().tolist())
+        return f"<p>{so_far}</p><p>{expected}</p>{table}"
 
     @property
     def index(self) -> Index:
@@ -202,8 +220,7 @@ class Guide:
         --------
         >>> import cfgguide
         >>> grammar = cfgguide.Grammar('start: "[" ("one" | "once" | "only") "]"')
-        >>> every_byte = [bytes([byte]) for byte in range(256)]
-        >>> vocabulary = cfgguide.Vocabulary([*every_byte, b"[on", None], eos_token_ids=257)
+        >>> vocabulary = cfgguide.Vocabulary.of_bytes([b"[on"])
         >>> guide = Guide(cfgguide.compile(grammar, vocabulary))
         >>> guide.forced_bytes()
         b'[on'

@@ -39,6 +39,7 @@ from cfgguide.recognizer import file as grammar_file
 from cfgguide.recognizer.recognizer import Configuration, Recognizer
 from cfgguide.storage import archive
 from cfgguide.storage.archive import Arrays
+from cfgguide.vocabulary.notebook import PLAIN, coloured, token_table
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
 KIND = "index"
@@ -93,6 +94,18 @@ class Index:
         # What a guide was given to be filled last, and that as an array.
         self.checked_out: tuple[Any, Int32Array] = (object(), np.empty(0, dtype=np.int32))
         self._n_cached = 0  # of `n_made`, when the cache was written
+
+    def __repr__(self) -> str:
+        return (
+            f"Index(n_entries={self.n_entries}, n_subsets={self.n_subsets}, nbytes={self.nbytes}, "
+            f"vocabulary={self.vocabulary!r})"
+        )
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the tokens that may come first, if their mask was made already."""
+        first = self.start.subset
+        table = token_table(self.vocabulary, first.token_ids().tolist()) if first else ""
+        return coloured([(repr(self), PLAIN)]) + table
 
     @property
     def start(self) -> StepNode:

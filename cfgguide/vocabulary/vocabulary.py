@@ -84,6 +84,31 @@ class Vocabulary:
         object.__setattr__(self, "eos_token_ids", end_ids)
 
     @classmethod
+    def of_bytes(cls, longer: Iterable[bytes] = ()) -> Self:
+        r"""Return the vocabulary of all single bytes: id 65 is ``A``.
+
+        Parameters
+        ----------
+        longer : iterable of bytes
+            Further tokens, with the ids from 256 on. EOS has the last id: 256 if there are none.
+
+        Raises
+        ------
+        VocabularyError
+            One of `longer` is not bytes.
+
+        Examples
+        --------
+        >>> vocabulary = Vocabulary.of_bytes()
+        >>> vocabulary.tokens[65], vocabulary.size, vocabulary.eos_token_ids
+        (b'A', 257, (256,))
+        >>> Vocabulary.of_bytes([b"null"]).tokens[255:]
+        (b'\xff', b'null', None)
+        """
+        tokens = [*(bytes([byte]) for byte in range(256)), *longer]
+        return cls([*tokens, None], eos_token_ids=len(tokens))
+
+    @classmethod
     def of(cls, tokenizer_or_vocabulary: object) -> Vocabulary:
         """Return a vocabulary as it is, or that of a tokenizer; raises as `from_tokenizer`."""
         if isinstance(tokenizer_or_vocabulary, Vocabulary):

@@ -23,10 +23,7 @@ COMPLETE, INCOMPLETE = "complete", "incomplete"
 
 @functools.cache
 def index() -> cfgguide.Index:
-    vocabulary = cfgguide.Vocabulary(
-        [*(bytes([byte]) for byte in range(256)), None], eos_token_ids=EOS
-    )
-    return cfgguide.compile(cfgguide.Grammar.bundled("json"), vocabulary)
+    return cfgguide.compile(cfgguide.Grammar.bundled("json"), cfgguide.Vocabulary.of_bytes())
 
 
 @functools.cache

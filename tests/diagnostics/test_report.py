@@ -20,8 +20,6 @@ from cfgguide.errors import GrammarError, VocabularyError
 from cfgguide.grammar import lark_frontend
 from cfgguide.grammar.grammar import Grammar
 
-BYTES = [bytes([byte]) for byte in range(256)]
-
 
 def fsm(pattern: str) -> Fsm:
     return fsm_of_pattern(pattern, name="A")
@@ -306,7 +304,7 @@ def test_what_a_vocabulary_cannot_spell():
     vocabulary = cfgguide.Vocabulary(tokens, eos_token_ids=5)
     found = inspect(grammar, vocabulary).unspellable
     assert (found.terminals, found.bytes) == (("C",), (0x32, 0x34, 0x63))
-    found = inspect(grammar, cfgguide.Vocabulary([*BYTES, None], eos_token_ids=256)).unspellable
+    found = inspect(grammar, cfgguide.Vocabulary.of_bytes()).unspellable
     assert (found.terminals, found.bytes) == ((), ())
     assert inspect(grammar).unspellable is None
 
@@ -406,7 +404,7 @@ def test_the_text_of_a_report():
         """,
         lexer="basic",
     )
-    tokens = [token for token in BYTES if token != b","]
+    tokens = [token for token in cfgguide.Vocabulary.of_bytes().tokens[:256] if token != b","]
     report = inspect(grammar, cfgguide.Vocabulary([*tokens, None], eos_token_ids=255))
     lines = str(report).split("\n")
     lines[2:8] = [re.sub(r" +[\d.,]+$", "", line).ljust(26) + "#" for line in lines[2:8]]

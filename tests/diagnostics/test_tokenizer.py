@@ -253,8 +253,7 @@ def test_a_tokenizer_that_cannot_be_read_is_an_error_of_the_report(tokenizer, me
 
 
 def test_a_vocabulary_alone_is_looked_at_without_texts():
-    every = [bytes([byte]) for byte in range(256)]
-    report = check_tokenizer(cfgguide.Vocabulary([*every, None], eos_token_ids=256))
+    report = check_tokenizer(cfgguide.Vocabulary.of_bytes())
     assert str(report) == (
         "nothing is off\n0 texts encoded, 0 tokens decoded\n"
         "Vocabulary(size=257, n_text_tokens=256, eos_token_ids=(256,))"

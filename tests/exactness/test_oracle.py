@@ -18,7 +18,7 @@ import cfgguide
 from cfgguide.errors import GrammarError, VocabularyError
 
 CASES = {
-    # --- DESIGN section 6: where other engines differ from Lark -------------------------------
+    # --- where other engines differ from Lark -----------------------------------------------
     "a keyword is no name": Case(
         """
         start: "if" NAME ":" | NAME "=" NUM ";"

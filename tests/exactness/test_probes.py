@@ -115,7 +115,7 @@ def test_a_probe(grammar, text, verdict):
             parser.parse(text)
     data = text.encode()
     parts = {data[i:j] for i in range(len(data)) for j in range(i + 1, min(i + 4, len(data) + 1))}
-    tokens = sorted({*parts, *(bytes([byte]) for byte in range(256))})
+    tokens = sorted({*parts, *cfgguide.Vocabulary.of_bytes().tokens[:256]})
     eos = len(tokens)
     with warnings.catch_warnings(action="ignore"):
         index = cfgguide.compile(

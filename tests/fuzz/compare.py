@@ -390,7 +390,7 @@ class _Comparison:
             self.n_tokens = n_tokens
 
 
-_ALL_BYTES = tuple(bytes([byte]) for byte in range(256))
+_ALL_BYTES = cfgguide.Vocabulary.of_bytes().tokens[:256]
 _FIRST_BYTES = frozenset(bytes([byte]) for byte in b"abcAB1 \n\xc3\xa9")
 
 

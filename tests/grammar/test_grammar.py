@@ -15,7 +15,7 @@ import cfgguide
 from cfgguide.errors import GrammarError, LimitError
 from cfgguide.index.compiler import compile_recognizer
 
-VOCABULARY = cfgguide.Vocabulary([*(bytes([byte]) for byte in range(256)), None], eos_token_ids=256)
+VOCABULARY = cfgguide.Vocabulary.of_bytes()
 
 
 def is_sentence(grammar: cfgguide.Grammar, text: str) -> bool:

@@ -35,7 +35,7 @@ FINITE = {
 @functools.cache
 def index_of(name: str, *, with_bytes: bool = True) -> cfgguide.Index:
     grammar, _, pieces = FINITE[name]
-    single = [bytes([byte]) for byte in range(256)] if with_bytes else []
+    single = cfgguide.Vocabulary.of_bytes().tokens[:256] if with_bytes else []
     tokens = [*single, *(piece.encode() for piece in pieces), None]
     vocabulary = cfgguide.Vocabulary(tokens, eos_token_ids=len(tokens) - 1)
     with warnings.catch_warnings(action="ignore"):

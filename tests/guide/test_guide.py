@@ -16,7 +16,7 @@ from cfgguide.errors import BitmaskError, RollbackError, TokenRejectedError, Voc
 # ids    0     1     2     3     4      5       6       7       8     9 (EOS)  10 (no text)
 TOKENS = [b"[", b"]", b",", b"1", b"1,", b"]]", b"[1", b"null", b"x", None, None]
 EOS = 9
-BYTES = [bytes([byte]) for byte in range(256)]
+BYTES = cfgguide.Vocabulary.of_bytes().tokens[:256]
 
 
 @pytest.fixture(scope="module")
@@ -382,7 +382,7 @@ def test_deep_guides_are_dropped_without_recursion(byte_index):
     ],
 )
 def test_other_grammars_go_deep_too(grammar, opened):
-    vocabulary = cfgguide.Vocabulary([*BYTES, None], eos_token_ids=256)
+    vocabulary = cfgguide.Vocabulary.of_bytes()
     index = cfgguide.compile(cfgguide.Grammar(grammar), vocabulary)
     guide = guide_after(index, *opened * 20_000)
     started = time.monotonic()

@@ -14,8 +14,8 @@ from cfgguide import Grammar, Guide, IndexPool, Vocabulary
 from cfgguide.errors import CfgGuideError, GrammarError
 from cfgguide.index.footprint import footprint
 
-TOKENS = [bytes([byte]) for byte in range(256)]
-VOCABULARY = Vocabulary([*TOKENS, None], eos_token_ids=256)
+VOCABULARY = Vocabulary.of_bytes()
+TOKENS = VOCABULARY.tokens[:256]
 
 
 def grammar(number: int) -> Grammar:
@@ -55,7 +55,7 @@ def test_an_index_knows_what_it_holds():
     assert walked(index, 2)
     text_bytes = sum(len(token) + 33 for token in TOKENS)
     assert footprint(VOCABULARY) > text_bytes
-    large = Vocabulary([*TOKENS, *(b"%d" % n for n in range(20_000)), None], eos_token_ids=20_256)
+    large = Vocabulary.of_bytes(b"%d" % n for n in range(20_000))
     grown = cfgguide.compile(grammar(1), large).footprint
     assert grown < footprint(large), "the vocabulary is not the index's"
 

@@ -46,7 +46,7 @@ GRAMMARS = {
     ),
     "json": (
         cfgguide.Grammar.bundled("json").text,
-        [*(bytes([byte]) for byte in range(256)), *b'": ", "} true [{ "a"'.split()],
+        [*cfgguide.Vocabulary.of_bytes().tokens[:256], *b'": ", "} true [{ "a"'.split()],
     ),
     "keywords": (
         """

@@ -18,8 +18,9 @@ from cfgguide.limits import Budget, Limits
 from cfgguide.liveness.liveness import Answer, Liveness
 from cfgguide.recognizer.recognizer import Configuration, Recognizer
 from cfgguide.vocabulary.spelling import BOUNDARY, Spelling
+from cfgguide.vocabulary.vocabulary import Vocabulary
 
-LETTERS = tuple(bytes([byte]) for byte in range(256))
+LETTERS = Vocabulary.of_bytes().tokens[:256]
 
 
 def liveness_of(

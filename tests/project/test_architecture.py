@@ -343,6 +343,23 @@ def test_no_error_is_swallowed_by_a_bare_except(module):
     assert all(handler.type is not None for handler in handlers)
 
 
+def test_no_test_file_imports_another():
+    """What two of them need stands in tests/support."""
+    tests = ARCHITECTURE.parent / "tests"
+    importing = {}
+    for path in sorted(tests.rglob("*.py")):
+        nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        names = {
+            name
+            for node in nodes
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for name in [getattr(node, "module", None) or "", *(alias.name for alias in node.names)]
+        }
+        if found := {name for name in names if re.search(r"(^|\.)test_", name)}:
+            importing[str(path.relative_to(tests))] = found
+    assert importing == {}
+
+
 @pytest.mark.parametrize("module", FILES)
 def test_no_work_is_left_as_a_note(module):
     assert re.findall(r"\b(?:TODO|FIXME|XXX)\b", text_of(module)) == []

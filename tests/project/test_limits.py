@@ -47,8 +47,7 @@ def test_the_limits_hold_with_a_vocabulary_too():
 
 
 def test_only_compiling_is_timed(monkeypatch):
-    tokens = [bytes([byte]) for byte in range(256)]
-    vocabulary = cfgguide.Vocabulary([*tokens, None], eos_token_ids=256)
+    vocabulary = cfgguide.Vocabulary.of_bytes()
     grammar = Grammar('start: "a" start "b" | "(" start ")" | NAME\nNAME: /[c-z]+/')
     guide = cfgguide.Guide(cfgguide.compile(grammar, vocabulary, limits=Limits(max_seconds=60)))
     monkeypatch.setattr("cfgguide.limits.time.monotonic", lambda: 1e12)

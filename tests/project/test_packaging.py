@@ -98,7 +98,7 @@ assert cfgguide.__file__.startswith(installed), cfgguide.__file__
 assert not any(os.path.isdir(os.path.join(path, "grammars")) for path in sys.path)
 grammar = cfgguide.Grammar.bundled("json", max_whitespace=1)
 assert grammar.source_path.startswith(installed), grammar.source_path
-vocabulary = cfgguide.Vocabulary([bytes([byte]) for byte in range(256)] + [None], eos_token_ids=256)
+vocabulary = cfgguide.Vocabulary.of_bytes()
 guide = cfgguide.Guide(cfgguide.compile(grammar, vocabulary))
 for byte in b'[1, "x"]':
     guide.advance(byte)

@@ -526,8 +526,7 @@ def test_what_sql_select_forbids_is_forbidden_to_functions_and_tables():
 def test_masks_follow_the_schema():
     words = [b"SELECT ", b"name", b"nam", b"title", b" FROM ", b"users", b"users;", b"user", b"u.",
              b"count(", b" u", b" WHERE ", b"'title'", b'"name"', b"NAME", b"TitlE "]  # fmt: skip
-    every_byte = [bytes([byte]) for byte in range(256)]
-    vocabulary = cfgguide.Vocabulary([*every_byte, *words, None], eos_token_ids=256 + len(words))
+    vocabulary = cfgguide.Vocabulary.of_bytes(words)
     grammar = with_schema(cfgguide.Grammar.bundled("sql_select"), {"users": ["id", "name"]})
     guide = cfgguide.Guide(cfgguide.compile(grammar, vocabulary))
 

@@ -84,7 +84,7 @@ _KEYWORDS = {
     ),
 }
 _LETTERS = tuple(bytes([byte]) for byte in b"abcdefghijklmnopqrstuvwxyz")  # of keywords
-_BYTES = tuple(bytes([byte]) for byte in range(256))
+_BYTES = cfgguide.Vocabulary.of_bytes().tokens[:256]
 
 
 class Endings:

@@ -55,7 +55,7 @@ def fresh_random_model(
 
 def vocabulary_of(pieces: Sequence[str | bytes]) -> Vocabulary:
     """EOS as id 0, every single byte as ids 1 to 256, then the pieces."""
-    tokens: list[bytes | None] = [None, *(bytes([byte]) for byte in range(256))]
+    tokens: list[bytes | None] = [None, *Vocabulary.of_bytes().tokens[:256]]
     tokens += [piece.encode() if isinstance(piece, str) else piece for piece in pieces]
     return Vocabulary(tokens, eos_token_ids=EOS)
 
