@@ -25,6 +25,8 @@ from typing import Any
 
 import numpy as np
 
+from cfgguide.automata.syntax import Category, Character, CharacterSet, Dot
+
 MAX_CODE_POINT = 0x10FFFF
 SURROGATES = (0xD800, 0xDFFF)  # not encodable in UTF-8, so no character of a text
 
@@ -106,16 +108,55 @@ def _all_characters() -> str:
     return points.tobytes().decode("utf-32-le", "surrogatepass")
 
 
-@cache
-def category(pattern: str, ascii_only: bool) -> CharacterClass:
-    r"""Return the class of ``\d``, ``\s`` or ``\w``, asked of Python's own ``re``.
+def characters_of(node: Character, flags: int) -> CharacterClass:
+    r"""Return the code points that a node of a pattern matches under flags of ``re``.
 
-    >>> category(r"\d", True).ranges
+    >>> from cfgguide.automata.syntax import Literal
+    >>> characters_of(Literal(ord("a")), re.IGNORECASE).ranges
+    ((65, 65), (97, 97))
+    """
+    if isinstance(node, Dot):
+        return ANY_CHARACTER if flags & re.DOTALL else NEWLINE.complement()
+    if isinstance(node, CharacterSet):
+        members = _members(node, flags)
+    else:
+        members = _cased([(node.code_point, node.code_point)], flags)
+    return members.complement() if node.is_negated else members
+
+
+def _members(node: CharacterSet, flags: int) -> CharacterClass:
+    literals: list[tuple[int, int]] = []
+    categories: list[tuple[int, int]] = []
+    is_ascii = bool(flags & re.ASCII)
+    for member in node.members:
+        if isinstance(member, Category):
+            categories.extend(category(member, ascii_only=is_ascii).ranges)
+        elif isinstance(member, tuple):
+            literals.append(member)
+        elif not (flags & re.IGNORECASE and is_never_found(member, is_ascii)):
+            literals.append((member, member))
+    return CharacterClass.of([*_cased(literals, flags).ranges, *categories])
+
+
+def _cased(ranges: list[tuple[int, int]], flags: int) -> CharacterClass:
+    characters = CharacterClass.of(ranges)
+    if flags & re.IGNORECASE:
+        return ignoring_case(characters, ascii_only=bool(flags & re.ASCII))
+    return characters
+
+
+@cache
+def category(escape: Category, *, ascii_only: bool) -> CharacterClass:
+    r"""Return the class of ``\d``, ``\s`` or ``\w``, as Python's own ``re`` has it.
+
+    >>> category(Category("d"), ascii_only=True).ranges
     ((48, 57),)
     """
+    if escape.is_negated:
+        return category(Category(escape.kind), ascii_only=ascii_only).complement()
     text = _all_characters()[: 128 if ascii_only else None]
     flags = re.ASCII if ascii_only else re.UNICODE
-    runs = re.compile(f"{pattern}+", flags).finditer(text)
+    runs = re.compile(f"\\{escape.kind}+", flags).finditer(text)
     return CharacterClass.of((run.start(), run.end() - 1) for run in runs)
 
 
@@ -197,14 +238,14 @@ def utf8_tree(characters: CharacterClass) -> Utf8Node:
     ((65, 65, ()), (195, 195, ((169, 169, ()),)))
     """
     # (lowest, highest code point, first lead byte, number of continuation bytes)
-    indentations = (
+    lengths = (
         (0, 0x7F, 0x00, 0),
         (0x80, 0x7FF, 0xC0, 1),
         (0x800, 0xFFFF, 0xE0, 2),
         (0x10000, MAX_CODE_POINT, 0xF0, 3),
     )
     node: list[tuple[int, int, Utf8Node]] = []
-    for lowest, highest, lead, n_continuation in indentations:
+    for lowest, highest, lead, n_continuation in lengths:
         part = [
             (max(low, lowest), min(high, highest))
             for low, high in characters.ranges

@@ -9,17 +9,31 @@ after what is written otherwise in ECMA-262 has been rewritten.
 from __future__ import annotations
 
 import re
-import re._constants as ops  # type: ignore[import-not-found]
-import re._parser as sre  # type: ignore[import-not-found]
 import sys
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from typing import Any
 
+from cfgguide.automata import syntax
 from cfgguide.automata.charset import ANY_CHARACTER, MAX_CODE_POINT, SURROGATES, CharacterClass
 from cfgguide.automata.language import DEAD, MAX_STATES, Language, grouped, smallest
+from cfgguide.automata.syntax import (
+    Alternation,
+    Anchor,
+    Category,
+    Character,
+    CharacterSet,
+    Dot,
+    Group,
+    Literal,
+    Look,
+    Node,
+    Nodes,
+    Repeat,
+    Unsupported,
+    branches_of,
+)
 from cfgguide.errors import SchemaError
 
 _LINE_ENDS = CharacterClass.of_characters([0x0A, 0x0D, 0x2028, 0x2029])
@@ -32,14 +46,7 @@ _SPACES = CharacterClass.of(
 )
 _DIGITS = CharacterClass.of([(0x30, 0x39)])
 _WORD = CharacterClass.of([(0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A)])
-_CATEGORIES = {
-    ops.CATEGORY_DIGIT: _DIGITS,
-    ops.CATEGORY_NOT_DIGIT: _DIGITS.complement(),
-    ops.CATEGORY_WORD: _WORD,
-    ops.CATEGORY_NOT_WORD: _WORD.complement(),
-    ops.CATEGORY_SPACE: _SPACES,
-    ops.CATEGORY_NOT_SPACE: _SPACES.complement(),
-}
+_CATEGORIES = {"d": _DIGITS, "s": _SPACES, "w": _WORD}
 _LONG_NAMES = {
     "letter": "L",
     "uppercase_letter": "Lu",
@@ -65,7 +72,6 @@ _LONG_NAMES = {
     "format": "Cf",
 }
 _KNOWN_CATEGORIES = frozenset(unicodedata.category(chr(p)) for p in range(0x3000)) | {"Co", "Lo"}
-_ONE_CHARACTER = (ops.LITERAL, ops.NOT_LITERAL, ops.ANY, ops.IN)
 _MAX_REPEATS = 5000
 
 Ranges = tuple[tuple[int, int], ...]
@@ -83,37 +89,40 @@ _ESCAPES = re.compile(
 def pattern_text(pattern: str, spell: Callable[[Ranges], str]) -> str | None:
     """Return a pattern in Python's notation, each class of characters spelled by a function.
 
-    None where it has assertions but for anchors at its ends.
+    None where it has assertions other than anchors at its ends.
     """
-    tree = list(sre.parse(_as_python(pattern), re.ASCII))
-    rest = f"(?:{spell(ANY_CHARACTER.ranges)})*"
-    is_begun = tree[:1] == [(ops.AT, ops.AT_BEGINNING)]
-    is_ended = tree[-1:] == [(ops.AT, ops.AT_END)]
-    text = _text_of(tree[is_begun : len(tree) - is_ended], spell)
-    return None if text is None else f"{'' if is_begun else rest}{text}{'' if is_ended else rest}"
+    nodes = _parsed(pattern)
+    any_text = f"(?:{spell(ANY_CHARACTER.ranges)})*"
+    is_begun = nodes[:1] == (Anchor.LINE_START,)
+    is_ended = nodes[-1:] == (Anchor.LINE_END,)
+    text = _text_of(nodes[is_begun : len(nodes) - is_ended], spell)
+    if text is None:
+        return None
+    return ("" if is_begun else any_text) + text + ("" if is_ended else any_text)
 
 
-def _text_of(tree: Iterable[Any], spell: Callable[[Ranges], str]) -> str | None:
-    found = []
-    for op, argument in tree:
-        if op in _ONE_CHARACTER:
-            ranges = _class_of(op, argument).ranges
-            found.append(spell(ranges) if ranges else "(?!)")
-        elif op in (ops.SUBPATTERN, ops.BRANCH):
-            branches = [argument[3]] if op == ops.SUBPATTERN else argument[1]
-            texts = [_text_of(branch, spell) for branch in branches]
-            if None in texts:
-                return None
-            found.append(f"(?:{'|'.join(map(str, texts))})")
-        elif op in (ops.MAX_REPEAT, ops.MIN_REPEAT):
-            least, most, body = argument
-            text = _text_of(body, spell)
-            if text is None:
-                return None
-            found.append(f"(?:{text}){{{least},{'' if most == ops.MAXREPEAT else most}}}")
-        else:
+def _parsed(pattern: str) -> Nodes:
+    return syntax.parse(_as_python(pattern), re.ASCII).nodes
+
+
+def _text_of(nodes: Nodes, spell: Callable[[Ranges], str]) -> str | None:
+    written = []
+    for node in nodes:
+        if isinstance(node, Character):
+            ranges = _class_of(node).ranges
+            written.append(spell(ranges) if ranges else "(?!)")
+            continue
+        if not isinstance(node, Group | Alternation | Repeat):
             return None
-    return "".join(found)
+        texts = [_text_of(branch, spell) for branch in branches_of(node)]
+        if None in texts:
+            return None
+        count = ""
+        if isinstance(node, Repeat):
+            most = "" if node.max_count is None else node.max_count
+            count = f"{{{node.min_count},{most}}}"
+        written.append(f"(?:{'|'.join(map(str, texts))}){count}")
+    return "".join(written)
 
 
 @cache
@@ -133,26 +142,24 @@ def pattern_language(pattern: str) -> Language:
     True
     """
     try:
-        tree = list(sre.parse(_as_python(pattern), re.ASCII))
+        nodes = _parsed(pattern)
     except (re.error, OverflowError, RecursionError) as error:
         raise SchemaError(f"the pattern {pattern!r} cannot be read: {error}") from None
-    asserted = []
-    if tree and tree[0] == (ops.AT, ops.AT_BEGINNING):
-        place = 1
-        while place < len(tree) and tree[place][0] in (ops.ASSERT, ops.ASSERT_NOT):
-            direction, inner = tree[place][1]
-            if direction < 0:
-                break
-            asserted.append((tree[place][0] == ops.ASSERT, [tree[0], *inner]))
-            del tree[place]
+    asserted: list[Look] = []
+    if nodes[:1] == (Anchor.LINE_START,):
+        after = list(nodes[1:])
+        while after and isinstance(look := after[0], Look) and not look.is_behind:
+            asserted.append(look)
+            del after[0]
+        nodes = (Anchor.LINE_START, *after)
     try:
-        found = _found_anywhere(tree)
-        conditions = [_found_anywhere(inner) for _, inner in asserted]
+        found = _found_anywhere(nodes)
+        conditions = [_found_anywhere((Anchor.LINE_START, *look.body)) for look in asserted]
     except SchemaError as error:
         raise SchemaError(f"the pattern {pattern!r}: {error.args[0]}") from None
     if not conditions:
         return found
-    wanted = (True, *(is_wanted for is_wanted, _ in asserted))
+    wanted = (True, *(not look.is_negated for look in asserted))
     return grouped([found, *conditions], lambda memberships: memberships == wanted)[True]
 
 
@@ -212,11 +219,11 @@ def _property(name: str, *, is_negated: bool) -> CharacterClass:
     return found.complement() if is_negated else found
 
 
-def _found_anywhere(tree: Sequence[Any]) -> Language:
+def _found_anywhere(nodes: Nodes) -> Language:
     builder = _Builder()
     first, last = builder.new(), builder.new()
     builder.free.add(first)
-    end = builder.add(tree, first)
+    end = builder.add(nodes, first)
     builder.empties[end].append((None, last))
     builder.free.add(last)
     return builder.language(first, last)
@@ -227,147 +234,163 @@ class _Builder:
 
     def __init__(self) -> None:
         self.moves: list[list[tuple[CharacterClass, int]]] = []
-        self.empties: list[list[tuple[str | None, int]]] = []
+        self.empties: list[list[tuple[Anchor | None, int]]] = []
         self.free: set[int] = set()  # states that stay where they are with any character
 
     def new(self) -> int:
-        if len(self.moves) >= MAX_STATES:
-            raise SchemaError(f"it has more than {MAX_STATES} states; use smaller bounds")
+        _check_size(len(self.moves) + 1)
         self.moves.append([])
         self.empties.append([])
         return len(self.moves) - 1
 
-    def add(self, tree: Iterable[Any], state: int) -> int:
-        """Add what a tree matches behind a state; return where it ends."""
-        for op, argument in tree:
-            state = self._add(op, argument, state)
+    def add(self, nodes: Nodes, state: int) -> int:
+        """Add what some nodes match after a state; return where it ends."""
+        for node in nodes:
+            after = self.new()
+            self._add(node, state, after)
+            state = after
         return state
 
-    def _add(self, op: Any, argument: Any, state: int) -> int:
-        after = self.new()
-        if op in _ONE_CHARACTER:
-            self.moves[state].append((_class_of(op, argument), after))
-        elif op == ops.AT:
-            if argument not in (ops.AT_BEGINNING, ops.AT_END):
-                raise SchemaError("\\b and \\B are not supported")
-            self.empties[state].append(("^" if argument == ops.AT_BEGINNING else "$", after))
-        elif op == ops.SUBPATTERN:
-            self.empties[self.add(argument[3], state)].append((None, after))
-        elif op == ops.BRANCH:
-            for branch in argument[1]:
-                first = self.new()
-                self.empties[state].append((None, first))
-                self.empties[self.add(branch, first)].append((None, after))
-        elif op in (ops.MAX_REPEAT, ops.MIN_REPEAT):
-            self._repeat(argument, state, after)
-        else:
-            what = {ops.GROUPREF: "backreferences are"}.get(
-                op, "assertions are, but for those right behind ^,"
-            )
-            raise SchemaError(f"{what} not supported")
-        return after
+    def _add(self, node: Node, state: int, after: int) -> None:
+        match node:
+            case Literal() | Dot() | CharacterSet():
+                self.moves[state].append((_class_of(node), after))
+            case Anchor():
+                if node not in (Anchor.LINE_START, Anchor.LINE_END):
+                    raise SchemaError("\\b and \\B are not supported")
+                self.empties[state].append((node, after))
+            case Group():
+                self.empties[self.add(node.body, state)].append((None, after))
+            case Alternation():
+                for branch in node.branches:
+                    first = self.new()
+                    self.empties[state].append((None, first))
+                    self.empties[self.add(branch, first)].append((None, after))
+            case Repeat():
+                self._repeat(node, state, after)
+            case Look():
+                raise SchemaError("assertions are not supported, except look-ahead right after ^")
+            case Unsupported():
+                raise SchemaError(f"{node.what} is not supported")
 
-    def _repeat(self, argument: Any, state: int, after: int) -> None:
-        least, most, body = argument
-        if least > _MAX_REPEATS or (most != ops.MAXREPEAT and most > _MAX_REPEATS):
+    def _repeat(self, node: Repeat, state: int, after: int) -> None:
+        if max(node.min_count, node.max_count or 0) > _MAX_REPEATS:
             raise SchemaError(f"it repeats more than {_MAX_REPEATS} times")
-        for _ in range(least):
-            state = self.add(body, state)
-        if most == ops.MAXREPEAT:
+        for _ in range(node.min_count):
+            state = self.add(node.body, state)
+        if node.max_count is None:
             loop = self.new()
             self.empties[state].append((None, loop))
-            self.empties[self.add(body, loop)].append((None, loop))
+            self.empties[self.add(node.body, loop)].append((None, loop))
             self.empties[loop].append((None, after))
             return
-        for _ in range(most - least):
+        for _ in range(node.max_count - node.min_count):
             self.empties[state].append((None, after))
-            state = self.add(body, state)
+            state = self.add(node.body, state)
         self.empties[state].append((None, after))
 
-    def _closure(self, states: Iterable[int], asked: frozenset[str]) -> frozenset[int]:
-        found = set(states)
-        queue = list(found)
+    def _closure(self, states: Iterable[int], holding: frozenset[Anchor]) -> frozenset[int]:
+        """Return where empty moves lead if some anchors hold."""
+        reached = set(states)
+        queue = list(reached)
         for state in queue:
             for condition, target in self.empties[state]:
-                if target not in found and (condition is None or condition in asked):
-                    found.add(target)
+                if target not in reached and (condition is None or condition in holding):
+                    reached.add(target)
                     queue.append(target)
-        return frozenset(found)
+        return frozenset(reached)
 
     def language(self, first: int, last: int) -> Language:
-        """Return the language of the texts that lead from one state to another."""
-        low, high = SURROGATES
-        classes = {chars for moves in self.moves for chars, _ in moves}
-        ends = [
-            point
-            for chars in classes
-            for low_, high_ in chars.ranges
-            for point in (low_, high_ + 1)
-        ]
-        cuts = sorted({0, low, high + 1, *(point for point in ends if point <= MAX_CODE_POINT)})
-        places = {chars: _places(chars, cuts) for chars in classes}
-        every = _places(ANY_CHARACTER, cuts)
-        start = self._closure([first], frozenset("^"))
-        numbers: dict[frozenset[int] | None, int] = {None: 1}  # the start is no other state
-        states = [start]
+        """Return the language of the texts that lead from one state to another.
+
+        Raises
+        ------
+        SchemaError
+            If the automaton has too many states.
+        """
+        cuts = self._cuts()
+        intervals = {
+            characters: _intervals(characters, cuts)
+            for moves in self.moves
+            for characters, _ in moves
+        }
+        every = _intervals(ANY_CHARACTER, cuts)
+        start = self._closure([first], frozenset([Anchor.LINE_START]))
+        indices: dict[frozenset[int] | None, int] = {None: 1}  # no other state is the start
+        subsets = [start]
         rows = [(DEAD,) * len(cuts)]
-        accepting = set()
-        for number, state in enumerate(states, 1):
-            asked = frozenset("^$") if number == 1 else frozenset("$")
-            if last in self._closure(state, asked):
-                accepting.add(number)
+        for subset in subsets:
             targets: list[set[int]] = [set() for _ in cuts]
-            for member in state:
-                reached = [(every, member)] if member in self.free else []
-                reached += [(places[chars], target) for chars, target in self.moves[member]]
+            for state in subset:
+                reached = [(every, state)] if state in self.free else []
+                reached += [(intervals[chars], target) for chars, target in self.moves[state]]
                 for where, target in reached:
-                    for place in where:
-                        targets[place].add(target)
-            row = []
-            known: dict[frozenset[int], int] = {}
-            for reached_states in map(frozenset, targets):
-                if reached_states not in known:
-                    known[reached_states] = DEAD
-                    if reached_states:
-                        closed = self._closure(reached_states, frozenset())
-                        if closed not in numbers:
-                            states.append(closed)
-                            numbers[closed] = len(states)
-                            if len(states) > MAX_STATES:
-                                raise SchemaError(
-                                    f"it has more than {MAX_STATES} states; use smaller bounds"
-                                )
-                        known[reached_states] = numbers[closed]
-                row.append(known[reached_states])
-            rows.append(tuple(row))
+                    for interval in where:
+                        targets[interval].add(target)
+            rows.append(self._row(targets, indices, subsets))
+        anchors = [frozenset(Anchor), *[frozenset([Anchor.LINE_END])] * (len(subsets) - 1)]
+        accepting = [
+            index
+            for index, (subset, holding) in enumerate(zip(subsets, anchors, strict=True), 1)
+            if last in self._closure(subset, holding)
+        ]
         return smallest(cuts, rows, 1, accepting)
 
+    def _cuts(self) -> list[int]:
+        """Return the first code points of intervals that no character class divides."""
+        low, high = SURROGATES
+        points = {0, low, high + 1}
+        for characters in {characters for moves in self.moves for characters, _ in moves}:
+            for first, last in characters.ranges:
+                points |= {first, last + 1}
+        return sorted(point for point in points if point <= MAX_CODE_POINT)
 
-def _places(chars: CharacterClass, cuts: Sequence[int]) -> list[int]:
-    """Return the intervals that make up a class."""
+    def _row(
+        self,
+        targets: Sequence[set[int]],
+        indices: dict[frozenset[int] | None, int],
+        subsets: list[frozenset[int]],
+    ) -> tuple[int, ...]:
+        """Return the next state for each interval; add the subsets that are new."""
+        known: dict[frozenset[int], int] = {frozenset(): DEAD}
+        row = []
+        for reached in map(frozenset, targets):
+            if reached not in known:
+                closed = self._closure(reached, frozenset())
+                if closed not in indices:
+                    subsets.append(closed)
+                    indices[closed] = len(subsets)
+                    _check_size(len(subsets))
+                known[reached] = indices[closed]
+            row.append(known[reached])
+        return tuple(row)
+
+
+def _check_size(n_states: int) -> None:
+    if n_states > MAX_STATES:
+        raise SchemaError(f"it has more than {MAX_STATES} states; use smaller bounds")
+
+
+def _intervals(characters: CharacterClass, cuts: Sequence[int]) -> list[int]:
+    """Return the indices of the intervals that make up a class."""
     return [
-        place
-        for low, high in chars.ranges
-        for place in range(bisect_right(cuts, low) - 1, bisect_right(cuts, high))
+        index
+        for low, high in characters.ranges
+        for index in range(bisect_right(cuts, low) - 1, bisect_right(cuts, high))
     ]
 
 
-def _class_of(op: Any, argument: Any) -> CharacterClass:
-    if op == ops.ANY:
+def _class_of(node: Character) -> CharacterClass:
+    """Return the code points that a node matches in ECMA-262."""
+    if isinstance(node, Dot):
         return _LINE_ENDS.complement()
-    if op in (ops.LITERAL, ops.NOT_LITERAL):
-        found = CharacterClass.of_characters([argument])
-        return found if op == ops.LITERAL else found.complement()
+    members = (node.code_point,) if isinstance(node, Literal) else node.members
     ranges: list[tuple[int, int]] = []
-    is_negated = False
-    for kind, value in argument:
-        if kind == ops.NEGATE:
-            is_negated = True
-        elif kind == ops.LITERAL:
-            ranges.append((value, value))
-        elif kind == ops.RANGE:
-            ranges.append(value)
+    for member in members:
+        if isinstance(member, Category):
+            escaped = _CATEGORIES[member.kind]
+            ranges += (escaped.complement() if member.is_negated else escaped).ranges
         else:
-            ranges += _CATEGORIES[value].ranges
+            ranges.append(member if isinstance(member, tuple) else (member, member))
     found = CharacterClass.of(ranges)
-    return found.complement() if is_negated else found
+    return found.complement() if node.is_negated else found

@@ -82,9 +82,9 @@ class Language:
     @classmethod
     def of_steps(
         cls,
-        start: Hashable,
-        step: Callable[[Hashable, str], Hashable | None],
-        is_accepting: Callable[[Hashable], bool],
+        start: Key,
+        step: Callable[[Key, str], Key | None],
+        is_accepting: Callable[[Key], bool],
         letters: str,
     ) -> Language:
         """Return the language of a machine over single characters; None is its dead state.
@@ -97,7 +97,7 @@ class Language:
         points = sorted(map(ord, letters))
         cuts = sorted({0, *points, *(point + 1 for point in points)})
         places = [cuts.index(point) for point in points]
-        numbers: dict[Hashable, int] = {start: 1}
+        numbers: dict[Key, int] = {start: 1}
         states = [start]
         rows: list[Row] = [(DEAD,) * len(cuts)]
         for state in states:
@@ -119,8 +119,12 @@ class Language:
         """Return whether a text is in the language."""
         state = self.start
         for character in text:
-            state = self.rows[state][bisect_right(self.cuts, ord(character)) - 1]
+            state = self.after(state, character)
         return state in self.accepting
+
+    def after(self, state: int, character: str) -> int:
+        """Return the state after one more character."""
+        return self.rows[state][bisect_right(self.cuts, ord(character)) - 1]
 
     @property
     def is_empty(self) -> bool:

@@ -27,52 +27,22 @@ Matching: the Virtual Machine Approach" (2009).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
 
-from cfgguide.automata.charset import (
-    ANY_CHARACTER,
-    END,
-    NEWLINE,
-    CharacterClass,
-    Utf8Node,
-    category,
-    ignoring_case,
-    is_never_found,
-    utf8_tree,
-)
+from cfgguide.automata import syntax
+from cfgguide.automata.charset import END, CharacterClass, Utf8Node, characters_of, utf8_tree
+from cfgguide.automata.syntax import Alternation, Anchor, Group, Look, Node, Nodes, Repeat
 from cfgguide.errors import LimitError, PatternError
 from cfgguide.limits import Budget
 
-_parser: Any = __import__("re._parser", fromlist=["parse"])
-
 MATCH = 0  # the one matching state of every NFA
 
-_CATEGORIES = {
-    "CATEGORY_DIGIT": (r"\d", False),
-    "CATEGORY_NOT_DIGIT": (r"\d", True),
-    "CATEGORY_SPACE": (r"\s", False),
-    "CATEGORY_NOT_SPACE": (r"\s", True),
-    "CATEGORY_WORD": (r"\w", False),
-    "CATEGORY_NOT_WORD": (r"\w", True),
-}
-
-# What no automaton of this kind can express, and a way out.
-UNSUPPORTED = {
-    "GROUPREF": ("a backreference", "write out the texts that the group can match"),
-    "GROUPREF_IGNORE": ("a backreference", "write out the texts that the group can match"),
-    "GROUPREF_EXISTS": ("a conditional group", "write the two cases as alternatives"),
-    "ATOMIC_GROUP": ("an atomic group", "use a plain group, and look-ahead if need be"),
-    "POSSESSIVE_REPEAT": ("a possessive quantifier", "use a greedy one, and look-ahead if need be"),
-}
-
-# Bodies of look-around that stands for anchors, as `re`'s parser has them.
-_ANY: Any = _parser.parse(r"[\s\S]")
-_NOT_NEWLINE: Any = _parser.parse(r"[^\n]")
-_MORE_THAN_NEWLINE: Any = _parser.parse(r"[^\n]|\n[\s\S]")
-_WORD: Any = _parser.parse(r"\w")
+# Bodies of the look-around that stands for anchors.
+_ANY = syntax.parse(r"[\s\S]").nodes
+_NOT_NEWLINE = syntax.parse(r"[^\n]").nodes
+_MORE_THAN_NEWLINE = syntax.parse(r"[^\n]|\n[\s\S]").nodes
+_WORD = syntax.parse(r"\w").nodes
 
 
 @dataclass(eq=False)
@@ -150,9 +120,9 @@ def parse_pattern(pattern: str, *, name: str, flags: int = 0, budget: Budget | N
     cfgguide.errors.PatternError: [pattern] terminal TWICE uses a backreference, ...
     """
     try:
-        tree = _parser.parse(pattern, flags)
+        tree = syntax.parse(pattern, flags)
         builder = _Builder(name, pattern, budget or Budget())
-        builder.nfa.start = builder.sequence(tree, MATCH, tree.state.flags)
+        builder.nfa.start = builder.sequence(tree.nodes, MATCH, tree.flags)
     except re.error as error:
         raise PatternError(
             f"terminal {name}: /{pattern}/ is no regular expression: {error}"
@@ -173,73 +143,69 @@ class _Builder:
         self.nfa: Nfa = Nfa() if outer is None else Nfa(behinds=outer.nfa.behinds)
         self._is_behind = outer is not None
         # Where what look-ahead looks for starts, and the number of what look-behind looks for.
-        self._aheads: dict[tuple[str, int], int] = {}
-        self._behinds: dict[tuple[str, int], int] = {} if outer is None else outer._behinds
+        self._aheads: dict[tuple[Nodes, int], int] = {}
+        self._behinds: dict[tuple[Nodes, int], int] = {} if outer is None else outer._behinds
         self._name = name
         self._pattern = pattern
         self._budget = budget
         self._depth = 0
         self._characters: dict[tuple[int, int], int] = {}
 
-    def sequence(self, items: Iterable[Any], following: int, flags: int) -> int:
+    def sequence(self, nodes: Nodes, following: int, flags: int) -> int:
         self._budget.check("max_nesting", self._depth, f"terminal {self._name}")
         self._depth += 1
-        for item in reversed(list(items)):
-            following = self._item(item, following, flags)
+        for node in reversed(nodes):
+            following = self._node(node, following, flags)
         self._depth -= 1
         return following
 
-    def _item(self, item: tuple[Any, Any], following: int, flags: int) -> int:
-        operator, argument = item
-        kind = str(operator)
-        if kind == "BRANCH":
-            return self._split([self.sequence(part, following, flags) for part in argument[1]])
-        if kind == "SUBPATTERN":
-            _, added, removed, part = argument
-            if added & _parser.TYPE_FLAGS:  # (?a:...) and (?u:...) take each other's place
-                flags &= ~_parser.TYPE_FLAGS
-            return self.sequence(part, following, (flags | added) & ~removed)
-        if kind in ("MAX_REPEAT", "MIN_REPEAT"):
-            return self._repeat(argument, following, flags, is_greedy=kind == "MAX_REPEAT")
-        if kind in ("ASSERT", "ASSERT_NOT"):
-            direction, body = argument
-            look = self._look_behind if direction < 0 else self._look_ahead
-            return look(body, following, flags, is_negated=kind == "ASSERT_NOT")
-        if kind == "AT":
-            return self._anchor(str(argument), following, flags)
-        if kind in UNSUPPORTED:
-            what, way_out = UNSUPPORTED[kind]
-            raise PatternError(
-                f"terminal {self._name} uses {what}, which is not supported, "
-                f"in /{self._pattern}/; {way_out}"
-            )
-        return self._character(_characters(kind, argument, flags), following)
+    def _node(self, node: Node, following: int, flags: int) -> int:
+        match node:
+            case Alternation():
+                return self._split(
+                    [self.sequence(branch, following, flags) for branch in node.branches]
+                )
+            case Group():
+                return self.sequence(node.body, following, node.flags_inside(flags))
+            case Repeat():
+                return self._repeat(node, following, flags)
+            case Look():
+                look = self._look_behind if node.is_behind else self._look_ahead
+                return look(node.body, following, flags, is_negated=node.is_negated)
+            case Anchor():
+                return self._anchor(node, following, flags)
+            case syntax.Unsupported():
+                raise PatternError(
+                    f"terminal {self._name} uses {node.what}, which is not supported, "
+                    f"in /{self._pattern}/; {node.way_out}"
+                )
+            case _:
+                return self._character(characters_of(node, flags), following)
 
-    def _repeat(self, argument: Any, following: int, flags: int, *, is_greedy: bool) -> int:
-        least, most, body = argument
+    def _repeat(self, node: Repeat, following: int, flags: int) -> int:
         repetition = len(self.nfa.leaves)
         leave = self._split([following])
         self.nfa.leaves[leave] = repetition
+        n_required = node.min_count
 
         def decide(enter: int) -> list[int]:
-            return [enter, leave] if is_greedy else [leave, enter]
+            return [enter, leave] if node.is_greedy else [leave, enter]
 
-        if most == _parser.MAXREPEAT:
+        if node.max_count is None:
             again = self._split([])
             self.nfa.rounds[again] = repetition
-            enter = self._enter(self.sequence(body, again, flags), repetition)
+            enter = self._enter(self.sequence(node.body, again, flags), repetition)
             self.nfa.splits[again] = decide(enter)
-            entry = self._split(decide(enter)) if least == 0 else enter
-            least = max(least - 1, 0)
+            entry = self._split(decide(enter)) if n_required == 0 else enter
+            n_required = max(n_required - 1, 0)
         else:
             entry = leave
-            for _ in range(most - least):
-                entry = self._split(
-                    decide(self._enter(self.sequence(body, entry, flags), repetition))
-                )
+            for _ in range(node.max_count - n_required):
+                body = self.sequence(node.body, entry, flags)
+                entry = self._split(decide(self._enter(body, repetition)))
                 self.nfa.rounds[entry] = repetition
-        for _ in range(least):
-            entry = self.sequence(body, entry, flags)
+        for _ in range(n_required):
+            entry = self.sequence(node.body, entry, flags)
         return entry
 
     def _enter(self, body: int, repetition: int) -> int:
@@ -249,8 +215,8 @@ class _Builder:
 
     # -- look-around ------------------------------------------------------------------------
 
-    def _look_behind(self, body: Any, following: int, flags: int, *, is_negated: bool) -> int:
-        looked_for = (repr(list(body)), flags)
+    def _look_behind(self, body: Nodes, following: int, flags: int, *, is_negated: bool) -> int:
+        looked_for = (body, flags)
         if looked_for not in self._behinds:
             inner = _Builder(self._name, self._pattern, self._budget, outer=self)
             inner.nfa.start = inner.sequence(body, MATCH, flags)
@@ -260,51 +226,50 @@ class _Builder:
         self.nfa.guards[guard] = (self._behinds[looked_for], is_negated)
         return guard
 
-    def _look_ahead(self, body: Any, following: int, flags: int, *, is_negated: bool) -> int:
+    def _look_ahead(self, body: Nodes, following: int, flags: int, *, is_negated: bool) -> int:
         if self._is_behind:
             raise PatternError(
                 f"terminal {self._name} uses a look-ahead, \\b or $ inside a look-behind, which is "
                 f"not supported, in /{self._pattern}/; put it outside the look-behind"
             )
-        looked_for = (repr(list(body)), flags)
+        looked_for = (body, flags)
         if looked_for not in self._aheads:
             self._aheads[looked_for] = self.sequence(body, MATCH, flags)
         ask = self._split([following])
         self.nfa.assertions[ask] = (self._aheads[looked_for], is_negated)
         return ask
 
-    def _anchor(self, kind: str, following: int, flags: int) -> int:
-        """Return the entry of an anchor or word boundary; see the module's text."""
-        behind, ahead = self._look_behind, self._look_ahead
+    def _anchor(self, anchor: Anchor, following: int, flags: int) -> int:
+        """Return the entry of an anchor or word boundary; see the module's docstring."""
         flags &= ~re.IGNORECASE
-        if kind == "AT_END" and not flags & re.MULTILINE:
-            return ahead(_MORE_THAN_NEWLINE, following, flags, is_negated=True)
-        if kind in ("AT_BEGINNING", "AT_BEGINNING_STRING", "AT_END", "AT_END_STRING"):
-            look = behind if kind.startswith("AT_BEGINNING") else ahead
-            is_line = flags & re.MULTILINE and not kind.endswith("STRING")
-            return look(_NOT_NEWLINE if is_line else _ANY, following, flags, is_negated=True)
-        is_boundary = kind == "AT_BOUNDARY"
-        return self._split(
-            [
-                behind(
-                    _WORD,
-                    ahead(_WORD, following, flags, is_negated=is_word_before == is_boundary),
-                    flags,
-                    is_negated=not is_word_before,
-                )
-                for is_word_before in (True, False)
-            ]
-        )
+        if anchor in (Anchor.BOUNDARY, Anchor.NOT_BOUNDARY):
+            return self._boundary(following, flags, is_negated=anchor == Anchor.NOT_BOUNDARY)
+        is_multiline = flags & re.MULTILINE and anchor in (Anchor.LINE_START, Anchor.LINE_END)
+        excluded = _NOT_NEWLINE if is_multiline else _ANY
+        if anchor in (Anchor.LINE_START, Anchor.TEXT_START):
+            return self._look_behind(excluded, following, flags, is_negated=True)
+        if anchor == Anchor.LINE_END and not is_multiline:
+            excluded = _MORE_THAN_NEWLINE
+        return self._look_ahead(excluded, following, flags, is_negated=True)
+
+    def _boundary(self, following: int, flags: int, *, is_negated: bool) -> int:
+        branches = []
+        for is_word_before in (True, False):
+            is_word_after = is_word_before == is_negated
+            ahead = self._look_ahead(_WORD, following, flags, is_negated=not is_word_after)
+            behind = self._look_behind(_WORD, ahead, flags, is_negated=not is_word_before)
+            branches.append(behind)
+        return self._split(branches)
 
     def _character(self, characters: CharacterClass, following: int) -> int:
-        return self._node(utf8_tree(characters), following)
+        return self._utf8(utf8_tree(characters), following)
 
-    def _node(self, node: Utf8Node, following: int) -> int:
+    def _utf8(self, node: Utf8Node, following: int) -> int:
         """Return the state for a UTF-8 tree node; equal nodes with one exit share a state."""
         key = (id(node), following)  # nodes are interned and live as long as the process
         if key not in self._characters:
             edges = [
-                (low, high, following if child is END else self._node(child, following))
+                (low, high, following if child is END else self._utf8(child, following))
                 for low, high, child in node
             ]
             self._characters[key] = self._state(edges, [])
@@ -365,47 +330,3 @@ def _is_open(nfa: Nfa, state: int, truths: tuple[bool, ...]) -> bool:
         return True
     number, is_negated = nfa.guards[state]
     return truths[number] != is_negated
-
-
-def _characters(kind: str, argument: Any, flags: int) -> CharacterClass:
-    """Return the code points that one single-character element matches."""
-    if kind == "ANY":
-        return ANY_CHARACTER if flags & re.DOTALL else NEWLINE.complement()
-    if kind == "IN":
-        return _set(argument, flags)
-    if kind == "LITERAL":
-        return _cased([(argument, argument)], flags)
-    if kind == "NOT_LITERAL":
-        return _cased([(argument, argument)], flags).complement()
-    raise PatternError(f"unknown element {kind} in a regular expression")
-
-
-def _set(items: Sequence[tuple[Any, Any]], flags: int) -> CharacterClass:
-    literals: list[tuple[int, int]] = []
-    categories: list[tuple[int, int]] = []
-    is_negated = False
-    for operator, argument in items:
-        kind = str(operator)
-        if kind == "NEGATE":
-            is_negated = True
-        elif kind == "CATEGORY":
-            categories.extend(_category(str(argument), flags).ranges)
-        elif kind == "RANGE":
-            literals.append(argument)
-        elif not (flags & re.IGNORECASE and is_never_found(argument, bool(flags & re.ASCII))):
-            literals.append((argument, argument))
-    members = CharacterClass.of([*_cased(literals, flags).ranges, *categories])
-    return members.complement() if is_negated else members
-
-
-def _category(name: str, flags: int) -> CharacterClass:
-    pattern, is_negated = _CATEGORIES[name]
-    members = category(pattern, bool(flags & re.ASCII))
-    return members.complement() if is_negated else members
-
-
-def _cased(ranges: list[tuple[int, int]], flags: int) -> CharacterClass:
-    characters = CharacterClass.of(ranges)
-    if flags & re.IGNORECASE:
-        return ignoring_case(characters, ascii_only=bool(flags & re.ASCII))
-    return characters

@@ -1,52 +1,51 @@
-r"""Regular expressions taken apart and written anew, for the same texts.
+r"""Regular expressions rewritten, for the same texts.
 
-In: a pattern of Python's ``re``. Out: patterns for which Lark's way to read a terminal, which is
-the match that ``re`` prefers, comes to the texts that match *as a whole*:
+In: a pattern of Python's ``re``. Lark reads a terminal as the match that ``re`` prefers. Out:
+patterns for which these are the texts that match *as a whole*:
 
-* flags stand where they count, comments and names of groups are gone (:func:`rewritten`);
+* all flags are inside; comments and names of groups are gone (:func:`rewritten`);
 * quantifiers are greedy, and alternatives that take more come first (``a|ab`` is ``a(?:b|)``);
 * the empty text, which no terminal of Lark's may match, is left out (:func:`not_empty`).
 
-``re``'s own parser reads the pattern. Which texts match as a whole does not depend on what is tried
-first, so all that but the first changes nothing in them; with look-around it might, and there only
-the first is done.
+Which texts match as a whole does not depend on what ``re`` tries first, so the last two steps are
+safe. With look-around they might not be, so there only the first is done.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import Any
+from dataclasses import replace
 
-from cfgguide.automata.nfa import UNSUPPORTED
+from cfgguide.automata import syntax
+from cfgguide.automata.syntax import (
+    Alternation,
+    Anchor,
+    Category,
+    CharacterSet,
+    Dot,
+    Group,
+    Literal,
+    Look,
+    Node,
+    Nodes,
+    Repeat,
+    Unsupported,
+    branches_of,
+    walk,
+)
 from cfgguide.errors import LimitError, PatternError
 
-_parser: Any = __import__("re._parser", fromlist=["parse"])
-
-Item = tuple[Any, Any]  # an operator of `re`'s parser, and its argument
-
 FLAGS = re.ASCII | re.IGNORECASE | re.MULTILINE | re.DOTALL | re.UNICODE | re.VERBOSE
-_LETTERS = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s"}
-_ANCHORS = {
-    "AT_BEGINNING": "^",
-    "AT_BEGINNING_STRING": r"\A",
-    "AT_END": "$",
-    "AT_END_STRING": r"\Z",
-    "AT_BOUNDARY": r"\b",
-    "AT_NON_BOUNDARY": r"\B",
-}
-_CATEGORIES = {
-    "CATEGORY_DIGIT": r"\d",
-    "CATEGORY_NOT_DIGIT": r"\D",
-    "CATEGORY_SPACE": r"\s",
-    "CATEGORY_NOT_SPACE": r"\S",
-    "CATEGORY_WORD": r"\w",
-    "CATEGORY_NOT_WORD": r"\W",
+_LETTERS = {
+    re.ASCII: "a",
+    re.UNICODE: "u",
+    re.IGNORECASE: "i",
+    re.MULTILINE: "m",
+    re.DOTALL: "s",
 }
 _SPECIAL = re.compile(r"[][\\^$*+?{}()|./]")
 _SPECIAL_IN_CLASS = re.compile(r"[][\\^\-&|~/]")
-_REPEATS = ("MAX_REPEAT", "MIN_REPEAT")
-_LOOKS = ("AT", "ASSERT", "ASSERT_NOT")
+_UNBOUNDED = 2**32 - 1  # how often a repetition without a limit counts, where widths are compared
 
 
 def rewritten(pattern: str, flags: int = 0) -> tuple[str, bool]:
@@ -76,19 +75,16 @@ def rewritten(pattern: str, flags: int = 0) -> tuple[str, bool]:
     ('(?=\\w)\\d*?', True)
     """
     try:
-        tree = _parser.parse(pattern, flags)
-        items = _without_ends(list(tree))
-        looks = _looks(items)
-        if not looks:
-            items = [_greedy(item, pattern) for item in items]
-        written = _sequence(items, pattern)
+        tree = syntax.parse(pattern, flags)
+        nodes = _without_ends(tree.nodes)
+        _check_supported(nodes, pattern)
+        looks = any(isinstance(node, Look | Anchor) for node in walk(nodes))
+        written = _sequence(nodes if looks else _greedy(nodes))
     except (re.error, ValueError, OverflowError) as error:
         raise PatternError(f"/{_shown(pattern)}/ is no regular expression: {error}") from None
     except RecursionError:
         raise LimitError("the pattern nests groups too deeply; flatten it") from None
-    letters = "".join(letter for flag, letter in _LETTERS.items() if tree.state.flags & flag)
-    if tree.state.flags & re.ASCII:
-        letters = f"a{letters}"
+    letters = _flag_letters(tree.flags & ~re.UNICODE)
     return (f"(?{letters}:{written})" if letters else written), looks
 
 
@@ -116,213 +112,202 @@ def not_empty(pattern: str) -> str | None:
     >>> not_empty("") is None
     True
     """
-    items = _not_empty(list(_parser.parse(pattern)))
-    return None if items is None else _sequence(items, pattern)
+    nodes = _not_empty(syntax.parse(pattern).nodes)
+    return None if nodes is None else _sequence(nodes)
 
 
-def least_width(pattern: str) -> int:
-    """Return how many characters a match has at least, as Lark counts them."""
-    return int(_parser.parse(pattern).getwidth()[0])
+def can_be_empty(pattern: str) -> bool:
+    """Return whether a match may have no characters, as far as Lark can tell.
+
+    Like Lark's check of a terminal, this takes all look-around to hold.
+    """
+    return _can_be_empty(syntax.parse(pattern).nodes)
 
 
 # --- What a pattern is changed to ----------------------------------------------------------------
 
 
-def _without_ends(items: list[Item]) -> list[Item]:
+def _without_ends(nodes: Nodes) -> Nodes:
     """Drop anchors at the ends, which hold there if the pattern matches a whole text."""
-    while items and _anchor(items[0]) in ("AT_BEGINNING", "AT_BEGINNING_STRING"):
-        del items[0]
-    while items and _anchor(items[-1]) in ("AT_END", "AT_END_STRING"):
-        del items[-1]
-    return items
+    while nodes and nodes[0] in (Anchor.LINE_START, Anchor.TEXT_START):
+        nodes = nodes[1:]
+    while nodes and nodes[-1] in (Anchor.LINE_END, Anchor.TEXT_END):
+        nodes = nodes[:-1]
+    return nodes
 
 
-def _anchor(item: Item) -> str:
-    return str(item[1]) if str(item[0]) == "AT" else ""
+def _check_supported(nodes: Nodes, pattern: str) -> None:
+    for node in walk(nodes):
+        if isinstance(node, Unsupported):
+            raise PatternError(
+                f"the pattern uses {node.what}, which is not supported: /{_shown(pattern)}/; "
+                f"{node.way_out}"
+            )
 
 
-def _parts(item: Item) -> list[list[Item]]:
-    """Return the sequences inside an item."""
-    kind, argument = str(item[0]), item[1]
-    if kind == "BRANCH":
-        return [list(part) for part in argument[1]]
-    if kind == "SUBPATTERN":
-        return [list(argument[3])]
-    if kind in _REPEATS:
-        return [list(argument[2])]
-    return []
+def _can_be_empty(nodes: Nodes) -> bool:
+    return all(_is_optional(node) for node in nodes)
 
 
-def _looks(items: Iterable[Item]) -> bool:
-    return any(str(item[0]) in _LOOKS or any(map(_looks, _parts(item))) for item in items)
+def _is_optional(node: Node) -> bool:
+    if isinstance(node, Anchor | Look) or (isinstance(node, Repeat) and node.min_count == 0):
+        return True
+    return any(map(_can_be_empty, branches_of(node)))
 
 
-def _can_be_empty(items: Iterable[Item]) -> bool:
-    return all(_is_optional(item) for item in items)
+def _greedy(nodes: Nodes) -> Nodes:
+    """Return nodes that prefer to take more."""
+    return tuple([_greedy_node(node) for node in nodes])
 
 
-def _is_optional(item: Item) -> bool:
-    parts = _parts(item)
-    is_skipped = str(item[0]) in _REPEATS and item[1][0] == 0
-    return is_skipped or any(map(_can_be_empty, parts))
+def _greedy_node(node: Node) -> Node:
+    match node:
+        case Alternation():
+            branches = map(_greedy, node.branches)
+            return Alternation(tuple(sorted(branches, key=_max_width, reverse=True)))
+        case Group():
+            return replace(node, body=_greedy(node.body))
+        case Repeat():
+            return replace(node, body=_greedy(node.body), is_greedy=True)
+        case _:
+            return node
 
 
-def _greedy(item: Item, pattern: str) -> Item:
-    """Return an item that prefers to take more."""
-    kind, argument = str(item[0]), item[1]
-    parts = [[_greedy(each, pattern) for each in part] for part in _parts(item)]
-    if kind == "BRANCH":
-        return (item[0], (None, sorted(parts, key=_most_width, reverse=True)))
-    if kind == "SUBPATTERN":
-        return (item[0], (*argument[:3], parts[0]))
-    if kind in _REPEATS:
-        return (_parser.MAX_REPEAT, (*argument[:2], parts[0]))
-    return item
-
-
-def _most_width(items: Iterable[Item]) -> int:
+def _max_width(nodes: Nodes) -> int:
     total = 0
-    for item in items:
-        kind, argument = str(item[0]), item[1]
-        inside = [_most_width(part) for part in _parts(item)] or [1]
-        times = int(argument[1]) if kind in _REPEATS else 1
-        total += max(inside) * times
+    for node in nodes:
+        width = max(map(_max_width, branches_of(node)), default=1)
+        if isinstance(node, Repeat):
+            width *= _UNBOUNDED if node.max_count is None else node.max_count
+        total += width
     return total
 
 
-def _not_empty(items: Sequence[Item]) -> list[Item] | None:
-    if not _can_be_empty(items):
-        return list(items)
-    branches: list[list[Item]] = []
-    for place, item in enumerate(items):  # the first that is not empty
-        first = _item_not_empty(item)
+def _not_empty(nodes: Nodes) -> Nodes | None:
+    if not _can_be_empty(nodes):
+        return nodes
+    branches = []
+    for index, node in enumerate(nodes):  # the first that is not empty
+        first = _node_not_empty(node)
         if first is not None:
-            branches.append([first, *items[place + 1 :]])
-    return _branches(branches)
+            branches.append((first, *nodes[index + 1 :]))
+    return _alternatives(branches)
 
 
-def _item_not_empty(item: Item) -> Item | None:
-    kind, argument = str(item[0]), item[1]
-    if kind in _REPEATS:
-        least, most, body = argument
-        inner = _not_empty(list(body))
-        if inner is None or most == 0:
-            return None
-        least = 1 if _can_be_empty(list(body)) else max(least, 1)
-        if most == 1:
-            return inner[0] if len(inner) == 1 else _group(inner)
-        return (item[0], (least, most, inner))
-    if kind == "SUBPATTERN":
-        inner = _not_empty(list(argument[3]))
-        return None if inner is None else (item[0], (*argument[:3], inner))
-    if kind == "BRANCH":
-        found = [_not_empty(part) for part in _parts(item)]
-        joined = _branches([part for part in found if part is not None])
-        return None if joined is None else _group(joined)
-    return item  # a character
+def _node_not_empty(node: Node) -> Node | None:
+    match node:
+        case Repeat():
+            return _repeat_not_empty(node)
+        case Group():
+            body = _not_empty(node.body)
+            return None if body is None else replace(node, body=body)
+        case Alternation():
+            branches = [_not_empty(branch) for branch in node.branches]
+            joined = _alternatives([branch for branch in branches if branch is not None])
+            return None if joined is None else Group(joined)
+        case _:
+            return node  # a character
 
 
-def _group(items: list[Item]) -> Item:
-    return (_parser.SUBPATTERN, (None, 0, 0, items))
+def _repeat_not_empty(node: Repeat) -> Node | None:
+    body = _not_empty(node.body)
+    if body is None or node.max_count == 0:
+        return None
+    if node.max_count == 1:
+        return body[0] if len(body) == 1 else Group(body)
+    min_count = 1 if _can_be_empty(node.body) else max(node.min_count, 1)
+    return replace(node, body=body, min_count=min_count)
 
 
-def _branches(branches: list[list[Item]]) -> list[Item] | None:
+def _alternatives(branches: list[Nodes]) -> Nodes | None:
     if len(branches) > 1:
-        return [(_parser.BRANCH, (None, branches))]
+        return (Alternation(tuple(branches)),)
     return branches[0] if branches else None
 
 
 # --- How it is written ---------------------------------------------------------------------------
 
 
-def _sequence(items: Sequence[Item], pattern: str) -> str:
-    while len(items) == 1 and _is_plain_group(items[0]):
-        (items,) = _parts(items[0])
-    if len(items) == 1 and str(items[0][0]) == "BRANCH":
-        return "|".join(_sequence(part, pattern) for part in _parts(items[0]))
-    return "".join(_item(item, pattern) for item in items)
+def _sequence(nodes: Nodes) -> str:
+    nodes = _without_group(nodes)
+    if len(nodes) == 1 and isinstance(nodes[0], Alternation):
+        return "|".join(map(_sequence, nodes[0].branches))
+    return "".join(map(_written, nodes))
 
 
-def _item(item: Item, pattern: str) -> str:
-    kind, argument = str(item[0]), item[1]
-    if kind in _REPEATS:
-        (body,) = _parts(item)
-        while len(body) == 1 and _is_plain_group(body[0]):
-            (body,) = _parts(body[0])
-        written = _sequence(body, pattern)
-        is_one = len(body) == 1 and str(body[0][0]) in ("LITERAL", "NOT_LITERAL", "ANY", "IN")
-        lazy = "?" if kind == "MIN_REPEAT" else ""
-        return (written if is_one else f"(?:{written})") + _times(*argument[:2]) + lazy
-    if kind == "BRANCH":
-        return f"(?:{_sequence([item], pattern)})"
-    if _is_plain_group(item):
-        (body,) = _parts(item)
-        written = _sequence(body, pattern)
-        return written if len(body) == 1 and str(body[0][0]) != "BRANCH" else f"(?:{written})"
-    if kind == "SUBPATTERN":
-        return f"({_group_flags(argument)}:{_sequence(_parts(item)[0], pattern)})"
-    if kind in ("ASSERT", "ASSERT_NOT"):
-        direction, body = argument
-        sign = ("<" if direction < 0 else "") + ("=" if kind == "ASSERT" else "!")
-        return f"(?{sign}{_sequence(list(body), pattern)})"
-    if kind == "AT":
-        return _ANCHORS[str(argument)]
-    return _character(kind, argument, pattern)
+def _without_group(nodes: Nodes) -> Nodes:
+    """Return what is inside groups around all of the nodes."""
+    while len(nodes) == 1 and _is_plain_group(nodes[0]):
+        (nodes,) = branches_of(nodes[0])
+    return nodes
 
 
-def _is_plain_group(item: Item) -> bool:
-    return str(item[0]) == "SUBPATTERN" and not any(item[1][1:3])
+def _is_plain_group(node: Node) -> bool:
+    return isinstance(node, Group) and not (node.added or node.removed)
+
+
+def _written(node: Node) -> str:
+    match node:
+        case Repeat():
+            body = _without_group(node.body)
+            is_one = len(body) == 1 and isinstance(body[0], Literal | Dot | CharacterSet)
+            written = _sequence(body) if is_one else f"(?:{_sequence(body)})"
+            return written + _times(node) + ("" if node.is_greedy else "?")
+        case Alternation():
+            return f"(?:{_sequence((node,))})"
+        case Group():
+            written = _sequence(node.body)
+            if not _is_plain_group(node):
+                return f"(?{_group_flags(node)}:{written})"
+            is_one = len(node.body) == 1 and not isinstance(node.body[0], Alternation)
+            return written if is_one else f"(?:{written})"
+        case Look():
+            sign = ("<" if node.is_behind else "") + ("!" if node.is_negated else "=")
+            return f"(?{sign}{_sequence(node.body)})"
+        case Anchor():
+            return str(node.value)
+        case _:
+            return _character(node)
 
 
 def _shown(pattern: str) -> str:
     return pattern if len(pattern) <= 200 else f"{pattern[:200]}..."
 
 
-def _times(least: int, most: int) -> str:
-    if most == _parser.MAXREPEAT:
+def _times(node: Repeat) -> str:
+    least, most = node.min_count, node.max_count
+    if most is None:
         return {0: "*", 1: "+"}.get(least, f"{{{least},}}")
     if (least, most) == (0, 1):
         return "?"
     return f"{{{least}}}" if least == most else f"{{{least},{most}}}"
 
 
-def _group_flags(argument: Any) -> str:
-    _, added, removed, _ = argument
-    added_letters = "".join(letter for flag, letter in _LETTERS.items() if added & flag)
-    for flag, letter in ((re.ASCII, "a"), (re.UNICODE, "u")):
-        if added & flag:
-            added_letters = letter + added_letters
-    removed_letters = "".join(letter for flag, letter in _LETTERS.items() if removed & flag)
-    return f"?{added_letters}" + (f"-{removed_letters}" if removed_letters else "")
+def _group_flags(node: Group) -> str:
+    removed = _flag_letters(node.removed)
+    return _flag_letters(node.added) + (f"-{removed}" if removed else "")
 
 
-def _character(kind: str, argument: Any, pattern: str) -> str:
-    if kind == "ANY":
+def _flag_letters(flags: int) -> str:
+    return "".join(letter for flag, letter in _LETTERS.items() if flags & flag)
+
+
+def _character(node: Node) -> str:
+    if isinstance(node, Dot):
         return "."
-    if kind == "LITERAL":
-        return escaped(chr(argument))
-    if kind == "NOT_LITERAL":
-        return f"[^{_member(argument)}]"
-    if kind == "IN":
-        members = "".join(_class_item(str(operator), inside) for operator, inside in argument)
-        return members if members in _CATEGORIES.values() else f"[{members}]"
-    if kind in UNSUPPORTED:
-        what, way_out = UNSUPPORTED[kind]
-        raise PatternError(
-            f"the pattern uses {what}, which is not supported: /{_shown(pattern)}/; {way_out}"
-        )
-    raise PatternError(f"unknown element {kind} in the pattern /{_shown(pattern)}/")
+    if isinstance(node, Literal):
+        shown = _member(node.code_point)
+        return f"[^{shown}]" if node.is_negated else escaped(chr(node.code_point))
+    assert isinstance(node, CharacterSet)
+    if len(node.members) == 1 and isinstance(node.members[0], Category) and not node.is_negated:
+        return _member(node.members[0])
+    sign = "^" if node.is_negated else ""
+    return f"[{sign}{''.join(map(_member, node.members))}]"
 
 
-def _class_item(operator: str, argument: Any) -> str:
-    if operator == "NEGATE":
-        return "^"
-    if operator == "RANGE":
-        return f"{_member(argument[0])}-{_member(argument[1])}"
-    if operator == "CATEGORY":
-        return _CATEGORIES[str(argument)]
-    return _member(argument)
-
-
-def _member(point: int) -> str:
-    return _SPECIAL_IN_CLASS.sub(r"\\\g<0>", chr(point))
+def _member(member: int | tuple[int, int] | Category) -> str:
+    if isinstance(member, Category):
+        return f"\\{member.kind.upper() if member.is_negated else member.kind}"
+    if isinstance(member, tuple):
+        return f"{_member(member[0])}-{_member(member[1])}"
+    return _SPECIAL_IN_CLASS.sub(r"\\\g<0>", chr(member))

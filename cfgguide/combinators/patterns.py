@@ -21,7 +21,7 @@ from collections.abc import Iterable
 
 from cfgguide.automata.notation import pattern_literal
 from cfgguide.automata.preference import is_longest_first
-from cfgguide.automata.rewrite import FLAGS, escaped, least_width, not_empty, rewritten
+from cfgguide.automata.rewrite import FLAGS, can_be_empty, escaped, not_empty, rewritten
 from cfgguide.combinators.parts import Composed, Regular
 from cfgguide.combinators.words import n_shared_letters, one_of
 from cfgguide.errors import GrammarError, PatternError
@@ -178,7 +178,7 @@ def _whole(pattern: str, part: Regular) -> str:
     if part.is_longest_first:
         return pattern
     whole = rf"(?:{pattern})\Z"
-    return whole if least_width(whole) else f"(?={whole})(?s:.+)"
+    return f"(?={whole})(?s:.+)" if can_be_empty(whole) else whole
 
 
 def _checked(text: object) -> str:

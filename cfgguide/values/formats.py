@@ -1,9 +1,9 @@
 """The formats of strings that JSON Schema names, as patterns.
 
 In: the name of a format. Out: the language of the strings that have it, by the grammar of the
-standard that JSON Schema 2020-12 (section 7.3) cites for it. Where that is not regular, a regular
-part of it is taken, so that whatever is written has the format: host names have no labels in
-Punycode, and a leap second stands only with an offset of whole quarters of an hour.
+standard that JSON Schema 2020-12 (section 7.3) cites for it. Where that language is not regular, a
+regular subset is taken, so that every text has the format: host names have no labels in Punycode,
+and the offset of a leap second is a whole number of quarters of an hour.
 """
 
 from __future__ import annotations
@@ -14,14 +14,28 @@ from cfgguide.automata.ecma import pattern_language
 from cfgguide.automata.language import Language
 from cfgguide.errors import SchemaError
 
-_DAY = "(?:0[1-9]|1[0-9]|2[0-8])"
-_LEAP_YEAR = (
-    "(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)"  # 0000 is one
-)
-_DATE = (
-    f"(?:[0-9]{{4}}-(?:(?:0[1-9]|1[0-2])-{_DAY}|(?:0[13-9]|1[0-2])-(?:29|30)"
-    f"|(?:0[13578]|1[02])-31)|{_LEAP_YEAR}-02-29)"
-)
+# Two digits, not both 0, of a number that 4 divides.
+_DIVISIBLE = "0[48]|[2468][048]|[13579][26]"
+
+
+def date_pattern(*, has_year_zero: bool) -> str:
+    """Return the pattern of the days of the Gregorian calendar, as ISO 8601 writes them.
+
+    Parameters
+    ----------
+    has_year_zero : bool
+        Whether the year 0000, which is a leap year, is one.
+    """
+    year = "(?:[1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
+    centuries = _DIVISIBLE
+    if has_year_zero:
+        year, centuries = "[0-9]{4}", f"00|{_DIVISIBLE}"
+    leap_year = f"(?:[0-9]{{2}}(?:{_DIVISIBLE})|(?:{centuries})00)"
+    return (
+        f"(?:{year}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])"
+        "|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))"
+        f"|{leap_year}-02-29)"
+    )
 
 
 def _leap_seconds() -> str:
@@ -35,8 +49,8 @@ def _leap_seconds() -> str:
     return "|".join(found)
 
 
-_HOUR_MINUTE = "(?:[01][0-9]|2[0-3]):[0-5][0-9]"
-_TIME = f"(?:{_HOUR_MINUTE}:[0-5][0-9](?:\\.[0-9]+)?(?:[zZ]|[-+]{_HOUR_MINUTE})|{_leap_seconds()})"
+HOUR_MINUTE = "(?:[01][0-9]|2[0-3]):[0-5][0-9]"
+_TIME = f"(?:{HOUR_MINUTE}:[0-5][0-9](?:\\.[0-9]+)?(?:[zZ]|[-+]{HOUR_MINUTE})|{_leap_seconds()})"
 # RFC 3339, appendix A: larger units come first, and weeks alone.
 _SECONDS = "[0-9]+S"
 _MINUTES = f"[0-9]+M(?:{_SECONDS})?"
@@ -44,12 +58,13 @@ _TIME_PART = f"T(?:[0-9]+H(?:{_MINUTES})?|{_MINUTES}|{_SECONDS})"
 _DAYS = "[0-9]+D"
 _MONTHS = f"[0-9]+M(?:{_DAYS})?"
 _DATE_PART = f"(?:{_DAYS}|[0-9]+Y(?:{_MONTHS})?|{_MONTHS})"
+_DATE = date_pattern(has_year_zero=True)
 _DURATION = f"P(?:{_DATE_PART}(?:{_TIME_PART})?|{_TIME_PART}|[0-9]+W)"
 
 _BYTE = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
-_IPV4 = f"{_BYTE}(?:\\.{_BYTE}){{3}}"
+IPV4 = f"(?:{_BYTE}\\.){{3}}{_BYTE}"
 _GROUP = "[0-9A-Fa-f]{1,4}"
-_LAST = f"(?:{_GROUP}:{_GROUP}|{_IPV4})"
+_LAST = f"(?:{_GROUP}:{_GROUP}|{IPV4})"
 _IPV6 = "|".join(
     [
         f"(?:{_GROUP}:){{6}}{_LAST}",
@@ -69,15 +84,15 @@ _ANY = "[-A-Za-z0-9]"
 
 
 def _label(longest: int) -> str:
-    behind = f"{_ANY}(?:{_ALNUM}{_ANY}|-{_ALNUM}){_ANY}{{0,{longest - 5}}}{_ALNUM}"
-    return f"{_ALNUM}(?:{_ANY}{{0,2}}{_ALNUM}|{behind})?"
+    rest = f"{_ANY}(?:{_ALNUM}{_ANY}|-{_ALNUM}){_ANY}{{0,{longest - 5}}}{_ALNUM}"
+    return f"{_ALNUM}(?:{_ANY}{{0,2}}{_ALNUM}|{rest})?"
 
 
 _HOSTNAME = f"(?:{_label(63)}(?:\\.{_label(63)}){{0,2}}|{_label(30)}(?:\\.{_label(30)}){{3,7}})"
 
 _ATOM = "[-A-Za-z0-9!#$%&'*+\\/=?^_`{|}~]+"
 _QUOTED = '"(?:[ !#-\\[\\]-~]|\\\\[ -~])*"'
-_EMAIL = f"(?:{_ATOM}(?:\\.{_ATOM})*|{_QUOTED})@(?:{_HOSTNAME}|\\[(?:{_IPV4}|IPv6:(?:{_IPV6}))\\])"
+_EMAIL = f"(?:{_ATOM}(?:\\.{_ATOM})*|{_QUOTED})@(?:{_HOSTNAME}|\\[(?:{IPV4}|IPv6:(?:{_IPV6}))\\])"
 
 
 def _uri(unreserved: str, private: str) -> dict[str, str]:
@@ -93,10 +108,10 @@ def _uri(unreserved: str, private: str) -> dict[str, str]:
     authority = f"(?:{user}@)?{host}(?::[0-9]*)?"
     path = f"(?:\\/{char}*)*"
     absolute = f"\\/(?:{char}+{path})?"
-    behind = f"(?:\\?(?:{char}|[\\/?{private}])*)?(?:#(?:{char}|[\\/?])*)?"
+    query = f"(?:\\?(?:{char}|[\\/?{private}])*)?(?:#(?:{char}|[\\/?])*)?"
     scheme = "[A-Za-z][-A-Za-z0-9+.]*"
-    full = f"{scheme}:(?:\\/\\/{authority}{path}|{absolute}|{char}+{path}|){behind}"
-    relative = f"(?:\\/\\/{authority}{path}|{absolute}|{colonless}+{path}|){behind}"
+    full = f"{scheme}:(?:\\/\\/{authority}{path}|{absolute}|{char}+{path}|){query}"
+    relative = f"(?:\\/\\/{authority}{path}|{absolute}|{colonless}+{path}|){query}"
     return {"full": full, "reference": f"(?:{full}|{relative})"}
 
 
@@ -121,7 +136,7 @@ _PATTERNS = {
     "duration": _DURATION,
     "email": _EMAIL,
     "hostname": _HOSTNAME,
-    "ipv4": _IPV4,
+    "ipv4": IPV4,
     "ipv6": _IPV6,
     "iri": _IRI["full"],
     "iri-reference": _IRI["reference"],
@@ -147,7 +162,7 @@ def format_language(name: str) -> Language:
     Raises
     ------
     SchemaError
-        If the format is none of `FORMATS`.
+        If the format is not one of `FORMATS`.
 
     Examples
     --------

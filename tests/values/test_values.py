@@ -11,13 +11,14 @@ import itertools
 import random
 import re
 import uuid
-from decimal import Decimal
+from decimal import Decimal, localcontext
 
 import pytest
 from support.judges import accepts, parses
 
 import cfgguide
 from cfgguide.errors import GrammarError
+from cfgguide.values import numbers
 
 DIGITS = ["".join(each) for n in range(1, 6) for each in itertools.product("-0159.", repeat=n)]
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
@@ -105,6 +106,24 @@ def test_decimal_numbers_in_a_range(minimum):
 def test_a_bound_with_an_exponent_counts_as_its_digits():
     assert cfgguide.values.number(1e3) == cfgguide.values.number(1000)
     assert cfgguide.values.number(1e-3, 1) == cfgguide.values.number(Decimal("0.001"), 1)
+
+
+@pytest.mark.parametrize("bound", ["-1." + "3" * 30, "1" * 36, "0." + "0" * 30 + "1"])
+def test_a_bound_of_many_digits_is_not_rounded(bound):
+    """`decimal` rounds what it computes to 28 digits."""
+    exact = Decimal(bound)
+    with localcontext(prec=100):
+        above, below = (f"{exact + step:f}" for step in (Decimal("1e-40"), Decimal("-1e-40")))
+    texts = [bound, above, below]
+    assert matching(cfgguide.values.number(exact), texts) == {bound, above}
+    assert matching(cfgguide.values.number(None, exact), texts) == {bound, below}
+    for language, accepted in (
+        (numbers.at_least(exact, is_strict=False), {bound, above}),
+        (numbers.at_least(exact, is_strict=True), {above}),
+        (numbers.at_most(exact, is_strict=True), {below}),
+        (numbers.equal_to(exact), {bound}),
+    ):
+        assert {text for text in texts if language.accepts(text)} == accepted
 
 
 @pytest.mark.parametrize(
