@@ -24,8 +24,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from cfgguide.grammar.interpretations import Interpretation, is_read, last_opened, next_symbol, show
-from cfgguide.grammar.lr_automaton import Automaton, Item, Rule
+from cfgguide.grammar.interpretations import Interpretation, is_read, last_opened, show
+from cfgguide.grammar.lr_automaton import Automaton
+from cfgguide.parser.items import Item, next_symbol
+from cfgguide.parser.table import Production
 
 END_NAME = "$END"
 DEFAULT_MAX_NODES = 50_000  # of one search
@@ -184,7 +186,7 @@ class Examples:
         """Yield what may have been before a node, and how many terminals it takes."""
         state, first, second = node
         if first.item.dot and second.item.dot:
-            symbol = self._rules[first.item.rule][1][first.item.dot - 1]
+            symbol = self._rules[first.item.production][1][first.item.dot - 1]
             length = self._length(symbol)
             if length is not None:
                 for below in self._before[state]:
@@ -205,11 +207,11 @@ class Examples:
         self, state: int, item: Item, lookahead: str, waits: bool
     ) -> Iterator[tuple[Item, bool]]:
         """Yield the items that asked for the rule of `item`, and whether they wait in turn."""
-        left = self._rules[item.rule][0]
+        left = self._rules[item.production][0]
         for caller in self._automaton.items[state]:
             if next_symbol(self._rules, caller) != left:
                 continue
-            rest = self._rules[caller.rule][1][caller.dot + 1 :]
+            rest = self._rules[caller.production][1][caller.dot + 1 :]
             if any(self._length(symbol) is None for symbol in rest):
                 continue
             if not waits:
@@ -252,7 +254,7 @@ class Examples:
 
 def _back(interpretation: Interpretation) -> Interpretation:
     return Interpretation(
-        Item(interpretation.item.rule, interpretation.item.dot - 1), interpretation.waits
+        Item(interpretation.item.production, interpretation.item.dot - 1), interpretation.waits
     )
 
 
@@ -262,7 +264,7 @@ def _unwound(came_from: dict[_Node, _Node | None], node: _Node | None) -> Iterat
         node = came_from[node]
 
 
-def shortest_sentences(rules: tuple[Rule, ...]) -> dict[str, tuple[str, ...]]:
+def shortest_sentences(rules: tuple[Production, ...]) -> dict[str, tuple[str, ...]]:
     """Return for each nonterminal that has a short sentence one of the fewest terminals.
 
     >>> shortest_sentences((("a", ("X", "a")), ("a", ()), ("b", ("Y", "a"))))
@@ -285,7 +287,7 @@ def shortest_sentences(rules: tuple[Rule, ...]) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _first_terminals(rules: tuple[Rule, ...]) -> dict[str, set[str]]:
+def _first_terminals(rules: tuple[Production, ...]) -> dict[str, set[str]]:
     """Return for each nonterminal the terminals with which its texts may start."""
     first: dict[str, set[str]] = {left: set() for left, _ in rules}
     shortest = shortest_sentences(rules)

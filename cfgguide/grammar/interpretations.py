@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from cfgguide.grammar.lr_automaton import Item, Rule
+from cfgguide.parser.items import Item, next_symbol
+from cfgguide.parser.table import Production
 
 
 class Interpretation(NamedTuple):
@@ -19,12 +20,6 @@ class Interpretation(NamedTuple):
 
     item: Item
     waits: bool
-
-
-def next_symbol(rules: Sequence[Rule], item: Item) -> str | None:
-    """Return the symbol that an item reads next, or None at the end of its rule."""
-    right = rules[item.rule][1]
-    return right[item.dot] if item.dot < len(right) else None
 
 
 def is_read(here: Interpretation, after: Interpretation) -> bool:
@@ -45,13 +40,16 @@ def last_opened(interpretations: Sequence[Interpretation]) -> int:
 
 
 def show(
-    rules: Sequence[Rule], interpretations: Sequence[Interpretation], parting: int, lookahead: str
+    rules: Sequence[Production],
+    interpretations: Sequence[Interpretation],
+    parting: int,
+    lookahead: str,
 ) -> str:
     """Return the symbols of a reading, with brackets around the rules that begin after `parting`.
 
     Parameters
     ----------
-    rules : sequence of Rule
+    rules : sequence of Production
         The rules that items refer to.
     interpretations : sequence of Reading
         From the start rule inwards: either a symbol was read between two of them, or a rule begun.
@@ -66,12 +64,12 @@ def show(
         if is_read(here, after):
             words.append(str(next_symbol(rules, here.item)))
         elif at > parting and after != here:
-            rest = rules[here.item.rule][1][here.item.dot + 1 :]
+            rest = rules[here.item.production][1][here.item.dot + 1 :]
             brackets.append(_Bracket(len(words), here.waits, " ".join(("", *rest))))
-            words.append("(" + rules[after.item.rule][0])
+            words.append("(" + rules[after.item.production][0])
     last = interpretations[-1]
     if not last.waits:  # it is shifted
-        rest = rules[last.item.rule][1][last.item.dot :]
+        rest = rules[last.item.production][1][last.item.dot :]
         return _joined(words, brackets, 0, ["•", *rest])
     n_done = 1  # brackets that close before the lookahead
     while n_done < len(brackets) and brackets[-n_done].waits:

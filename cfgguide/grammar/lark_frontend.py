@@ -179,6 +179,7 @@ def parser_of(grammar: Grammar, imports: ImportedFiles) -> lark.Lark:
     GrammarError, LimitError
         As :func:`load`.
     """
+    lark_parts.build_reader_of_grammars()
     where = grammar.source_path or "the grammar"
     text = grammar.text  # which may have to be written first
     try:

@@ -1,7 +1,8 @@
 """Parts that Lark lets others replace, as cfgguide wants them.
 
-Lark asks its options (``_plugins``) for the classes of its lexers and its parser. Ours leave out a
-comparison of terminals whose time is not bounded, and keep what Lark only logs.
+Lark takes the classes of its lexers and its parser from its option ``_plugins``. Ours leave out a
+comparison of terminals that may take any time, and keep what Lark only logs. Lark itself stays as
+it was.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import sys
 from copy import copy
 from functools import partial
+from threading import Lock
 from typing import Any
 
 from lark import load_grammar
@@ -16,30 +18,33 @@ from lark.lexer import BasicLexer, ContextualLexer
 from lark.parsers.lalr_analysis import LALR_Analyzer
 from lark.parsers.lalr_parser import LALR_Parser
 
+_LOCK = Lock()
 
-def _make_parser_of_grammars() -> None:
-    """Have Lark make the parser with which it reads grammars: once, when this is imported.
 
-    Lark would check the terminals of that parser too, and compare all of them for 0.1 s. They are
-    Lark's own and never change.
+def build_reader_of_grammars() -> None:
+    """Have Lark build the parser with which it reads grammars, unless it already has.
+
+    Lark builds it once in a process, and compares all of its terminals for 0.1 s. They are Lark's
+    own and never change, so its private ``LexerConf`` is replaced by one without this check while
+    the parser is built, and restored afterwards.
     """
     module: Any = load_grammar
-    checked = module.LexerConf
-    module.LexerConf = partial(checked, skip_validation=True)
-    try:
-        module._get_parser()
-    finally:
-        module.LexerConf = checked
-
-
-_make_parser_of_grammars()
+    with _LOCK:
+        if hasattr(module._get_parser, "cache"):
+            return
+        original = module.LexerConf
+        module.LexerConf = partial(original, skip_validation=True)
+        try:
+            module._get_parser()
+        finally:
+            module.LexerConf = original
 
 
 class _Uncompared:
-    """Stands for a comparison of terminals that has shown enough collisions already.
+    """Stands for a comparison of terminals that has already shown enough collisions.
 
-    Lark compares all terminals with interegular, in time that is not bounded, and unless it is
-    strict it only logs what it finds. All its other checks stay.
+    Lark compares all terminals with interegular, which may take any time. Unless it is strict, it
+    only logs what it finds. All its other checks stay.
     """
 
     def count_marked_pairs(self) -> int:
@@ -54,7 +59,7 @@ class Basic(BasicLexer):
 
 
 class Contextual(ContextualLexer):
-    """A contextual lexer that checks the terminals that some state tries, and compares none."""
+    """A contextual lexer that checks the terminals that some state tries, but compares none."""
 
     def __init__(self, conf: Any, states: Any, always_accept: Any = ()) -> None:
         tried = {

@@ -15,20 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import lark
 from lark.common import ParserConf
 from lark.parsers.lalr_analysis import LALR_Analyzer
 
-Rule = tuple[str, tuple[str, ...]]  # left-hand side and right-hand side
-
-
-class Item(NamedTuple):
-    """A rule by its number, and how many of its symbols were read."""
-
-    rule: int
-    dot: int
+from cfgguide.parser.items import Item
+from cfgguide.parser.table import Production
 
 
 @dataclass(frozen=True)
@@ -40,7 +34,7 @@ class Automaton:
 
     Attributes
     ----------
-    rules : tuple of Rule
+    rules : tuple of Production
         All rules.
     items : tuple of tuple of Item
         Per state its items, sorted.
@@ -51,7 +45,7 @@ class Automaton:
         Lark decides by the rules' priorities, only the rule that wins.
     """
 
-    rules: tuple[Rule, ...]
+    rules: tuple[Production, ...]
     items: tuple[tuple[Item, ...], ...]
     transitions: tuple[dict[str, int], ...]
     reductions: tuple[dict[str, tuple[int, ...]], ...]
@@ -138,7 +132,7 @@ def build(rules: Sequence[Any], start: str, *, strict: bool) -> tuple[Automaton,
     return automaton, said
 
 
-def _key(rule: Any) -> Rule:
+def _key(rule: Any) -> Production:
     return str(rule.origin.name), tuple(str(symbol.name) for symbol in rule.expansion)
 
 

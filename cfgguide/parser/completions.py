@@ -26,11 +26,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.parser.table import END, ERROR, NO_STATE, START_STATE, ParseTable
+from cfgguide.parser.items import Item, productions_of
+from cfgguide.parser.table import END, ERROR, START_STATE, ParseTable
 
-_MAX_STEPS = 3_000_000  # of looking for where reductions may end
-
-Item = tuple[int, int]  # a production, and how many of its symbols stand before the dot
+_MAX_STEPS = 3_000_000  # in the search for where reductions may end
 
 
 @dataclass(frozen=True)
@@ -82,23 +81,13 @@ class _Search:
         self._table = table
         self._is_reached = table.reached(is_written)
         self._right = [right for _, right in table.productions]
-        self._of = defaultdict[str, list[int]](list)
-        for number, (left, _) in enumerate(table.productions):
-            self._of[left].append(number)
-        self._terminal = {name: number for number, name in enumerate(table.terminals)}
+        self._of = productions_of(table.productions)
+        self._terminal_ids = {name: index for index, name in enumerate(table.terminals)}
         self._length: dict[str, float] = {
             name: 1.0 for name, usable in zip(table.terminals, is_usable, strict=True) if usable
         }
         self._measure()
-        self._targets = self._moves()
-        self._start = next(
-            (
-                name
-                for name, target in self._targets[START_STATE].items()
-                if target == table.end_state
-            ),
-            "",
-        )
+        self._transitions = table.transitions()
 
     def completions(self) -> Completions:
         table = self._table
@@ -113,7 +102,7 @@ class _Search:
             passing.append(set())
             for way in ways[state]:
                 begins = self._begins(way.rest)
-                first[state, [self._terminal[name] for name in begins]] = True
+                first[state, [self._terminal_ids[name] for name in begins]] = True
                 if not begins:
                     passing[state] |= way.ends
         self._pass_on(first, passing)
@@ -162,7 +151,7 @@ class _Search:
         seen: set[str] = set()
         while pending:
             first = next((symbol for symbol in pending.pop() if self._length[symbol]), None)
-            if first in self._terminal:
+            if first in self._terminal_ids:
                 found.add(first)
             elif first is not None and first not in seen:
                 seen.add(first)
@@ -175,31 +164,24 @@ class _Search:
 
     # -- the automaton ----------------------------------------------------------------------
 
-    def _moves(self) -> list[dict[str, int]]:
-        """Return where each state leads, by symbol."""
-        table = self._table
-        moves: list[dict[str, int]] = [{} for _ in range(table.n_states)]
-        for state, terminal in np.argwhere(table.action > 0).tolist():
-            moves[state][table.terminals[terminal]] = int(table.action[state, terminal]) - 1
-        for state, left in np.argwhere(table.goto != NO_STATE).tolist():
-            moves[state][table.nonterminals[left]] = int(table.goto[state, left])
-        return moves
-
     def _origins(self) -> dict[int, dict[Item, set[int]]] | None:
         """Return, for each item of each state, the states on which its production was begun."""
         origins: dict[int, dict[Item, set[int]]] = defaultdict(lambda: defaultdict(set))
+        steps = [
+            [(symbol, Item(production, dot)) for dot, symbol in enumerate(right, start=1)]
+            for production, right in enumerate(self._right)
+        ]
         n_steps = 0
         for state in np.flatnonzero(self._is_reached).tolist():
-            moves = self._targets[state]
-            # The nonterminals that a state goes on with are just those that it was closed over.
-            for left in sorted(moves.keys() & self._of.keys()):
+            # A state goes on with a nonterminal just if it was closed over its productions.
+            for left in sorted(self._transitions[state].keys() & self._of.keys()):
                 for production in self._of[left]:
                     here = state
-                    for dot, symbol in enumerate(self._right[production], start=1):
-                        if symbol not in self._targets[here]:
-                            return None  # a table that somebody made up
-                        here = self._targets[here][symbol]
-                        origins[here][production, dot].add(state)
+                    for symbol, item in steps[production]:
+                        if symbol not in self._transitions[here]:
+                            return None  # not a table that Lark made
+                        here = self._transitions[here][symbol]
+                        origins[here][item].add(state)
                         n_steps += 1
             if n_steps > _MAX_STEPS:
                 return None
@@ -209,9 +191,9 @@ class _Search:
         """Add with what completions begin where nothing is left of an item."""
         table = self._table
         first[table.end_state, END] = True
-        if self._length.get(self._start, inf) < inf:
-            begins = self._begins([self._start])
-            first[START_STATE, [self._terminal[name] for name in begins]] = True
+        if self._length.get(table.start_symbol, inf) < inf:
+            begins = self._begins([table.start_symbol])
+            first[START_STATE, [self._terminal_ids[name] for name in begins]] = True
             first[START_STATE, END] = not begins
         changed = True
         while changed:
@@ -229,7 +211,7 @@ class _Search:
         while True:
             known = [False] * table.n_states
             known[table.end_state] = True
-            known[START_STATE] = self._length.get(self._start, inf) < inf
+            known[START_STATE] = self._length.get(table.start_symbol, inf) < inf
             changed = True
             while changed:
                 changed = False

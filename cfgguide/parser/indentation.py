@@ -36,7 +36,8 @@ from cfgguide.parser.indentation_names import (
     OPENS,
     IndentationNames,
 )
-from cfgguide.parser.table import NO_STATE, START_STATE, ParseTable
+from cfgguide.parser.items import Transitions, state_after
+from cfgguide.parser.table import START_STATE, ParseTable
 
 # Where a parse state stands that a shift led to: in `IndentationRules.places`.
 IN_LINE, AT_LINE_START, IN_STRING = 0, 1, 2
@@ -255,17 +256,13 @@ def _places(
     names: IndentationNames, table: ParseTable, roles: npt.NDArray[np.int8]
 ) -> npt.NDArray[np.int8]:
     """Return where each parse state stands: `IndentationRules.places`."""
-    moves: list[dict[str, int]] = [{} for _ in range(table.n_states)]
-    for state, terminal in np.argwhere(table.action > 0).tolist():
-        moves[state][table.terminals[terminal]] = int(table.action[state, terminal]) - 1
-    for state, left in np.argwhere(table.goto != NO_STATE).tolist():
-        moves[state][table.nonterminals[left]] = int(table.goto[state, left])
+    transitions = table.transitions()
     openings = {name for name, role in zip(table.terminals, roles, strict=False) if role == OPENS}
     openings |= names.strings
     closings = {name for name, role in zip(table.terminals, roles, strict=False) if role == CLOSES}
     closings |= names.string_ends
     spans = _spans(table, openings, closings)
-    specs = _spec_moves(names, moves, spans)
+    specs = _spec_transitions(names, transitions, spans)
     is_quoted: dict[int, bool] = {START_STATE: False}
     pending = [START_STATE]
 
@@ -282,16 +279,14 @@ def _places(
     while pending:
         state = pending.pop()
         quoted = is_quoted[state]
-        for symbol, target in moves[state].items():
+        for symbol, target in transitions[state].items():
             if symbol in closings:
                 continue
             if symbol in openings:
                 is_string = symbol in names.strings
                 reach(target, is_string or (quoted and symbol not in names.fields))
                 for span in spans[symbol]:
-                    end: int | None = state
-                    for step in span:
-                        end = moves[end].get(step) if end is not None else None
+                    end = state_after(transitions, state, span)
                     if end is not None:
                         reach(end, quoted)
             else:
@@ -305,20 +300,18 @@ def _places(
     return places
 
 
-def _spec_moves(
-    names: IndentationNames, moves: list[dict[str, int]], spans: Mapping[str, set[tuple[str, ...]]]
+def _spec_transitions(
+    names: IndentationNames, transitions: Transitions, spans: Mapping[str, set[tuple[str, ...]]]
 ) -> set[tuple[int, str]]:
     """Return the states in fields, and the terminals there, with which a format spec begins."""
     found: set[tuple[int, str]] = set()
     for field in names.fields & spans.keys():
         for span in spans[field]:
             specs = [place for place, symbol in enumerate(span) if symbol in names.specs]
-            for state in range(len(moves)) if specs else ():
-                at: int | None = state
-                for step in span[: specs[0]]:
-                    at = moves[at].get(step) if at is not None else None
-                if at is not None:
-                    found.add((at, span[specs[0]]))
+            for state in range(len(transitions)) if specs else ():
+                before = state_after(transitions, state, span[: specs[0]])
+                if before is not None:
+                    found.add((before, span[specs[0]]))
     return found
 
 

@@ -21,19 +21,15 @@ Source: Aho, Lam, Sethi, Ullman, "Compilers", section 4.6, on viable prefixes an
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from math import inf
 from typing import NamedTuple
 
-import numpy as np
-
+from cfgguide.parser.items import Item, kernels
 from cfgguide.parser.stack import Stack
-from cfgguide.parser.table import END, NO_STATE, START_STATE, ParseTable
+from cfgguide.parser.table import END, NO_STATE, ParseTable
 
 _MAX_KNOWN = 50_000  # stacks that are remembered
-
-Item = tuple[int, int]  # a production, and how many of its symbols stand before the dot
 
 
 class Need(NamedTuple):
@@ -69,6 +65,7 @@ class StackCosts:
     --------
     >>> from cfgguide.grammar import lark_frontend
     >>> from cfgguide.grammar.grammar import Grammar
+    >>> from cfgguide.parser.table import START_STATE
     >>> table = lark_frontend.load(Grammar('start: "(" start? ")"')).parse_table
     >>> costs = StackCosts(table, [1] * table.n_terminals)
     >>> stack = Stack(START_STATE)
@@ -83,17 +80,15 @@ class StackCosts:
 
     def __init__(self, table: ParseTable, lengths: Sequence[float]) -> None:
         self._table = table
-        self._right = [right for _, right in table.productions]
-        self._of = defaultdict[str, list[int]](list)
-        for number, (left, _) in enumerate(table.productions):
-            self._of[left].append(number)
         self._shortest: dict[str, Need] = {
             name: Need(lengths[number], number)
             for number, name in enumerate(table.terminals)
             if lengths[number] < inf
         }
         self._measure()
-        self._ways = self._found_ways()
+        self._ways = [
+            self._ways_of(kernel) for kernel in kernels(table.productions, table.transitions())
+        ]
         self._known: dict[Stack, Need] = {}
 
     def need(self, stack: Stack) -> Need:
@@ -129,7 +124,7 @@ class StackCosts:
             if here.state == self._table.end_state:
                 found[here] = _NOTHING
             elif here.below is None:
-                found[here] = self._shortest.get(self._start, _HOPELESS)
+                found[here] = self._shortest.get(self._table.start_symbol, _HOPELESS)
         changed = True
         while changed:
             changed = False
@@ -168,39 +163,11 @@ class StackCosts:
         first = next((need.first for need in needs if need.length), END)
         return Need(sum(need.length for need in needs), first)
 
-    def _found_ways(self) -> list[list[tuple[int, int, Need]]]:
-        """Return the reductions that a state can come to: pops, nonterminal, what is needed."""
-        table = self._table
-        moves: list[dict[str, int]] = [{} for _ in range(table.n_states)]
-        for state, terminal in np.argwhere(table.action > 0).tolist():
-            moves[state][table.terminals[terminal]] = int(table.action[state, terminal]) - 1
-        for state, left in np.argwhere(table.goto != NO_STATE).tolist():
-            moves[state][table.nonterminals[left]] = int(table.goto[state, left])
-        from_start = moves[START_STATE].items()
-        self._start = next((name for name, target in from_start if target == table.end_state), "")
-        kernels: dict[int, set[Item]] = {START_STATE: set()}
-        pending = [START_STATE]
-        while pending:
-            state = pending.pop()
-            # The nonterminals that a state goes on with are just those that it was closed over.
-            begun = ((number, 0) for left in moves[state].keys() & self._of.keys()
-                     for number in self._of[left])  # fmt: skip
-            reached: dict[int, set[Item]] = defaultdict(set)
-            for production, dot in (*kernels[state], *begun):
-                right = self._right[production]
-                if dot < len(right) and right[dot] in moves[state]:
-                    reached[moves[state][right[dot]]].add((production, dot + 1))
-            for target, items in reached.items():
-                if target not in kernels:
-                    kernels[target] = items
-                    pending.append(target)
-        return [self._ways_of(kernels.get(state, set())) for state in range(table.n_states)]
-
     def _ways_of(self, items: set[Item]) -> list[tuple[int, int, Need]]:
         shortest: dict[tuple[int, int], Need] = {}
         for production, dot in sorted(items):
             way = dot, int(self._table.left_sides[production])
-            need = self._of_symbols(self._right[production][dot:])
+            need = self._of_symbols(self._table.productions[production][1][dot:])
             if need.length < shortest.get(way, _HOPELESS).length:
                 shortest[way] = need
         return [(*way, need) for way, need in shortest.items()]

@@ -27,6 +27,8 @@ NO_STATE = -1  # in `goto`
 END = 0  # the terminal $END, fed when the text ends
 START_STATE = 0
 
+Production = tuple[str, tuple[str, ...]]  # left-hand side and right-hand side
+
 
 @dataclass(frozen=True)
 class ParseTable:
@@ -41,7 +43,7 @@ class ParseTable:
         Names; terminal 0 is ``$END``.
     nonterminals : tuple of str
         Names.
-    productions : tuple of (str, tuple of str)
+    productions : tuple of Production
         Left-hand side and right-hand side.
     action : int32, shape (n_states, n_terminals)
         See the module's text.
@@ -62,7 +64,7 @@ class ParseTable:
 
     terminals: tuple[str, ...]
     nonterminals: tuple[str, ...]
-    productions: tuple[tuple[str, tuple[str, ...]], ...]
+    productions: tuple[Production, ...]
     action: npt.NDArray[np.int32]
     goto: npt.NDArray[np.int32]
     lengths: npt.NDArray[np.int32]
@@ -80,6 +82,22 @@ class ParseTable:
     def n_terminals(self) -> int:
         """Number of terminals, ``$END`` included."""
         return len(self.terminals)
+
+    @property
+    def start_symbol(self) -> str:
+        """The nonterminal of whole texts; empty in a table that has none."""
+        (starts,) = np.nonzero(self.goto[START_STATE] == self.end_state)
+        return self.nonterminals[starts[0]] if len(starts) else ""
+
+    def transitions(self) -> list[dict[str, int]]:
+        """Return the state after each symbol, by name, for each state."""
+        transitions: list[dict[str, int]] = [{} for _ in range(self.n_states)]
+        for state, terminal in np.argwhere(self.action > 0).tolist():
+            target = int(self.action[state, terminal]) - 1
+            transitions[state][self.terminals[terminal]] = target
+        for state, left in np.argwhere(self.goto != NO_STATE).tolist():
+            transitions[state][self.nonterminals[left]] = int(self.goto[state, left])
+        return transitions
 
     def shift(self, stack: Stack, terminal: int) -> Stack | None:
         """Return the stack after the reductions and the shift of a terminal, or None if refused.
@@ -201,7 +219,7 @@ class _Reductions:
         return False
 
 
-def _may_repeat(productions: tuple[tuple[str, tuple[str, ...]], ...]) -> bool:
+def _may_repeat(productions: tuple[Production, ...]) -> bool:
     """Return whether a nonterminal derives itself alone, or behind symbols that may be empty."""
     nullable: set[str] = set()
     while True:
