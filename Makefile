@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 # Two OpenMP threads on a busy machine are several times slower than one.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help install demo test test-slow fmt lint type docs bench conformance fuzz mutations \
+.PHONY: help install demo test test-slow fmt lint type docs api bench conformance fuzz mutations \
 	threads check clean
 
 help:
@@ -15,6 +15,7 @@ help:
 	@echo "make fmt          format the code"
 	@echo "make lint type    ruff; mypy --strict"
 	@echo "make docs         run every example in the documentation"
+	@echo "make api          write docs/api.md from the docstrings"
 	@echo "make bench TOKENIZERS=folders   all benchmarks (benchmarks/README.md says what to install)"
 	@echo "make conformance DATA=folder   runs over outside corpora"
 	@echo "make fuzz SECONDS=n [SEED=n]   random grammars, the engine against Lark"
@@ -61,6 +62,9 @@ type: install
 
 docs: install
 	$(BIN)/python -m pytest --doctest-modules cfgguide tests/project/test_docs.py
+
+api: install
+	$(BIN)/python docs/make_api.py
 
 TOKENIZERS ?=
 CHOSEN = $(if $(TOKENIZERS),--tokenizer $(TOKENIZERS))

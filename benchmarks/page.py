@@ -1,7 +1,9 @@
-"""Sections of the page about performance: each script writes its own, this one joins them.
+"""The pages about performance: each script writes its section, this one makes pages of them.
 
-In: `results/*.json`, a :class:`Section` each. Out: `docs/performance.md`, the table of targets
-first, and its pictures. ``python benchmarks/page.py docs/performance.md``.
+In: `results/*.json`, a :class:`Section` each. Out: `docs/performance.md` from its heading "Targets"
+on, with the pictures; and for each section a page with all its tables in `docs/performance/`. The
+text before that heading is written by hand, and kept.
+``python benchmarks/page.py docs/performance.md``.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import datetime
 import json
 import os
 import platform
+import re
 import shlex
 import sys
 from dataclasses import asdict, dataclass, field
@@ -26,6 +29,7 @@ RESULTS = Path(__file__).parent / "results"
 ORDER = ["masks-json", "masks-sql", "masks-sqlite", "masks-python_expressions", "masks-python"]
 ORDER += ["masks-python-large", "masks-ipv4", "masks-float", "scaling", "generation"]
 ORDER += ["index_size", "index_size-python", "index_size-sql"]
+TARGETS = "## Targets"  # the heading of the page from which on it is generated
 
 
 @dataclass
@@ -125,41 +129,55 @@ def _targets_table(sections: list[Section]) -> list[str]:
     return [*tables.table(targets.HEAD, rows), ""] if rows else []
 
 
-def as_page(sections: list[Section], shown: list[str]) -> str:
-    """Return the page, with the pictures of those names."""
+def generated_part(sections: list[Section], shown: list[str]) -> str:
+    """Return the page from the table of targets on, with the pictures of those names."""
     every = [target for section in sections for target in section.targets]
     n_held = sum(target.holds for target in every)
+    links = [
+        f"* [{section.title}](performance/{section.name}.md): `{section.command}`, {section.date}"
+        for section in sections
+    ]
     lines = [
-        "# Performance",
+        TARGETS,
         "",
-        "Written by the scripts in `benchmarks/`; do not edit by hand. What is measured how, and "
-        "what to beware of: [benchmarks/README.md](../benchmarks/README.md).",
+        "From here on the page is written by `benchmarks/page.py`; do not edit it by hand. "
+        "[benchmarks/README.md](../benchmarks/README.md) tells how each figure is measured.",
         "",
         f"Machine: {', '.join(sorted({section.machine for section in sections}))}.",
-        "",
-        "## Targets",
         "",
         f"{n_held} of {len(every)} hold. Ratios are cfgguide's figure divided by the other's, in "
         "one run: the median of the rounds (smallest-largest; which peer).",
         "",
         *_targets_table(sections),
         *(line for name in shown for line in (f"![{name}](pictures/{name}.svg)", "")),
+        "## All tables",
+        "",
+        *links,
     ]
-    for section in sections:
-        lines += [*section.markdown(), ""]
-    return "\n".join(lines).rstrip() + "\n"
+    return "\n".join(lines) + "\n"
+
+
+def as_page(section: Section) -> str:
+    """Return the page of one section; its headings move up by one level."""
+    text = "\n".join(section.markdown()).rstrip() + "\n"
+    return re.sub(r"^#(?=#)", "", text, flags=re.MULTILINE)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("page", type=Path, help="docs/performance.md; pictures go beside it")
+    parser.add_argument("page", type=Path, help="docs/performance.md")
     parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
     sections = read(options.results)
     folder = options.page.parent / "pictures"
     folder.mkdir(parents=True, exist_ok=True)
     shown = pictures.draw({section.name: section.figures for section in sections}, folder)
-    options.page.write_text(as_page(sections, shown), encoding="utf-8")
+    by_hand = options.page.read_text(encoding="utf-8").partition(TARGETS)[0]
+    options.page.write_text(by_hand + generated_part(sections, shown), encoding="utf-8")
+    pages = options.page.with_suffix("")
+    pages.mkdir(exist_ok=True)
+    for section in sections:
+        (pages / f"{section.name}.md").write_text(as_page(section), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -64,48 +64,94 @@ def prose_of(path: Path) -> str:
 
 
 def commands_of(path: Path) -> list[str]:
-    """What a reader may type: lines of shell blocks, without comments, and spans of code."""
-    indentation_rules = [
-        line.split(" #")[0].strip()
+    """What a reader may type: commands in blocks, and spans of code."""
+    return commands_in_blocks(path) + _CODE_SPAN.findall(prose_of(path))
+
+
+def commands_in_blocks(path: Path) -> list[str]:
+    """Lines of shell blocks without comments, and what follows a `$` in console blocks."""
+    return [
+        line.removeprefix("$ ").split(" #")[0].strip()
         for block in blocks_of(path)
-        if block.language in ("sh", "bash", "console", "shell")
+        if block.language in ("sh", "console")
         for line in block.text.splitlines()
+        if block.language == "sh" or line.startswith("$ ")
     ]
-    return indentation_rules + _CODE_SPAN.findall(prose_of(path))
 
 
 # --- Examples ------------------------------------------------------------------------------------
 
 
-def marked(block: Block) -> object:
-    needs_model = "load_model" in block.text or "transformers" in block.text
+def case(argument: object, block: Block, text: str) -> object:
+    """A case named after the block that it begins with; slow if its text needs a model."""
+    needs_model = any(word in text for word in NEEDS_MODEL)
     marks = [pytest.mark.model, pytest.mark.slow] if needs_model else []
-    return pytest.param(block, id=f"{block.document}:{block.line}", marks=marks)
+    return pytest.param(argument, id=f"{block.document}:{block.line}", marks=marks)
 
 
+NEEDS_MODEL = ("load_model", "transformers", "cfgguide trace", "cfgguide index")
 PYTHON = [block for block in BLOCKS if block.is_run and block.language in ("python", "pycon", "py")]
 
 
-@pytest.mark.parametrize("block", [marked(block) for block in PYTHON if ">>>" in block.text])
-def test_sessions_in_documents_give_what_they_show(block, tmp_path, monkeypatch):
+def sessions() -> list[list[Block]]:
+    """The sessions; a block that does not begin with an `import` continues the one before it."""
+    found: list[list[Block]] = []
+    for block in (block for block in PYTHON if ">>>" in block.text):
+        is_first = not found or found[-1][-1].document != block.document
+        if is_first or block.text.startswith(">>> import "):
+            found.append([])
+        found[-1].append(block)
+    return found
+
+
+@pytest.mark.parametrize(
+    "blocks",
+    [case(blocks, blocks[0], "".join(block.text for block in blocks)) for blocks in sessions()],
+)
+def test_sessions_in_documents_give_what_they_show(blocks, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    test = doctest.DocTestParser().get_doctest(
-        block.text, {"__name__": "__main__"}, block.document, block.document, block.line
-    )
-    report = io.StringIO()
-    doctest.DocTestRunner().run(test, out=report.write)
-    assert test.examples
-    assert report.getvalue() == ""
+    names = {"__name__": "__main__"}
+    for block in blocks:
+        test = doctest.DocTestParser().get_doctest(
+            block.text, {}, block.document, block.document, block.line
+        )
+        test.globs = names
+        report = io.StringIO()
+        doctest.DocTestRunner().run(test, out=report.write, clear_globs=False)
+        assert test.examples
+        assert report.getvalue() == ""
 
 
-@pytest.mark.parametrize("block", [marked(block) for block in PYTHON if ">>>" not in block.text])
+@pytest.mark.parametrize(
+    "block", [case(block, block, block.text) for block in PYTHON if ">>>" not in block.text]
+)
 def test_scripts_in_documents_run(block, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    indentation_rules = (
-        "\n" * block.line + block.text
-    )  # so that a traceback shows the document's line
+    source = "\n" * block.line + block.text  # so that a traceback shows the document's line
     with contextlib.redirect_stdout(io.StringIO()):
-        exec(compile(indentation_rules, block.document, "exec"), {"__name__": "__main__"})
+        exec(compile(source, block.document, "exec"), {"__name__": "__main__"})
+
+
+CONSOLE = [block for block in BLOCKS if block.is_run and block.language == "console"]
+
+
+@pytest.mark.parametrize("block", [case(block, block, block.text) for block in CONSOLE])
+def test_commands_in_documents_print_what_they_show(block, tmp_path, monkeypatch, capsys):
+    """`cat` stands for a file that is there, `...` for what differs from run to run."""
+    monkeypatch.chdir(tmp_path)
+    status = 0
+    for step in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+        command, _, shown = step.partition("\n")
+        program, *words = shlex.split(command)
+        if program == "cat":
+            (tmp_path / words[0]).write_text(shown, encoding="utf-8")
+        elif program == "echo":
+            assert shown == f"{status}\n"
+        else:
+            assert program == "cfgguide"
+            status = main.main(words)
+            printed = capsys.readouterr().out
+            assert doctest.OutputChecker().check_output(shown, printed, doctest.ELLIPSIS), printed
 
 
 def test_every_session_is_in_a_block_that_is_run():
@@ -153,6 +199,17 @@ def test_the_walk_through_of_a_python_function_is_current():
     table = script["table"]()
     assert table.count("\n") == 1 + len(script["TOKENS"])
     assert f"\n{table}\n" in (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+
+
+def test_the_pictures_of_how_a_mask_is_made_are_current():
+    script = runpy.run_path(str(ROOT / "docs" / "pictures" / "one_mask.py"))
+    for name, draw in script["PICTURES"].items():
+        assert (ROOT / "docs" / "pictures" / f"{name}.svg").read_text(encoding="utf-8") == draw()
+
+
+def test_the_reference_of_public_names_is_current():
+    script = runpy.run_path(str(ROOT / "docs" / "make_api.py"))
+    assert (ROOT / "docs" / "api.md").read_text(encoding="utf-8") == script["page"](), "make api"
 
 
 # --- Links and names -----------------------------------------------------------------------------
@@ -258,12 +315,12 @@ def test_make_demo_and_make_test_are_in_the_readme():
 @pytest.mark.parametrize("name", NAMES)
 def test_commands_in_documents_are_understood(name, capsys):
     """Lines of shell blocks parse as a whole; spans in the text may leave out arguments."""
-    in_blocks = {line for block in blocks_of(ROOT / name) for line in block.text.splitlines()}
+    in_blocks = commands_in_blocks(ROOT / name)
     for command in commands_of(ROOT / name):
         if not re.match(r"cfgguide( [a-z]|$)", command):
             continue
         words = shlex.split(command)[1:]
-        is_whole = any(line.startswith(command) for line in in_blocks)
+        is_whole = command in in_blocks
         with pytest.raises(SystemExit) as exit_:
             main.main([*words[: None if is_whole else 1], "--help"])
         assert exit_.value.code == 0, command
@@ -271,12 +328,14 @@ def test_commands_in_documents_are_understood(name, capsys):
             main._parser().parse_args(words)
 
 
-def test_the_readme_names_every_command():
+def test_every_command_is_documented():
     with pytest.raises(SystemExit), contextlib.redirect_stdout(io.StringIO()) as shown:
         main.main(["--help"])
     commands = re.findall(r"^    ([a-z]+) ", shown.getvalue(), re.MULTILINE)
-    named = {line.split()[1] for line in commands_of(ROOT / "README.md") if line[:9] == "cfgguide "}
-    assert set(commands) - {"model"} <= named
+    page = ROOT / "docs" / "command-line.md"
+    named = {line.split()[1] for line in commands_of(page) if line.startswith("cfgguide ")}
+    assert set(commands) <= named
+    assert set(commands) <= anchors_of(page)
 
 
 def test_the_changelog_has_the_version_of_the_package():

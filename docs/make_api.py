@@ -1,0 +1,121 @@
+"""Writes docs/api.md, the reference of all public names, from the docstrings.
+
+Run ``make api``; `tests/project/test_docs.py` checks that the page is current. The source files are
+read and not imported, since some of them need torch.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import cfgguide
+
+PAGE = Path(__file__).parent / "api.md"
+PACKAGE = Path(cfgguide.__file__).parent
+SHOWN = ("Parameters", "Attributes", "Raises")
+Definition = ast.FunctionDef | ast.ClassDef
+HEAD = """\
+# API reference
+
+Written from the docstrings by `make api`; do not edit it by hand. `help(cfgguide.Guide)` shows a
+whole docstring, with examples.
+"""
+
+
+def page() -> str:
+    """Return the whole page."""
+    folders = [name for name in cfgguide.__all__ if (PACKAGE / name).is_dir()]
+    places: dict[str, str] = {}  # the folder under which a definition is described
+    lines = [HEAD]
+    for folder in ["", *folders]:
+        module = import_module(f"cfgguide.{folder}" if folder else "cfgguide")
+        lines += [f"## {module.__name__}", "", _first(module.__doc__ or ""), ""]
+        for name in sorted(module._NAMES, key=str.lower):
+            file = PACKAGE / folder / (module._NAMES[name].replace(".", "/") + ".py")
+            key = f"{file}:{name}"
+            if key in places:
+                lines += [f"### {module.__name__}.{name}", "", f"The same as `{places[key]}`.", ""]
+            else:
+                places[key] = f"{module.__name__}.{name}"
+                lines += _described(places[key], _definition(file, name))
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _definition(file: Path, name: str) -> Definition | ast.Assign:
+    """Return the definition of a name at the top level of a file."""
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        if isinstance(node, Definition) and node.name == name:
+            return node
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+            return node
+    raise LookupError(f"{file} defines no {name}")
+
+
+def _described(title: str, node: Definition | ast.Assign) -> list[str]:
+    """Return the section about a definition."""
+    if isinstance(node, ast.Assign):
+        return [f"### {title}", "", "```text", ast.unparse(node), "```", ""]
+    docstring = ast.get_docstring(node) or ""
+    kind = "class " if isinstance(node, ast.ClassDef) else ""
+    signature = kind + node.name + _arguments(node)
+    lines = [f"### {title}", "", "```text", signature, "```", "", _first(docstring), ""]
+    for section in SHOWN:
+        entries = list(_entries(docstring, section))
+        lines += [f"{section}:", "", *entries, ""] if entries else []
+    if isinstance(node, ast.ClassDef):
+        members = list(_members(node))
+        lines += ["Members:", "", *members, ""] if members else []
+    return lines
+
+
+def _arguments(node: Definition) -> str:
+    """Return the arguments and the returned type of a function, or of a class's constructor."""
+    if isinstance(node, ast.ClassDef):
+        constructors = [each for each in _functions(node) if each.name == "__init__"]
+        return _arguments(constructors[0]).removesuffix(" -> None") if constructors else ""
+    arguments = re.sub(r"^(self|cls)(, |$)", "", ast.unparse(node.args))
+    return f"({arguments})" + (f" -> {ast.unparse(node.returns)}" if node.returns else "")
+
+
+def _functions(node: ast.ClassDef) -> list[ast.FunctionDef]:
+    return [each for each in node.body if isinstance(each, ast.FunctionDef)]
+
+
+def _members(node: ast.ClassDef) -> Iterator[str]:
+    """Yield an entry for each public method and property."""
+    for function in _functions(node):
+        if function.name.startswith("_"):
+            continue
+        decorators = [ast.unparse(decorator) for decorator in function.decorator_list]
+        is_property = any(name.endswith("property") for name in decorators)
+        shown = function.name + ("" if is_property else _arguments(function))
+        yield f"* `{shown}`: {_first(ast.get_docstring(function) or '')}"
+
+
+def _first(docstring: str) -> str:
+    """Return the first paragraph of a docstring, in Markdown."""
+    return _markdown(" ".join(docstring.split("\n\n")[0].split()))
+
+
+def _entries(docstring: str, section: str) -> Iterator[str]:
+    """Yield the entries of a section of a numpydoc docstring, as items of a list."""
+    match = re.search(rf"^{section}\n-+\n(.*?)(?=^\w[^\n]*\n-+\n|\Z)", docstring, re.M | re.S)
+    for entry in re.split(r"\n(?=\S)", match[1].strip()) if match else ():
+        head, _, text = entry.partition("\n")
+        name, _, kind = head.partition(" : ")
+        described = _markdown(" ".join(text.split()))
+        yield f"* `{name}`" + (f", {_markdown(kind)}" if kind else "") + f": {described}"
+
+
+def _markdown(text: str) -> str:
+    """Return text with the roles of Sphinx as plain code."""
+    text = re.sub(r":\w+:`~?([\w.]+)`", lambda match: f"`{match[1].split('.')[-1]}`", text)
+    return text.replace("``", "`")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
