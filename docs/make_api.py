@@ -16,6 +16,7 @@ import cfgguide
 
 PAGE = Path(__file__).parent / "api.md"
 PACKAGE = Path(cfgguide.__file__).parent
+WIDTH = 96
 SHOWN = ("Parameters", "Attributes", "Raises")
 Definition = ast.FunctionDef | ast.ClassDef
 HEAD = """\
@@ -61,8 +62,8 @@ def _described(title: str, node: Definition | ast.Assign) -> list[str]:
         return [f"### {title}", "", "```text", ast.unparse(node), "```", ""]
     docstring = ast.get_docstring(node) or ""
     kind = "class " if isinstance(node, ast.ClassDef) else ""
-    signature = kind + node.name + _arguments(node)
-    lines = [f"### {title}", "", "```text", signature, "```", "", _first(docstring), ""]
+    signature = _wrapped(kind + node.name + _arguments(node))
+    lines = [f"### {title}", "", "```text", *signature, "```", "", _first(docstring), ""]
     for section in SHOWN:
         entries = list(_entries(docstring, section))
         lines += [f"{section}:", "", *entries, ""] if entries else []
@@ -76,9 +77,42 @@ def _arguments(node: Definition) -> str:
     """Return the arguments and the returned type of a function, or of a class's constructor."""
     if isinstance(node, ast.ClassDef):
         constructors = [each for each in _functions(node) if each.name == "__init__"]
-        return _arguments(constructors[0]).removesuffix(" -> None") if constructors else ""
+        if constructors:
+            return _arguments(constructors[0]).removesuffix(" -> None")
+        decorators = [ast.unparse(decorator) for decorator in node.decorator_list]
+        if not any(decorator.startswith("dataclass") for decorator in decorators):
+            return ""
+        return f"({', '.join(_fields(node))})"
     arguments = re.sub(r"^(self|cls)(, |$)", "", ast.unparse(node.args))
     return f"({arguments})" + (f" -> {ast.unparse(node.returns)}" if node.returns else "")
+
+
+def _fields(node: ast.ClassDef) -> Iterator[str]:
+    """Yield the arguments of a dataclass, with a star before those that need their name."""
+    has_star = False
+    for each in node.body:
+        if not isinstance(each, ast.AnnAssign) or ast.unparse(each.target).startswith("_"):
+            continue
+        shown = ast.unparse(each)
+        if "kw_only=True" in shown and not has_star:
+            yield "*"
+            has_star = True
+        yield re.sub(r"field\(default=(.*), kw_only=True\)$", r"\1", shown)
+
+
+def _wrapped(signature: str) -> list[str]:
+    """Return a signature as lines: one, or one for each argument if it is long."""
+    if len(signature) <= WIDTH:
+        return [signature]
+    lines, depth = [""], 0
+    for character in signature:
+        depth += (character in "([{") - (character in ")]}")
+        if depth == 0 and character == ")":
+            lines.append("")
+        lines[-1] += character
+        if depth == 1 and character in "(,":
+            lines.append("    " if character == "(" else "   ")
+    return [line.rstrip() for line in lines]
 
 
 def _functions(node: ast.ClassDef) -> list[ast.FunctionDef]:
@@ -108,12 +142,14 @@ def _entries(docstring: str, section: str) -> Iterator[str]:
         head, _, text = entry.partition("\n")
         name, _, kind = head.partition(" : ")
         described = _markdown(" ".join(text.split()))
-        yield f"* `{name}`" + (f", {_markdown(kind)}" if kind else "") + f": {described}"
+        named = f"`{name}`" + (f", {_markdown(kind)}" if kind else "") + f": {described}"
+        yield "* " + (named if text else _markdown(head))  # without a text the head is a sentence
 
 
 def _markdown(text: str) -> str:
-    """Return text with the roles of Sphinx as plain code."""
-    text = re.sub(r":\w+:`~?([\w.]+)`", lambda match: f"`{match[1].split('.')[-1]}`", text)
+    """Return text with the roles of Sphinx as plain code; a method keeps its class."""
+    text = re.sub(r":mod:`~?([\w.]+)`", r"`\1`", text)
+    text = re.sub(r":\w+:`~?(?:[a-z_]\w*\.)*([\w.]+)`", r"`\1`", text)
     return text.replace("``", "`")
 
 

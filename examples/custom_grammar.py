@@ -1,6 +1,6 @@
-"""A grammar of one's own, in ten lines: chess moves in a small notation.
+"""A grammar of your own in five lines: chess moves in a small notation.
 
-No model is needed to see the masks. Run ``python examples/custom_grammar.py``.
+You need no model to see its masks. Run ``python examples/custom_grammar.py``.
 """
 
 from __future__ import annotations

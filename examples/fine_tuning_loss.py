@@ -1,6 +1,7 @@
 """The loss of SmolLM2 on JSON, over all tokens and over those that the grammar allows.
 
-The second is what a model has to learn that will write under the mask: the syntax is the mask's.
+A model that will write under the mask only has to learn the second: the mask takes care of the
+syntax.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ def main() -> None:
     model, tokenizer = load_model()
     index = cfgguide.compile(cfgguide.Grammar.bundled("json"), tokenizer)
     batch = cfgguide.evaluation.stack_masks(cfgguide.evaluation.masks_for(TEXTS, index, tokenizer))
-    labels = torch.from_numpy(batch.token_ids)  # EOS last, -100 behind it
+    labels = torch.from_numpy(batch.token_ids)  # EOS last, then -100
 
-    # What stands before each label: a token to start from, then the labels but the last.
+    # What comes before each label: a start token, then all labels except the last.
     start = torch.full((len(TEXTS), 1), tokenizer.bos_token_id)
     input_ids = torch.cat([start, labels[:, :-1].clamp(min=0)], dim=1)
     logits = model(input_ids=input_ids).logits.float()

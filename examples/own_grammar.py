@@ -1,7 +1,7 @@
-"""A real model writes in a language that was made up in ten lines: short recipes.
+"""A real model writes short recipes, in a language that ten lines define.
 
-Lark, which reads the same grammar, gives back what was written as a tree. Run it with
-``python examples/own_grammar.py``, or with dishes of your own behind it.
+Lark reads the same grammar and returns each recipe as a tree. Run
+``python examples/own_grammar.py``, or name your own dishes as arguments.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import lark
 import cfgguide
 from cfgguide.models import load_model
 
-# Every repetition has a bound, so a recipe always comes to its end.
+# Every repetition is bounded, so every recipe ends.
 GRAMMAR = r"""
 start: "Recipe:" WORDS "\n" ingredient~2..4 step~2..4
 ingredient: "-" INT UNIT WORDS "\n"
@@ -38,20 +38,20 @@ DISHES = ["pancakes", "tomato sauce"]
 def main() -> int:
     model, tokenizer = load_model()
     index = cfgguide.compile(cfgguide.Grammar(GRAMMAR), tokenizer)
-    judge = lark.Lark(GRAMMAR, parser="lalr")
+    parser = lark.Lark(GRAMMAR, parser="lalr")
     n_complete = 0
     for dish in sys.argv[1:] or DISHES:
-        written = cfgguide.generate(
+        result = cfgguide.generate(
             model,
             f"Three short recipes.\n\n{EXAMPLE}Now the recipe for {dish}:\n",
             tokenizer=tokenizer,
             index=index,
             max_new_tokens=200,
         )
-        print(written.text)
-        if written.is_complete:
+        print(result.text)
+        if result.is_complete:
             n_complete += 1
-            tree = judge.parse(written.text)
+            tree = parser.parse(result.text)
             for ingredient in tree.find_data("ingredient"):
                 amount, unit, name = (str(part).strip() for part in ingredient.children)
                 print(f"  {name:<24} {amount:>4} {unit.removesuffix(' of')}")

@@ -1,7 +1,7 @@
 """A real model writes JSON: SmolLM2-135M, its own vocabulary, and the bundled JSON grammar.
 
-Every text that it finishes parses; `json.loads` and Lark are asked in the end. Run it with
-``make demo``, or with a prompt of your own: ``python examples/write_json.py "A bicycle"``.
+Every text that it finishes parses; at the end `json.loads` and Lark confirm it. Run it with
+``make demo``, or with your own prompt: ``python examples/write_json.py "A bicycle"``.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ PROMPTS = [
 def main() -> int:
     prompts = sys.argv[1:] or PROMPTS
     model, tokenizer = load_model()
-    # A model this small writes whitespace for ever if it may: allow 16 characters at a time.
+    # So small a model writes whitespace without end if it may: allow 16 characters at a time.
     grammar = cfgguide.Grammar.bundled("json", max_whitespace=16)
     started = time.perf_counter()
     index = cfgguide.compile(grammar, tokenizer)
     print(f"compiled the grammar for {index.vocabulary.size} tokens ", end="")
     print(f"in {time.perf_counter() - started:.2f} s\n")
-    judge = lark.Lark(grammar.text, parser="lalr")
+    parser = lark.Lark(grammar.text, parser="lalr")
     n_complete = 0
     for prompt in prompts:
         print(f"> {prompt}")
-        written = cfgguide.generate(
+        result = cfgguide.generate(
             model,
             [{"role": "user", "content": prompt}],
             tokenizer=tokenizer,
@@ -45,13 +45,13 @@ def main() -> int:
             seed=1,
             on_text=lambda piece: print(piece, end="", flush=True),
         )
-        if written.is_complete:
+        if result.is_complete:
             n_complete += 1
-            judge.parse(written.text)
-            json.loads(written.text)
+            parser.parse(result.text)
+            json.loads(result.text)
             print("\n-- complete: json.loads and Lark parse it\n")
         else:
-            print("\n-- incomplete: the tokens ran out before the sentence ended\n")
+            print("\n-- incomplete: the sentence did not end within the tokens\n")
     return 0 if n_complete else 1
 
 

@@ -1,7 +1,7 @@
 """A real model completes Python functions: SmolLM2-135M and the bundled grammar of Python.
 
-Each function is given by its first lines, as in the HumanEval benchmark; the model writes the rest.
-`ast.parse` judges in the end. Whether a function does what it says is another matter: the model is
+The model gets the first lines of each function, as in the HumanEval benchmark, and writes the
+rest. At the end `ast.parse` confirms that it parses. It need not do what it says: the model is
 small. Run it with ``make demo``.
 """
 
@@ -16,7 +16,7 @@ from cfgguide.cli.presets import is_past_block
 from cfgguide.models import load_model
 
 REQUEST = "Complete this function in Python.\n"
-# Each ends before a line break: the tokens that the model writes next begin with one.
+# None ends with a line break, because the model's next token begins with one.
 SIGNATURES = [
     '''\
 def longest_word(sentence: str) -> str:
@@ -51,7 +51,7 @@ def main() -> int:
     n_complete = 0
     for signature in SIGNATURES:
         print(signature, end="", flush=True)
-        written = cfgguide.generate(
+        result = cfgguide.generate(
             model,
             [{"role": "user", "content": REQUEST + signature}],
             tokenizer=tokenizer,
@@ -61,12 +61,12 @@ def main() -> int:
             max_new_tokens=120,
             on_text=lambda piece: print(piece, end="", flush=True),
         )
-        if written.is_complete:
+        if result.is_complete:
             n_complete += 1
-            (function,) = ast.parse(written.text).body  # which raises if it does not parse
+            (function,) = ast.parse(result.text).body  # which raises if it does not parse
             print(f"\n-- complete: ast.parse finds {ast.dump(function)[:40]}...\n")
         else:
-            print("\n-- incomplete: the tokens ran out before the function ended\n")
+            print("\n-- incomplete: the function did not end within the tokens\n")
     return 0 if n_complete else 1
 
 

@@ -1,8 +1,8 @@
 """A real model asks a database: SmolLM2-135M writes queries, SQLite runs them.
 
-The grammar is that of one query of SQLite, `sql_select`, with the names of the database: no other
-table, column or function, and nothing that writes. Whether a query answers the question is
-another matter: the model is small. Run it with ``make demo``, or with a question of your own:
+The grammar is `sql_select`, one SQLite query, with the names of this database: the model can use
+no other table, column or function, and cannot write. Its query need not answer the question: the
+model is small. Run it with ``make demo``, or with your own question:
 ``python examples/write_sql.py "Which books are older than 1950?"``.
 """
 
@@ -49,7 +49,7 @@ def main() -> int:
     for question in sys.argv[1:] or QUESTIONS:
         print(f"> {question}")
         request = REQUEST.format(schema=SCHEMA, question=question)
-        written = cfgguide.generate(
+        result = cfgguide.generate(
             model,
             [
                 {"role": "user", "content": request},
@@ -61,11 +61,11 @@ def main() -> int:
             max_new_tokens=80,
             on_text=lambda piece: print(piece, end="", flush=True),
         )
-        if not written.is_complete:
-            print("\n-- incomplete: the tokens ran out before the query ended\n")
+        if not result.is_complete:
+            print("\n-- incomplete: the query did not end within the tokens\n")
             continue
         try:
-            rows = database.execute(written.text).fetchmany(5)
+            rows = database.execute(result.text).fetchmany(5)
         except sqlite3.OperationalError as error:  # such as a column of another table
             print(f"\n-- SQLite parses it, and finds: {error}\n")
             continue

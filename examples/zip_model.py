@@ -1,9 +1,9 @@
-"""A language model made of zlib: what compresses well behind a text is likely to follow it.
+"""A language model made of zlib: a token that compresses well after a text is likely to follow it.
 
-It has read a page, and a token's share is 2 to the minus the bits by which the compressed page and
-text grow if the token is put behind them. No weights, no framework: a function from token ids to
-logits, as `cfgguide.sample` takes any. The grammar leaves it the choice between two names.
-Run it with ``python examples/zip_model.py``.
+The model has read a page. If a token makes the compressed page and text n bits longer, its weight
+is 2 to the power of -n. There are no weights and no framework: `cfgguide.sample` takes any
+function from token ids to logits. The grammar leaves the choice between two names. Run
+``python examples/zip_model.py``.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ name: "ishmael" | "moby dick"
 
 
 def model(token_ids: Sequence[int]) -> np.ndarray:
-    """Return the logits of the next token, shape (n_tokens,): minus the bits it costs, times ln 2.
+    """Return the logits of the next token, shape (n_tokens,): -ln 2 times the bits that it costs.
 
-    zlib fills up its last byte. So each length is a mean over tails, which end at different bits.
-    EOS is a line break.
+    zlib pads its last byte, so each length is a mean over tails that end at different bits. EOS
+    counts as a line break.
     """
-    read = zlib.compressobj(9)
-    begun = read.compress(PAGE + VOCABULARY.spell(token_ids))
+    compressor = zlib.compressobj(9)
+    head = compressor.compress(PAGE + VOCABULARY.spell(token_ids))
 
     def n_bits(token: bytes) -> float:
         total = 0
         for tail in TAILS:
-            end = read.copy()
-            total += len(begun) + len(end.compress(token + tail)) + len(end.flush())
+            branch = compressor.copy()
+            total += len(head) + len(branch.compress(token + tail)) + len(branch.flush())
         return 8 * total / len(TAILS)
 
     costs = [n_bits(token or b"\n") for token in TOKENS]
@@ -61,17 +61,17 @@ def model(token_ids: Sequence[int]) -> np.ndarray:
 def main() -> int:
     index = cfgguide.compile(cfgguide.Grammar(GRAMMAR), VOCABULARY)
     texts = []
-    for beginning in (b"call me ", b"it is "):
-        begun = [WORDS.index(beginning)]
-        written = cfgguide.sample(
-            model, index=index, prefix_ids=begun, max_new_tokens=20, temperature=0
+    for prefix in (b"call me ", b"it is "):
+        prefix_ids = [WORDS.index(prefix)]
+        result = cfgguide.sample(
+            model, index=index, prefix_ids=prefix_ids, max_new_tokens=20, temperature=0
         )
-        texts.append(written.text)
-        print(f"{written.text}  (the likeliest token each time)")
+        texts.append(result.text)
+        print(f"{result.text}  (the most likely token at each step)")
         steered = cfgguide.decoding.steer(
             model,
             index=index,
-            prefix_ids=begun,
+            prefix_ids=prefix_ids,
             n_particles=1000,
             max_new_tokens=20,
             temperature=4.0,
@@ -80,7 +80,7 @@ def main() -> int:
         for text, share in steered.probabilities().items():
             print(f"  {share:6.1%}  {text}")
         n = math.exp(-steered.log_evidence)
-        print(f"  By itself the model, at temperature 4, writes one of the two once in {n:,.0f}.")
+        print(f"  Without the mask, at temperature 4, one text in {n:,.0f} is one of these two.")
     return 0 if texts[0] == "call me ishmael." else 1
 
 

@@ -24,12 +24,12 @@ def main() -> None:
     tokenizer = load_tokenizer()
     index = cfgguide.compile(cfgguide.Grammar.bundled("json"), tokenizer)
     guide = cfgguide.Guide(index)
-    found = lexemes(index.recognizer, TEXT.encode())
+    read = lexemes(index.recognizer, TEXT.encode())
     parts, x, end = [], float(LEFT), 0
     for token_id in tokenizer.encode(TEXT, add_special_tokens=False):
         token = index.vocabulary.tokens[token_id] or b""
         start, end = end, end + len(token)
-        terminals = [row.terminal for row in found if row.start < end and start < row.end]
+        terminals = [row.terminal for row in read if row.start < end and start < row.end]
         width = max(len(token), 5) * CHARACTER + 12
         parts.append(_box(x, width, token.decode(), terminals, len(guide.allowed_token_ids())))
         guide.advance(token_id)

@@ -1,6 +1,7 @@
-"""Puts the walk-through into docs/python.md: a function, token by token, from the real objects.
+"""Writes the walk-through in docs/python.md: a function, token by token, from the real objects.
 
-Run ``python docs/pictures/walkthrough.py``; `tests/test_docs.py` holds that the page is current.
+Run ``python docs/pictures/walkthrough.py``; `tests/project/test_docs.py` checks that the
+page is current.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from cfgguide.diagnostics.diagnosis import Lexeme, lexemes
 from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.recognizer.recognizer import Configuration, Recognizer
 
-# Willard & Louf 2023, section 4, and some tokens beside theirs.
+# Willard & Louf 2023, section 4, and some further tokens.
 TOKENS = ["d", "ef", " f", "oo(", "):", " ", "pass"]
 OTHERS = ["f", "def", "(", ")", ":", "x", "\n", "\n  ", "if", "-> int", "*", ", ", "=", "@"]
 SHOWN = 3  # names of terminals in a cell
@@ -42,72 +43,75 @@ def table() -> str:
         index = cfgguide.compile(cfgguide.Grammar.bundled("python", start="function"), vocabulary)
     guide = cfgguide.Guide(index)
     text = "".join(TOKENS).encode()
-    found = lexemes(index.recognizer, text)
+    read = lexemes(index.recognizer, text)
     rows = [
         "| token | lexemes that end in it | stack | the last lexeme | it may be | then allowed |",
         "|---|---|---|---|---|---|",
     ]
     end = 0
-    for number, token in enumerate(TOKENS):
-        guide.advance(number)
+    for token_id, token in enumerate(TOKENS):
+        guide.advance(token_id)
         start, end = end, end + len(token)
-        ended = [row.terminal for row in found if start < row.end <= end]
-        (cells,) = {_cells(index.recognizer, each) for each in _likeliest(guide.configuration)}
-        allowed = [_word(vocabulary, number) for number in guide.allowed_token_ids().tolist()]
-        reading = _reading(found, text, end)
+        ended = [row.terminal for row in read if start < row.end <= end]
+        (cells,) = {_cells(index.recognizer, reading) for reading in _readings(guide.configuration)}
+        allowed = [
+            _word(vocabulary, allowed_id) for allowed_id in guide.allowed_token_ids().tolist()
+        ]
+        lexeme = _last_lexeme(read, text, end)
         rows.append(
-            f"| {_code(token)} | {' '.join(ended)} | {cells[0]} | {_code(reading)} | {cells[1]} "
+            f"| {_code(token)} | {' '.join(ended)} | {cells[0]} | {_code(lexeme)} | {cells[1]} "
             f"| {' '.join(allowed)} |"
         )
     return "\n".join(rows)
 
 
-def _likeliest(configuration: Configuration) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Yield scanner state and stack of each way to read the text that rests on no claim."""
+def _readings(configuration: Configuration) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Yield scanner state and stack of each hypothesis without obligations."""
     for hypothesis in configuration.hypotheses:
         if not hypothesis.obligations:
             yield hypothesis.scanner_state, tuple(hypothesis.stack)[::-1]
 
 
-def _cells(recognizer: Recognizer, place: tuple[int, tuple[int, ...]]) -> tuple[str, str]:
+def _cells(recognizer: Recognizer, reading: tuple[int, tuple[int, ...]]) -> tuple[str, str]:
     """Return the stack by its symbols, and the terminals that the lexeme may become."""
-    scanner_state, states = place
+    scanner_state, states = reading
     symbols = _symbols(recognizer)
     names = (*recognizer.parse_table.terminals, "(ignored)")
-    labels = sorted(_ahead(recognizer, scanner_state))
-    shown = [names[label] for label in labels[:SHOWN]]
-    more = f" and {len(labels) - SHOWN} more" if len(labels) > SHOWN else ""
+    terminal_ids = sorted(_ahead(recognizer, scanner_state))
+    shown = [names[terminal_id] for terminal_id in terminal_ids[:SHOWN]]
+    n_more = len(terminal_ids) - SHOWN
+    more = f" and {n_more} more" if n_more > 0 else ""
     return " ".join(symbols[state] for state in states[1:]), " ".join(shown) + more
 
 
 def _symbols(recognizer: Recognizer) -> dict[int, str]:
     """Return the symbol that leads to each parse state: there is one."""
     table = recognizer.parse_table
-    found: dict[int, str] = {}
+    symbols: dict[int, str] = {}
     for state, terminal in np.argwhere(table.action > 0).tolist():
-        found[int(table.action[state, terminal]) - 1] = table.terminals[terminal]
+        symbols[int(table.action[state, terminal]) - 1] = table.terminals[terminal]
     for state, left in np.argwhere(table.goto >= 0).tolist():
-        found[int(table.goto[state, left])] = table.nonterminals[left]
-    return found
+        symbols[int(table.goto[state, left])] = table.nonterminals[left]
+    return symbols
 
 
 def _ahead(recognizer: Recognizer, scanner_state: int) -> set[int]:
-    """Return the labels of the matches that a scanner state can still come to."""
+    """Return the ids of the terminals that a scanner state can still come to match."""
     scanner = recognizer.scanner
     seen, pending = {scanner_state}, [scanner_state]
     while pending:
         state = pending.pop()
         following = (
-            {*scanner.transitions[state].tolist(), *scanner.asks[state].tolist()} - seen - {0}
+            {*scanner.transitions[state].tolist(), *scanner.assertions[state].tolist()} - seen - {0}
         )
         seen |= following
         pending += following
     return {int(scanner.match[state]) for state in seen} - {NO_MATCH}
 
 
-def _reading(found: list[Lexeme], text: bytes, end: int) -> str:
+def _last_lexeme(read: list[Lexeme], text: bytes, end: int) -> str:
     """Return the bytes read of the lexeme in which a token ends."""
-    start = max((row.start for row in found if row.start < end), default=0)
+    start = max((row.start for row in read if row.start < end), default=0)
     return text[start:end].decode()
 
 
