@@ -45,7 +45,8 @@ SUITES = {
     ],
     "fuzz": ["tests/fuzz/test_fuzz.py"],
 }
-MINUTES = 5  # for one suite: what never ends is noticed too
+MINUTES = 5  # for one suite; a mutation after which nothing ends is noticed too
+FIRST_MINUTES = 30  # for one suite without a mutation: the kernels are compiled first
 
 
 class Mutation(NamedTuple):
@@ -287,7 +288,7 @@ def restore(mutation: Mutation, folder: Path) -> None:
     shutil.copytree(ROOT / CRASHES, folder / CRASHES, dirs_exist_ok=True)
 
 
-def first_failure(suite: str, folder: Path) -> str | None:
+def first_failure(suite: str, folder: Path, *, minutes: int = MINUTES) -> str | None:
     """Run a suite on the copy, and return what failed first."""
     environment = os.environ | {
         "COLUMNS": "150",
@@ -301,10 +302,10 @@ def first_failure(suite: str, folder: Path) -> str | None:
     try:
         done = subprocess.run(
             command, cwd=folder, env=environment, capture_output=True, text=True,
-            timeout=60 * MINUTES,
+            timeout=60 * minutes,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return f"more than {MINUTES} minutes"
+        return f"more than {minutes} minutes"
     if done.returncode == 0:
         return None
     lines = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
@@ -344,7 +345,7 @@ def check_by(suites: list[str], chosen: list[Mutation], *, every: bool) -> int:
         folder = Path(name)
         copy_to(folder)
         for suite in suites:
-            failure = first_failure(suite, folder)
+            failure = first_failure(suite, folder, minutes=FIRST_MINUTES)
             if failure:
                 raise SystemExit(f"the suite {suite!r} fails without a mutation: {failure}")
         for mutation in tqdm(chosen, disable=not sys.stderr.isatty()):

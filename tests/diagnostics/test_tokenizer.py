@@ -1,4 +1,4 @@
-"""`check_tokenizer` tells what is off, and finds nothing where nothing is."""
+"""`check_tokenizer` names the problems of a tokenizer, and none where there is none."""
 
 from __future__ import annotations
 
