@@ -161,7 +161,7 @@ def _fill(
 
 
 def _origin(options: argparse.Namespace) -> str:
-    """Return a sentence's beginning: which texts these are."""
+    """Return the start of a sentence: which texts these are."""
     if options.grammar != "sql":
         version = sys.version.split()[0]
         return f"Functions of Python {version}'s standard library, in a random order"

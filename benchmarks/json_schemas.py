@@ -7,7 +7,7 @@ the engine has it so, and the files of the suite that take it for a comment are 
 that an engine refuses is counted as refused; one that it compiles must decide all its instances.
 
 XGrammar and llguidance ask for the compact layout or white space as their own defaults have it, so
-the texts are given as they are written in the suite, with a space behind commas and colons.
+the texts are given as written in the suite, with a space after commas and colons.
 """
 
 from __future__ import annotations

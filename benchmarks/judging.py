@@ -68,7 +68,7 @@ class JsonJudge:
             text = decoder.decode(data)
         except UnicodeDecodeError:
             return None
-        cut = decoder.getstate()[0]  # the beginning of a character
+        cut = decoder.getstate()[0]  # the first bytes of a character
         if cut[:1] == b"\xed" and cut[1:2] >= b"\xa0":  # a surrogate: Python tells later
             return None
         position, expected, opened = 0, "value", ""
@@ -113,7 +113,7 @@ class LarkJudge:
     r"""Reads what a Lark grammar says that ignores whitespace, or has just one terminal.
 
     Lark's LALR parser shifts a token only if some sentence goes on with it. So a text can be
-    continued if, with its last lexeme completed and whitespace behind it, Lark reads all of it
+    continued if, with its last lexeme completed and whitespace after it, Lark reads all of it
     without an error. How lexemes may be completed is tried: with what is left of a literal or of a
     keyword, as `(?ai:select)` writes them, and with a few endings for names, numbers and strings.
 
@@ -135,7 +135,7 @@ class LarkJudge:
     def __init__(self, grammar: str, **options: Any) -> None:
         lark.lexer.has_interegular = False  # its search for overlaps takes minutes for SQL
         self._lark = Lark(grammar, **{"parser": "lalr", "lexer": "contextual", **options})
-        self._behind = " " if self._lark.ignore_tokens else ""
+        self._whitespace = " " if self._lark.ignore_tokens else ""
         self._literals = [
             terminal.pattern.value
             for terminal in self._lark.terminals
@@ -155,7 +155,9 @@ class LarkJudge:
                 text = (data + cut.encode("latin-1")).decode()
             except UnicodeDecodeError:
                 continue
-            return any(self._reads(text + ending + self._behind) for ending in self._endings(text))
+            return any(
+                self._reads(text + ending + self._whitespace) for ending in self._endings(text)
+            )
         return False
 
     def is_sentence(self, data: bytes) -> bool:

@@ -1,8 +1,9 @@
 """Who is right about Python: CPython itself.
 
 In: the bytes of a text. Out: whether ``ast.parse`` accepts it, and whether some text that it
-accepts starts so. Unlike Lark, CPython reads no beginnings; but its interactive prompt can tell a
-wrong text from an incomplete one, and a backslash at the very end makes any line incomplete.
+accepts starts so. Unlike Lark, CPython has no verdict for the start of a text. But its interactive
+prompt can tell a wrong text from an incomplete one, and a backslash at the very end makes any line
+incomplete.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class PythonJudge:
 
     How a text may go on is tried, with what completes a name, a number, a string or a line. So both
     answers are nearly certain: there may be other ways to go on (`if` and U+E0100 make a name), and
-    CPython asks for more behind `{} "."`, although nothing can follow.
+    CPython asks for more after `{} "."`, although nothing can follow.
 
     Examples
     --------

@@ -232,7 +232,7 @@ class _Rounds:
         if entry.kernel_cache and not has_kernels:
             environment[entry.kernel_cache] = str(self._work / "kernels")
         if entry.cache:
-            # With the slash that SynCode puts names behind.
+            # With the slash that SynCode puts before names.
             environment[entry.cache] = str(self._work / f"cache-{cache}") + os.sep
         if job.engine in self.paths:
             environment["PYTHONPATH"] = self.paths[job.engine]

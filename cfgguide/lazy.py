@@ -1,8 +1,8 @@
 """Public names of a folder, imported when they are first used (PEP 562).
 
 ``import cfgguide`` must be quick and load neither torch nor transformers, so no ``__init__``
-imports what it offers. It says where each name is, and type checkers read the same from imports
-under ``if TYPE_CHECKING:``; a test holds the two together.
+imports the names that it offers. It lists the module of each name for this module, and imports the
+same names for type checkers under ``if TYPE_CHECKING:``. A test compares the two lists.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def lazy_names(
         if name not in names:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value: object = getattr(importlib.import_module(f"{package}.{names[name]}"), name)
-        setattr(sys.modules[package], name, value)  # found without this function from now on
+        setattr(sys.modules[package], name, value)  # so Python finds it there from now on
         return value
 
     def list_names() -> list[str]:

@@ -1,4 +1,4 @@
-"""The engines that are compared, behind one small interface.
+"""The engines that are compared, with one small interface.
 
 One module knows one engine. This one imports none of them: an engine is loaded only in the process
 that measures it.
@@ -190,7 +190,7 @@ def lark_grammar(grammar: str) -> str:
 
 
 def grammar_text(grammar: str, engine: str) -> str:
-    """Return the grammar as it is written for an engine."""
+    """Return the grammar as written for an engine."""
     (path,) = GRAMMARS.glob(f"{_WRITTEN_AS.get(grammar, grammar)}.{engine}.*")
     return path.read_text(encoding="utf-8")
 

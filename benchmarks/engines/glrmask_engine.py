@@ -32,7 +32,7 @@ class GLRMask:
         self.mask = new_mask(tokenizer)
 
     def compile(self, grammar: str) -> None:
-        """Compile the grammar with EOS behind it."""
+        """Compile the grammar with EOS after it."""
         text = glrmask.Grammar.from_lark(lark_grammar(grammar))
         ended = glrmask.Grammar.from_expr(glrmask.Expr.sequence(text, self._end))
         self._constraint = ended.compile(self._vocabulary)

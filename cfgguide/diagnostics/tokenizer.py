@@ -1,15 +1,15 @@
-"""What is off with a tokenizer, before a mask is made from it.
+"""Problems of a tokenizer, found before a mask is made from it.
 
-In: a tokenizer, and the width of the model's logits if known. Out: a :class:`TokenizerReport`: what
-was found, how bad it is, and what to do. The guarantees of cfgguide are about the bytes of tokens,
-so the bytes that it reads are compared with what the tokenizer itself does. ::
+In: a tokenizer, and the width of the model's logits if known. Out: a :class:`TokenizerReport` with
+the problems, how bad each is, and what to do. The guarantees of cfgguide are about the bytes of
+tokens, so the bytes that it reads are compared with what the tokenizer itself does. ::
 
     tokenizer ─┬─ bytes of each token ─────────── any byte without a token? duplicates? EOS?
                ├─ encode(text) ─ bytes of the ids = text?
                └─ decode(a, token) ─ a + its bytes?
 
-A text that does not come back is a matter of the tokenizer's normaliser, mostly: sentences are
-written as the grammar has them, but such a text cannot be put into a prompt as it is.
+If a text does not come back, the tokenizer's normaliser has usually changed it. Sentences are
+written as the grammar has them, but such a text cannot be put into a prompt unchanged.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TEXTS: tuple[tuple[str, str], ...] = (
     ("the NUL character", "a\0b"),
     ("words", "The quick brown fox jumps over the lazy dog."),
     ("a space in front", " a"),
-    ("a space behind", "a "),
+    ("a space at the end", "a "),
     ("runs of spaces", "a  b   c    d        e" + " " * 33 + "f"),
     ("line breaks", "a\nb\n\nc\n\n\nd\r\ne\r"),
     ("tabs", "\ta\t\tb \t c\n\t\td"),
@@ -56,7 +56,7 @@ TEXTS: tuple[tuple[str, str], ...] = (
 
 @dataclass(frozen=True)
 class TokenizerReport:
-    """What was found of a tokenizer.
+    """The problems of a tokenizer.
 
     Attributes
     ----------
@@ -65,9 +65,9 @@ class TokenizerReport:
     vocabulary : Vocabulary or None
         What cfgguide reads from the tokenizer; None if it cannot.
     n_texts : int
-        Texts that were encoded.
+        Number of texts that were encoded.
     n_tokens : int
-        Tokens that were decoded and compared.
+        Number of tokens that were decoded and compared.
     """
 
     findings: tuple[Finding, ...]
@@ -78,13 +78,13 @@ class TokenizerReport:
     @property
     def is_fine(self) -> bool:
         """Whether there is no error."""
-        return not any(each.severity is Severity.ERROR for each in self.findings)
+        return not any(finding.severity is Severity.ERROR for finding in self.findings)
 
     def __str__(self) -> str:
         counts = [
             f"{n} {severity}{'' if n == 1 else 's'}"
             for severity in Severity
-            if (n := sum(each.severity is severity for each in self.findings))
+            if (n := sum(finding.severity is severity for finding in self.findings))
         ]
         head = "1 finding" if len(self.findings) == 1 else f"{len(self.findings)} findings"
         lines = [f"{head}: {', '.join(counts)}" if counts else "nothing is off"]
@@ -101,18 +101,18 @@ def check_tokenizer(
     n_columns: int | None = None,
     texts: Iterable[str] = (),
 ) -> TokenizerReport:
-    """Return what is off with a tokenizer.
+    """Return the problems of a tokenizer.
 
     Parameters
     ----------
     tokenizer : transformers fast tokenizer, tokenizers.Tokenizer or Vocabulary
-        Of a vocabulary alone nothing can be encoded, so only its tokens are looked at.
+        A vocabulary alone cannot encode texts, so only its tokens are looked at.
     eos_token_ids : int or iterable of int, optional
         As for :meth:`Vocabulary.from_tokenizer`.
     n_columns : int, optional
         Width of the model's logits (``model.config.vocab_size``).
     texts : iterable of str
-        To be encoded beside those in `TEXTS`.
+        Further texts to encode, after those in `TEXTS`.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def check_tokenizer(
     try:
         vocabulary = _vocabulary_of(tokenizer, eos_token_ids)
     except CfgGuideError as error:
-        advice = "cfgguide cannot make masks for it as it is; the message says what to give it"
+        advice = "cfgguide cannot make masks for it; the message says what it needs"
         unreadable = Finding("unreadable", Severity.ERROR, str(error), advice)
         return TokenizerReport((unreadable,), None, 0, 0)
     findings = [
@@ -147,10 +147,10 @@ def check_tokenizer(
         n_texts = len(given)
         findings += checks.of_settings(tool)
         findings += checks.of_texts(tool, vocabulary, given)
-        found, n_tokens = checks.of_decoding(tool, vocabulary)
-        findings += [*found, *checks.of_special_tokens(tool, vocabulary)]
+        differing, n_tokens = checks.of_decoding(tool, vocabulary)
+        findings += [*differing, *checks.of_special_tokens(tool, vocabulary)]
     order = list(Severity)
-    findings.sort(key=lambda each: order.index(each.severity))
+    findings.sort(key=lambda finding: order.index(finding.severity))
     return TokenizerReport(tuple(findings), vocabulary, n_texts, n_tokens)
 
 

@@ -46,14 +46,14 @@ class Spelling:
         Raises
         ------
         LimitError
-            If the tokens with bytes that have no token of their own need too many nodes.
+            The tokens with bytes that have no token of their own need more than `max_nodes` nodes.
         """
         words = [token for token in tokens if token]
         single = bytes({word[0] for word in words if len(word) == 1})
         steps: list[set[tuple[int, int]]] = [{(byte, BOUNDARY) for byte in single}]
         nodes: dict[bytes, int] = {b"": BOUNDARY}
         if not b"".join(words).translate(None, single):
-            words = []  # quickly told, and mostly so
+            words = []  # the usual case, found quickly
         for word in sorted({word for word in words if word.translate(None, single)}):
             node = BOUNDARY
             for end, byte in enumerate(word[:-1], start=1):
@@ -76,7 +76,7 @@ class Spelling:
         return cls((tuple((byte, BOUNDARY) for byte in range(256)),))
 
     def spells_any_of(self, used: frozenset[int]) -> bool:
-        """Return whether every text over these bytes can be spelled, and cut after every byte."""
+        """Return whether every text over these bytes can be spelled and cut after each byte."""
         return len(self.steps) == 1 and used <= self.reachable_bytes
 
     @property

@@ -10,11 +10,11 @@ steps, each of which is followed on the string of each token::
     "Ġcaf"   --ByteLevel-->  20 63 61 66        "Ã"  --ByteLevel-->  C3
 
 A token has bytes of its own only if every step acts on each token by itself; any other step is an
-error that names it. One thing is let pass: Strip of the joined text and Metaspace drop spaces at
-the start of a whole text, which are no business of a token. So the text of a sequence is the
-concatenation of the bytes of its tokens, and what ``decode`` shows is that without those spaces.
+error that names it. There is one exception: Strip of the joined text, and Metaspace, drop spaces at
+the start of a whole text, and these steps are ignored. So the text of a sequence is the
+concatenation of the bytes of its tokens, and ``decode`` shows that text without those spaces.
 
-No bytes (None): special tokens, the unknown token, ids without a token.
+Special tokens, the unknown token and ids without a token have no bytes (None).
 
 The steps are those of https://github.com/huggingface/tokenizers, ``tokenizers/src/decoders`` (read
 in version 0.23); the tests compare each with that library. This module does not import it.
@@ -32,13 +32,15 @@ from cfgguide.errors import TokenizerError
 
 _BY_HAND = "or give the bytes yourself: Vocabulary(tokens, eos_token_ids=...)"
 
-#: What the step ByteFallback takes for a byte. The sign is no slip: Rust's ``from_str_radix``,
-#: which the library calls, reads "+5" as 5.
+#: What the step ByteFallback takes for a byte. The plus sign is deliberate: the library calls
+#: Rust's ``from_str_radix``, which reads "+5" as 5.
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-Fa-f]{2}|\+[0-9A-Fa-f])>")
 
 
 def _byte_alphabet() -> dict[str, int]:
-    """Character to byte in GPT-2's byte-level alphabet (``bytes_to_unicode`` of its encoder.py).
+    """Return character to byte in GPT-2's byte-level alphabet.
+
+    Source: ``bytes_to_unicode`` in GPT-2's encoder.py.
 
     The 188 bytes that print as Latin-1 stand for themselves; the other 68, in order, are written as
     U+0100, U+0101, ...: the space 0x20 is U+0120 "Ġ".
@@ -52,7 +54,7 @@ def _byte_alphabet() -> dict[str, int]:
 
 _BYTE_ALPHABET = _byte_alphabet()
 
-#: Which tokens are one string after a step; the other steps leave that as it is.
+#: Which tokens are one string after a step; the other steps do not change that.
 _JOINED_BY = {"ByteFallback": "bytes", "ByteLevel": "all", "Fuse": "all"}
 
 
@@ -96,14 +98,17 @@ class TokenReading:
 
 
 def read_decoder(decoder: Mapping[str, Any] | None) -> TokenReading:
-    """Return what ``decoder``, as the tokenizer's JSON has it, does to one token.
+    """Return what a decoder does to one token.
 
-    ``decoder`` is the member of that name of a ``tokenizer.json``.
+    Parameters
+    ----------
+    decoder : mapping or None
+        The member ``decoder`` of a ``tokenizer.json``.
 
     Raises
     ------
     TokenizerError
-        There is no decoder, or one of its steps is unknown or does not act on single tokens.
+        There is no decoder, or one of its steps is unknown or does not act on each token by itself.
 
     Examples
     --------
@@ -120,11 +125,11 @@ def read_decoder(decoder: Mapping[str, Any] | None) -> TokenReading:
         )
     reading, joined = TokenReading(), "none"
     steps = list(_flat_steps(decoder))
-    for number, step in enumerate(steps, start=1):
+    for position, step in enumerate(steps, start=1):
         problem = _problem_of(step, joined)
         if problem:
             raise TokenizerError(
-                f"decoder step {number} of {len(steps)}, {step.get('type')}, {problem}: "
+                f"decoder step {position} of {len(steps)}, {step.get('type')}, {problem}: "
                 f"change tokenizer.decoder {_BY_HAND}"
             )
         reading = _with_step(reading, step)
@@ -141,9 +146,9 @@ def _flat_steps(decoder: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
 
 
 def _problem_of(step: Mapping[str, Any], joined: str) -> str | None:
-    """Say why ``step`` gives tokens no bytes of their own, or None where it does.
+    """Return why tokens have no bytes of their own after ``step``, or None if they have.
 
-    ``joined`` says which tokens the steps before have made one string: "none", "bytes" or "all".
+    ``joined`` says which tokens the earlier steps have joined: "none", "bytes" or "all".
     """
     match step:
         case {"type": "Fuse"}:
@@ -183,10 +188,10 @@ def token_bytes_from_json(
 ) -> list[bytes | None]:
     r"""Return the bytes of every id of a ``tokenizer.json``.
 
-    An added token that is not special is its content, literally. One that the model's own
-    vocabulary has under the same id is read as the model's: where sentencepiece's own "▁▁" is also
-    listed as added, merges reach it for two spaces. (The library decodes all added tokens, so it
-    shows a "đem" that was added to a byte-level tokenizer as "\x11em", its open issue 1915; the
+    An added token that is not special has the bytes of its content. If the model's own vocabulary
+    has it under the same id, it is read as the model's: sentencepiece's own "▁▁" may also be listed
+    as added, and merges still make it of two spaces. (The library decodes added tokens as well. So
+    it shows a "đem" that was added to a byte-level tokenizer as "\x11em", its open issue 1915. The
     bytes here are those of the text that encodes to the token.)
 
     Parameters
@@ -194,7 +199,7 @@ def token_bytes_from_json(
     tokenizer_json : str
         What ``tokenizers.Tokenizer.to_str()`` returns, or the text of a ``tokenizer.json``.
     special_ids : iterable of int
-        Ids without text beyond those that the JSON marks as special.
+        Further ids without text, besides those that the JSON marks as special.
 
     Returns
     -------
@@ -204,7 +209,7 @@ def token_bytes_from_json(
     Raises
     ------
     TokenizerError
-        It is not such a description, or its tokens have no bytes of their own.
+        It is not the JSON of a tokenizer, or its tokens have no bytes of their own.
 
     Examples
     --------
@@ -249,7 +254,7 @@ def _model_tokens(model: Mapping[str, Any]) -> tuple[dict[int, str], int | None]
 
 
 def _refuse_marked_words(model: Mapping[str, Any], reading: TokenReading) -> None:
-    """Refuse models whose strings hold marks that the decoder leaves in the text."""
+    """Raise if the model's strings hold marks that the decoder leaves in the text."""
     for mark in ("continuing_subword_prefix", "end_of_word_suffix"):
         if model.get(mark):
             raise TokenizerError(
@@ -272,12 +277,15 @@ def token_bytes(tokenizer: object) -> list[bytes | None]:
         Recognised by ``backend_tokenizer`` and ``to_str()``; neither library is imported. Ids in
         ``all_special_ids``, where there is one, have no text.
 
-    What is returned is that of :func:`token_bytes_from_json`.
+    Returns
+    -------
+    list of (bytes or None)
+        As :func:`token_bytes_from_json`.
 
     Raises
     ------
     TokenizerError
-        It is something else, or its tokens have no bytes of their own.
+        It is not a fast tokenizer, or its tokens have no bytes of their own.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """The vocabulary trie: all tokens by their bytes, flat and in preorder.
 
-In: a :class:`~cfgguide.vocabulary.vocabulary.Vocabulary`. Out: a :class:`VocabularyTrie` that a
-walk visits from the first node to the last, skipping the subtree of a prefix that leads nowhere.
+In: a :class:`~cfgguide.vocabulary.vocabulary.Vocabulary`. Out: a :class:`VocabularyTrie`. A walk
+goes from the first node to the last and skips the subtree of a prefix that leads nowhere.
 
 A node is one byte deeper than its parent and follows it; there is no node for the root. For the
 tokens 0: ``a``, 1: ``ab``, 2: ``b`` and 3: ``ab``::
@@ -31,7 +31,7 @@ BYTE, FIRST_TOKEN, END_TOKEN, FIRST_CHILD = 0, 1, 2, 3  # columns of `PackedTrie
 
 
 class TrieArrays(NamedTuple):
-    """The vocabulary trie; see VocabularyTrie for each."""
+    """The arrays of a :class:`VocabularyTrie`, which describes each of them."""
 
     byte: npt.NDArray[np.uint8]
     depth: Int32Array
@@ -43,19 +43,20 @@ class TrieArrays(NamedTuple):
 class PackedTrie(NamedTuple):
     """The vocabulary trie as a walk reads it.
 
-    The nodes stand level by level, so that the children of one lie side by side, and all that is
-    known of a node lies side by side too: most of a walk's time went into waiting for memory.
+    The nodes stand level by level, so that the children of one node are neighbours, and a node's
+    numbers share a row: most of a walk's time was spent waiting for memory.
 
     Attributes
     ----------
     nodes : int32, shape (n_nodes + 1, 4)
         `BYTE`: the last byte of its path;
-        `FIRST_TOKEN` and `END_TOKEN`: its tokens and those below it, as places in `token_ids`, its
-        own first; `FIRST_CHILD`: its children end where those of the next node begin.
+        `FIRST_TOKEN` and `END_TOKEN`: where its tokens and those below it start and end in
+        `token_ids`, its own first; `FIRST_CHILD`: its children end where those of the next node
+        begin.
     token_ids : int32, shape (n_text_tokens,)
         Token ids, sorted by bytes and then by id.
     n_roots : int
-        How many nodes are one byte deep; they are the first.
+        Number of nodes that are one byte deep; they are the first.
     """
 
     nodes: Int32Array
@@ -100,7 +101,7 @@ class VocabularyTrie:
         lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
         data = np.frombuffer(b"".join(texts), dtype=np.uint8)
         shared = _shared(data, lengths)
-        # A token adds a node for each byte behind what it shares with the one before it.
+        # A token adds a node for each byte after those that it shares with the token before it.
         added = lengths - shared
         starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(added)])
         owners = np.repeat(np.arange(len(texts)), added)  # the first token below each node
@@ -121,7 +122,7 @@ class VocabularyTrie:
     def packed(self) -> PackedTrie:
         """The trie as a walk reads it."""
         byte, depth, skip, first_token, token_ids = self.arrays
-        order = np.argsort(depth, kind="stable")  # level by level, and there as they were
+        order = np.argsort(depth, kind="stable")  # level by level, in the old order
         levels = np.split(order, np.cumsum(np.bincount(depth, minlength=1)[1:])[:-1])
         n_children = np.zeros(len(depth), dtype=np.int64)
         for level, below in pairwise([*levels, order[:0]]):

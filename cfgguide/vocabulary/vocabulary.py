@@ -1,14 +1,14 @@
 r"""A model's vocabulary: the bytes of every token id, and the ids that end a sequence.
 
-In go the bytes of the tokens, or a tokenizer; out comes a frozen :class:`Vocabulary`, the only form
-in which the rest of cfgguide knows a tokenizer. A token is an id and its bytes, not a string: half
+In: the bytes of the tokens, or a tokenizer. Out: a frozen :class:`Vocabulary`, the only form in
+which the rest of cfgguide knows a tokenizer. A token is an id and its bytes, not a string: half
 of a character is a token in most vocabularies.
 
     id     0      1       2         3            4..39
     bytes  b"a"   b" b"   b"\xc3"   None (EOS)   None (no token)   size 40, n_words 2
 
-An id without text (None) is never allowed by a mask, except that EOS is where the text is a
-sentence. The empty token counts as one without text: a model could choose it for ever.
+A mask never allows an id without text (None), except EOS after a sentence. The empty token counts
+as one without text, since a model could choose it for ever.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from cfgguide.vocabulary.tokenizer_bytes import token_bytes
 if TYPE_CHECKING:
     from cfgguide.vocabulary.trie import VocabularyTrie
 
-#: Length that stands for "no text" where a vocabulary is serialised for its digest.
+#: Length that stands for "no text" in the digest.
 _NO_TEXT = 0xFFFFFFFF
 
 
@@ -42,8 +42,8 @@ class Vocabulary:
     eos_token_ids : int or iterable of int
         Ids that end a sequence, at least one; their own bytes are stored as None.
     size : int, optional
-        Width of the model's logits, where it is larger than ``len(tokens)``: the ids between have
-        no text.
+        Width of the model's logits, if it is larger than ``len(tokens)``: the further ids have no
+        text.
 
     Attributes
     ----------
@@ -78,8 +78,8 @@ class Vocabulary:
     ) -> None:
         texts = _checked_tokens(tokens, size)
         end_ids = _checked_eos(eos_token_ids, len(texts))
-        for index in end_ids:
-            texts[index] = None
+        for token_id in end_ids:
+            texts[token_id] = None
         object.__setattr__(self, "tokens", tuple(texts))
         object.__setattr__(self, "eos_token_ids", end_ids)
 
@@ -110,7 +110,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, tokenizer_or_vocabulary: object) -> Vocabulary:
-        """Return a vocabulary as it is, or that of a tokenizer; raises as `from_tokenizer`."""
+        """Return the vocabulary itself, or that of a tokenizer; raises as `from_tokenizer`."""
         if isinstance(tokenizer_or_vocabulary, Vocabulary):
             return tokenizer_or_vocabulary
         return cls.from_tokenizer(tokenizer_or_vocabulary)
@@ -133,12 +133,12 @@ class Vocabulary:
             All ids that end a sequence; by default the ``eos_token_id`` of a transformers
             tokenizer. Models may have several: see ``model.generation_config.eos_token_id``.
         size : int, optional
-            Width of the model's logits (``model.config.vocab_size``) where that is larger.
+            Width of the model's logits (``model.config.vocab_size``), if that is larger.
 
         Raises
         ------
         TokenizerError
-            The object is no fast tokenizer, or its tokens have no bytes of their own.
+            The object is not a fast tokenizer, or its tokens have no bytes of their own.
         VocabularyError
             No EOS is known, or ``eos_token_ids`` or ``size`` do not fit.
 
@@ -162,13 +162,13 @@ class Vocabulary:
                 "model.generation_config.eos_token_id"
             )
         vocabulary = cls(tokens, eos_token_ids=eos_token_ids, size=size)
-        # Grammars will be compiled for it, and shall not wait for this.
+        # Computed now, so that compiling a grammar need not wait for it.
         vocabulary.trie.packed, vocabulary.spelling, vocabulary.digest  # noqa: B018
         return vocabulary
 
     @property
     def size(self) -> int:
-        """Number of ids, with those that have no text: the width of a mask."""
+        """Number of ids, including those without text: the width of a mask."""
         return len(self.tokens)
 
     @property
@@ -185,21 +185,21 @@ class Vocabulary:
     def digest(self) -> str:
         """SHA-256 of the vocabulary in hex: the same for the same tokens, size and EOS.
 
-        Hashed are the number of ids, of each id the length of its bytes (4 bytes, little-endian;
-        0xFFFFFFFF for no text) and the bytes, then the EOS ids (4 bytes each).
+        The hash is over the number of ids; for each id the length of its bytes (0xFFFFFFFF for no
+        text) and the bytes; then the EOS ids. Each number takes 4 bytes, little-endian.
         """
         return hashlib.sha256(b"".join(self._serialised())).hexdigest()
 
     @cached_property
     def trie(self) -> VocabularyTrie:
-        """The tokens by their bytes, made when first asked for."""
+        """The tokens by their bytes, made on first use."""
         from cfgguide.vocabulary.trie import VocabularyTrie  # needs numpy
 
         return VocabularyTrie.of(self)
 
     @cached_property
     def spelling(self) -> Spelling:
-        """Which byte strings the tokens spell, made when first asked for."""
+        """Which byte strings the tokens spell, made on first use."""
         return Spelling.of(self.tokens)
 
     def spell(self, ids: Iterable[int]) -> bytes:
@@ -220,7 +220,7 @@ class Vocabulary:
         >>> Vocabulary([b"a", b"\xc3", b"\xa9", None], eos_token_ids=3).spell([0, 1, 2, 3]).decode()
         'aé'
         """
-        return b"".join(self._text_of(index) for index in ids)
+        return b"".join(self._text_of(token_id) for token_id in ids)
 
     def __len__(self) -> int:
         return self.size
@@ -231,16 +231,16 @@ class Vocabulary:
             f"eos_token_ids={self.eos_token_ids})"
         )
 
-    def _text_of(self, index: int) -> bytes:
-        index = _checked_id(index, self.size, "token id")
-        text = self.tokens[index]
+    def _text_of(self, token_id: int) -> bytes:
+        token_id = _checked_id(token_id, self.size, "token id")
+        text = self.tokens[token_id]
         if text is not None:
             return text
-        if index in self.eos_token_ids:
+        if token_id in self.eos_token_ids:
             return b""
         raise VocabularyError(
-            f"token id {index} spells no text (it is special, or no token has this id) and is not "
-            f"EOS {self.eos_token_ids}: leave it out"
+            f"token id {token_id} spells no text (it is special, or no token has this id) and is "
+            f"not EOS {self.eos_token_ids}: leave it out"
         )
 
     def _serialised(self) -> Iterator[bytes]:
@@ -248,8 +248,8 @@ class Vocabulary:
         for text in self.tokens:
             yield (_NO_TEXT if text is None else len(text)).to_bytes(4, "little")
             yield text or b""
-        for index in self.eos_token_ids:
-            yield index.to_bytes(4, "little")
+        for token_id in self.eos_token_ids:
+            yield token_id.to_bytes(4, "little")
 
 
 def _checked_tokens(tokens: Sequence[bytes | None], size: int | None) -> list[bytes | None]:
@@ -258,10 +258,10 @@ def _checked_tokens(tokens: Sequence[bytes | None], size: int | None) -> list[by
             f"tokens is a {type(tokens).__name__}: give a list with the bytes of each id in order, "
             "or use Vocabulary.from_tokenizer"
         )
-    for index, token in enumerate(tokens):
+    for token_id, token in enumerate(tokens):
         if token is not None and not isinstance(token, bytes):
             raise VocabularyError(
-                f"token {index} is {token!r}, a {type(token).__name__}: give its bytes, or None "
+                f"token {token_id} is {token!r}, a {type(token).__name__}: give its bytes, or None "
                 "if it spells no text; Vocabulary.from_tokenizer reads them from a tokenizer"
             )
     if not tokens:
@@ -291,15 +291,15 @@ def _checked_eos(eos_token_ids: int | Iterable[int], size: int) -> tuple[int, ..
     return ids
 
 
-def _checked_id(index: object, size: int, name: str) -> int:
-    """Return ``index`` as an int (numpy's count, bool does not), or raise."""
+def _checked_id(given: object, size: int, name: str) -> int:
+    """Return ``given`` as an int, or raise; numpy integers are accepted, bool is not."""
     try:
-        number = operator.index(index)  # type: ignore[arg-type]
+        token_id = operator.index(given)  # type: ignore[arg-type]
     except TypeError:
-        number = -1
-    if isinstance(index, bool) or not 0 <= number < size:
+        token_id = -1
+    if isinstance(given, bool) or not 0 <= token_id < size:
         raise VocabularyError(
-            f"{name} {index!r} ({type(index).__name__}) is not one of the ids 0 to {size - 1}: "
+            f"{name} {given!r} ({type(given).__name__}) is not one of the ids 0 to {size - 1}: "
             "give an int of the model's vocabulary"
         )
-    return number
+    return token_id

@@ -1,4 +1,4 @@
-"""`check_tokenizer` tells what is off, and finds nothing where nothing is."""
+"""`check_tokenizer` names the problems of a tokenizer, and none where there is none."""
 
 from __future__ import annotations
 
@@ -268,5 +268,5 @@ def test_a_report_shows_the_worst_first_and_what_to_do():
     assert lines[3] == (
         "error [too-few-columns] the model's logits have 3 columns, the vocabulary 4 ids"
     )
-    assert lines[4].startswith("    the tokenizer is of another model")
+    assert lines[4].startswith("    the tokenizer belongs to another model")
     assert [line.split()[0] for line in lines[3::2]] == ["error", "warning", "note"]

@@ -75,13 +75,25 @@ def reject_of(marked: str, completion: str, n_shared: int = 0) -> Start:
 
 
 FOLDERS = sorted(path.parent.name for path in ROOT.glob("*/cases.toml"))
-every_folder = pytest.mark.parametrize("name", FOLDERS)
 #: Its automata take many seconds to build.
 LARGE = {"python"}
-every_compiled_folder = pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.slow] if name in LARGE else []) for name in FOLDERS],
-)
+
+
+def folders(*, slow: set[str]) -> pytest.MarkDecorator:
+    """Parametrise a test; one process of the tests reads and compiles a folder for all of them."""
+    one_process = {name: pytest.mark.xdist_group(f"golden {name}") for name in FOLDERS}
+    return pytest.mark.parametrize(
+        "name",
+        [
+            pytest.param(
+                name, marks=[one_process[name], *(pytest.mark.slow for _ in slow & {name})]
+            )
+            for name in FOLDERS
+        ],
+    )
+
+
+every_folder, every_compiled_folder = folders(slow=set()), folders(slow=LARGE)
 
 
 # --- The folders are right: Lark ------------------------------------------------------------------

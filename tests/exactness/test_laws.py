@@ -60,7 +60,12 @@ GRAMMARS = {
     "tags": cfgguide.Grammar(TAGS),
 }
 names = pytest.mark.parametrize(
-    "name", ["json", "statements", pytest.param("tags", marks=pytest.mark.slow)]
+    "name",
+    [  # each index is made by one process of the tests
+        pytest.param("json", marks=pytest.mark.xdist_group("laws json")),
+        pytest.param("statements", marks=pytest.mark.xdist_group("laws statements")),
+        pytest.param("tags", marks=[pytest.mark.slow, pytest.mark.xdist_group("laws tags")]),
+    ],
 )
 
 

@@ -1,7 +1,7 @@
 """Masks equal what a brute-force search under Lark finds, token for token.
 
 Each case is small enough that its sentences can be thought through by hand; the random grammars
-below them were not thought of by anybody.
+below them were made by no one.
 """
 
 from __future__ import annotations
@@ -334,7 +334,7 @@ CASES = {
         within=3,
         depth=3,
     ),
-    "a claim that the rest of the lexeme belies": Case(
+    "an obligation that the rest of the lexeme contradicts": Case(
         """
         start: "p" NEVER_MATCHES | "p" PLAIN "!"
         NEVER_MATCHES: /if(?=a)b/

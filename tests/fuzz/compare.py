@@ -4,7 +4,7 @@ A token is allowed after a text iff tokens can complete the two to a text that L
 allowed iff Lark parses the text. The judge tries every text that the tokens spell, up to a number,
 and the texts of the case. This proves that tokens are allowed. A token that the engine allows
 without such a proof is followed by the engine's own masks until EOS, and Lark judges the text that
-was reached; where no end is found within a bound the token counts as unsettled.
+was reached; where no end is found within a bound the token counts as unresolved.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 :func:`walked` takes tokens at random, each allowed one with the same probability, and
 :class:`Endings` closes what is open: a best-first search over a few words, those first
-that leave the lowest stack behind. Where that takes too long, it goes down the stack step by step.
+that leave the lowest stack. Where that takes too long, it goes down the stack step by step.
 It sees nothing but configurations; masks must allow what it finds.
 """
 
@@ -188,7 +188,7 @@ def _height(here: Configuration) -> int:
 
 
 def walked(index: Index, rng: random.Random, n_tokens: int) -> tuple[list[int], StepNode, bool]:
-    """Return tokens taken at random, the visit they lead to, and whether EOS was among them.
+    """Return tokens taken at random, the step node they lead to, and whether EOS was among them.
 
     Raises
     ------

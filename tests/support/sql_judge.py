@@ -5,7 +5,7 @@ syntax. A few errors that are no "syntax error" by name are refused by the actio
 grammar, and its documentation's diagrams refuse them too: these count as syntax (`is_syntax`).
 
 SQLite makes tables and triggers while it still reads, and stops at the first error, whatever it is.
-So a text with an error of another kind is read once more with a bracket that closes nothing behind
+So a text with an error of another kind is read once more with a bracket that closes nothing after
 it: if that changes nothing, the rest of the text has never been read. Then what was missing is made
 (a table, a view, a database), or the verdict is ``None``: SQLite does not say.
 """
@@ -76,7 +76,7 @@ def error(text: str, database: sqlite3.Connection | None = None) -> str:
 
 
 def _without_empty_statements(text: str) -> str:
-    """Return a text up to the semicolon behind which there are only others, and comments."""
+    """Return a text up to the semicolon after which there are only others, and comments."""
     end = None
     for token in _TOKENS.finditer(text):
         if token.lastgroup == "end":

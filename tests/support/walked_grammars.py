@@ -48,7 +48,7 @@ GRAMMARS = {
         [b"y", b"x", b"yx"],
     ),
     "reductions that would never end": (
-        # Lark settles the conflict by the priority of e, and never comes back from reading `yx`.
+        # Lark resolves the conflict by the priority of e, and never comes back from reading `yx`.
         's: e s "x" | n "y" | "z"\ne.2:\nn:\nstart: s',
         [b"y", b"x", b"z", b"yx"],
     ),
@@ -63,7 +63,7 @@ GRAMMARS = {
         [*words("ifthenlsdo x+;()- ", 4, 200), b"if x then", b" else", b"then", b" od", b"+x;"],
     ),
     "a conflict whose shift leads nowhere": (
-        # Every b behind a c is shifted, so that no x ever ends.
+        # Every b after a c is shifted, so that no x ever ends.
         'start: "a" x "b" | "q" x "!" | "d" start | "e"\nx: "c" | "c" "b" x "b"',
         words("abcdeq!", 5, 60),
     ),

@@ -371,7 +371,7 @@ TEXTS = st.text().filter(lambda text: not re.search("[<▁]", text))
 
 @functools.cache
 def tokenizer_and_vocabulary(make: Callable[[], Tokenizer]) -> tuple[Tokenizer, Vocabulary]:
-    """A tokenizer, and its vocabulary with an EOS behind all of its ids."""
+    """A tokenizer, and its vocabulary with an EOS after all of its ids."""
     tokenizer = make()
     end = len(token_bytes(tokenizer))
     return tokenizer, Vocabulary.from_tokenizer(tokenizer, eos_token_ids=end, size=end + 1)
