@@ -1,6 +1,6 @@
 r"""What keeps the parts of a text apart that a grammar is made of.
 
-In: parts, each with its place, and which may follow which. Out: their patterns, with what must
+In: parts, each with its position, and which may follow which. Out: their patterns, with what must
 stand around them. A value whose preferred match may be too short must be followed by what may come
 next. And Lark follows an ``%ignore`` everywhere: before and behind the grammar that has it, that is
 as it should be; elsewhere a text or value must stand where the whole begins (``\A``), or be
@@ -22,7 +22,7 @@ END = -1  # stands for the end of the text among the parts that may follow
 
 
 @dataclass(frozen=True)
-class Place:
+class Position:
     """A part that is not made of parts, where it stands.
 
     Attributes
@@ -67,16 +67,16 @@ class Place:
 
 
 class Guards:
-    """Patterns of places, with what must stand around them.
+    """Patterns of positions, with what must stand around them.
 
     Parameters
     ----------
-    places : list of Place
+    positions : list of Position
         All of them, by number.
     first : set of int
         Those that may come first; `END` if the text may be empty.
     follow : list of set of int
-        For each place, those that may come next; `END` if the text may end.
+        For each position, those that may come next; `END` if the text may end.
 
     Raises
     ------
@@ -84,42 +84,42 @@ class Guards:
         If what a grammar ignores would be ignored where it must not be.
     """
 
-    def __init__(self, places: list[Place], first: set[int], follow: list[set[int]]) -> None:
-        self._places = places
+    def __init__(self, positions: list[Position], first: set[int], follow: list[set[int]]) -> None:
+        self._positions = positions
         self._follow = follow
-        self._ignores = _ignored(places) != set()
+        self._ignores = _ignored(positions) != set()
         self._at_start = self._leaks(first) if self._ignores else set()
         again = set[int]().union(*follow) & self._at_start - {END}
         if END in self._at_start or again:
             raise self._error(first)
 
-    def guarded(self, place: Place, pattern: str) -> str:
-        """Return the pattern of a place with what must stand around it.
+    def guarded(self, position: Position, pattern: str) -> str:
+        """Return the pattern of a position with what must stand around it.
 
         Raises
         ------
         GrammarError
             As the class.
         """
-        following = self._follow[place.number]
-        if place.part == Free(()):
+        following = self._follow[position.number]
+        if position.part == Free(()):
             return pattern  # nothing is left behind it
         leaks = bool(self._leaks(following)) if self._ignores else False
-        if leaks and isinstance(place.part, Free):
+        if leaks and isinstance(position.part, Free):
             raise self._error(following)
-        is_sure = not isinstance(place.part, Regular) or place.part.is_longest_first
+        is_sure = not isinstance(position.part, Regular) or position.part.is_longest_first
         if leaks or not (is_sure or self._has_grammar(following)):
             pattern = f"(?:{pattern}){self._ahead(following)}"
-        return rf"\A(?:{pattern})" if place.number in self._at_start else pattern
+        return rf"\A(?:{pattern})" if position.number in self._at_start else pattern
 
     def _leaks(self, following: set[int]) -> set[int]:
         """Return what may come next, but not behind ignored text."""
-        if any(each != END and self._places[each].part == Free(()) for each in following):
+        if any(each != END and self._positions[each].part == Free(()) for each in following):
             return set()  # which would take that text
         found = {
             each
             for each in following
-            if each == END or isinstance(self._places[each].part, Regular)
+            if each == END or isinstance(self._positions[each].part, Regular)
         }
         if found and self._has_grammar(following):
             raise self._error(following)
@@ -127,20 +127,22 @@ class Guards:
 
     def _has_grammar(self, following: set[int]) -> bool:
         return any(
-            each != END and isinstance(self._places[each].part, Embedded) for each in following
+            each != END and isinstance(self._positions[each].part, Embedded) for each in following
         )
 
     def _ahead(self, following: set[int]) -> str:
         if following == {END}:
             return r"\Z"
         patterns = [
-            pattern for each in sorted(following - {END}) for pattern in self._places[each].patterns
+            pattern
+            for each in sorted(following - {END})
+            for pattern in self._positions[each].patterns
         ]
         return f"(?={'|'.join(patterns + [chr(92) + 'Z'] * (END in following))})"
 
     def _error(self, following: set[int]) -> GrammarError:
         names = [
-            "the end of the text" if each == END else str(self._places[each])
+            "the end of the text" if each == END else str(self._positions[each])
             for each in sorted(following)
         ]
         return GrammarError(
@@ -150,12 +152,12 @@ class Guards:
         )
 
 
-def _ignored(places: Iterable[Place]) -> set[tuple[object, ...]]:
+def _ignored(positions: Iterable[Position]) -> set[tuple[object, ...]]:
     """Return what grammars ignore: all of them the same."""
     found = [
-        {each.meaning for each in place.rules.terminals if each.name in place.rules.ignored}
-        for place in places
-        if place.rules is not None
+        {each.meaning for each in position.rules.terminals if each.name in position.rules.ignored}
+        for position in positions
+        if position.rules is not None
     ]
     if any(each != found[0] for each in found):
         raise GrammarError(

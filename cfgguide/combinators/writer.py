@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cfgguide.automata.notation import pattern_literal
-from cfgguide.combinators.boundaries import END, Guards, Place
+from cfgguide.combinators.boundaries import END, Guards, Position
 from cfgguide.combinators.parts import Embedded, Free, Part, Regular, Repeated, Sequence
 from cfgguide.errors import GrammarError
 from cfgguide.grammar.fragments import Rules, ended, rules_of
@@ -31,7 +31,7 @@ def text_of(part: Part) -> str:
 
 @dataclass
 class _Span:
-    """A part within the whole: its rule, and the places at which it may begin and end."""
+    """A part within the whole: its rule, and the positions at which it may begin and end."""
 
     written: str
     first: set[int]
@@ -44,7 +44,7 @@ class _Writer:
     """Writes the grammar of parts that are not all regular."""
 
     part: Part
-    places: list[Place] = field(default_factory=list)
+    positions: list[Position] = field(default_factory=list)
     follow: list[set[int]] = field(default_factory=list)
     repeated: list[str] = field(default_factory=list)
 
@@ -55,25 +55,25 @@ class _Writer:
             self.follow[number].add(END)
         first = whole.first | ({END} if whole.is_optional else set())
         self._check(first, None)
-        for place in self.places:
-            self._check(self.follow[place.number], place)
-        guards = Guards(self.places, first, self.follow)
+        for position in self.positions:
+            self._check(self.follow[position.number], position)
+        guards = Guards(self.positions, first, self.follow)
         priority = max(
             (
                 each.priority
-                for place in self.places
-                if place.rules
-                for each in place.rules.terminals
+                for position in self.positions
+                if position.rules
+                for each in position.rules.terminals
             ),
             default=0,
         )
         lines = [f"start: {whole.written}", *self.repeated]
-        for place in self.places:
-            if place.rules is not None:
-                lines.append(self._rules(place, place.rules).text(f"part{place.number}"))
-            rank = max(priority, 0) + len(self.places) - place.number
-            for name, pattern in zip(_names(place), place.patterns, strict=True):
-                lines.append(f"{name}.{rank}: {pattern_literal(guards.guarded(place, pattern))}")
+        for position in self.positions:
+            if position.rules is not None:
+                lines.append(self._rules(position, position.rules).text(f"part{position.number}"))
+            rank = max(priority, 0) + len(self.positions) - position.number
+            for name, pattern in zip(_names(position), position.patterns, strict=True):
+                lines.append(f"{name}.{rank}: {pattern_literal(guards.guarded(position, pattern))}")
         return "\n".join(lines)
 
     def _span(self, part: Part) -> _Span:
@@ -81,24 +81,24 @@ class _Writer:
             return self._sequence(part)
         if isinstance(part, Repeated):
             return self._repeated(part)
-        number = len(self.places)
+        number = len(self.positions)
         rules = rules_of(part.grammar) if isinstance(part, Embedded) else None
-        place = Place(number, part, rules)
-        self.places.append(place)
+        position = Position(number, part, rules)
+        self.positions.append(position)
         self.follow.append(set())
-        written = f"part{number}" if rules is not None else " | ".join(_names(place))
-        if place.is_optional and rules is None:
+        written = f"part{number}" if rules is not None else " | ".join(_names(position))
+        if position.is_optional and rules is None:
             written = f"[{written}]"
-        elif len(place.patterns) > 1:
+        elif len(position.patterns) > 1:
             written = f"({written})"
-        return _Span(written, {number}, {number}, place.is_optional)
+        return _Span(written, {number}, {number}, position.is_optional)
 
     def _sequence(self, part: Sequence) -> _Span:
         spans = [self._span(each) for each in part.parts]
         whole = spans[0]
         for span in spans[1:]:
-            for place in whole.last:
-                self.follow[place] |= span.first
+            for position in whole.last:
+                self.follow[position] |= span.first
             whole = _Span(
                 f"{whole.written} {span.written}",
                 whole.first | span.first if whole.is_optional else whole.first,
@@ -117,30 +117,30 @@ class _Writer:
                 "write repeat(x) instead of repeat(optional(x))"
             )
         if part.most is None or part.most > 1:
-            for place in body.last:
-                self.follow[place] |= body.first
+            for position in body.last:
+                self.follow[position] |= body.first
         name = f"repeated{len(self.repeated)}"
         self.repeated.append(f"{name}: {body.written}")
         return _Span(
             f"{name}{_times(name, part.least, part.most)}", body.first, body.last, part.least == 0
         )
 
-    def _check(self, following: set[int], place: Place | None) -> None:
+    def _check(self, following: set[int], position: Position | None) -> None:
         """Refuse what Lark could not read as it is meant."""
-        if place is not None and isinstance(place.part, Regular) and place.part.looks:
+        if position is not None and isinstance(position.part, Regular) and position.part.looks:
             raise GrammarError(
-                f"{place} looks around, and in a sequence it would see the parts beside it; leave "
+                f"{position} looks around, and in a sequence it would see the parts beside it; leave "
                 "look-around, anchors and \\b out of it"
             )
-        if place is not None and place.part == Free(()) and following != {END}:
+        if position is not None and position.part == Free(()) and following != {END}:
             raise GrammarError(
                 "free_text() goes on to the end, so nothing can follow it; say where it stops: "
                 "free_text(until=...)"
             )
-        grammars = [self.places[each] for each in sorted(following) if self._is_grammar(each)]
-        if place is not None and self._is_grammar(place.number) and grammars:
+        grammars = [self.positions[each] for each in sorted(following) if self._is_grammar(each)]
+        if position is not None and self._is_grammar(position.number) and grammars:
             raise GrammarError(
-                f"{grammars[0]} stands right behind {place}: Lark would read on without knowing "
+                f"{grammars[0]} stands right behind {position}: Lark would read on without knowing "
                 "where the one ends; put a text between them"
             )
         if len(grammars) > 1:
@@ -150,19 +150,19 @@ class _Writer:
             )
 
     def _is_grammar(self, number: int) -> bool:
-        return number != END and isinstance(self.places[number].part, Embedded)
+        return number != END and isinstance(self.positions[number].part, Embedded)
 
-    def _rules(self, place: Place, rules: Rules) -> Rules:
+    def _rules(self, position: Position, rules: Rules) -> Rules:
         """Return the rules of a grammar, its end apart if what follows could be read before it."""
-        following = self.follow[place.number] - {END}
-        if any(_may_be_read(self.places[each], rules) for each in following):
+        following = self.follow[position.number] - {END}
+        if any(_may_be_read(self.positions[each], rules) for each in following):
             return ended(rules)
         return rules
 
 
-def _names(place: Place) -> list[str]:
-    """Return the names of the terminals of a place."""
-    return [f"PART{place.number}{f'_{n}' if n else ''}" for n in range(len(place.patterns))]
+def _names(position: Position) -> list[str]:
+    """Return the names of the terminals of a position."""
+    return [f"PART{position.number}{f'_{n}' if n else ''}" for n in range(len(position.patterns))]
 
 
 def _times(name: str, least: int, most: int | None) -> str:
@@ -171,9 +171,9 @@ def _times(name: str, least: int, most: int | None) -> str:
     return "?" if (least, most) == (0, 1) else f"~{least}..{most}"
 
 
-def _may_be_read(place: Place, rules: Rules) -> bool:
+def _may_be_read(position: Position, rules: Rules) -> bool:
     """Return whether a part may match where a terminal of a grammar does."""
-    if not isinstance(place.part, Regular) or place.part.text is None:
+    if not isinstance(position.part, Regular) or position.part.text is None:
         return True
-    text = place.part.text
+    text = position.part.text
     return any(each.may_begin(text) for each in rules.terminals)

@@ -1,8 +1,8 @@
 """Arrays as automata over their items.
 
-In: the nodes that see an array. Out: its machine, as :mod:`cfgguide.schema.letters` has it. It
-reads from left to right and remembers what the keywords need: how many items there are, how many of
-them ``contains`` has found, which nodes have failed for good, and which values have been there.
+In: the nodes that see an array. Out: its :class:`~cfgguide.schema.machine.Machine`. It reads from
+left to right and keeps what the keywords need: how many items there are, how many of them
+``contains`` has found, which nodes have failed for good, and which values occurred.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from cfgguide.errors import SchemaError
-from cfgguide.schema.letters import Cell, Letter, Problem, cap, holds_in, seen_by
 from cfgguide.schema.listed_values import scalar_values
+from cfgguide.schema.machine import Problem, Symbol, ValueClass, cap, holds_in, seen_by
 from cfgguide.schema.nodes import Node, is_within
 from cfgguide.schema.truth import (
     Failures,
@@ -25,8 +25,8 @@ from cfgguide.schema.truth import (
     truths,
 )
 
-MAX_UNIQUE = 6  # values of items that are told apart
-LONGEST = 2_000  # items that are counted
+MAX_UNIQUE = 6  # distinct values of items that are told apart
+MAX_ITEMS = 2_000  # that are counted
 
 
 class _Items(NamedTuple):
@@ -36,12 +36,12 @@ class _Items(NamedTuple):
     failed: frozenset[Node]
     contained: tuple[int, ...]
     pending: frozenset[tuple[Node, int, frozenset[Node]]]  # not evaluated by the node itself
-    used: frozenset[Node]  # values that are there
+    used: frozenset[Node]  # values that occurred
     n_others: int  # other values, up to 2
 
 
 class ArrayMachine:
-    """The automaton of arrays that some nodes see.
+    """The automaton of the arrays that some nodes see.
 
     Parameters
     ----------
@@ -63,10 +63,10 @@ class ArrayMachine:
         bounds = [bound for node in self._asking for bound in node.n_items if bound is not None]
         self._prefix = max((len(node.prefix) for node in self._asking), default=0)
         self._cap = max([self._prefix, *(bound + 1 for bound in bounds)])
-        if self._cap > LONGEST:
+        if self._cap > MAX_ITEMS:
             raise SchemaError(
-                f"at {nodes[-1].path or '/'}: arrays are counted up to {LONGEST} items only; use a "
-                "smaller minItems or maxItems, or leave it out"
+                f"at {nodes[-1].path or '/'}: arrays are counted up to {MAX_ITEMS} items only; use "
+                "a smaller minItems or maxItems, or leave it out"
             )
         self._containing = [node for node in self._asking if node.contains is not None]
         self._unique = [node for node in self._asking if node.is_unique]
@@ -75,53 +75,53 @@ class ArrayMachine:
         self.start = _Items(0, nothing, (0,) * len(self._containing), nothing, nothing, 0)
 
     @cached_property
-    def all_letters(self) -> list[Letter]:
-        """What may come: an item at each place that is told apart."""
+    def all_symbols(self) -> list[Symbol]:
+        """The symbols: an item at each index of a prefix, and one for all later items."""
         found = []
-        for place in range(self._prefix + 1):
+        for index in range(self._prefix + 1):
             seen: list[Node] = list(self._values)
             for node in self._asking:
-                seen += self._children(node, place)
+                seen += self._children(node, index)
                 seen += [n for n in (node.contains, node.unevaluated_items) if n is not None]
-            found.append(Letter(None, seen_by(seen, self._order)))
+            found.append(Symbol(None, seen_by(seen, self._order)))
         return found
 
-    def letters(self, state: _Items) -> Iterator[Letter]:
+    def symbols(self, state: _Items) -> Iterator[Symbol]:
         """Yield what may come next: one item."""
-        yield self.all_letters[min(state.n_items, self._prefix)]
+        yield self.all_symbols[min(state.n_items, self._prefix)]
 
-    def _children(self, node: Node, place: int) -> list[Node]:
-        if place < len(node.prefix):
-            return [node.prefix[place]]
+    def _children(self, node: Node, index: int) -> list[Node]:
+        if index < len(node.prefix):
+            return [node.prefix[index]]
         return [] if node.items is None else [node.items]
 
-    def after(self, state: _Items, letter: Letter, cell: Cell) -> _Items:
+    def after(self, state: _Items, symbol: Symbol, value_class: ValueClass) -> _Items:
         """Return the state after an item."""
-        place = min(state.n_items, self._prefix)
+        index = min(state.n_items, self._prefix)
         failed = set(state.failed)
         pending = set(state.pending)
         matched = frozenset(
             node
             for node in self._containing
-            if node.contains is not None and holds_in(node.contains, cell)
+            if node.contains is not None and holds_in(node.contains, value_class)
         )
         for node in self._asking:
-            if not all(holds_in(child, cell) for child in self._children(node, place)):
+            if not all(holds_in(child, value_class) for child in self._children(node, index)):
                 failed.add(node)
             rest = node.unevaluated_items
-            if rest is None or holds_in(rest, cell) or self._covers(node, place, matched):
+            if rest is None or holds_in(rest, value_class) or self._covers(node, index, matched):
                 continue
-            if any(self._evaluates(n, place, matched) for n in hold_with(node)):
+            if any(self._evaluates(n, index, matched) for n in hold_with(node)):
                 continue
-            if any(self._evaluates(n, place, matched) for n in may_evaluate(node)):
-                pending.add((node, place, matched))
+            if any(self._evaluates(n, index, matched) for n in may_evaluate(node)):
+                pending.add((node, index, matched))
             else:
                 failed.add(node)
         contained = tuple(
             min(n + (node in matched), cap(node.n_contains))
             for n, node in zip(state.contained, self._containing, strict=True)
         )
-        value = next((value for value in self._values if value in cell), None)
+        value = next((value for value in self._values if value in value_class), None)
         used, n_others = state.used, state.n_others
         if self._unique:
             if value is None:
@@ -144,16 +144,16 @@ class ArrayMachine:
             n_others,
         )
 
-    def _covers(self, node: Node, place: int, matched: frozenset[Node]) -> bool:
-        """Return whether a node's keywords but the last evaluate an item."""
+    def _covers(self, node: Node, index: int, matched: frozenset[Node]) -> bool:
+        """Return whether keywords of a node other than ``unevaluatedItems`` evaluate an item."""
         is_contained = node in matched and node.contains_evaluates
-        return is_contained or place < len(node.prefix) or node.items is not None
+        return is_contained or index < len(node.prefix) or node.items is not None
 
-    def _evaluates(self, node: Node, place: int, matched: frozenset[Node]) -> bool:
-        return self._covers(node, place, matched) or node.unevaluated_items is not None
+    def _evaluates(self, node: Node, index: int, matched: frozenset[Node]) -> bool:
+        return self._covers(node, index, matched) or node.unevaluated_items is not None
 
     def holding(self, state: _Items) -> tuple[dict[Node, bool], list[Problem]]:
-        """Return which nodes hold for the array, and what is not sure about that."""
+        """Return which nodes hold for the array, and what is uncertain about that."""
         counts = dict(zip(self._containing, state.contained, strict=True))
 
         def holds(node: Node, found: Any) -> bool:

@@ -1,4 +1,4 @@
-"""JSON Schema to grammar: texts that parse are values that the schema allows, and no others.
+"""JSON Schema to grammar: the sentences are the JSON texts of the values that the schema allows.
 
 In: a schema, or a model of Pydantic. Out: a :class:`~cfgguide.grammar.grammar.Grammar`.
 """
@@ -11,10 +11,10 @@ from typing import Any, Literal
 
 from cfgguide.errors import SchemaError
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.schema.classes import Cells
+from cfgguide.schema.classes import ValueClasses
 from cfgguide.schema.nodes import Node, reachable
 from cfgguide.schema.reader import Reader
-from cfgguide.schema.writer import Indentation, Writer
+from cfgguide.schema.writer import Whitespace, Writer
 
 
 def json_schema(
@@ -32,19 +32,20 @@ def json_schema(
     ----------
     schema : mapping, bool, str or type
         A JSON Schema of draft 4, 6, 7, 2019-09 or 2020-12, as ``json.load`` returns it or as a
-        text; or a model of Pydantic, or anything else with a method ``model_json_schema``.
+        text; or a Pydantic model, or anything else with a method ``model_json_schema``.
     order : {"any", "declared"}, optional
-        Whether properties come in any order, or as they are declared. By default in any order,
-        but as declared in objects with more than 8 properties, and for a model.
+        Whether properties come in any order or as declared. By default they come in any order,
+        except as declared in objects with more than 8 properties and for a Pydantic model.
     max_whitespace : int, optional
-        Most white space characters before and behind each punctuation mark; by default any number.
+        The most white space characters before and after each punctuation mark; by default any
+        number.
     separators : (str, str), optional
-        What stands between members and behind names, exactly: ``(", ", ": ")`` is how
-        ``json.dumps`` writes. Then nothing else has white space around it.
+        The exact texts between members and after names: ``(", ", ": ")`` is how ``json.dumps``
+        writes. Then there is no other white space.
     formats : bool
-        Whether ``format`` is a condition (for the formats that JSON Schema names), or a comment.
+        Whether ``format`` is a condition, for the formats that JSON Schema names, or a comment.
     best_effort : bool
-        Whether what cannot be guaranteed is left out, with a :class:`SchemaWarning`.
+        Whether conditions that cannot be guaranteed are left out, with a :class:`SchemaWarning`.
 
     Returns
     -------
@@ -54,7 +55,7 @@ def json_schema(
     Raises
     ------
     SchemaError
-        If the schema is broken, allows no value, or asks for what a grammar cannot guarantee. The
+        If the schema is invalid, allows no value, or requires what a grammar cannot guarantee. The
         message says where in the schema.
 
     Examples
@@ -73,7 +74,7 @@ def json_schema(
         try:
             schema = json.loads(schema)
         except ValueError as error:
-            raise SchemaError(f"the schema is no JSON: {error}") from None
+            raise SchemaError(f"the schema is not JSON: {error}") from None
     if not isinstance(schema, Mapping | bool):
         raise SchemaError("a schema is an object, a truth value, JSON text or a Pydantic model")
     if order not in ("any", "declared", None):
@@ -83,11 +84,14 @@ def json_schema(
     reader = Reader(schema, formats=formats, best_effort=best_effort)
     try:
         root = reader.root()
-        cells = Cells(root, None if order is None else order == "declared")
-        held = frozenset(cells.root)
-        if root.meant.is_false or held not in cells.contexts[cells.root].cells:
+        value_classes = ValueClasses(root, None if order is None else order == "declared")
+        held = frozenset(value_classes.root)
+        if (
+            root.meant.is_false
+            or held not in value_classes.contexts[value_classes.root].value_classes
+        ):
             raise SchemaError(_why_nothing(root))
-        writer = Writer(cells, Indentation.of(max_whitespace, separators))
+        writer = Writer(value_classes, Whitespace.of(max_whitespace, separators))
         text = writer.text(held)
     except RecursionError:
         raise SchemaError("the schema is nested too deeply; use $ref") from None
@@ -97,17 +101,20 @@ def json_schema(
 
 
 def _why_nothing(root: Node) -> str:
-    """Return which part of a schema allows no value."""
+    """Return a message that names a part of a schema which allows no value."""
     for node in reversed(reachable(root)):
         if node.is_false or node.is_trivial or any(o.is_false for o in node.in_place):
             continue
         try:
-            cells = Cells(node, is_ordered=True)
+            value_classes = ValueClasses(node, is_ordered=True)
         except SchemaError:
             continue
-        if frozenset(cells.root) not in cells.contexts[cells.root].cells:
+        if (
+            frozenset(value_classes.root)
+            not in value_classes.contexts[value_classes.root].value_classes
+        ):
             return (
                 f"at {node.path or '/'}: no value is allowed: its keywords contradict each other, "
-                "or only an endless value could meet them"
+                "or only an infinite value could meet them"
             )
     return "at /: no value is allowed: the schemas contradict each other"

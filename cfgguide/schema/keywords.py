@@ -1,4 +1,4 @@
-"""Reads the values of keywords of a JSON Schema, and refuses those of a wrong type."""
+"""Reads the values of keywords of a JSON Schema, and rejects those of a wrong type."""
 
 from __future__ import annotations
 
@@ -25,7 +25,13 @@ class Keywords:
     def made(
         self, keyword: str, make: Callable[..., Language], *args: Any, **opts: Any
     ) -> Language:
-        """Return a language, or say of which keyword it is that it cannot be made."""
+        """Return the language that `make` returns; if it raises, name the keyword.
+
+        Raises
+        ------
+        SchemaError
+            As `make`.
+        """
         try:
             return make(*args, **opts)
         except SchemaError as error:
@@ -46,7 +52,7 @@ class Keywords:
         return value
 
     def names(self, keyword: str, value: Any) -> list[str]:
-        """Return what must be an array of names, each once."""
+        """Return the names of an array, each once."""
         if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
             self.fail(keyword, "is an array of names")
         return list(dict.fromkeys(value))

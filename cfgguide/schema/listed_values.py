@@ -1,6 +1,6 @@
-"""Values that a JSON Schema lists, with ``const`` and ``enum``.
+"""The values that a JSON Schema lists with ``const`` and ``enum``.
 
-In: values as ``json.load`` returns them. Out: scalars as languages of their spellings, arrays and
+In: values as ``json.load`` returns them. Out: scalars as languages of their spellings; arrays and
 objects as schemas that only they meet.
 """
 
@@ -36,10 +36,16 @@ def scalar_values(values: Sequence[Any]) -> Values:
 
 
 def decimal_of(value: Any) -> Decimal:
-    """Return a number of JSON, exactly as it is written in Python."""
+    """Return a number of JSON, exactly as Python writes it.
+
+    Raises
+    ------
+    SchemaError
+        If it is infinite or not a number.
+    """
     number = Decimal(str(value))
     if not number.is_finite():
-        raise SchemaError(f"{value} is no number of JSON")
+        raise SchemaError(f"{value} is not a number of JSON")
     return number
 
 
@@ -48,7 +54,7 @@ def _any_of(languages: list[Language]) -> Language:
 
 
 def shape(value: Any) -> Mapping[str, Any]:
-    """Return a schema of one array or object."""
+    """Return a schema that only this array or object meets."""
     if isinstance(value, list):
         return {
             "type": "array",

@@ -1,7 +1,7 @@
-"""The nodes that a JSON Schema comes to: what each schema in it asks of a value.
+"""The nodes of a JSON Schema: what each schema in it requires of a value.
 
-A :class:`Node` says what the keywords of one schema ask, and which other nodes see the same value
-(`in_place`) or what is in it (`inner`). Conditions on numbers and strings are languages.
+A :class:`Node` has the keywords of one schema, and the other nodes that see the same value
+(`in_place`) or the values inside it (`inner`). Conditions on numbers and strings are languages.
 :mod:`cfgguide.schema.reader` makes nodes.
 """
 
@@ -14,28 +14,26 @@ from typing import Any
 
 from cfgguide.automata.language import Language
 
-Bounds = tuple[int, int | None]  # the least and the most; None for no end
+Bounds = tuple[int, int | None]  # the least and the most; None for no maximum
 KINDS = ("null", "true", "false", "number", "string", "array", "object")
 
 
 @dataclass(frozen=True)
 class Condition:
-    """What is asked of a number or a string.
+    """What is required of a number or a string.
 
     Attributes
     ----------
     language : Language
-        The numbers, as they are spelled, or the texts.
+        The spellings of the numbers, or the texts.
     text : str, optional
-        A pattern of the same, shorter than what comes of the automaton.
-    parts : tuple of Condition
-        Conditions that together come to this one, if such are known, and
-    without : tuple of Condition
-        what is to be left out of them.
+        A pattern of the same language, shorter than one made from the automaton.
+    parts, without : tuple of Condition
+        If known, conditions whose intersection this one is, and conditions to be left out of it.
     is_wider : bool
-        Whether only the parts say what is asked, and the language has more texts.
+        Whether only the parts are exact, and the language has more texts.
     bounds : (int, int or None), optional
-        The least and the most characters, if these are all that is asked.
+        The least and the most characters, if nothing else is required.
     """
 
     language: Language
@@ -48,7 +46,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Values:
-    """The values of an enumeration, by what they are."""
+    """The values of an enumeration, by their types."""
 
     constants: frozenset[str]  # of "null", "true", "false"
     numbers: Condition | None
@@ -59,7 +57,7 @@ class Values:
 
 @dataclass(eq=False)
 class Node:
-    """What one schema asks of a value."""
+    """What one schema requires of a value."""
 
     path: str
     is_false: bool = False
@@ -95,16 +93,16 @@ class Node:
 
     @cached_property
     def is_trivial(self) -> bool:
-        """Whether it asks nothing."""
-        return _asks(self) == _asks(Node(""))
+        """Whether it allows every value."""
+        return _keywords(self) == _keywords(Node(""))
 
     @cached_property
     def meant(self) -> Node:
-        """The node that asks all that this one does: another one, if it only refers to that."""
+        """The node that this one means: another one, if it only refers to that."""
         if len(self.all_of) != 1:
             return self
-        asks = {**_asks(self), "all_of": []}
-        return self.all_of[0].meant if asks == _asks(Node("")) else self
+        others = {**_keywords(self), "all_of": []}
+        return self.all_of[0].meant if others == _keywords(Node("")) else self
 
     @property
     def in_place(self) -> Iterator[Node]:
@@ -121,7 +119,7 @@ class Node:
 
     @property
     def inner(self) -> Iterator[Node]:
-        """The nodes that see what is in the value."""
+        """The nodes that see the items, names or properties of the value."""
         yield from self.prefix
         singles = (self.items, self.contains, self.unevaluated_items, self.additional)
         yield from (node for node in (*singles, self.names, self.unevaluated) if node is not None)
@@ -135,7 +133,7 @@ def is_within(count: int, bounds: Bounds) -> bool:
 
 
 def reachable(root: Node) -> list[Node]:
-    """Return a node and all others that it asks about, the nearest first."""
+    """Return a node and all others that it refers to, the nearest first."""
     found = {root: None}
     nodes = [root]
     for node in nodes:
@@ -147,7 +145,7 @@ def reachable(root: Node) -> list[Node]:
 
 
 def wanted_to_fail(root: Node) -> set[Node]:
-    """Return the nodes whose failing may be what lets a value through."""
+    """Return the nodes whose failure may let a value through."""
     found: set[Node] = set()
     queue: list[Node] = []
     for node in reachable(root):
@@ -163,5 +161,5 @@ def wanted_to_fail(root: Node) -> set[Node]:
     return found
 
 
-def _asks(node: Node) -> dict[str, Any]:
+def _keywords(node: Node) -> dict[str, Any]:
     return {each.name: getattr(node, each.name) for each in fields(node) if each.name != "path"}

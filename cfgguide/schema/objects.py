@@ -1,9 +1,9 @@
 """Objects as automata over their properties.
 
-In: the nodes that see an object. Out: its machine, as :mod:`cfgguide.schema.letters` describes it.
-Names are sorted into classes: each name that is listed is one, all others are told apart by the
-patterns that they match. The machine reads from left to right and remembers which of the listed
-names have been seen, how many properties there are, and which nodes have failed for good.
+In: the nodes that see an object. Out: its :class:`~cfgguide.schema.machine.Machine`. Names are
+sorted into classes: each listed name is a class of its own, the others are told apart by the
+patterns that they match. The machine reads from left to right and keeps which of the listed names
+occurred, how many properties there are, and which nodes have failed for good.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 from cfgguide.automata.language import Language, grouped
 from cfgguide.errors import SchemaError
-from cfgguide.schema.letters import (
-    Cell,
-    Letter,
+from cfgguide.schema.machine import (
     Problem,
+    Symbol,
+    ValueClass,
     conditions,
     holds_in,
     listed,
@@ -46,11 +46,11 @@ class NameClass:
     Attributes
     ----------
     name : str or None
-        The name, if it is only one.
+        The name, if there is only one.
     language : Language or None
         The names; None for all.
     patterns : frozenset of int
-        The numbers of the patterns that they match.
+        The indices of the patterns that they match.
     accepted : frozenset of Node
         The nodes of ``propertyNames`` that hold for them.
     """
@@ -65,7 +65,7 @@ class _Properties(NamedTuple):
     """A state: what is known of the properties so far."""
 
     seen: frozenset[int]
-    last: int  # the number of the last one, where they have an order
+    last: int  # the index of the last listed name, where properties have an order
     n_named: int
     n_others: int
     failed: frozenset[Node]
@@ -73,7 +73,7 @@ class _Properties(NamedTuple):
 
 
 class ObjectMachine:
-    """The automaton of objects that some nodes see.
+    """The automaton of the objects that some nodes see.
 
     Parameters
     ----------
@@ -82,13 +82,13 @@ class ObjectMachine:
     order : callable
         A number for each node, by which they are sorted.
     is_ordered : bool or None
-        Whether properties come in the order in which they are declared; None: where there are more
-        than `MAX_UNORDERED`.
+        Whether properties come in the order in which they are declared; None for where there are
+        more than `MAX_UNORDERED`.
     failures : Failures
         Of these nodes.
     wanted_to_fail : collection of Node
-        Those whose failing may let a value through. The others are taken for failed where a name
-        that is not listed may have come twice, so that there are too many properties or not.
+        Those whose failure may let a value through. The others count as failed where it is
+        uncertain whether there are too many properties, since an unlisted name may come twice.
     """
 
     def __init__(
@@ -133,8 +133,8 @@ class ObjectMachine:
         self.start = _Properties(nothing, -1, 0, 0, nothing, nothing)
 
     @cached_property
-    def classes(self) -> list[NameClass]:
-        """The classes of names, the single ones first."""
+    def name_classes(self) -> list[NameClass]:
+        """The classes of names, those of single names first."""
         naming = [node.names.meant for node in self._asking if node.names is not None]
         inner = closure(naming)
         asked = [
@@ -174,20 +174,20 @@ class ObjectMachine:
         return found
 
     @cached_property
-    def all_letters(self) -> list[Letter]:
-        """What may come: a property of each class of names."""
+    def all_symbols(self) -> list[Symbol]:
+        """The symbols: a property of each class of names."""
         found = []
-        for number, each in enumerate(self.classes):
+        for number, each in enumerate(self.name_classes):
             seen: list[Node] = []
             for node in self._asking:
                 seen += self._children(node, each)
                 if node.unevaluated is not None:
                     seen.append(node.unevaluated)
-            found.append(Letter(number, seen_by(seen, self._order)))
+            found.append(Symbol(number, seen_by(seen, self._order)))
         return found
 
     def _children(self, node: Node, names: NameClass) -> list[Node]:
-        """Return what a node asks of the value of a property in a class."""
+        """Return the nodes that a node applies to the value of a property."""
         known = self._known_children.get((node, names))
         if known is None:
             known = self._known_children[node, names] = self._asked_of(node, names)
@@ -207,21 +207,21 @@ class ObjectMachine:
     def _evaluates(self, node: Node, names: NameClass) -> bool:
         return bool(self._children(node, names)) or node.unevaluated is not None
 
-    def letters(self, state: _Properties) -> Iterator[Letter]:
+    def symbols(self, state: _Properties) -> Iterator[Symbol]:
         """Yield what may come next: a property of a class."""
-        for letter in self.all_letters:
-            number = letter.name
+        for symbol in self.all_symbols:
+            number = symbol.name
             assert isinstance(number, int)
-            if self.classes[number].name is not None and (
+            if self.name_classes[number].name is not None and (
                 number <= state.last if self._is_ordered else number in state.seen
             ):
                 continue
-            yield letter
+            yield symbol
 
-    def after(self, state: _Properties, letter: Letter, cell: Cell) -> _Properties:
+    def after(self, state: _Properties, symbol: Symbol, value_class: ValueClass) -> _Properties:
         """Return the state after a property."""
-        assert isinstance(letter.name, int)
-        number, names = letter.name, self.classes[letter.name]
+        assert isinstance(symbol.name, int)
+        number, names = symbol.name, self.name_classes[symbol.name]
         failed, pending = set(state.failed), set(state.pending)
         seen, last, n_named, n_others = state.seen, state.last, state.n_named, state.n_others
         if names.name is None:
@@ -235,11 +235,11 @@ class ObjectMachine:
             if not self._is_ordered or number in self._tracked:
                 seen |= {number}
         for node in self._asking:
-            if not all(holds_in(child, cell) for child in self._children(node, names)):
+            if not all(holds_in(child, value_class) for child in self._children(node, names)):
                 failed.add(node)
             if node.names is not None and node.names.meant not in names.accepted:
                 failed.add(node)
-            if node.unevaluated is None or holds_in(node.unevaluated, cell):
+            if node.unevaluated is None or holds_in(node.unevaluated, value_class):
                 continue
             if self._children(node, names):
                 continue
@@ -262,14 +262,14 @@ class ObjectMachine:
         )
 
     def holding(self, state: _Properties) -> tuple[dict[Node, bool], list[Problem]]:
-        """Return which nodes hold for the object, and what is not sure about that."""
+        """Return which nodes hold for the object, and what is uncertain about that."""
         seen = {self._names[number] for number in state.seen}
-        behind = self._names[state.last + 1 :]
-        missing = set(behind if self._is_ordered else self._names) - seen
+        open_names = self._names[state.last + 1 :] if self._is_ordered else self._names
+        missing = set(open_names) - seen
         total = min(state.n_named + state.n_others, self._cap)
         distinct = min(state.n_named + min(state.n_others, 1), self._cap)
 
-        pending = [(owner, self.classes[number]) for owner, number in state.pending]
+        pending = [(owner, self.name_classes[number]) for owner, number in state.pending]
 
         def holds(node: Node, found: Any) -> bool:
             if node in state.failed or not missing.isdisjoint(node.required):

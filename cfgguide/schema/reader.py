@@ -1,8 +1,7 @@
-"""A JSON Schema as nodes: one for each schema in it, with all references followed.
+"""Reads a JSON Schema into nodes, one for each schema in it, and follows all references.
 
-In: a schema as Python has it from ``json.load``. Out: the :class:`~cfgguide.schema.nodes.Node` of
-its root. Drafts 4, 6, 7, 2019-09 and 2020-12 are told apart by ``$schema``; without one it is
-2020-12.
+In: a schema as ``json.load`` returns it. Out: the :class:`~cfgguide.schema.nodes.Node` of its root.
+``$schema`` tells drafts 4, 6, 7, 2019-09 and 2020-12 apart; without it, 2020-12 is assumed.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from cfgguide.errors import SchemaError, SchemaWarning
 from cfgguide.schema.keywords import Keywords
 from cfgguide.schema.listed_values import scalar_values, shape
 from cfgguide.schema.nodes import Condition, Node, Values, reachable
-from cfgguide.schema.references import NO_SIBLINGS, OLD_ITEMS, Place, References
+from cfgguide.schema.references import NO_SIBLINGS, OLD_ITEMS, Location, References
 from cfgguide.schema.scalars import of_lengths
 from cfgguide.schema.spelling import spelled
 from cfgguide.values import numbers
@@ -47,9 +46,9 @@ class Reader:
     schema : mapping or bool
         The root.
     formats : bool
-        Whether ``format`` is a condition; else it is a comment.
+        Whether ``format`` is a condition; otherwise it is a comment.
     best_effort : bool
-        Whether what can't be guaranteed is left out with a warning.
+        Whether conditions that cannot be guaranteed are left out with a warning.
     """
 
     def __init__(self, schema: Schema, *, formats: bool, best_effort: bool) -> None:
@@ -57,7 +56,7 @@ class Reader:
         self._formats = formats
         self._best_effort = best_effort
         self._nodes: dict[object, Node] = {}
-        self._unread: list[tuple[Node, Place]] = []
+        self._unread: list[tuple[Node, Location]] = []
 
     def root(self) -> Node:
         """Return the node of the whole schema.
@@ -65,116 +64,117 @@ class Reader:
         Raises
         ------
         SchemaError
-            If the schema is broken, or asks for what cannot be guaranteed.
+            If the schema is invalid, or requires what cannot be guaranteed.
         """
         root = self._node(self._references.root)
-        for node, place in self._unread:
-            self._read(node, place)
+        for node, location in self._unread:
+            self._read(node, location)
         _check_references(root)
         return root
 
     def give_up(self, path: str, problem: str) -> None:
-        """Raise an error about what cannot be guaranteed, or warn, as the user wants it.
+        """Warn that a condition cannot be guaranteed.
 
         Raises
         ------
         SchemaError
+            Instead of the warning, unless the user wants `best_effort`.
         """
         if not self._best_effort:
             raise SchemaError(f"at {path or '/'}: {problem}; best_effort=True leaves it out")
         warnings.warn(f"at {path or '/'}: {problem}; it is left out", SchemaWarning, stacklevel=2)
 
-    def _node(self, place: Place) -> Node:
-        place = self._references.entered(place)
-        key = (place.base, place.scope, _key_of(place.schema))
+    def _node(self, location: Location) -> Node:
+        location = self._references.entered(location)
+        key = (location.base, location.scope, _key_of(location.schema))
         if key not in self._nodes:
             if len(self._nodes) >= MAX_NODES:
-                raise SchemaError(f"the schema comes to more than {MAX_NODES} schemas; split it")
-            self._nodes[key] = Node(place.path)
-            self._unread.append((self._nodes[key], place))
+                raise SchemaError(f"the schema has more than {MAX_NODES} schemas; split it")
+            self._nodes[key] = Node(location.path)
+            self._unread.append((self._nodes[key], location))
         return self._nodes[key]
 
-    def _read(self, node: Node, place: Place) -> None:
-        schema = place.schema
+    def _read(self, node: Node, location: Location) -> None:
+        schema = location.schema
         if isinstance(schema, bool):
             node.is_false = not schema
             return
         if not isinstance(schema, Mapping):
-            raise SchemaError(f"at {place.path or '/'}: a schema is an object or a truth value")
-        reads = Keywords(schema, place.path)
-        if "$ref" in schema and place.dialect in NO_SIBLINGS:
-            node.all_of.append(self._node(self._references.target(place, "$ref")))
+            raise SchemaError(f"at {location.path or '/'}: a schema is an object or a truth value")
+        reads = Keywords(schema, location.path)
+        if "$ref" in schema and location.dialect in NO_SIBLINGS:
+            node.all_of.append(self._node(self._references.target(location, "$ref")))
             return
         for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
             if keyword in schema:
-                node.all_of.append(self._node(self._references.target(place, keyword)))
-        self._read_values(node, place, reads)
-        self._read_applicators(node, place, reads)
-        self._read_numbers(node, place, reads)
+                node.all_of.append(self._node(self._references.target(location, keyword)))
+        self._read_values(node, location, reads)
+        self._read_applicators(node, location, reads)
+        self._read_numbers(node, location, reads)
         self._read_strings(node, reads)
-        self._read_array(node, place, reads)
-        self._read_object(node, place, reads)
+        self._read_array(node, location, reads)
+        self._read_object(node, location, reads)
 
-    def _below(self, place: Place, *steps: str | int) -> Node:
-        return self._node(self._references.below(place, *steps))
+    def _below(self, location: Location, *steps: str | int) -> Node:
+        return self._node(self._references.below(location, *steps))
 
-    def _read_values(self, node: Node, place: Place, reads: Keywords) -> None:
+    def _read_values(self, node: Node, location: Location, reads: Keywords) -> None:
         names = reads.schema.get("type")
         if names is not None:
             listed = [names] if isinstance(names, str) else names
             if not isinstance(listed, list) or not all(
                 isinstance(name, str) and name in _TYPES for name in listed
             ):
-                reads.fail("type", f"is none or more of {', '.join(_TYPES)}")
+                reads.fail("type", f"is one or more of {', '.join(_TYPES)}")
             node.kinds = frozenset(kind for name in listed for kind in _TYPES[name])
             if "integer" in listed and "number" not in listed:
                 node.numbers.append(Condition(numbers.multiples(Decimal(1))))
         listed = reads.listed("enum") if "enum" in reads.schema else None
         if listed is not None:
-            node.values = self._values(place, listed)
+            node.values = self._values(location, listed)
         if "const" in reads.schema:
-            found = self._values(place, [reads.schema["const"]])
+            found = self._values(location, [reads.schema["const"]])
             if node.values is None:
                 node.values = found
             else:
-                extra = Node(f"{place.path}/const", values=found)
+                extra = Node(f"{location.path}/const", values=found)
                 node.all_of.append(extra)
 
-    def _values(self, place: Place, values: list[Any]) -> Values:
+    def _values(self, location: Location, values: list[Any]) -> Values:
         nested = [value for value in values if isinstance(value, list | Mapping)]
-        nodes = [self._node(self._references.constant(place, shape(value))) for value in nested]
+        nodes = [self._node(self._references.constant(location, shape(value))) for value in nested]
         scalars = [value for value in values if not isinstance(value, list | Mapping)]
         return replace(scalar_values(scalars), nodes=tuple(nodes))
 
-    def _read_applicators(self, node: Node, place: Place, reads: Keywords) -> None:
+    def _read_applicators(self, node: Node, location: Location, reads: Keywords) -> None:
         def listed(keyword: str) -> list[Node] | None:
             if keyword not in reads.schema:
                 return None
             schemas = reads.listed(keyword)
             if not schemas:
                 reads.fail(keyword, "has at least one schema")
-            return [self._below(place, keyword, number) for number in range(len(schemas))]
+            return [self._below(location, keyword, number) for number in range(len(schemas))]
 
         node.all_of += listed("allOf") or []
         node.any_of = listed("anyOf")
         node.one_of = listed("oneOf")
         if "not" in reads.schema:
-            node.negated = self._below(place, "not")
+            node.negated = self._below(location, "not")
         if "if" in reads.schema:
             then, other = (
-                self._below(place, keyword) if keyword in reads.schema else None
+                self._below(location, keyword) if keyword in reads.schema else None
                 for keyword in ("then", "else")
             )
-            node.conditional = (self._below(place, "if"), then, other)
+            node.conditional = (self._below(location, "if"), then, other)
         for name in reads.mapping("dependentSchemas"):
-            node.dependent[name] = self._below(place, "dependentSchemas", name)
+            node.dependent[name] = self._below(location, "dependentSchemas", name)
         for name, value in reads.mapping("dependencies").items():
             if isinstance(value, list):
                 node.needs[name] = reads.names(f"dependencies/{name}", value)
             else:
-                node.dependent[name] = self._below(place, "dependencies", name)
+                node.dependent[name] = self._below(location, "dependencies", name)
 
-    def _read_numbers(self, node: Node, place: Place, reads: Keywords) -> None:
+    def _read_numbers(self, node: Node, location: Location, reads: Keywords) -> None:
         bounds = (
             ("minimum", "exclusiveMinimum", numbers.at_least),
             ("maximum", "exclusiveMaximum", numbers.at_most),
@@ -199,7 +199,7 @@ class Reader:
         make: Callable[[Any], Condition],
         argument: Any,
     ) -> None:
-        """Add a condition; where there is none, give up."""
+        """Add a condition; give up if it cannot be made."""
         try:
             found.append(make(argument))
         except SchemaError as error:
@@ -224,46 +224,46 @@ class Reader:
             elif name in OTHER_FORMATS:
                 self.give_up(f"{reads.path}/format", f"the format {name!r} is not regular")
 
-    def _read_array(self, node: Node, place: Place, reads: Keywords) -> None:
-        is_old = place.dialect in OLD_ITEMS
+    def _read_array(self, node: Node, location: Location, reads: Keywords) -> None:
+        is_old = location.dialect in OLD_ITEMS
         first = "items" if is_old and isinstance(reads.schema.get("items"), list) else "prefixItems"
         if first == "items" or not is_old:
             node.prefix = [
-                self._below(place, first, number) for number in range(len(reads.listed(first)))
+                self._below(location, first, number) for number in range(len(reads.listed(first)))
             ]
         rest = "additionalItems" if first == "items" else "items"
         if rest in reads.schema:
-            node.items = self._below(place, rest)
+            node.items = self._below(location, rest)
         if "contains" in reads.schema:
-            node.contains = self._below(place, "contains")
+            node.contains = self._below(location, "contains")
             least = reads.count("minContains")
             node.n_contains = (1 if least is None else least, reads.count("maxContains"))
             node.contains_evaluates = not is_old
         node.n_items = (reads.count("minItems") or 0, reads.count("maxItems"))
         node.is_unique = reads.schema.get("uniqueItems") is True
         if "unevaluatedItems" in reads.schema:
-            node.unevaluated_items = self._below(place, "unevaluatedItems")
+            node.unevaluated_items = self._below(location, "unevaluatedItems")
 
-    def _read_object(self, node: Node, place: Place, reads: Keywords) -> None:
+    def _read_object(self, node: Node, location: Location, reads: Keywords) -> None:
         for name in reads.mapping("properties"):
-            node.properties[name] = self._below(place, "properties", name)
+            node.properties[name] = self._below(location, "properties", name)
         for pattern in reads.mapping("patternProperties"):
             found: list[Condition] = []
             self._guarded(found, reads, "patternProperties", _pattern_condition, pattern)
             for condition in found:
-                below = self._below(place, "patternProperties", pattern)
+                below = self._below(location, "patternProperties", pattern)
                 node.patterns.append((condition.language, below))
         if "additionalProperties" in reads.schema:
-            node.additional = self._below(place, "additionalProperties")
+            node.additional = self._below(location, "additionalProperties")
         if "propertyNames" in reads.schema:
-            node.names = self._below(place, "propertyNames")
+            node.names = self._below(location, "propertyNames")
         if not isinstance(reads.schema.get("required"), bool):  # draft 3 has truth values
             node.required = reads.names("required", reads.listed("required"))
         for name, needed in reads.mapping("dependentRequired").items():
             node.needs[name] = reads.names(f"dependentRequired/{name}", needed)
         node.n_properties = (reads.count("minProperties") or 0, reads.count("maxProperties"))
         if "unevaluatedProperties" in reads.schema:
-            node.unevaluated = self._below(place, "unevaluatedProperties")
+            node.unevaluated = self._below(location, "unevaluatedProperties")
 
 
 def _key_of(schema: Any) -> str:
@@ -279,13 +279,14 @@ def _multiples_condition(divisor: Decimal) -> Condition:
 
 
 def _check_references(root: Node) -> None:
-    """Raise an error if a schema applies to a value only if it does so already.
+    """Check that no schema refers to itself for the same value.
 
     Raises
     ------
     SchemaError
+        If one does.
     """
-    state: dict[Node, bool] = {}  # False while what it refers to is looked at
+    state: dict[Node, bool] = {}  # False while the nodes that it refers to are visited
     for first in reachable(root):
         stack: list[tuple[Node, Iterator[Node]]] = [(first, iter([first]))]
         while stack:

@@ -1,8 +1,8 @@
-"""Where the schemas within a JSON Schema stand, and what their references lead to.
+"""The locations of the schemas within a JSON Schema, and the targets of their references.
 
-In: a schema as a value. Out: a :class:`Place` for each schema in it: its base URI, its dialect, its
-path, and through which resources it was reached, on which ``$dynamicRef`` depends. Nothing is
-fetched: a reference that leads out of the schema is an error.
+In: a schema as a value. Out: a :class:`Location` for each schema in it: its base URI, its dialect,
+its path, and the resources through which it was reached, on which ``$dynamicRef`` depends. Nothing
+is fetched: a reference to another document is an error.
 
 Source: JSON Schema Core 2020-12, sections 8.2 and 9.
 """
@@ -26,7 +26,7 @@ _DIALECTS = {
 LATEST = "2020-12"
 NO_SIBLINGS = frozenset("467")  # dialects in which $ref stands alone
 OLD_ITEMS = frozenset(["4", "6", "7", "2019-09"])  # in which items may be an array
-DEEPEST = 300  # nested schemas
+MAX_DEPTH = 300  # of nested schemas
 
 _SINGLE = (
     *("additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if"),
@@ -40,8 +40,8 @@ _MAPPINGS = (
 
 
 @dataclass(frozen=True)
-class Place:
-    """A schema and where it stands.
+class Location:
+    """A schema and where it is.
 
     Attributes
     ----------
@@ -50,11 +50,11 @@ class Place:
     base : str
         The URI of the resource that it belongs to.
     path : str
-        From the root, as a JSON pointer; behind a reference, of what that leads to.
+        A JSON pointer from the root; after a reference, that of its target.
     dialect : str
         "4", "6", "7", "2019-09" or "2020-12".
     scope : tuple of str
-        The resources that lead here, the outermost first; empty where nothing depends on it.
+        The resources that lead here, the outermost first; empty if no reference is dynamic.
     """
 
     schema: Any
@@ -65,106 +65,106 @@ class Place:
 
 
 class References:
-    """All places of one schema that a reference may name.
+    """All locations within one schema that a reference may name.
 
     Raises
     ------
     SchemaError
-        If the schema names a dialect that is not known, or is nested too deeply.
+        If the schema names an unknown dialect, or is nested too deeply.
     """
 
     def __init__(self, schema: Any) -> None:
-        self._resources: dict[str, Place] = {}
-        self._anchors: dict[tuple[str, str], Place] = {}
+        self._resources: dict[str, Location] = {}
+        self._anchors: dict[tuple[str, str], Location] = {}
         self._dynamic: set[tuple[str, str]] = set()
         self._recursive: set[str] = set()
-        self.root = self._opened(Place(schema, "", "", LATEST))
+        self.root = self._opened(Location(schema, "", "", LATEST))
         self._resources.setdefault("", self.root)
         self._register(self.root, 0)
         self._has_scope = bool(self._dynamic or self._recursive)
 
-    def _opened(self, place: Place) -> Place:
-        """Return a place as its own identifier and dialect have it."""
-        schema = place.schema
+    def _opened(self, location: Location) -> Location:
+        """Return a location with the base URI and dialect that its own schema sets."""
+        schema = location.schema
         if not isinstance(schema, Mapping):
-            return place
-        dialect = place.dialect
+            return location
+        dialect = location.dialect
         if isinstance(schema.get("$schema"), str):
             uri = schema["$schema"].partition("://")[2].rstrip("#")
             if uri not in _DIALECTS:
                 raise SchemaError(
-                    f"at {place.path or '/'}: $schema is {schema['$schema']!r}; known "
-                    "are those of draft-04, -06, -07, 2019-09 or 2020-12"
+                    f"at {location.path or '/'}: $schema is {schema['$schema']!r}; the known "
+                    "ones are those of draft-04, -06, -07, 2019-09 and 2020-12"
                 )
             dialect = _DIALECTS[uri]
         name = schema.get("id" if dialect == "4" else "$id")
         if isinstance(name, str) and not (dialect in NO_SIBLINGS and "$ref" in schema):
-            uri, fragment = urldefrag(_joined(place.base, name))
+            uri, fragment = urldefrag(_joined(location.base, name))
             if fragment and dialect in NO_SIBLINGS:
-                self._anchors.setdefault((uri, fragment), place)
-            return replace(place, base=uri, dialect=dialect)
-        return replace(place, dialect=dialect)
+                self._anchors.setdefault((uri, fragment), location)
+            return replace(location, base=uri, dialect=dialect)
+        return replace(location, dialect=dialect)
 
-    def _register(self, place: Place, depth: int) -> None:
-        if depth > DEEPEST:
-            raise SchemaError(f"schemas are nested more than {DEEPEST} deep; use $ref")
-        schema = place.schema
+    def _register(self, location: Location, depth: int) -> None:
+        if depth > MAX_DEPTH:
+            raise SchemaError(f"schemas are nested more than {MAX_DEPTH} deep; use $ref")
+        schema = location.schema
         if not isinstance(schema, Mapping):
             return
-        is_root = self._resources.setdefault(place.base, place) is place
+        is_root = self._resources.setdefault(location.base, location) is location
         if is_root and schema.get("$recursiveAnchor") is True:
-            self._recursive.add(place.base)
+            self._recursive.add(location.base)
         for keyword in ("$anchor", "$dynamicAnchor"):
             if isinstance(schema.get(keyword), str):
-                self._anchors.setdefault((place.base, schema[keyword]), place)
+                self._anchors.setdefault((location.base, schema[keyword]), location)
                 if keyword == "$dynamicAnchor":
-                    self._dynamic.add((place.base, schema[keyword]))
+                    self._dynamic.add((location.base, schema[keyword]))
         for steps in _steps_below(schema):
-            self._register(self.below(place, *steps), depth + 1)
+            self._register(self.below(location, *steps), depth + 1)
 
-    def below(self, place: Place, *steps: str | int) -> Place:
-        """Return the place of a schema within another one."""
-        schema, path = place.schema, place.path
+    def below(self, location: Location, *steps: str | int) -> Location:
+        """Return the location of a schema inside another one."""
+        schema, path = location.schema, location.path
         for step in steps:
             schema = schema[step]
             path += "/" + str(step).replace("~", "~0").replace("/", "~1")
-        return self._opened(replace(place, schema=schema, path=path))
+        return self._opened(replace(location, schema=schema, path=path))
 
-    def constant(self, place: Place, schema: Any) -> Place:
-        """Return a place for a schema that stands for a value."""
-        return Place(schema, "constant:", place.path, LATEST)
+    def constant(self, location: Location, schema: Any) -> Location:
+        """Return a location for a schema that stands for a value."""
+        return Location(schema, "constant:", location.path, LATEST)
 
-    def entered(self, place: Place) -> Place:
-        """Return a place with its resource in the scope."""
+    def entered(self, location: Location) -> Location:
+        """Return a location with its resource in the scope."""
         if not self._has_scope:
-            return replace(place, scope=())
-        if place.base in place.scope:
-            return place
-        return replace(place, scope=(*place.scope, place.base))
+            return replace(location, scope=())
+        if location.base in location.scope:
+            return location
+        return replace(location, scope=(*location.scope, location.base))
 
-    def target(self, place: Place, keyword: str) -> Place:
-        """Return what the reference of a schema leads to.
+    def target(self, location: Location, keyword: str) -> Location:
+        """Return the location that the reference of a schema leads to.
 
         Raises
         ------
         SchemaError
-            If there is nothing of that name within the schema.
+            If the schema has nothing of that name.
         """
-        reference = place.schema[keyword]
-        where = f"at {place.path}/{keyword}"
+        reference = location.schema[keyword]
+        where = f"at {location.path}/{keyword}"
         if not isinstance(reference, str):
             raise SchemaError(f"{where}: a reference is a URI, as a string")
-        uri, fragment = urldefrag(_joined(place.base, reference))
+        uri, fragment = urldefrag(_joined(location.base, reference))
         found = self._target(uri, fragment, where, reference)
         if keyword == "$dynamicRef" and (found.base, fragment) in self._dynamic:
-            outer = (base for base in place.scope if (base, fragment) in self._dynamic)
+            outer = (base for base in location.scope if (base, fragment) in self._dynamic)
             found = self._anchors[next(outer, found.base), fragment]
         if keyword == "$recursiveRef" and found.base in self._recursive:
-            outer = (base for base in place.scope if base in self._recursive)
+            outer = (base for base in location.scope if base in self._recursive)
             found = self._resources[next(outer, found.base)]
-        return replace(found, scope=place.scope)
+        return replace(found, scope=location.scope)
 
-    def _target(self, uri: str, fragment: str, where: str, reference: str) -> Place:
+    def _target(self, uri: str, fragment: str, where: str, reference: str) -> Location:
         if uri not in self._resources:
             raise SchemaError(
                 f"{where}: {reference!r} is not in this schema, and nothing is fetched; put the "
@@ -191,7 +191,7 @@ class References:
 
 
 def _joined(base: str, reference: str) -> str:
-    """Return a reference relative to a base URI; that of a URN has fragments only."""
+    """Return a reference resolved against a base URI; of a URN, only fragments are relative."""
     return base + reference if reference.startswith("#") else urljoin(base, reference)
 
 

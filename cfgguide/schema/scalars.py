@@ -1,11 +1,11 @@
 """Numbers and strings of a JSON Schema, sorted by which conditions they meet.
 
-In: conditions, and a function that says what texts belong to that meet just some of them. Out: for
-each such class conditions that describe its texts, no text by two of them.
+In: conditions, and a function from the subset of conditions that a text meets to the text's class.
+Out: for each class, disjoint conditions that describe its texts.
 
-The automaton of all conditions together tells. Bounds on the length multiply it by as many states
-as they count, so where that would be too many, the lengths are counted apart: each class of texts
-by the other conditions is asked which lengths it has.
+The product automaton of all conditions decides. A bound on the length multiplies its states. If
+they would be too many, lengths are counted apart: the texts are first sorted by the other
+conditions, and then the possible lengths of each group are computed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Memberships = tuple[bool, ...]
 
 
 def of_lengths(least: int, most: int | None) -> Condition:
-    """Return the condition that a text has so many characters."""
+    """Return the condition that a text has from `least` to `most` characters."""
     if most is not None and most < least:
         return Condition(Language.of_words([]), bounds=(least, most))
     text = f"^[^]{{{least},{'' if most is None else most}}}$"
@@ -37,19 +37,19 @@ def of_lengths(least: int, most: int | None) -> Condition:
 def by_class(
     asked: Sequence[Condition], key_of: Callable[[Memberships], Key | None]
 ) -> dict[Key, list[Condition]]:
-    """Return conditions for the texts of each class; those that belong to None are left out.
+    """Return conditions for the texts of each class, except class None.
 
     Parameters
     ----------
     asked : sequence of Condition
-        With different languages.
+        Conditions with different languages.
     key_of : callable
-        What texts belong to, by which of the conditions they meet.
+        Returns the class of the texts that meet given conditions, one bool for each.
 
     Raises
     ------
     SchemaError
-        If the automata have too many states together.
+        If the product automaton has too many states.
 
     Examples
     --------
@@ -86,10 +86,10 @@ def _together(
 def _sufficient(
     asked: Sequence[Condition], memberships: Mapping[Key | None, set[Memberships]], key: Key
 ) -> tuple[tuple[Condition, ...], tuple[Condition, ...]]:
-    """Return conditions that all texts of a class meet, and others that none meets.
+    """Return conditions that all texts of a class meet, and conditions that none of them meets.
 
-    No other text does so; if the conditions do not say that, there are none. `memberships` has, by
-    class, all combinations of conditions that a text may meet.
+    Together they hold for no other text; if that is impossible, both are empty. `memberships` has,
+    by class, all combinations of conditions that a text may meet.
     """
     columns = list(zip(*memberships[key], strict=True))
     always = [number for number, column in enumerate(columns) if all(column)]
@@ -143,7 +143,7 @@ def _apart(
 
 
 def _runs(keys: Sequence[tuple[int, Key]]) -> Iterator[tuple[Key, int, int | None]]:
-    """Yield which lengths, from one to another, have the same key, one behind the other."""
+    """Yield key, least and most length of each run of equal keys."""
     starts = [at for at, (_, key) in enumerate(keys) if not at or key != keys[at - 1][1]]
     for at, next_start in zip(starts, [*starts[1:], None], strict=True):
         least = keys[at][0] if at else 0
@@ -151,9 +151,9 @@ def _runs(keys: Sequence[tuple[int, Key]]) -> Iterator[tuple[Key, int, int | Non
 
 
 def _lengths_from(language: Language, firsts: Sequence[int]) -> list[int]:
-    """Return those of some sorted numbers from which on, up to the next, there is a text so long.
+    """Return the sorted numbers such that some text's length is from that number to the next one.
 
-    Behind the last there is no next.
+    The last number has no next one: the length of the text is at least that.
     """
     if language.is_empty:
         return []
@@ -174,4 +174,4 @@ def _lengths_from(language: Language, firsts: Sequence[int]) -> list[int]:
         here = after
         if not here.any():
             return list(found)
-    return [*found, firsts[-1]]  # every state that is left leads to an end
+    return [*found, firsts[-1]]  # every remaining state leads to an accepting one

@@ -1,15 +1,15 @@
-r"""How characters, texts and languages of texts are spelled in JSON, as regular expressions.
+r"""Regular expressions of the JSON spellings of characters, texts and languages of texts.
 
 In: a :class:`~cfgguide.automata.language.Language` of texts. Out: a regular expression, in Lark's
 notation, of the JSON strings that mean one of the texts::
 
     a"b   ->   "a\\"b"
 
-Texts under conditions are spelled plainly, as ``json.dumps`` does: a character has an escape only
-where it needs one, and beyond ASCII it may have one.
+Texts under conditions have plain spellings, like those of ``json.dumps``: a character is escaped
+only where it must be; beyond ASCII it may be.
 
-Source: an expression comes of an automaton by the elimination of states (Brzozowski & McCluskey
-1963), those first that make the fewest new pieces.
+Source: Brzozowski and McCluskey 1963 for the expression of an automaton by state elimination.
+States that make the fewest new edges go first.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from cfgguide.automata.language import DEAD, Language
 from cfgguide.errors import SchemaError
 
 MAX_WORDS = 2000  # of a language that is spelled word by word
-LONGEST_PATTERN = 100_000  # characters
+MAX_PATTERN = 100_000  # characters
 
 STRING = r'"(?:[^"\\\x00-\x1f]|\\(?:["\\\/bfnrt]|u[0-9A-Fa-f]{4}))*"'  # any
 # Lark drops a backslash that stands before a quotation mark, whatever is before it.
@@ -52,7 +52,7 @@ def string_pattern(language: Language) -> str:
 
 
 def alternatives(patterns: Sequence[str]) -> str:
-    """Return a pattern for any of some."""
+    """Return a pattern that matches what any of some patterns matches."""
     return patterns[0] if len(patterns) == 1 else f"(?:{'|'.join(patterns)})"
 
 
@@ -62,7 +62,7 @@ def plain(text: str) -> str:
 
 
 def number_pattern(language: Language) -> str:
-    """Return the pattern of the numbers of a language, which is one of spellings."""
+    """Return the pattern of a language of spellings of numbers."""
     return _group(pattern_of(language, _raw))
 
 
@@ -98,7 +98,7 @@ def _is_in(point: int, ranges: Ranges) -> bool:
 
 @cache
 def _raw(ranges: Ranges) -> str:
-    """Return the pattern of one character of a class, as it is."""
+    """Return the pattern of one unescaped character of a class."""
     if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:
         return _character(ranges[0][0])
     inside = "".join(
@@ -129,7 +129,7 @@ def _escapes(ranges: Ranges) -> str:
     seconds: Ranges
     for low, high in ranges:
         low = max(low, 0x10000)
-        while low <= high:  # the ranges of second halves behind each first half
+        while low <= high:  # the ranges of low surrogates after each high surrogate
             first, offset = divmod(low - 0x10000, 0x400)
             if offset == 0 and high - low >= 0x3FF:
                 n_firsts = (high - low + 1) // 0x400
@@ -148,7 +148,7 @@ def _escapes(ranges: Ranges) -> str:
 
 
 def _digits(ranges: Ranges, n_digits: int) -> str:
-    """Return the pattern of hexadecimal numbers in ranges, with so many digits."""
+    """Return the pattern of the hexadecimal numbers of `n_digits` digits in some ranges."""
     size = 16**n_digits
     if ranges == ((0, size - 1),):
         return "[0-9A-Fa-f]" + (f"{{{n_digits}}}" if n_digits > 1 else "")
@@ -174,54 +174,71 @@ def _hex_class(digits: Sequence[int]) -> str:
 def pattern_of(language: Language, spell: Callable[[Ranges], str]) -> str:
     """Return a pattern of a language, each class of characters spelled by a function.
 
-    It is right where the pattern has to match up to a place that is known, such as a quote: its
-    alternatives are in no particular order.
+    It is right only where the match must end at a known place, such as a quote: its alternatives
+    are in no particular order.
+
+    Raises
+    ------
+    SchemaError
+        If the pattern would be too long.
     """
-    chain = _repetition(language, spell)
-    if chain is not None:
-        return chain
-    n = len(language.rows)
-    final = n  # behind all states that accept
-    edges: dict[tuple[int, int], list[str]] = {}
-    for state, moves in enumerate(language.moves):
-        for target, ranges in moves.items():
-            edges.setdefault((state, target), []).append(spell(ranges))
-        if state in language.accepting:
-            edges.setdefault((state, final), []).append("")
-    start = n + 1
-    edges[start, language.start] = [""]
-    into: dict[int, set[int]] = {}
-    out: dict[int, set[int]] = {}
-    for source, target in edges:
-        out.setdefault(source, set()).add(target)
-        into.setdefault(target, set()).add(source)
-    left = set(range(n)) - {DEAD}
-    while left:
-        state = min(
-            left, key=lambda s: ((len(into.get(s, ())) - 1) * (len(out.get(s, ())) - 1), -s)
-        )
-        left.discard(state)
+    return _repetition(language, spell) or _Elimination(language, spell).pattern()
+
+
+class _Elimination:
+    """A graph whose edges are labelled with patterns; states are removed one by one."""
+
+    def __init__(self, language: Language, spell: Callable[[Ranges], str]) -> None:
+        self._n_states = len(language.rows)
+        self._final, self._start = self._n_states, self._n_states + 1
+        self._edges: dict[tuple[int, int], list[str]] = {}
+        for state, moves in enumerate(language.moves):
+            for target, ranges in moves.items():
+                self._edges.setdefault((state, target), []).append(spell(ranges))
+            if state in language.accepting:
+                self._edges.setdefault((state, self._final), []).append("")
+        self._edges[self._start, language.start] = [""]
+        self._sources: dict[int, set[int]] = {}
+        self._targets: dict[int, set[int]] = {}
+        for source, target in self._edges:
+            self._targets.setdefault(source, set()).add(target)
+            self._sources.setdefault(target, set()).add(source)
+
+    def pattern(self) -> str:
+        """Return the pattern from the start to the end, once no other state is left."""
+        left = set(range(self._n_states)) - {DEAD}
+        while left:
+            state = min(left, key=lambda state: (self._cost(state), -state))
+            left.discard(state)
+            self._remove(state)
+            if sum(len(each) for texts in self._edges.values() for each in texts) > MAX_PATTERN:
+                raise SchemaError(
+                    "the regular expression of these keywords would have more than "
+                    f"{MAX_PATTERN} characters; use simpler or fewer ones"
+                )
+        return _choice(self._edges[self._start, self._final])
+
+    def _cost(self, state: int) -> int:
+        n_sources = len(self._sources.get(state, ()))
+        return (n_sources - 1) * (len(self._targets.get(state, ())) - 1)
+
+    def _remove(self, state: int) -> None:
+        edges = self._edges
         loop = edges.pop((state, state), None)
         again = _group(_choice(loop)) + "*" if loop and any(loop) else ""
-        sources = into.pop(state, set()) - {state}
-        targets = out.pop(state, set()) - {state}
+        sources = self._sources.pop(state, set()) - {state}
+        targets = self._targets.pop(state, set()) - {state}
         for source in sources:
             before = _group(_choice(edges.pop((source, state))))
-            out[source].discard(state)
+            self._targets[source].discard(state)
             for target in targets:
-                rest = _group(_choice(edges[state, target]))
-                edges.setdefault((source, target), []).append(before + again + rest)
-                out[source].add(target)
-                into[target].add(source)
+                after = _group(_choice(edges[state, target]))
+                edges.setdefault((source, target), []).append(before + again + after)
+                self._targets[source].add(target)
+                self._sources[target].add(source)
         for target in targets:
             del edges[state, target]
-            into[target].discard(state)
-        if sum(len(piece) for pieces in edges.values() for piece in pieces) > LONGEST_PATTERN:
-            raise SchemaError(
-                "the regular expression of these keywords would have more than "
-                f"{LONGEST_PATTERN} characters; use simpler or fewer ones"
-            )
-    return _choice(edges[start, final])
+            self._sources[target].discard(state)
 
 
 def _repetition(language: Language, spell: Callable[[Ranges], str]) -> str | None:
@@ -257,5 +274,5 @@ def _choice(patterns: Sequence[str]) -> str:
 
 
 def _group(pattern: str) -> str:
-    """Return a pattern to which a repetition may be added, and text before and behind."""
+    """Return a pattern that may be repeated, and may stand beside others."""
     return pattern if len(pattern) < 2 else f"(?:{pattern})"

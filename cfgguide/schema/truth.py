@@ -1,8 +1,8 @@
-"""Which nodes of a JSON Schema hold for a value, when it is known what their own keywords say.
+"""Which nodes of a JSON Schema hold for a value, given the results of their own keywords.
 
-In: nodes that see one value, and for each what its own conditions come to. Out: for every node
-whether it holds, by what ``allOf``, ``anyOf``, ``oneOf``, ``not``, ``if`` and the like say; and
-which nodes have evaluated a property or an item, as ``unevaluatedProperties`` needs it.
+In: nodes that see one value, and for each the result of its own conditions. Out: whether each node
+holds, as ``allOf``, ``anyOf``, ``oneOf``, ``not``, ``if`` and the like combine the results; and
+which nodes have evaluated a property or an item, which ``unevaluatedProperties`` needs.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from typing import Any
 from cfgguide.schema.nodes import Node
 
 Truths = Mapping[Node, bool]
-Holds = Callable[[Node, Truths], bool]  # what a node's own keywords say; others below are known
+# The result of a node's own keywords, given the results of the nodes that it refers to.
+Holds = Callable[[Node, Truths], bool]
 
 
 def closure(nodes: Iterable[Node]) -> list[Node]:
-    """Return all nodes that see the same value as these, each behind those it asks about."""
+    """Return all nodes that see the same value as these, each after those that it refers to."""
     found: dict[Node, None] = {}
     stack: list[tuple[Node, Iterator[Node]]] = []
     for first in nodes:
@@ -46,7 +47,7 @@ def truths(
     kind : str
         What the value is: one of `cfgguide.schema.nodes.KINDS`.
     holds : callable
-        What a node's own conditions on such a value come to.
+        Returns the result of a node's own conditions on such a value.
     seen : collection of str
         The properties that an object has.
     """
@@ -79,7 +80,7 @@ def _combines(node: Node, found: Truths, seen: Collection[str]) -> bool:
 
 
 def evaluators(node: Node, found: Truths, seen: Collection[str] = ()) -> Iterator[Node]:
-    """Yield the nodes whose annotations a node sees: its own, and of those that hold for it."""
+    """Yield the nodes whose annotations a node sees: itself, and those applied that hold."""
     yield node
     applied = [other for other in node.all_of if found[other]]
     applied += [other for other in node.any_of or () if found[other]]
@@ -101,12 +102,12 @@ def others_evaluate(
     evaluates: Callable[..., bool],
     seen: Collection[str] = (),
 ) -> bool:
-    """Return whether others have evaluated all that a node has left to them.
+    """Return whether other nodes have evaluated all that a node has not.
 
     Parameters
     ----------
     pending : iterable of sequence
-        A node first, then what it has left, as `evaluates` takes it behind another node.
+        Each a node, then what it has not evaluated: the other arguments of `evaluates`.
     """
     left = [rest for owner, *rest in pending if owner is node]
     if not left:
@@ -116,22 +117,22 @@ def others_evaluate(
 
 
 def is_listed(node: Node, found: Truths) -> bool:
-    """Return whether an array or object is one of those that a node lists, if it lists values."""
+    """Return whether a node lists no values, or lists this array or object."""
     return node.values is None or any(found[other] for other in node.values.nodes)
 
 
 class Failures:
-    """What follows from that some nodes fail for good.
+    """What follows once some nodes have failed for good.
 
-    Whoever needs them fails, too; and what only those ask for that have failed makes no difference,
-    and counts as failed. So there is less to keep in mind.
+    Nodes that need them fail too. Nodes that are used only by failed ones make no difference any
+    more, and count as failed. So machines have fewer states.
 
     Parameters
     ----------
     nodes : sequence of Node
         As :func:`closure` orders them.
     asked : iterable of Node
-        Those of them that are asked for themselves.
+        Those of them whose own result is needed.
     """
 
     def __init__(self, nodes: Sequence[Node], asked: Iterable[Node]) -> None:
@@ -177,14 +178,14 @@ class Failures:
 
 
 def hold_with(node: Node) -> Iterator[Node]:
-    """Yield the nodes that hold wherever a node does; their annotations it always sees."""
+    """Yield the nodes that hold wherever a node does; it always sees their annotations."""
     for other in node.all_of:
         yield other
         yield from hold_with(other)
 
 
 def may_evaluate(node: Node) -> Iterator[Node]:
-    """Yield the nodes whose annotations a node may see, but for itself."""
+    """Yield the other nodes whose annotations a node may see."""
     others = [*node.all_of, *(node.any_of or ()), *(node.one_of or ()), *node.dependent.values()]
     others += [other for other in node.conditional or () if other is not None]
     for other in others:

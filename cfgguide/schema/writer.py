@@ -1,8 +1,8 @@
 r"""A grammar of the JSON texts that a schema allows, in Lark's language.
 
-In: the cells of a schema. Out: the text of a grammar. Each cell that is needed is a rule, and each
-state of the machines of its arrays and objects; a state's rule derives what has been read so far,
-so that a parser never has to guess what comes::
+In: the value classes of a schema. Out: the text of a grammar. There is a rule for each value class
+that is needed, and one for each state of its arrays and objects. A state's rule derives what has
+been read so far, so a parser never has to guess what comes next::
 
     value_0: object_0_2 "}"
     object_0_2: object_0_1 "," pair_3
@@ -17,8 +17,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cfgguide.errors import SchemaError
-from cfgguide.schema.classes import Cells, Context, Nodes, Reading, useful
-from cfgguide.schema.letters import Cell, Letter, Problem
+from cfgguide.schema.classes import Automaton, Context, Nodes, ValueClasses, useful
+from cfgguide.schema.machine import Problem, Symbol, ValueClass
 from cfgguide.schema.nodes import Condition
 from cfgguide.schema.objects import NameClass
 from cfgguide.schema.scalars import of_lengths
@@ -30,7 +30,7 @@ _NO_DIGIT = "(?![-+.0-9eE])"  # a number is not a part of a longer one
 
 
 @dataclass(frozen=True)
-class Indentation:
+class Whitespace:
     """White space between lexemes.
 
     Attributes
@@ -38,15 +38,15 @@ class Indentation:
     space : str
         The pattern of what may stand around punctuation; "" for nothing.
     separators : tuple of (str, str), optional
-        What stands between members and behind a name, exactly.
+        The exact texts between members and after a name.
     """
 
     space: str
     separators: tuple[str, str] | None = None
 
     @classmethod
-    def of(cls, max_whitespace: int | None, separators: tuple[str, str] | None) -> Indentation:
-        """Return a layout as the user asks for it."""
+    def of(cls, max_whitespace: int | None, separators: tuple[str, str] | None) -> Whitespace:
+        """Return the white space that the options of ``json_schema`` allow."""
         if separators is not None:
             return cls("", separators)
         if max_whitespace is None:
@@ -67,28 +67,28 @@ def _literal(character: str) -> str:
 
 
 class Writer:
-    """Writes the grammar of the cells that values of the root are made of."""
+    """Writes the grammar of the value classes that the values of the root need."""
 
-    def __init__(self, cells: Cells, layout: Indentation) -> None:
-        self._cells = cells
-        self._layout = layout
+    def __init__(self, value_classes: ValueClasses, whitespace: Whitespace) -> None:
+        self._cells = value_classes
+        self._whitespace = whitespace
         self._terminals: dict[str, str] = {}
         self._rules: list[str] = []
-        self._names: dict[tuple[Nodes, Cell], str] = {}
+        self._names: dict[tuple[Nodes, ValueClass], str] = {}
         self._pairs: dict[tuple[str, str], str] = {}
         self.problems: dict[Problem, None] = {}
 
-    def text(self, cell: Cell) -> str:
-        """Return the grammar of the values of a cell of the root."""
-        wanted = self._cells.wanted(cell)
+    def text(self, value_class: ValueClass) -> str:
+        """Return the grammar of the values of a value class of the root."""
+        wanted = self._cells.wanted(value_class)
         for nodes, found in wanted.items():
             for each in found:
                 self._names[nodes, each] = f"value_{len(self._names)}"
         for number, (nodes, found) in enumerate(wanted.items()):
             if found:
                 self._write(self._cells.contexts[nodes], number, list(found))
-        root = self._names[self._cells.root, cell]
-        space = self._layout.space
+        root = self._names[self._cells.root, value_class]
+        space = self._whitespace.space
         if space:
             self._terminals[space.replace("*", "+").replace("{0,", "{1,")] = "_SPACE"
         start = f"start: _SPACE? {root} _SPACE?\n" if space else f"start: {root}\n"
@@ -96,7 +96,7 @@ class Writer:
         return start + "".join(self._rules) + "\n" + terminals
 
     def _terminal(self, pattern: str, name: str) -> str:
-        """Return the terminal of a pattern; there is one for each."""
+        """Return the terminal of a pattern; equal patterns share one."""
         # Lark drops a backslash before a quotation mark, even one that is escaped itself.
         pattern = re.sub(r'(?<=\\)"', r"\\x22", pattern)
         if pattern not in self._terminals:
@@ -109,15 +109,15 @@ class Writer:
             self._terminals[pattern] = unique
         return self._terminals[pattern]
 
-    def _write(self, context: Context, number: int, wanted: list[Cell]) -> None:
-        options: dict[Cell, list[str]] = {cell: [] for cell in wanted}
-        for cell in wanted:
-            for kind, condition in context.scalars.get(cell, ()):
-                options[cell].append(self._scalar(kind, condition))
-        for kind, reading in context.readings.items():
-            self._write_reading(context, f"{kind}_{number}", kind, reading, options)
-        for cell, alternatives in options.items():
-            rule = self._names[context.nodes, cell]
+    def _write(self, context: Context, number: int, wanted: list[ValueClass]) -> None:
+        options: dict[ValueClass, list[str]] = {value_class: [] for value_class in wanted}
+        for value_class in wanted:
+            for kind, condition in context.scalars.get(value_class, ()):
+                options[value_class].append(self._scalar(kind, condition))
+        for kind, automaton in context.automata.items():
+            self._write_automaton(context, f"{kind}_{number}", kind, automaton, options)
+        for value_class, alternatives in options.items():
+            rule = self._names[context.nodes, value_class]
             self._rules.append(f"{rule}: " + "\n  | ".join(alternatives) + "\n")
 
     def _scalar(self, kind: str, condition: Condition | None) -> str:
@@ -133,7 +133,10 @@ class Writer:
         return self._terminal(kind, kind.upper())
 
     def _string(self, condition: Condition) -> str:
-        """Return the pattern of strings, where it would be too long in parts."""
+        """Return the pattern of the strings that meet a condition.
+
+        If one pattern would be too long, look-ahead joins those of the condition's parts.
+        """
         if not condition.is_wider:
             if condition.text is not None and condition.language.words(1000) is None:
                 return f'"{condition.text}"'
@@ -147,47 +150,47 @@ class Writer:
         asserted += "".join(f"(?!{self._string(each)[1:]})" for each in condition.without)
         return '"' + asserted + patterns[0][1:]
 
-    def _write_reading(
+    def _write_automaton(
         self,
         context: Context,
         name: str,
         kind: str,
-        reading: Reading,
-        options: dict[Cell, list[str]],
+        automaton: Automaton,
+        options: dict[ValueClass, list[str]],
     ) -> None:
-        is_useful = useful(reading, options)
+        is_useful = useful(automaton, options)
         if not is_useful[0]:
             return
-        blocks = merged(reading, is_useful, options)
+        blocks = merged(automaton, is_useful, options)
         opening, closing = ("[", "]") if kind == "array" else ("{", "}")
         marks = {",": "_COMMA", "[": "_LIST", "]": "_END_LIST", "{": "_OBJECT", "}": "_END_OBJECT"}
         comma, first, last = (
-            self._terminal(self._layout.punctuation(mark), marks[mark])
+            self._terminal(self._whitespace.punctuation(mark), marks[mark])
             for mark in (",", opening, closing)
         )
         ways: dict[int, dict[str, None]] = {0: {first: None}}
-        ends: dict[Cell, dict[int, None]] = {}
-        for state, cell in enumerate(reading.cells):
-            if is_useful[state] and cell in options:
-                ends.setdefault(cell, {})[blocks[state]] = None
-                self.problems |= dict.fromkeys(reading.problems[state])
-        for source, letter, cell, target in reading.moves:
+        ends: dict[ValueClass, dict[int, None]] = {}
+        for state, value_class in enumerate(automaton.value_classes):
+            if is_useful[state] and value_class in options:
+                ends.setdefault(value_class, {})[blocks[state]] = None
+                self.problems |= dict.fromkeys(automaton.problems[state])
+        for source, symbol, value_class, target in automaton.moves:
             if not is_useful[target]:
                 continue
-            inner = self._names[letter.nodes, cell]
+            inner = self._names[symbol.nodes, value_class]
             if kind == "object":
-                inner = self._pair(context, letter, inner)
+                inner = self._pair(context, symbol, inner)
             between = "" if source == 0 else f" {comma}"
             way = f"{name}_{blocks[source]}{between} {inner}"
             ways.setdefault(blocks[target], {})[way] = None
         for block, found in ways.items():
             self._rules.append(f"{name}_{block}: " + "\n  | ".join(found) + "\n")
-        for cell, found_ends in ends.items():
-            options[cell] += [f"{name}_{block} {last}" for block in found_ends]
+        for value_class, found_ends in ends.items():
+            options[value_class] += [f"{name}_{block} {last}" for block in found_ends]
 
-    def _pair(self, context: Context, letter: Letter, inner: str) -> str:
-        assert isinstance(letter.name, int)
-        key = self._key(context.objects.classes[letter.name])
+    def _pair(self, context: Context, symbol: Symbol, inner: str) -> str:
+        assert isinstance(symbol.name, int)
+        key = self._key(context.objects.name_classes[symbol.name])
         pair = self._pairs.get((key, inner))
         if pair is None:
             pair = self._pairs[key, inner] = f"pair_{len(self._pairs)}"
@@ -195,7 +198,7 @@ class Writer:
         return pair
 
     def _key(self, names: NameClass) -> str:
-        colon = self._layout.punctuation(":")
+        colon = self._whitespace.punctuation(":")
         if names.name is not None:
             readable = re.sub(r"[^A-Z0-9]+", "_", names.name.upper()).strip("_")[:30] or "EMPTY"
             return self._terminal(f'"{plain(names.name)}"{colon}', f"NAME_{readable}")
@@ -203,23 +206,26 @@ class Writer:
         return self._terminal(text + colon, "NAME")
 
 
-def merged(reading: Reading, is_useful: list[bool], wanted: Iterable[Cell]) -> list[int]:
-    """Return a block for each state; those of one block lead to the same cells. 0 is the start."""
-    cells = list(wanted)
+def merged(automaton: Automaton, is_useful: list[bool], wanted: Iterable[ValueClass]) -> list[int]:
+    """Return an equivalence class for each state; 0 is the start's, -1 that of useless states.
+
+    Equivalent states lead to the same value classes.
+    """
+    value_classes = list(wanted)
     block = [
         -1
         if not is_useful[state]
         else 0
         if state == 0
-        else 2 + cells.index(cell)
-        if cell in cells
+        else 2 + value_classes.index(value_class)
+        if value_class in value_classes
         else 1
-        for state, cell in enumerate(reading.cells)
+        for state, value_class in enumerate(automaton.value_classes)
     ]
-    moves: list[list[tuple[Letter, Cell, int]]] = [[] for _ in block]
-    for source, letter, cell, target in reading.moves:
+    moves: list[list[tuple[Symbol, ValueClass, int]]] = [[] for _ in block]
+    for source, symbol, value_class, target in automaton.moves:
         if is_useful[target]:
-            moves[source].append((letter, cell, target))
+            moves[source].append((symbol, value_class, target))
     while True:
         numbers: dict[object, int] = {}
         new = []
@@ -228,7 +234,7 @@ def merged(reading: Reading, is_useful: list[bool], wanted: Iterable[Cell]) -> l
                 new.append(-1)
                 continue
             after = frozenset(
-                (letter, cell, block[target]) for letter, cell, target in moves[state]
+                (symbol, value_class, block[target]) for symbol, value_class, target in moves[state]
             )
             new.append(numbers.setdefault((own, after), len(numbers)))
         if len(set(new)) == len(set(block)):

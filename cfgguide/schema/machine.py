@@ -1,9 +1,9 @@
-"""What may come next in an array or an object, and who sees it: the letters of machines.
+"""Automata that read the items of an array or the properties of an object.
 
 In: the nodes that see an array or an object. Out: what :mod:`cfgguide.schema.arrays` and
-:mod:`cfgguide.schema.objects` have in common. A :class:`Machine` is an automaton: its letters are
-an item, or a property of a class of names, each with the nodes that see it and which of these hold
-for it. Behind the last one its state says which of the outer nodes hold.
+:mod:`cfgguide.schema.objects` share. A :class:`Machine` is an automaton of the tree automaton's
+horizontal languages: it reads a symbol, an item or a property of a class of names, with the value
+class of its value. The state after the last one says which of the outer nodes hold.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import Any, NamedTuple, Protocol
 
 from cfgguide.schema.nodes import Bounds, Condition, Node
 
-Cell = frozenset[Node]  # of some nodes, those that hold
+ValueClass = frozenset[Node]  # those nodes of a context that hold
 Problem = tuple[str, str]  # a path, and what cannot be guaranteed there
 
 
-class Letter(NamedTuple):
-    """What may come next, and who sees it.
+class Symbol(NamedTuple):
+    """What may come next, and which nodes see its value.
 
     Attributes
     ----------
     name : hashable
-        Of a property: its number among the classes of names; of an item nothing.
+        For a property, the index of its class of names; None for an item.
     nodes : tuple of Node
-        That see the value.
+        The nodes that see the value.
     """
 
     name: Hashable
@@ -33,41 +33,41 @@ class Letter(NamedTuple):
 
 
 class Machine(Protocol):
-    """An automaton of what is in arrays or objects."""
+    """An automaton of the contents of arrays or objects."""
 
     @property
     def start(self) -> Any:
         """The state before anything."""
 
-    def letters(self, state: Any) -> Iterable[Letter]:
+    def symbols(self, state: Any) -> Iterable[Symbol]:
         """Yield what may come next."""
 
-    def after(self, state: Any, letter: Letter, cell: Cell) -> Hashable:
-        """Return the state after a value for which the nodes in a cell hold."""
+    def after(self, state: Any, symbol: Symbol, value_class: ValueClass) -> Hashable:
+        """Return the state after a symbol with a value of a class."""
 
     def holding(self, state: Any) -> tuple[dict[Node, bool], list[Problem]]:
-        """Return which nodes hold if nothing more comes, and what is not sure about that."""
+        """Return which nodes hold if nothing more comes, and what is uncertain about that."""
 
 
 def seen_by(nodes: Iterable[Node], order: Callable[[Node], int]) -> tuple[Node, ...]:
-    """Return the nodes that have something to ask, sorted, each once."""
+    """Return the nodes that restrict a value, sorted, each once."""
     found = {node.meant for node in nodes}
     return tuple(sorted((n for n in found if not n.is_trivial and not n.is_false), key=order))
 
 
-def holds_in(node: Node, cell: Cell) -> bool:
-    """Return whether a node holds for a value for which just those in a cell do."""
+def holds_in(node: Node, value_class: ValueClass) -> bool:
+    """Return whether a node holds for the values of a class."""
     meant = node.meant
-    return meant.is_trivial or meant in cell
+    return meant.is_trivial or meant in value_class
 
 
 def cap(bounds: Bounds) -> int:
-    """Return how far has to be counted."""
+    """Return the number from which counting makes no difference."""
     return max(bounds[0], 0 if bounds[1] is None else bounds[1] + 1)
 
 
 def conditions(node: Node, kind: str) -> list[Condition]:
-    """Return a node's conditions on numbers or strings, `kind` says which; not what it lists."""
+    """Return a node's conditions on numbers or strings, as `kind` says, without `values`."""
     return node.numbers if kind == "number" else node.strings
 
 
@@ -79,7 +79,7 @@ def listed(node: Node, kind: str) -> Condition | None:
 
 
 def scalar_holds(node: Node, kind: str, known: dict[int, bool]) -> bool:
-    """Return whether a node's conditions on a scalar hold; `known` has them by their language."""
+    """Return whether a node's conditions on a scalar hold; `known` is keyed by languages' ids."""
     if not all(known[id(condition.language)] for condition in conditions(node, kind)):
         return False
     values = listed(node, kind)
