@@ -156,8 +156,6 @@ KNOWN_BY = {
             "integrations.dense_mask",
             "evaluation.mass",
             "integrations.transformers_processor",
-            "integrations.model_steps",
-            "integrations.loop",
         ),
         *(
             "integrations.generation",
@@ -171,7 +169,6 @@ KNOWN_BY = {
     "transformers": {
         *(
             "integrations.transformers_processor",
-            "integrations.model_steps",
             "integrations.generation",
             "integrations.transformers_model",
             "models.load",
