@@ -177,7 +177,7 @@ KNOWN_BY = {
     },
     "tokenizers": {"vocabulary.tokenizer_bytes", "models.smollm2"},
     "gguf": {"models.smollm2"},
-    "argparse": {"cli.main", "cli.arguments"},
+    "argparse": {"cli.main", "cli.arguments", "cli.checking", "cli.generating", "cli.indexing"},
 }
 
 
