@@ -16,6 +16,8 @@ from cfgguide.cli.presets import preset_of
 from cfgguide.errors import GrammarError
 from cfgguide.grammar.grammar import LEXERS, Grammar
 
+YES, NO, UNUSABLE = 0, 1, 2  # exit statuses
+
 
 def add_grammar(
     command: argparse.ArgumentParser, *, whitespace: int | None = None, is_written: bool = False

@@ -1,8 +1,8 @@
-"""A language model, as little as decoding needs of one: token ids in, logits out.
+"""The language model, as decoding sees it: token ids in, logits out.
 
 In: anything that gives the logits of the next token: a function of one sequence, or an object that
-takes many at once. Out: log-probabilities, checked. No framework is needed; that of transformers is
-adapted in :mod:`cfgguide.integrations.transformers_model`. ::
+takes many at once. Out: logits with a checked shape, and log-probabilities. No framework is needed;
+:mod:`cfgguide.integrations.transformers_model` adapts models of transformers. ::
 
     def model(token_ids):                    class Batched:
         return logits  # (n_columns,)            def logits(self, sequences):
@@ -32,13 +32,13 @@ class Model(Protocol):
         Parameters
         ----------
         token_ids : sequence of int
-            The prompt and what was written so far.
+            The prompt and the text so far.
 
         Returns
         -------
         floating, shape (n_columns,)
-            One for each id; ids beyond the vocabulary are never chosen, but take part in what the
-            probabilities sum up to. Minus infinity is a token that the model excludes.
+            One for each id. Ids beyond the vocabulary are never chosen, but they have their part
+            in the sum of the probabilities. Minus infinity excludes a token.
         """
         ...
 
@@ -52,7 +52,7 @@ class BatchModel(Protocol):
         Parameters
         ----------
         sequences : sequence of (sequence of int)
-            Each as for :class:`Model`; no two are equal, and they may have different lengths.
+            Each as for :class:`Model`. No two are equal; they may differ in length.
 
         Returns
         -------
@@ -65,63 +65,96 @@ class BatchModel(Protocol):
 AnyModel = Model | BatchModel
 
 
-def log_probabilities(
-    model: AnyModel, sequences: Sequence[Ids], *, n_ids: int, temperature: float = 1.0
-) -> Iterator[Float64Array]:
-    """Yield the model's log-probabilities of the next token, for each of some sequences.
+def next_logits(
+    model: AnyModel, sequences: Sequence[Ids], *, n_ids: int
+) -> Iterator[npt.NDArray[np.floating]]:
+    """Yield the logits of the next token, for each of some sequences.
 
     Parameters
     ----------
     model : Model or BatchModel
-        An object with a method ``logits`` is asked once for all sequences.
+        An object with a method ``logits`` is called once for all sequences.
     sequences : sequence of (sequence of int)
-        Prompts and what was written so far.
+        Prompts, each with the text so far.
     n_ids : int
         Size of the vocabulary.
-    temperature : float
-        Positive; the logits are divided by it.
 
     Yields
     ------
-    float64, shape (n_columns,)
-        They sum up to 1 as probabilities, over all columns.
+    floating, shape (n_columns,)
+        At least `n_ids` columns.
 
     Raises
     ------
     ModelError
-        If the logits have another shape, too few columns, NaN or plus infinity in them, or are all
-        minus infinity; or if the model is one of transformers, which is no such function.
-
-    Examples
-    --------
-    >>> model = lambda token_ids: [0.0, 0.0, -np.inf, 0.0]
-    >>> [row] = log_probabilities(model, [(1, 2)], n_ids=3)
-    >>> np.exp(row).round(3).tolist()
-    [0.333, 0.333, 0.0, 0.333]
+        If the logits have another shape or too few columns; or if the model is one of transformers,
+        which is not such a function.
     """
     if not sequences:
         return
     for row in _rows(model, sequences):
-        if row.ndim != 1 or len(row) < n_ids:
+        if row.ndim != 1:
             raise ModelError(
-                f"the model gave logits of shape {row.shape} for a sequence, the vocabulary has "
-                f"{n_ids} ids: give one logit for each, of the next token only"
+                f"the model gave logits of shape {row.shape} for a sequence: give one logit for "
+                f"each of the {n_ids} ids, of the next token only"
             )
-        scaled = row.astype(np.float64) / temperature
-        most = scaled.max()
-        if not np.isfinite(most):
+        if len(row) < n_ids:
             raise ModelError(
-                f"the largest of the model's logits is {most}: at least one must be a number, and "
-                "none NaN or plus infinity"
+                f"the model's logits have {len(row)} columns, the vocabulary {n_ids} ids: the "
+                "tokenizer is of another model"
             )
-        scaled -= most
-        yield scaled - np.log(np.exp(scaled).sum())
+        yield row
+
+
+def log_probabilities(
+    logits: npt.NDArray[np.floating], *, temperature: float = 1.0
+) -> Float64Array:
+    """Return the logarithms of a model's probabilities.
+
+    Parameters
+    ----------
+    logits : floating, shape (n_columns,)
+        Of one sequence.
+    temperature : float
+        Positive; the logits are divided by it.
+
+    Returns
+    -------
+    float64, shape (n_columns,)
+        The probabilities of all columns sum up to 1.
+
+    Raises
+    ------
+    ModelError
+        If the logits contain NaN or plus infinity, or are all minus infinity.
+
+    Examples
+    --------
+    >>> log_probs = log_probabilities(np.array([0.0, 0.0, -np.inf, 0.0]))
+    >>> np.exp(log_probs).round(3).tolist()
+    [0.333, 0.333, 0.0, 0.333]
+    """
+    scaled = logits.astype(np.float64) / temperature
+    largest = scaled.max()
+    if not np.isfinite(largest):
+        raise not_numbers(largest)
+    scaled -= largest
+    log_probs: Float64Array = scaled - np.log(np.exp(scaled).sum())
+    return log_probs
+
+
+def not_numbers(largest: float) -> ModelError:
+    """Return the error that says that logits are not numbers, given the largest of them."""
+    return ModelError(
+        f"the largest of the model's logits is {largest}: at least one must be a number, and none "
+        "NaN or plus infinity"
+    )
 
 
 def _rows(model: AnyModel, sequences: Sequence[Ids]) -> Iterator[npt.NDArray[np.floating]]:
-    many = getattr(model, "logits", None)
-    if callable(many):
-        rows = np.asarray(many(sequences))
+    batched = getattr(model, "logits", None)
+    if callable(batched):
+        rows = np.asarray(batched(sequences))
         if rows.ndim != 2 or len(rows) != len(sequences):
             raise ModelError(
                 f"the model gave logits of shape {rows.shape} for {len(sequences)} sequences: "
@@ -131,9 +164,9 @@ def _rows(model: AnyModel, sequences: Sequence[Ids]) -> Iterator[npt.NDArray[np.
         return
     if hasattr(model, "forward") or not callable(model):
         raise ModelError(
-            f"a {type(model).__name__} is no function from token ids to logits: wrap a model of "
-            "transformers as cfgguide.integrations.TransformersModel(model), another "
-            "one in a function"
+            f"a {type(model).__name__} is not a function from token ids to logits: wrap a model "
+            "of transformers as cfgguide.integrations.TransformersModel(model), another one in a "
+            "function"
         )
     for token_ids in sequences:
         yield np.asarray(model(token_ids))

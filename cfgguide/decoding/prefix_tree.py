@@ -1,9 +1,10 @@
-"""Beginnings of sentences, shared by all sequences that begin alike, and what may follow them.
+"""The tree of prefixes that a model writes: texts that begin alike share their nodes.
 
 In: a model and an index. Out: a tree of :class:`PrefixNode`. Sampling, beam search and steering all
-grow it: a beginning is asked for its :class:`NextTokens`, the allowed tokens with the model's
-opinion of them, and followed by some of those. Sequences with the same tokens are one beginning, so
-the model is asked once for all of them, and the prompt is read once for all samples. ::
+grow it: :meth:`PrefixTree.look` gives a node its :class:`NextTokens`, the allowed tokens with the
+model's opinion of them, and :meth:`PrefixTree.follow` makes the node after one of those. Sequences
+with the same tokens are one node, so the model is called once for all of them, and it reads the
+prompt once for all samples. ::
 
     prompt ── "call me " ─┬─ "ish" ── "mael"      3 sequences: 1, 2, 3 calls of the model
                           └─ "moby" ─┬─ " dick"
@@ -12,23 +13,33 @@ the model is asked once for all of them, and the prompt is read once for all sam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.decoding.model import AnyModel, Float64Array, Ids, log_probabilities
+from cfgguide.decoding.model import (
+    AnyModel,
+    Float64Array,
+    Ids,
+    log_probabilities,
+    next_logits,
+    not_numbers,
+)
 from cfgguide.errors import GenerationError
-from cfgguide.guide.budget import TokenBudget
+from cfgguide.guide.budget import TokenBudget, check_max_new_tokens
+from cfgguide.guide.forced import Encode, JumpForward
 from cfgguide.guide.guide import Guide
+from cfgguide.guide.healing import Healing
 from cfgguide.index.index import Index
 from cfgguide.index.step_cache import StepNode
+from cfgguide.mask.subset import Int32Array, is_in_bitmask
 
-#: What else may restrict a step: from a visit and the number of tokens left, that of this step and
-#: EOS among them, to a packed mask (int32, shape (n_words,)) or None for no restriction. A token
-#: must be in both masks.
-Restriction = Callable[[StepNode, int], npt.NDArray[np.int32] | None]
+#: Narrows a step further: a function of the step node and the number of tokens left, this step's
+#: and EOS included. It returns a packed mask (int32, shape (n_words,)), or None for no restriction.
+#: A token must be in both masks.
+Restriction = Callable[[StepNode, int], Int32Array | None]
 
 _SHOWN_BYTES = 40  # of the text so far, in messages
 
@@ -40,12 +51,14 @@ class NextTokens:
     Attributes
     ----------
     token_ids : int64, shape (n_allowed,)
-        Ascending, EOS among them where the text is a sentence.
+        Ascending, with EOS where the text is a sentence.
     log_probs : float64, shape (n_allowed,)
-        The model's own log-probabilities: without the mask, so that they do not sum up to 1.
+        The model's own log-probabilities: without the mask, so that their exponentials do not sum
+        up to 1. If the tree does not measure, they are logits: right up to a constant.
     log_mass : float
-        Logarithm of their sum, log Z: the probability that the model gives to allowed tokens. Minus
-        infinity if no token is allowed, or the model excludes all that are.
+        log Z, the logarithm of the probability that the model gives to all allowed tokens together.
+        Minus infinity if no token is allowed, or the model excludes all that are; otherwise NaN if
+        the tree does not measure.
     """
 
     token_ids: npt.NDArray[np.int64]
@@ -54,75 +67,90 @@ class NextTokens:
 
 
 class PrefixNode:
-    """A beginning of a sentence.
+    """A prefix of a sentence.
 
     Attributes
     ----------
-    parent : Beginning or None
-        The beginning that is one token shorter; None for the one that only has a prefix.
+    parent : PrefixNode or None
+        The prefix that is one token shorter; None for a root, which has no new token.
     token_id : int
-        The last token; -1 where there is no parent.
-    step_node : Visit
+        The last token; -1 for a root.
+    step_node : StepNode
         Where the index is.
+    left : bytes
+        What healing still has to spell before the sentence goes on; mostly empty.
+    read_ids : tuple of int
+        What the model reads before the new tokens: prompt and given prefix.
     n_tokens : int
-        Tokens behind the prefix.
+        Number of new tokens.
     log_prob : float
-        The model's log-probability of the last token, without the mask; 0 where there is no parent.
+        The model's log-probability of the last token, without the mask. 0 for a root; NaN if the
+        model was not asked for the token, or the tree does not measure.
     log_mass : float
-        Logarithm of the probability that the model gave to all tokens that were allowed in its
-        place; 0 where there is no parent.
+        log Z of the step that led here; 0 or NaN as `log_prob`.
     total : float
-        Sum of `log_prob` from the prefix to here.
+        Sum of `log_prob` over the new tokens.
+    is_forced : bool
+        Whether the last token was written without asking the model.
     is_finished : bool
         Whether the last token is EOS.
-    prompt_ids : tuple of int
-        The prompt before all of it.
-    next_tokens : Outlook or None
-        What may follow, from when it is asked for until it is forgotten.
-    following : dict of int to Beginning
-        Those that it was followed to, by their last tokens, until they are forgotten.
+    next_tokens : NextTokens or None
+        What may follow, from when it is looked up until it is forgotten.
+    following : dict of int to PrefixNode
+        The nodes that were followed to, by their last tokens, until they are forgotten.
     """
 
     __slots__ = (
         "following",
         "is_finished",
+        "is_forced",
+        "left",
         "log_mass",
         "log_prob",
         "n_tokens",
         "next_tokens",
         "parent",
-        "prompt_ids",
+        "read_ids",
         "step_node",
         "token_id",
         "total",
     )
 
     def __init__(
-        self, parent: PrefixNode | None, token_id: int, step_node: StepNode, *, is_finished: bool
+        self,
+        parent: PrefixNode | None,
+        token_id: int,
+        step_node: StepNode,
+        *,
+        is_finished: bool,
+        is_forced: bool = False,
+        left: bytes = b"",
     ) -> None:
         self.parent = parent
         self.token_id = token_id
         self.step_node = step_node
+        self.left = left
         self.is_finished = is_finished
+        self.is_forced = is_forced
         self.n_tokens: int = 0 if parent is None else parent.n_tokens + 1
-        self.prompt_ids: tuple[int, ...] = () if parent is None else parent.prompt_ids
-        self.log_prob = self.log_mass = self.total = 0.0
+        self.read_ids: tuple[int, ...] = () if parent is None else parent.read_ids
+        self.log_prob = self.log_mass = self.total = 0.0 if parent is None else np.nan
         self.next_tokens: NextTokens | None = None
         self.following: dict[int, PrefixNode] = {}
 
     def path(self) -> list[PrefixNode]:
-        """Return the beginnings from the first token behind the prefix to this one."""
-        found: list[PrefixNode] = []
-        prefix_node = self
-        while prefix_node.parent is not None:
-            found.append(prefix_node)
-            prefix_node = prefix_node.parent
-        return found[::-1]
+        """Return the nodes of the new tokens, from the first to this one."""
+        nodes: list[PrefixNode] = []
+        node = self
+        while node.parent is not None:
+            nodes.append(node)
+            node = node.parent
+        return nodes[::-1]
 
     @property
     def token_ids(self) -> tuple[int, ...]:
-        """The tokens behind the prefix."""
-        return tuple(prefix_node.token_id for prefix_node in self.path())
+        """The new tokens."""
+        return tuple(node.token_id for node in self.path())
 
 
 class PrefixTree:
@@ -135,22 +163,26 @@ class PrefixTree:
     index : Index
         Of the grammar, for the model's vocabulary.
     max_new_tokens : int
-        Most tokens behind the prefix, EOS included; at least 1.
+        Maximum number of new tokens, EOS included; at least 1.
     prefix_ids : sequence of int
         How the sentence begins.
     temperature : float
         Of the model itself: its logits are divided by it before anything else.
     finish : bool
-        Whether only such tokens are allowed behind which a sentence can be finished in time.
+        Whether only tokens are allowed after which a sentence can be finished in time.
     restrict : callable, optional
         Narrows the mask of a step.
+    heal : bool
+        Whether the model spells the last tokens of prompt and prefix again
+        (:mod:`cfgguide.guide.healing`).
+    measure : bool
+        Whether log-probabilities and log Z are wanted. If not, `finish` costs less: the allowed
+        tokens are those of the grammar, and :meth:`fits` is to be asked of a token that is chosen.
 
     Raises
     ------
     GenerationError
-        If `max_new_tokens` or `temperature` make no sense.
-    BudgetError
-        If no sentence can be finished within `max_new_tokens`.
+        If `max_new_tokens` or `temperature` is out of its range.
     TokenRejectedError
         If no sentence begins with the prefix.
     """
@@ -165,87 +197,103 @@ class PrefixTree:
         temperature: float = 1.0,
         finish: bool = True,
         restrict: Restriction | None = None,
+        heal: bool = False,
+        measure: bool = True,
     ) -> None:
-        if max_new_tokens < 1:
-            raise GenerationError(f"max_new_tokens is {max_new_tokens}; at least 1 is needed")
+        check_max_new_tokens(max_new_tokens)
         if not 0 < temperature < float("inf"):
             raise GenerationError(f"temperature is {temperature}; a positive number is needed")
         self.index = index
         self.prefix_ids = tuple(map(int, prefix_ids))
         self.max_new_tokens = max_new_tokens
+        self.is_measured = measure
         self._model = model
         self._temperature = temperature
         self._restrict = restrict
-        self._step_node = index.start
+        self._healing = Healing(index) if heal else None
         guide = Guide(index)
         for token_id in self.prefix_ids:
             guide.advance(token_id)  # says why, if it may not stand there
-            self._step_node = index.advance(self._step_node, token_id)
+        self._start = guide.step_node
         self._is_finished = guide.is_finished
-        self._token_budget = TokenBudget.of(index) if finish and not self._is_finished else None
-        if self._token_budget is not None:
-            self._token_budget.check(self._step_node, max_new_tokens)
+        self.token_budget = TokenBudget.of(index) if finish and not guide.is_finished else None
         self._roots: dict[tuple[int, ...], PrefixNode] = {}
 
     def root(self, prompt_ids: Ids) -> PrefixNode:
-        """Return the beginning behind a prompt; the same for the same one."""
+        """Return the node after a prompt and the prefix; the same for the same prompt.
+
+        Raises
+        ------
+        BudgetError
+            If no sentence can be finished within `max_new_tokens`.
+        """
         prompt = tuple(map(int, prompt_ids))
         if prompt not in self._roots:
-            root = PrefixNode(None, -1, self._step_node, is_finished=self._is_finished)
-            root.prompt_ids = prompt
+            read_ids, left = (*prompt, *self.prefix_ids), b""
+            if self._healing is not None:
+                healed = self._healing.taken_back(read_ids)
+                read_ids, left = healed.token_ids, healed.bytes_left
+            if self.token_budget is not None:
+                n_left = self.max_new_tokens - self.token_budget.n_tokens_of(left)
+                self.token_budget.check(self._start, n_left)
+            root = PrefixNode(None, -1, self._start, is_finished=self._is_finished, left=left)
+            root.read_ids = read_ids
             self._roots[prompt] = root
         return self._roots[prompt]
 
-    def look(self, prefix_tree: Iterable[PrefixNode]) -> None:
-        """Give beginnings their outlook, with one call of the model.
+    # -- what the model says ----------------------------------------------------------------
+
+    def look(self, nodes: Iterable[PrefixNode]) -> None:
+        """Give nodes their next tokens, with one call of the model.
 
         Raises
         ------
         ModelError
-            If the model's logits do not fit the vocabulary.
+            If the model's logits do not fit the vocabulary, or are not numbers.
         GenerationError
             If a restriction has another shape or dtype than the mask.
         """
-        asked = [each for each in dict.fromkeys(prefix_tree) if each.next_tokens is None]
-        sequences = [(*each.prompt_ids, *self.prefix_ids, *each.token_ids) for each in asked]
-        rows = log_probabilities(
-            self._model,
-            sequences,
-            n_ids=self.index.vocabulary.size,
-            temperature=self._temperature,
-        )
-        for prefix_node, log_probs in zip(asked, rows, strict=True):
-            token_ids = self._allowed(prefix_node)
-            allowed = log_probs[token_ids]
-            prefix_node.next_tokens = NextTokens(token_ids, allowed, log_sum(allowed))
+        asked = [node for node in dict.fromkeys(nodes) if node.next_tokens is None]
+        sequences = [(*node.read_ids, *node.token_ids) for node in asked]
+        rows = next_logits(self._model, sequences, n_ids=self.index.vocabulary.size)
+        for node, logits in zip(asked, rows, strict=True):
+            node.next_tokens = self._next_tokens(node, logits)
 
-    def follow(self, prefix_node: PrefixNode, place: int) -> PrefixNode:
-        """Return the beginning with one more token, which is given by its place in the outlook."""
-        next_tokens = prefix_node.next_tokens
-        assert next_tokens is not None, "a beginning is looked at before it is followed"
-        token_id = int(next_tokens.token_ids[place])
-        known = prefix_node.following.get(token_id)
-        if known is not None:
-            return known
-        step_node = self.index.advance(prefix_node.step_node, token_id)
-        is_finished = token_id in self.index.vocabulary.eos_token_ids
-        following = PrefixNode(prefix_node, token_id, step_node, is_finished=is_finished)
-        following.log_prob = float(next_tokens.log_probs[place])
-        following.log_mass = next_tokens.log_mass
-        following.total = prefix_node.total + following.log_prob
-        prefix_node.following[token_id] = following
-        return following
+    def _next_tokens(self, node: PrefixNode, logits: npt.NDArray[np.floating]) -> NextTokens:
+        token_ids = np.flatnonzero(unpacked(self._allowed(node)))
+        if self.is_measured:
+            log_probs = log_probabilities(logits, temperature=self._temperature)
+            return NextTokens(token_ids, log_probs[token_ids], log_sum(log_probs[token_ids]))
+        allowed = logits[token_ids].astype(np.float64)
+        largest = allowed.max(initial=-np.inf)
+        if np.isnan(largest) or largest == np.inf:
+            raise not_numbers(largest)
+        return NextTokens(token_ids, allowed, -np.inf if largest == -np.inf else np.nan)
 
-    def forget(self, prefix_tree: Iterable[PrefixNode]) -> None:
-        """Forget the outlooks of beginnings that will not be followed any more."""
-        for prefix_node in prefix_tree:
-            prefix_node.next_tokens = None
-            prefix_node.following = {}
+    def follow(self, node: PrefixNode, position: int) -> PrefixNode:
+        """Return the node after one more token, given by its position in the next tokens."""
+        next_tokens = node.next_tokens
+        assert next_tokens is not None, "look at a node before you follow it"
+        token_id = int(next_tokens.token_ids[position])
+        child = node.following.get(token_id)
+        if child is None:
+            child = node.following[token_id] = self._child(node, token_id)
+            if self.is_measured:
+                child.log_prob = float(next_tokens.log_probs[position])
+                child.log_mass = next_tokens.log_mass
+                child.total = node.total + child.log_prob
+        return child
 
-    def refusal(self, prefix_node: PrefixNode) -> GenerationError:
-        """Return the error that says that nothing can follow a beginning."""
-        text = self.index.vocabulary.spell((*self.prefix_ids, *prefix_node.token_ids))
-        n_allowed = 0 if prefix_node.next_tokens is None else len(prefix_node.next_tokens.token_ids)
+    def forget(self, nodes: Iterable[PrefixNode]) -> None:
+        """Forget the next tokens of nodes that will not be followed any more."""
+        for node in nodes:
+            node.next_tokens = None
+            node.following = {}
+
+    def refusal(self, node: PrefixNode) -> GenerationError:
+        """Return the error that says that no token can follow a node."""
+        text = self.index.vocabulary.spell((*self.prefix_ids, *node.token_ids))
+        n_allowed = 0 if node.next_tokens is None else len(node.next_tokens.token_ids)
         shown = repr(text[-_SHOWN_BYTES:])
         if n_allowed:
             return GenerationError(
@@ -256,41 +304,104 @@ class PrefixTree:
             f"after {shown} the restriction leaves none of the allowed tokens: restrict less"
         )
 
-    def _allowed(self, prefix_node: PrefixNode) -> npt.NDArray[np.int64]:
-        n_left = self.max_new_tokens - prefix_node.n_tokens
-        if self._token_budget is None:
-            words = self.index.allowed(prefix_node.step_node).bitmask
+    # -- what needs no model ----------------------------------------------------------------
+
+    def forced(self, node: PrefixNode, encode: Encode) -> list[PrefixNode]:
+        """Return the nodes of tokens that come next whatever the model says; none if it may choose.
+
+        Parameters
+        ----------
+        node : PrefixNode
+            Where the text is.
+        encode : callable
+            Makes tokens of forced text (:mod:`cfgguide.guide.forced`).
+        """
+        if node.left:
+            return []
+        subset = self.index.allowed(node.step_node)
+        is_only = subset.n_tokens == 1
+        token_ids: tuple[int, ...]
+        if is_only:
+            token_ids = (int(subset.token_ids()[0]),)
         else:
-            words = self._token_budget.within(prefix_node.step_node, n_left)
-        if self._restrict is not None:
-            narrower = self._restrict(prefix_node.step_node, n_left)
-            if narrower is not None:
-                if narrower.shape != words.shape or narrower.dtype != words.dtype:
-                    raise GenerationError(
-                        f"the restriction gave {narrower.dtype} of shape {narrower.shape}, "
-                        f"expected {words.dtype} of shape {words.shape}: a packed mask"
-                    )
-                words = words & narrower
-        return np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
+            jump_forward = JumpForward.of(self.index)
+            forced_bytes = jump_forward.forced(self.index, node.step_node)
+            before = (*node.read_ids, *node.token_ids) if forced_bytes else ()
+            token_ids = jump_forward.token_ids(forced_bytes, before, encode)
+        nodes: list[PrefixNode] = []
+        for token_id in token_ids:
+            narrower = self._narrower(node)
+            if narrower is not None and not is_in_bitmask(token_id, narrower):
+                break
+            if not self.n_left(node) or not (is_only or self.fits(node, token_id)):
+                break
+            node = self._child(node, token_id, is_forced=True)
+            nodes.append(node)
+        return nodes
+
+    def n_left(self, node: PrefixNode) -> int:
+        """Return how many tokens may be written after a node."""
+        return self.max_new_tokens - node.n_tokens
+
+    def fits(self, node: PrefixNode, token_id: int) -> bool:
+        """Return whether it is known how to finish a sentence in time after an allowed token."""
+        if self.token_budget is None or token_id in self.index.vocabulary.eos_token_ids:
+            return True
+        left, step_node = self._after(node, token_id)
+        n_left = self.n_left(node) - 1 - self.token_budget.n_tokens_of(left)
+        return self.token_budget.fits(step_node, n_left)
+
+    def _child(self, node: PrefixNode, token_id: int, *, is_forced: bool = False) -> PrefixNode:
+        left, step_node = self._after(node, token_id)
+        is_finished = token_id in self.index.vocabulary.eos_token_ids
+        return PrefixNode(
+            node, token_id, step_node, is_finished=is_finished, is_forced=is_forced, left=left
+        )
+
+    def _after(self, node: PrefixNode, token_id: int) -> tuple[bytes, StepNode]:
+        """Return what is left to spell, and where the index is, after a token."""
+        if self._healing is not None and node.left:
+            return self._healing.advance(node.left, node.step_node, token_id)
+        return b"", self.index.advance(node.step_node, token_id)
+
+    def _allowed(self, node: PrefixNode) -> Int32Array:
+        if self._healing is not None and node.left:
+            words = self._healing.allowed(node.left, node.step_node)
+        elif self.token_budget is not None and self.is_measured:
+            words = self.token_budget.within(node.step_node, self.n_left(node))
+        else:
+            words = self.index.allowed(node.step_node).bitmask
+        narrower = self._narrower(node)
+        return words if narrower is None else words & narrower
+
+    def _narrower(self, node: PrefixNode) -> Int32Array | None:
+        """Return the mask of the restriction, if there is one."""
+        if self._restrict is None:
+            return None
+        narrower = self._restrict(node.step_node, self.n_left(node))
+        n_words = self.index.vocabulary.n_words
+        if narrower is not None and (narrower.shape != (n_words,) or narrower.dtype != np.int32):
+            raise GenerationError(
+                f"the restriction gave {narrower.dtype} of shape {narrower.shape}, "
+                f"expected int32 of shape ({n_words},): a packed mask"
+            )
+        return narrower
+
+
+def unpacked(words: Int32Array) -> npt.NDArray[np.bool_]:
+    """Return a packed mask as one bool for each token."""
+    return np.unpackbits(words.view(np.uint8), bitorder="little").view(np.bool_)
 
 
 def log_sum(log_values: Float64Array) -> float:
-    """Return the logarithm of a sum, from logarithms; minus infinity for an empty one.
+    """Return the logarithm of a sum, given logarithms; minus infinity for an empty sum.
 
     Examples
     --------
     >>> round(float(np.exp(log_sum(np.log([0.25, 0.5])))), 9)
     0.75
     """
-    most = log_values.max(initial=-np.inf)
-    if most == -np.inf:
+    largest = log_values.max(initial=-np.inf)
+    if largest == -np.inf:
         return -float("inf")
-    return float(most + np.log(np.exp(log_values - most).sum()))
-
-
-def alike(prefix_tree: Sequence[PrefixNode]) -> dict[PrefixNode, list[int]]:
-    """Return the places at which each beginning stands, in the order of their first ones."""
-    found: dict[PrefixNode, list[int]] = {}
-    for place, prefix_node in enumerate(prefix_tree):
-        found.setdefault(prefix_node, []).append(place)
-    return found
+    return float(largest + np.log(np.exp(log_values - largest).sum()))

@@ -1,30 +1,30 @@
 """Sequential Monte Carlo steering: the model conditioned on its text being a sentence.
 
-Masking draws each token from what is allowed, as if the rest of the model's mass had never been. A
-text y of tokens y1 ... yn is then drawn with
+Masking draws each token from those that are allowed, as if the model had given no probability to
+the others. A text y of tokens y1 ... yn is then drawn with
 
     q(y) = p(y) / (Z1 ... Zn),     Zt = mass of the tokens allowed at step t, EOS among them
 
-and not with what was meant, p(y) / P(sentence). The weight w(y) = Z1 ... Zn puts that right: the
-mean of w is P(sentence), the *evidence*, and the weighted samples are those of the model
-conditioned on writing a sentence of at most `max_new_tokens` tokens and EOS.
+and not with p(y) / P(sentence), which is what one wants. The weight w(y) = Z1 ... Zn corrects that:
+the mean of w is P(sentence), the *evidence*, and the weighted samples are those of the model
+conditioned on writing a sentence of at most `max_new_tokens` tokens, EOS included.
 
-Weights of independent samples come to differ by orders of magnitude. So many *particles* are
-written side by side, and when few of them have all of the weight, they are *resampled*: copied in
-proportion to their weights, which are equal from then on. One step:
+The weights of independent samples soon differ by orders of magnitude. So many *particles* are
+written side by side, and when a few of them have most of the weight, they are *resampled*: copied
+in proportion to their weights, which are equal afterwards. One step:
 
 1. each unfinished particle is weighted by its Z, which is known before its token is drawn;
 2. if the effective sample size (sum w)^2 / sum w^2 has fallen below a share of the particles, they
-   are resampled, and the evidence takes their mean weight;
-3. each unfinished particle draws a token among the allowed ones, finished ones wait.
+   are resampled, and the evidence is multiplied by their mean weight;
+3. each unfinished particle draws a token among the allowed ones; finished ones wait.
 
-What is not finished when the tokens run out has weight 0. The estimate of the evidence is unbiased
-for every number of particles. Means over the particles, and a single draw, are ratios of such
-estimates, with a bias that falls as 1 / n_particles.
+A particle that is not finished when the tokens run out has weight 0. The estimate of the evidence
+is unbiased for every number of particles. Means over the particles, and a single draw, are ratios
+of such estimates, with a bias that falls as 1 / n_particles.
 
 Particles with the same tokens have had the same Z since they were last resampled, so they are kept
-as one with a count, and look at one call of the model. Their draws are stratified, and resampling
-is systematic: each particle's own law is the same as with independent draws.
+as one with a count, and share one call of the model. Their draws are stratified, and resampling is
+systematic: each particle's own law is the same as with independent draws.
 
 Sources: Lew et al. 2023, "Sequential Monte Carlo Steering of Large Language Models using
 Probabilistic Programs", section 2; Loula et al. 2025, "Syntactic and Semantic Control of Large
@@ -42,9 +42,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cfgguide.decoding.loop import Seed, generator
 from cfgguide.decoding.model import AnyModel, Ids
 from cfgguide.decoding.prefix_tree import PrefixNode, PrefixTree, Restriction, log_sum
-from cfgguide.decoding.sampling import Sample, Seed, generator, written
+from cfgguide.decoding.sampling import Sample, written
 from cfgguide.decoding.warpers import Warper, drawn
 from cfgguide.errors import GenerationError
 from cfgguide.index.index import Index
@@ -54,16 +55,16 @@ _PLAIN = Warper()
 
 @dataclass(frozen=True)
 class Particle:
-    """Particles with the same tokens.
+    """All particles with the same tokens.
 
     Attributes
     ----------
     sample : Sample
-        What they are: a finished sentence.
+        Their sentence.
     n : int
-        How many they are.
+        How many there are.
     weight : float
-        Their share of the weight of all particles, together.
+        Their share, together, of the weight of all particles.
     """
 
     sample: Sample
@@ -73,21 +74,22 @@ class Particle:
 
 @dataclass(frozen=True)
 class SMCResult:
-    """What steering has found.
+    """The weighted samples of sequential Monte Carlo.
 
     Attributes
     ----------
     particles : tuple of Particle
-        Those that were finished, the heaviest first; no two have the same tokens. Their weights sum
-        up to 1. Empty if none was finished.
+        The finished ones, the heaviest first; no two have the same tokens. Their weights sum up to
+        1. Empty if none was finished.
     log_evidence : float
         Logarithm of the estimated probability that the model by itself writes a sentence of at most
-        so many tokens; minus infinity if no particle was finished. ``exp(log_evidence)`` is
-        unbiased.
+        `max_new_tokens` tokens; minus infinity if no particle was finished. ``exp(log_evidence)``
+        is unbiased.
     effective_size : float
-        (sum of weights)^2 / sum of squared weights of single particles, at the end; 0 without any.
+        (sum of weights)^2 / sum of squared weights of single particles, at the end; 0 if there are
+        none.
     n_resampled : int
-        How often they were resampled.
+        How often the particles were resampled.
     """
 
     particles: tuple[Particle, ...]
@@ -104,17 +106,18 @@ class SMCResult:
             If no particle was finished.
         """
         self._check()
-        return float(sum(each.weight * value(each.sample) for each in self.particles))
+        return float(sum(particle.weight * value(particle.sample) for particle in self.particles))
 
     def probabilities(self) -> dict[str, float]:
         """Return the estimated probability of each text, the most probable first.
 
         Texts that were written in several tokenisations count once.
         """
-        found: dict[str, float] = {}
-        for each in self.particles:
-            found[each.sample.text] = found.get(each.sample.text, 0.0) + each.weight
-        return dict(sorted(found.items(), key=lambda item: -item[1]))
+        by_text: dict[str, float] = {}
+        for particle in self.particles:
+            text = particle.sample.text
+            by_text[text] = by_text.get(text, 0.0) + particle.weight
+        return dict(sorted(by_text.items(), key=lambda item: -item[1]))
 
     def draw(self, seed: Seed = None) -> Sample:
         """Return one sample, drawn by weight.
@@ -122,12 +125,12 @@ class SMCResult:
         Raises
         ------
         GenerationError
-            If no particle was finished, or the seed is none.
+            If no particle was finished, or `seed` is not a seed.
         """
         self._check()
-        weights = np.array([each.weight for each in self.particles])
-        chosen = drawn(weights, generator(seed).random(1))[0]
-        return self.particles[int(chosen)].sample
+        weights = np.array([particle.weight for particle in self.particles])
+        position = drawn(weights, generator(seed).random(1))[0]
+        return self.particles[int(position)].sample
 
     def _check(self) -> None:
         if not self.particles:
@@ -156,26 +159,26 @@ def steer(
     Parameters
     ----------
     n_particles : int
-        At least 1. With 1 there is nothing to correct by: its one sample is a masked one.
+        At least 1. With 1 nothing can be corrected: its one sample is a masked one.
     max_new_tokens : int
-        Most tokens of a sentence behind the prefix, EOS included. Longer ones have no part in the
-        law that is aimed at.
+        Maximum number of tokens of a sentence after the prefix, EOS included. Longer sentences have
+        no part in the target law.
     temperature : float
-        Positive. It is the model's own: its logits are divided by it before the mask, and the law
-        aimed at is that of this other model, conditioned on writing a sentence.
+        Positive. It is the model's own: its logits are divided by it before the mask, and the
+        target law is that of this other model, conditioned on writing a sentence.
     resample_below : float
-        They are resampled when the effective sample size falls below this share of the particles.
-        0 is never, 1 whenever weights differ.
+        The particles are resampled when the effective sample size falls below this share of them.
+        0 means never, 1 whenever weights differ.
     restrict : callable, optional
-        As for :func:`cfgguide.sample`. Where it only leaves out tokens behind which no sentence can
-        be finished in time, the law aimed at stays the same and the weights vary less; if it leaves
-        out more, those sentences have no part in it.
+        As for :func:`cfgguide.sample`. If it only leaves out tokens after which no sentence can be
+        finished in time, the target law stays the same and the weights vary less; if it leaves out
+        more, those sentences have no part in the law.
 
     All other parameters are as for :func:`cfgguide.sample`.
 
     Returns
     -------
-    Steered
+    SMCResult
         Particles with weights, and the evidence.
 
     Raises
@@ -185,14 +188,15 @@ def steer(
     BudgetError
         If no sentence can be finished within `max_new_tokens`.
     ModelError
-        If the model's logits do not fit the vocabulary, or are no numbers.
+        If the model's logits do not fit the vocabulary, or are not numbers.
     TokenRejectedError
         If no sentence begins with `prefix_ids`.
 
     Examples
     --------
-    The model begins with "a" as often as with "b", but then seldom goes on as the grammar wants.
-    Half of the masked samples are "ax"; of what the model itself writes, a tenth of the sentences:
+    The model begins with "a" as often as with "b", but after "a" it seldom goes on as the grammar
+    wants. Half of the masked samples are "ax", but only a tenth of the sentences that the model
+    writes by itself:
 
     >>> import cfgguide
     >>> vocabulary = cfgguide.Vocabulary([b"a", b"b", b"x", None], eos_token_ids=3)
@@ -234,7 +238,7 @@ def steer(
             break
         tree.look(live)
         population = population.weighted()
-        if not population.prefix_tree:
+        if not population.nodes:
             return SMCResult((), -math.inf, 0.0, n_resampled)
         if population.effective_size < resample_below * n_particles:
             log_evidence += population.log_mean(n_particles)
@@ -243,38 +247,38 @@ def steer(
         population = population.followed(tree, random)
         tree.forget(live)
     population = population.only_finished()
-    if not population.prefix_tree:
+    if not population.nodes:
         return SMCResult((), -math.inf, 0.0, n_resampled)
     shares = zip(
-        population.prefix_tree, population.counts.tolist(), population.shares.tolist(), strict=True
+        population.nodes, population.counts.tolist(), population.shares.tolist(), strict=True
     )
-    particles = [Particle(written(tree, each), n, share) for each, n, share in shares]
-    particles.sort(key=lambda each: (-each.weight, each.sample.token_ids))
+    particles = [Particle(written(tree, node), n, share) for node, n, share in shares]
+    particles.sort(key=lambda particle: (-particle.weight, particle.sample.token_ids))
     log_evidence += population.log_mean(n_particles)
     return SMCResult(tuple(particles), log_evidence, population.effective_size, n_resampled)
 
 
 @dataclass(frozen=True)
 class _Population:
-    """Particles, alike ones as one.
+    """Particles, with those that have the same tokens as one.
 
     Attributes
     ----------
-    prefix_tree : list of Beginning
-        Those that differ.
-    counts : int64, shape (n_beginnings,)
-        How many particles each is; at least 1.
-    log_weights : float64, shape (n_beginnings,)
-        Logarithm of the weight of one of them; above minus infinity.
+    nodes : list of PrefixNode
+        Where the particles are; no node twice.
+    counts : int64, shape (n_nodes,)
+        How many particles are at each node; at least 1.
+    log_weights : float64, shape (n_nodes,)
+        Logarithm of the weight of a single particle at each node; above minus infinity.
     """
 
-    prefix_tree: list[PrefixNode]
+    nodes: list[PrefixNode]
     counts: npt.NDArray[np.int64]
     log_weights: npt.NDArray[np.float64]
 
     @property
     def shares(self) -> npt.NDArray[np.float64]:
-        """Share of each, with all of its particles; float64, shape (n_beginnings,)."""
+        """Share of the weight of the particles at each node; float64, shape (n_nodes,)."""
         logs = self.log_weights + np.log(self.counts)
         parts = np.exp(logs - log_sum(logs))
         shares: npt.NDArray[np.float64] = parts / parts.sum()
@@ -286,63 +290,61 @@ class _Population:
         return float(1 / (self.shares**2 / self.counts).sum())
 
     def log_mean(self, n_particles: int) -> float:
-        """Logarithm of the mean weight; those that are no longer here have weight 0."""
+        """Return the logarithm of the mean weight; particles that were dropped have weight 0."""
         return log_sum(self.log_weights + np.log(self.counts)) - math.log(n_particles)
 
     def live(self) -> list[PrefixNode]:
-        """Return those that go on."""
-        return [each for each in self.prefix_tree if not each.is_finished]
+        """Return the nodes that are not finished."""
+        return [node for node in self.nodes if not node.is_finished]
 
     def only_finished(self) -> _Population:
-        """Return those that are finished."""
-        return self._only(np.array([each.is_finished for each in self.prefix_tree], dtype=np.bool_))
+        """Return the particles that are finished."""
+        return self._only(np.array([node.is_finished for node in self.nodes], dtype=np.bool_))
 
     def weighted(self) -> _Population:
-        """Return the cloud with each log Z, without those from which nothing can follow."""
+        """Return the particles weighted by their Z, without those after which nothing follows."""
         masses = [
-            0.0 if each.next_tokens is None else each.next_tokens.log_mass
-            for each in self.prefix_tree
+            0.0 if node.next_tokens is None else node.next_tokens.log_mass for node in self.nodes
         ]
-        weighted = _Population(self.prefix_tree, self.counts, self.log_weights + np.array(masses))
+        weighted = _Population(self.nodes, self.counts, self.log_weights + np.array(masses))
         return weighted._only(weighted.log_weights > -math.inf)
 
     def resampled(self, n_particles: int, uniform: float) -> _Population:
-        """Return as many particles by systematic resampling, with weight 1 each.
+        """Return `n_particles` particles by systematic resampling, with weight 1 each.
 
-        The shares stand side by side on [0, 1), and those count on which one of `n_particles`
-        points falls that have equal distances; one uniform number moves them all.
+        The shares lie side by side on [0, 1). Each of `n_particles` equally spaced points selects
+        the share on which it falls; one uniform number moves all points.
         """
         ends = np.cumsum(self.shares)
         points = (np.arange(n_particles) + uniform) / n_particles
         n_below = np.searchsorted(points, ends)
         n_below[-1] = n_particles  # whatever the sum was rounded to
         counts = np.diff(n_below, prepend=0)
-        return _Population(self.prefix_tree, counts, np.zeros(len(counts)))._only(counts > 0)
+        return _Population(self.nodes, counts, np.zeros(len(counts)))._only(counts > 0)
 
     def followed(self, tree: PrefixTree, random: np.random.Generator) -> _Population:
-        """Return the cloud with one more token drawn for each particle that goes on."""
-        prefix_tree, counts, log_weights = list[PrefixNode](), list[int](), list[float]()
-        for each, count, log_weight in zip(
-            self.prefix_tree, self.counts.tolist(), self.log_weights.tolist(), strict=True
+        """Return the particles after each unfinished one has drawn a token."""
+        nodes, counts, log_weights = list[PrefixNode](), list[int](), list[float]()
+        for node, count, log_weight in zip(
+            self.nodes, self.counts.tolist(), self.log_weights.tolist(), strict=True
         ):
-            if each.next_tokens is None:  # finished
-                drawn_here = [(each, count)]
-            else:
+            following = [(node, count)]
+            if node.next_tokens is not None:  # otherwise it is finished
                 uniforms = (np.arange(count) + random.random(count)) / count
-                places = drawn(_PLAIN.probabilities(each.next_tokens.log_probs), uniforms)
-                chosen, numbers = np.unique(places, return_counts=True)
-                drawn_here = [
-                    (tree.follow(each, place), number)
-                    for place, number in zip(chosen.tolist(), numbers.tolist(), strict=True)
+                positions = _PLAIN.draw(node.next_tokens.log_probs, uniforms)
+                chosen, n_each = np.unique(positions, return_counts=True)
+                following = [
+                    (tree.follow(node, position), n)
+                    for position, n in zip(chosen.tolist(), n_each.tolist(), strict=True)
                 ]
-            for prefix_node, number in drawn_here:
-                prefix_tree.append(prefix_node)
-                counts.append(number)
+            for child, n in following:
+                nodes.append(child)
+                counts.append(n)
                 log_weights.append(log_weight)
-        return _Population(prefix_tree, np.array(counts), np.array(log_weights))
+        return _Population(nodes, np.array(counts), np.array(log_weights))
 
     def _only(self, is_kept: npt.NDArray[np.bool_]) -> _Population:
         kept = np.flatnonzero(is_kept)
         return _Population(
-            [self.prefix_tree[place] for place in kept], self.counts[kept], self.log_weights[kept]
+            [self.nodes[position] for position in kept], self.counts[kept], self.log_weights[kept]
         )

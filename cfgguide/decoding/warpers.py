@@ -1,10 +1,10 @@
 """How the next token is chosen among those that are allowed.
 
 In: the model's log-probabilities of the allowed tokens. Out: the probabilities with which one is
-drawn. The order is: mask, renormalise, temperature, top-k, top-p, min-p, and what is left is
-renormalised each time.
+drawn. The order is: mask, temperature, top-k, top-p, min-p; the probabilities are renormalised
+after each.
 
-The mask comes first on purpose. If the model were cut down first, to its 40 likeliest tokens, the
+The mask comes first on purpose. If the model were first cut down to its 40 likeliest tokens, the
 grammar might allow none of them. And the bounds keep their meaning: `top_p=0.9` leaves out the
 unlikely tenth of what can be written here, however little of the model's mass that is. ::
 
@@ -26,19 +26,19 @@ from cfgguide.errors import GenerationError
 
 @dataclass(frozen=True)
 class Warper:
-    """The settings of a choice.
+    """Temperature and the bounds that are applied after it.
 
     Attributes
     ----------
     temperature : float
         Probabilities are raised to the power of ``1 / temperature``. 0 takes the most probable
-        token, of several the one with the lowest id.
+        token; of several, the one with the lowest id.
     top_k : int or None
-        Only so many of the most probable tokens are left, of equal ones those with lower ids.
+        Keeps only so many of the most probable tokens; of equal ones, those with lower ids.
     top_p : float
-        Only the fewest most probable tokens are left that have at least this probability together.
+        Keeps only the fewest most probable tokens that together have at least this probability.
     min_p : float
-        Only tokens are left that have at least this share of the probability of the likeliest one.
+        Keeps only tokens with at least this share of the probability of the likeliest one.
 
     Raises
     ------
@@ -88,28 +88,47 @@ class Warper:
             greedy = np.zeros(len(log_probs))
             greedy[np.argmax(log_probs)] = 1.0
             return greedy
-        found = np.exp((log_probs - log_probs.max()) / self.temperature)
-        found /= found.sum()
+        chances: Float64Array = np.exp((log_probs - log_probs.max()) / self.temperature)
+        chances /= chances.sum()
         if self.top_k is not None:
-            _keep(found, self.top_k)
+            _keep(chances, self.top_k)
         if self.top_p < 1:
-            found /= found.sum()
-            sums = np.cumsum(-np.sort(-found))
-            _keep(found, int(np.searchsorted(sums, self.top_p)) + 1)
-        found[found < self.min_p * found.max()] = 0.0
-        total: Float64Array = found / found.sum()
-        return total
+            chances /= chances.sum()
+            sums = np.cumsum(-np.sort(-chances))
+            _keep(chances, int(np.searchsorted(sums, self.top_p)) + 1)
+        chances[chances < self.min_p * chances.max()] = 0.0
+        chances /= chances.sum()
+        return chances
+
+    def draw(self, log_probs: Float64Array, uniforms: Float64Array) -> npt.NDArray[np.int64]:
+        """Return the positions of the tokens that uniform numbers draw.
+
+        Parameters
+        ----------
+        log_probs : float64, shape (n_allowed,)
+            As for :meth:`probabilities`; a constant may have been added to all of them.
+        uniforms : float64, shape (n_draws,)
+            From [0, 1).
+
+        Returns
+        -------
+        int64, shape (n_draws,)
+            Positions in `log_probs`.
+        """
+        if self.temperature == 0:
+            return np.full(len(uniforms), np.argmax(log_probs), dtype=np.int64)
+        return drawn(self.probabilities(log_probs), uniforms)
 
 
-def _keep(found: Float64Array, n: int) -> None:
-    """Set all but the `n` largest values to 0, of equal ones those that stand behind."""
-    if n >= len(found):
+def _keep(chances: Float64Array, n: int) -> None:
+    """Set all but the `n` largest values to 0; of equal ones, the first stay."""
+    if n >= len(chances):
         return
-    least = np.partition(found, -n)[-n]
-    is_more = found > least
-    equal = np.flatnonzero(found == least)[: n - np.count_nonzero(is_more)]
-    is_more[equal] = True
-    found[~is_more] = 0.0
+    smallest = np.partition(chances, -n)[-n]
+    is_kept = chances > smallest
+    equal = np.flatnonzero(chances == smallest)[: n - np.count_nonzero(is_kept)]
+    is_kept[equal] = True
+    chances[~is_kept] = 0.0
 
 
 def drawn(probabilities: Float64Array, uniforms: Float64Array) -> npt.NDArray[np.int64]:
@@ -134,6 +153,6 @@ def drawn(probabilities: Float64Array, uniforms: Float64Array) -> npt.NDArray[np
     """
     sums = np.cumsum(probabilities)
     last = np.flatnonzero(probabilities)[-1]  # a product may round up to the sum
-    found = np.searchsorted(sums, uniforms * sums[-1], side="right")
-    places: npt.NDArray[np.int64] = np.minimum(found, last)
-    return places
+    positions = np.searchsorted(sums, uniforms * sums[-1], side="right")
+    clipped: npt.NDArray[np.int64] = np.minimum(positions, last)
+    return clipped

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cfgguide.errors import BudgetError
+from cfgguide.errors import BudgetError, GenerationError
 from cfgguide.guide.endings import Endings
 from cfgguide.guide.fewest_tokens import FewestTokens
 from cfgguide.index.index import Index
@@ -320,6 +320,18 @@ class TokenBudget:
 
 _known: weakref.WeakKeyDictionary[Index, TokenBudget] = weakref.WeakKeyDictionary()
 _making = threading.Lock()
+
+
+def check_max_new_tokens(n: int) -> None:
+    """Raise an error if a maximum number of new tokens leaves none.
+
+    Raises
+    ------
+    GenerationError
+        If it is below 1.
+    """
+    if n < 1:
+        raise GenerationError(f"max_new_tokens is {n}; at least 1 is needed")
 
 
 def allowed_within(index: Index, step_node: StepNode, n: int) -> Int32Array:

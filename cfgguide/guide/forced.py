@@ -164,12 +164,21 @@ def _whole_characters(text: bytes) -> bytes:
 
 
 def encoder_of(tokenizer: Any) -> Encode:
-    """Return what makes tokens of a text that is nothing but text, of a fast tokenizer."""
+    """Return a function from plain text to token ids, without special tokens.
+
+    Parameters
+    ----------
+    tokenizer : transformers fast tokenizer, tokenizers.Tokenizer or callable
+        A callable is returned as it is.
+    """
     if hasattr(tokenizer, "backend_tokenizer"):
         return lambda text: tokenizer.encode(
             text, add_special_tokens=False, split_special_tokens=True
         )
-    return lambda text: tokenizer.encode(text, add_special_tokens=False).ids
+    if hasattr(tokenizer, "encode"):
+        return lambda text: tokenizer.encode(text, add_special_tokens=False).ids
+    encode: Encode = tokenizer
+    return encode
 
 
 _known: weakref.WeakKeyDictionary[Index, JumpForward] = weakref.WeakKeyDictionary()

@@ -1,17 +1,21 @@
 """A causal model of transformers as a function from token ids to logits.
 
-In: a model, and at each step the sequences to go on with, whole. Out: their logits. The keys and
-values of the last call's sequences are kept, so only the tokens that are new run through the model:
-the prompt once for all samples, and any number of new tokens at once. ::
+In: a model, and at each step whole sequences. Out: their logits. What the model computed of the
+last call's sequences is kept, so only new tokens run through it: the prompt once for all samples,
+and any number of new tokens at once.
+
+:class:`SingleText` follows one text that only grows. It uses the model's own cache, so a model may
+forget keys that its attention windows have passed, or keep a recurrent state.
+:class:`TransformersModel` follows many sequences, which may part, be dropped and go back. For that
+it needs all keys and values: ::
 
     call 1   [p1 p2 p3]                       runs p1 p2 p3
     call 2   [p1 p2 p3 a] [p1 p2 p3 b]        copies the row, runs a and b
     call 3   [p1 p2 p3 b c d] [p1 p2 p3 b e]  copies b's row twice, runs c d and (gap) e
 
-Rows of a batch are of one width. Where one has fewer new tokens, or has to forget some, a gap is
-left that attention passes over; position numbers are those of the tokens without gaps. Columns at
-the end that are a gap in all rows are cut off, and where gaps have come to be most of it, all runs
-anew.
+The rows of a batch have one width. Where a row has fewer new tokens, or has to forget some, it gets
+a gap that attention skips; position numbers count the tokens without gaps. Columns at the end that
+are gaps in all rows are cut off. When most of the columns have become gaps, everything runs again.
 """
 
 from __future__ import annotations
@@ -29,9 +33,57 @@ from cfgguide.errors import ModelError
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-_MAX_GAPS = 256  # columns beyond twice the longest row, before all runs anew
+_MAX_GAPS = 256  # columns beyond twice the longest row, before everything runs again
 
 _Flags = npt.NDArray[np.bool_]
+
+
+class SingleText:
+    """A causal model of transformers, for one text that grows.
+
+    Parameters
+    ----------
+    model : PreTrainedModel
+        Loaded as usual, on any device.
+
+    Attributes
+    ----------
+    n_calls : int
+        How often the model was called.
+    """
+
+    def __init__(self, model: PreTrainedModel) -> None:
+        from transformers import DynamicCache
+
+        make: Any = DynamicCache
+        self._model: Any = model
+        self._takes = set(inspect.signature(model.forward).parameters)
+        self._cache = make(config=model.config)
+        self._n_tokens = 0
+        self.n_calls = 0
+
+    def __call__(self, token_ids: Ids, /) -> npt.NDArray[np.float32]:
+        """Return the logits of the token that follows; shape (n_columns,).
+
+        Parameters
+        ----------
+        token_ids : sequence of int
+            The whole text: that of the last call, and at least one more token.
+        """
+        import torch
+
+        new = list(token_ids[self._n_tokens :])
+        assert new, "the text has grown since the last call"
+        self._n_tokens = len(token_ids)
+        self.n_calls += 1
+        device = self._model.device
+        given = {
+            "input_ids": torch.tensor([new], dtype=torch.long, device=device),
+            "attention_mask": torch.ones(1, self._n_tokens, dtype=torch.long, device=device),
+            "past_key_values": self._cache,
+        }
+        row: npt.NDArray[np.float32] = _last_logits(self._model, self._takes, given)[0]
+        return row
 
 
 class TransformersModel:
@@ -42,18 +94,18 @@ class TransformersModel:
     Parameters
     ----------
     model : PreTrainedModel
-        Loaded as usual, on any device. Its state is all keys and values (`DynamicCache`); recurrent
-        ones are none such.
+        Loaded as usual, on any device. Its state must be keys and values (`DynamicCache`), without
+        recurrent layers.
 
     Attributes
     ----------
     n_tokens_run : int
-        Tokens that ran through the model so far, over all sequences.
+        Number of tokens that ran through the model so far, over all sequences.
 
     Raises
     ------
     ModelError
-        If it is no such model.
+        If it is not such a model.
     """
 
     def __init__(self, model: PreTrainedModel) -> None:
@@ -122,7 +174,7 @@ class TransformersModel:
             raise
 
     def _homes(self, wanted: list[tuple[int, ...]]) -> tuple[list[int], list[int]]:
-        """Return for each sequence the kept row to go on from, and how many tokens they share.
+        """Return for each sequence the kept row to continue, and how many tokens they share.
 
         The last token always runs, since its logits are not kept.
         """
@@ -171,16 +223,29 @@ class TransformersModel:
             "attention_mask": torch.from_numpy(is_token.astype(np.int64)).to(device),
             "position_ids": torch.from_numpy(positions).to(device),
             "past_key_values": self._cache,
-            "use_cache": True,
-            "logits_to_keep": 1,
         }
-        optional = {"position_ids", "logits_to_keep"} - self._takes
-        with torch.inference_mode():
-            found = self._model(**{name: given[name] for name in given if name not in optional})
-            logits: npt.NDArray[np.float32] = found.logits[:, -1].float().cpu().numpy()
+        logits = _last_logits(self._model, self._takes, given)
         self._rows, self._is_token = wanted, is_token
         self.n_tokens_run += sum(map(len, new))
         return logits
+
+
+def _last_logits(
+    model: Any, parameters: set[str], given: dict[str, Any]
+) -> npt.NDArray[np.float32]:
+    """Return the logits after each row; shape (n_rows, n_columns).
+
+    A model is given its position numbers, and told to keep the last logits only, where its
+    `parameters` have that.
+    """
+    import torch
+
+    given = {**given, "use_cache": True, "logits_to_keep": 1}
+    optional = {"position_ids", "logits_to_keep"} - parameters
+    with torch.no_grad():
+        output = model(**{name: given[name] for name in given if name not in optional})
+    logits: npt.NDArray[np.float32] = output.logits[:, -1].float().cpu().numpy()
+    return logits
 
 
 def _n_shared(row: tuple[int, ...], sequence: tuple[int, ...]) -> int:
@@ -189,6 +254,6 @@ def _n_shared(row: tuple[int, ...], sequence: tuple[int, ...]) -> int:
         return len(row)
     pairs = enumerate(zip(row, sequence, strict=False))
     return next(
-        (place for place, (of_row, token_id) in pairs if of_row != token_id),
+        (position for position, (one, other) in pairs if one != other),
         min(len(row), len(sequence)),
     )

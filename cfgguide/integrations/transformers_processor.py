@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cfgguide.errors import GenerationError, ModelError
-from cfgguide.guide.budget import TokenBudget
+from cfgguide.guide.budget import TokenBudget, check_max_new_tokens
 from cfgguide.index.index import Index
 from cfgguide.integrations.bitmask import apply_bitmask, open_rows
 from cfgguide.integrations.transformers_calls import calling_list, is_draft
@@ -91,8 +91,7 @@ class LogitsProcessor:
         if prompt_length is not None and prompt_length < 0:
             raise GenerationError(f"prompt_length is {prompt_length}; it is 0 or more")
         if max_new_tokens is not None:
-            if max_new_tokens < 1:
-                raise GenerationError(f"max_new_tokens is {max_new_tokens}; at least 1 is needed")
+            check_max_new_tokens(max_new_tokens)
             for each in self._indexes if not prompt_length else ():
                 TokenBudget.of(each).check(each.start, max_new_tokens)
         eos = np.zeros(32 * self._vocabulary.n_words, dtype=np.bool_)

@@ -831,7 +831,7 @@ def test_generate_bounds_whitespace_unless_told_otherwise(run, random_writer, mo
         seen.append(grammar.text)
         raise KeyboardInterrupt  # enough was seen
 
-    monkeypatch.setattr("cfgguide.cli.main.compile_index", compile_nothing)
+    monkeypatch.setattr("cfgguide.cli.generating.compile_index", compile_nothing)
     for option in [], ["--max-whitespace", "any"], ["--max-whitespace", "5"]:
         run("generate", "json", "--prompt", "x", *option)
     assert [("{1,16}" in text, "{1,5}" in text) for text in seen] == [
@@ -871,7 +871,7 @@ def test_generate_chats_where_the_tokenizer_has_a_template_unless_raw(run, monke
         ("--temperature", "-1", "temperature is -1.0; it is 0 (greedy) or positive"),
         ("--temperature", "nan", "temperature is nan; it is 0 (greedy) or positive"),
         ("--temperature", "inf", "temperature is inf; it is 0 (greedy) or positive"),
-        ("--seed", "9" * 30, f"seed is {'9' * 30}; it is a number of at most 64 bits"),
+        ("--seed", "-1", "seed is -1; it is a number that is not negative, or a numpy Generator"),
     ],
 )
 def test_generate_refuses_options_that_make_no_sense(run, random_writer, option, value, message):
@@ -912,8 +912,10 @@ def asked(monkeypatch) -> list[SimpleNamespace]:
         return cfgguide.integrations.Generation("", (), True)
 
     monkeypatch.setattr("cfgguide.models.load.load_model", lambda path: loaded)
-    monkeypatch.setattr("cfgguide.cli.main.compile_recognizer", lambda grammar: None)
-    monkeypatch.setattr("cfgguide.cli.main.compile_index", lambda grammar, vocabulary: grammar)
+    monkeypatch.setattr("cfgguide.cli.generating.compile_recognizer", lambda grammar: None)
+    monkeypatch.setattr(
+        "cfgguide.cli.generating.compile_index", lambda grammar, vocabulary: grammar
+    )
     monkeypatch.setattr("cfgguide.integrations.generation.generate", generate)
     return calls
 
@@ -970,7 +972,7 @@ def test_the_comment_by_which_a_function_is_known_to_have_ended_is_not_shown(
 
     monkeypatch.setattr("cfgguide.integrations.generation.generate", generate)
     monkeypatch.setattr(
-        "cfgguide.cli.main.compile_index",
+        "cfgguide.cli.generating.compile_index",
         lambda grammar, vocabulary: SimpleNamespace(vocabulary=vocabulary),
     )
     found = run("generate", "python", "--prompt", "x")

@@ -238,12 +238,12 @@ def test_a_model_is_asked_once_a_step_for_the_sequences_that_differ():
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (lambda _: np.zeros(5), r"logits of shape \(5,\) for a sequence, the vocabulary has 6"),
+        (lambda _: np.zeros(5), "the model's logits have 5 columns, the vocabulary 6 ids"),
         (lambda _: np.zeros((1, 6)), r"shape \(1, 6\) for a sequence"),
         (lambda _: [0, 0, 0, 0, 0, np.nan], "largest of the model's logits is nan"),
         (lambda _: [0, 0, 0, 0, 0, np.inf], "largest of the model's logits is inf"),
         (lambda _: [-np.inf] * 6, "largest of the model's logits is -inf"),
-        ("gpt2", "a str is no function from token ids to logits"),
+        ("gpt2", "a str is not a function from token ids to logits"),
     ],
 )
 def test_a_model_that_is_none_is_refused(model, message):
@@ -288,6 +288,75 @@ def test_a_model_that_excludes_all_that_is_allowed_is_an_error():
 def test_a_prefix_with_which_no_sentence_begins_is_refused():
     with pytest.raises(TokenRejectedError, match=r"token 2 \(b'c'\) may not follow b''"):
         cfgguide.sample(flat, index=INDEX, max_new_tokens=5, prefix_ids=(2,))
+
+
+# --- Forced text ---------------------------------------------------------------------------------
+
+LETTERS = [bytes([byte]) for byte in b"abcdef"]
+FORCING = cfgguide.compile(
+    cfgguide.Grammar('start: ("a" | "b") "cde" ("a" | "b" | "fff")'),
+    cfgguide.Vocabulary([*LETTERS, b"cd", None], eos_token_ids=7),
+)
+
+
+def in_pairs(text):
+    """Token ids as a tokenizer makes them that knows one pair."""
+    return [LETTERS.index(piece) if len(piece) == 1 else 6 for piece in _pieces(text.encode())]
+
+
+def _pieces(text):
+    while text:
+        length = 2 if text.startswith(b"cd") else 1
+        yield text[:length]
+        text = text[length:]
+
+
+def test_forced_text_is_written_without_the_model_and_has_no_probability():
+    asked = []
+
+    def model(token_ids):
+        asked.append(tuple(token_ids))
+        return np.arange(8, dtype=float)
+
+    written = cfgguide.sample(
+        model, (3,), index=FORCING, max_new_tokens=8, temperature=0, force=in_pairs
+    )
+    assert (written.text, written.token_ids) == ("bcdefff", (1, 6, 4, 5, 5, 5, 7))
+    assert asked == [(3,), (3, 1, 6, 4)]
+    assert np.isnan(written.log_probs).tolist() == [False, True, True, False, True, True, True]
+    assert np.isnan(written.log_masses).tolist() == np.isnan(written.log_probs).tolist()
+    assert np.isnan([written.log_prob, written.log_mass]).all()
+
+
+def test_forced_text_does_not_change_the_law_of_what_is_chosen():
+    """A grammar in which what is forced has one spelling; the law is that without forcing."""
+    model = table_model(8, 1)
+    index = cfgguide.compile(
+        cfgguide.Grammar('start: ("a" | "b") "e" ("a" | "b" | "fff")'),
+        cfgguide.Vocabulary([*LETTERS, b"cd", None], eos_token_ids=7),
+    )
+    found = [(a, 4, *end, 7) for a in (0, 1) for end in ((0,), (1,), (5, 5, 5))]
+    law = masked_law(model, found)
+    written = cfgguide.decoding.sample_many(
+        model, [()] * 5000, index=index, max_new_tokens=6, seed=0, force=in_pairs
+    )
+    statistic, bound = chi_squared(Counter(each.token_ids for each in written), law)
+    assert statistic < bound
+
+
+def test_forced_text_stays_within_the_budget_and_the_restriction():
+    options = {"index": FORCING, "temperature": 0, "force": in_pairs}
+    for n in range(5, 9):
+        assert cfgguide.sample(lambda _: np.arange(8), max_new_tokens=n, **options).is_complete
+    cut = cfgguide.sample(lambda _: np.arange(8), max_new_tokens=2, finish=False, **options)
+    assert cut.token_ids == (1, 6)
+    spelled = cfgguide.sample(
+        lambda _: np.arange(8),
+        max_new_tokens=9,
+        restrict=lambda *_: packed(0, 1, 2, 3, 4, 5, 7),  # no "cd"
+        **options,
+    )
+    assert spelled.token_ids == (1, 2, 3, 4, 5, 5, 5, 7)
 
 
 # --- Restrictions --------------------------------------------------------------------------------

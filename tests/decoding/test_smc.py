@@ -193,22 +193,22 @@ def test_without_resampling_weights_are_the_masses_of_the_steps():
 def test_resampling_is_systematic_and_keeps_the_number():
     """As many copies on average as the share says, and never off by more than one."""
     start = OPEN_INDEX.start
-    prefix_tree = [PrefixNode(None, -1, start, is_finished=True) for _ in range(3)]
-    cloud = _Population(prefix_tree, np.array([2, 1, 1]), np.log([0.1, 0.5, 0.3]))
+    nodes = [PrefixNode(None, -1, start, is_finished=True) for _ in range(3)]
+    cloud = _Population(nodes, np.array([2, 1, 1]), np.log([0.1, 0.5, 0.3]))
     copies = np.zeros(3)
     for step in range(1000):
         found = cloud.resampled(4, (step + 0.5) / 1000)
         assert found.counts.sum() == 4
-        assert found.log_weights.tolist() == [0.0] * len(found.prefix_tree)
-        for each, count in zip(found.prefix_tree, found.counts, strict=True):
-            copies[prefix_tree.index(each)] += count / 1000
-            assert abs(count - 4 * [0.2, 0.5, 0.3][prefix_tree.index(each)]) < 1
+        assert found.log_weights.tolist() == [0.0] * len(found.nodes)
+        for each, count in zip(found.nodes, found.counts, strict=True):
+            copies[nodes.index(each)] += count / 1000
+            assert abs(count - 4 * [0.2, 0.5, 0.3][nodes.index(each)]) < 1
     assert copies == pytest.approx([0.8, 2.0, 1.2], abs=1e-3)
 
 
 def test_resampling_keeps_the_number_where_shares_round_to_less_than_one():
-    prefix_tree = [PrefixNode(None, -1, OPEN_INDEX.start, is_finished=True) for _ in range(10)]
-    cloud = _Population(prefix_tree, np.ones(10, dtype=np.int64), np.zeros(10))
+    nodes = [PrefixNode(None, -1, OPEN_INDEX.start, is_finished=True) for _ in range(10)]
+    cloud = _Population(nodes, np.ones(10, dtype=np.int64), np.zeros(10))
     assert cloud.resampled(10, np.nextafter(1, 0)).counts.sum() == 10
 
 
@@ -310,7 +310,7 @@ def test_settings_that_make_no_sense_are_refused(settings, message):
 
 
 def test_models_and_prefixes_are_looked_at_as_in_sampling():
-    with pytest.raises(ModelError, match="has 6 ids"):
+    with pytest.raises(ModelError, match="1 columns, the vocabulary 6 ids"):
         cfgguide.decoding.steer(lambda _: [0.0], index=INDEX, n_particles=5, max_new_tokens=5)
     with pytest.raises(TokenRejectedError):
         cfgguide.decoding.steer(

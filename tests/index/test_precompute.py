@@ -19,6 +19,7 @@ from support.small_tokenizers import standard_library_tokenizer, standard_librar
 from support.tiny_models import N_SMALL, random_model, small_tokenizer
 
 import cfgguide
+import cfgguide.cli.generating
 import cfgguide.cli.main
 from cfgguide.errors import IndexFormatError, LimitError
 from cfgguide.index.configuration_trie import Path as EntryPath
@@ -475,7 +476,7 @@ def test_generate_uses_the_file(folder, capsys, monkeypatch):
     monkeypatch.setattr("cfgguide.models.load.load_model", lambda path: loaded)
     prompt = ["generate", "my.lark", "--prompt", "x", "--seed", "1", "--temperature", "1"]
     lazily = run(capsys, *prompt)
-    eos = cfgguide.cli.main._vocabulary(loaded[1], loaded[0]).eos_token_ids
+    eos = cfgguide.cli.generating.model_vocabulary(loaded[1], loaded[0]).eos_token_ids
     names = loaded[1].convert_ids_to_tokens(list(eos))
     assert run(capsys, *command("my.lark", *(f"--eos={name}" for name in names)))[0] == 0
     assert run(capsys, *prompt, "--index", "index") == lazily
@@ -488,8 +489,8 @@ def test_generate_uses_the_file(folder, capsys, monkeypatch):
 def started(*arguments: str) -> subprocess.Popen:
     """Start a command that saves very often, in a session of its own."""
     program = (
-        "import sys, cfgguide.cli.main as cli; cli.SAVE_SECONDS = 0.1; "
-        "sys.exit(cli.main(sys.argv[1:]))"
+        "import sys; from cfgguide.cli import indexing, main; indexing.SAVE_SECONDS = 0.1; "
+        "sys.exit(main.main(sys.argv[1:]))"
     )
     return subprocess.Popen(
         [sys.executable, "-c", program, *arguments],

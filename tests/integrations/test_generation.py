@@ -191,14 +191,13 @@ def test_a_text_that_until_does_not_end_is_complete_only_with_eos():
 
 
 @pytest.mark.parametrize("grammar", [JSON, GREEK])
-@pytest.mark.parametrize("temperature", [0.0, 1.5])
+@pytest.mark.parametrize("choice", [{}, {"temperature": 1.5}, {"temperature": 1.5, "top_p": 0.5}])
 @pytest.mark.parametrize("n", [6, 7, 12, 25])
-def test_a_sentence_is_finished_within_its_tokens(grammar, temperature, n):
+def test_a_sentence_is_finished_within_its_tokens(grammar, choice, n):
     judge = lark.Lark(grammar.text, parser="lalr", lexer="contextual")
     for seed in range(8):
         model = random_model(N_COLUMNS, seed=seed)
-        options = {"max_new_tokens": n, "temperature": temperature, "seed": seed}
-        found = written(grammar, model=model, **options)
+        found = written(grammar, model=model, max_new_tokens=n, seed=seed, **choice)
         assert found.is_complete
         assert len(found.token_ids) <= n
         judge.parse(found.text)
@@ -342,6 +341,54 @@ def test_sampling_follows_the_models_distribution_over_what_is_allowed(temperatu
         assert abs(counts[token_id] - n_draws * probability) <= 5 * deviation + 1
 
 
+@pytest.mark.parametrize("bounds", [{"top_k": 3}, {"top_p": 0.4}, {"min_p": 0.3}])
+def test_bounds_leave_the_most_probable_of_what_is_allowed(bounds):
+    """Which letters may come first is found from the model's logits, by the definitions."""
+    vocabulary = index_of(LETTERS).vocabulary
+    model = random_model(N_COLUMNS)
+    with torch.no_grad():
+        logits = model(tokenizer()("x", return_tensors="pt")["input_ids"]).logits[0, -1]
+    one = cfgguide.compile(cfgguide.Grammar("start: /[a-z]/"), tokenizer())
+    single = [vocabulary.tokens.index(bytes([byte])) for byte in b"abcdefghijklmnopqrstuvwxyz"]
+    chances = torch.softmax(logits[single].double(), dim=0)
+    order = chances.argsort(descending=True).tolist()
+    if "top_k" in bounds:
+        n = bounds["top_k"]
+    elif "top_p" in bounds:
+        n = 1 + int((chances[order].cumsum(0) < bounds["top_p"]).sum())
+    else:
+        n = int((chances >= bounds["min_p"] * chances.max()).sum())
+    assert 1 < n < 26
+    options = {"index": one, "max_new_tokens": 2, "temperature": 1.0, **bounds}
+    first = {
+        cfgguide.generate(model, "x", tokenizer=tokenizer(), seed=seed, **options).token_ids[0]
+        for seed in range(60)
+    }
+    assert first <= {single[place] for place in order[:n]}
+    assert single[order[0]] in first
+    assert len(first) > 1
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_sampling_with_any_model_writes_the_same(force):
+    """One loop: greedily, `sample` with the same model writes what `generate` writes."""
+    for grammar in (JSON, GREEK, THREE):
+        for seed in range(3):
+            model = random_model(N_COLUMNS, seed=seed)
+            found = written(grammar, model=model, finish=False, force=force)
+            sampled = cfgguide.sample(
+                cfgguide.integrations.TransformersModel(model),
+                tokenizer()("a = [")["input_ids"],
+                index=index_of(grammar),
+                max_new_tokens=20,
+                temperature=0,
+                finish=False,
+                force=tokenizer() if force else None,
+            )
+            assert (found.token_ids, found.text) == (sampled.token_ids, sampled.text)
+            assert found.n_forced == sum(np.isnan(sampled.log_probs))
+
+
 #: What a model's own generation_config.json may say; none of it is asked for here.
 OWN_SETTINGS: dict[str, Any] = {
     "top_k": 1,
@@ -447,6 +494,10 @@ def test_what_else_a_tokenizer_returns_does_not_disturb_the_model(monkeypatch):
         ({"temperature": float("inf")}, "temperature is inf; it is 0 (greedy) or positive"),
         ({"temperature": float("-inf")}, "temperature is -inf; it is 0 (greedy) or positive"),
         ({"temperature": float("nan")}, "temperature is nan; it is 0 (greedy) or positive"),
+        ({"top_k": 0}, "top_k is 0; it is at least 1, or None for all"),
+        ({"top_p": 0.0}, "top_p is 0.0; it is above 0 and at most 1"),
+        ({"min_p": 1.5}, "min_p is 1.5; it is between 0 and 1"),
+        ({"seed": -1}, "seed is -1; it is a number that is not negative, or a numpy Generator"),
     ],
 )
 def test_options_that_make_no_sense_are_errors(options, message):

@@ -158,8 +158,6 @@ KNOWN_BY = {
             "integrations.dense_mask",
             "evaluation.mass",
             "integrations.transformers_processor",
-            "integrations.model_steps",
-            "integrations.loop",
         ),
         *(
             "integrations.generation",
@@ -173,7 +171,6 @@ KNOWN_BY = {
     "transformers": {
         *(
             "integrations.transformers_processor",
-            "integrations.model_steps",
             "integrations.generation",
             "integrations.transformers_model",
             "models.load",
@@ -182,7 +179,7 @@ KNOWN_BY = {
     },
     "tokenizers": {"vocabulary.tokenizer_bytes", "models.smollm2"},
     "gguf": {"models.smollm2"},
-    "argparse": {"cli.main", "cli.arguments"},
+    "argparse": {"cli.main", "cli.arguments", "cli.checking", "cli.generating", "cli.indexing"},
     # Private modules of Python: how `re` reads a pattern, and how it ignores case.
     "re._parser": {"automata.syntax"},
     "re._constants": set(),
