@@ -9,13 +9,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
-
-import cfgguide
+from typing import Any
 
 PAGE = Path(__file__).parent / "api.md"
-PACKAGE = Path(cfgguide.__file__).parent
+PACKAGE = Path(__file__).parent.parent / "cfgguide"
 WIDTH = 96
 SHOWN = ("Parameters", "Attributes", "Raises")
 Definition = ast.FunctionDef | ast.ClassDef
@@ -29,26 +27,42 @@ whole docstring, with examples.
 
 def page() -> str:
     """Return the whole page."""
-    folders = [name for name in cfgguide.__all__ if (PACKAGE / name).is_dir()]
-    places: dict[str, str] = {}  # the folder under which a definition is described
+    places: dict[tuple[Path, str], str] = {}  # the name under which a definition is described
     lines = [HEAD]
-    for folder in ["", *folders]:
-        module = import_module(f"cfgguide.{folder}" if folder else "cfgguide")
-        lines += [f"## {module.__name__}", "", _first(module.__doc__ or ""), ""]
-        for name in sorted(module._NAMES, key=str.lower):
-            file = PACKAGE / folder / (module._NAMES[name].replace(".", "/") + ".py")
-            key = f"{file}:{name}"
-            if key in places:
-                lines += [f"### {module.__name__}.{name}", "", f"The same as `{places[key]}`.", ""]
+    for folder in ["", *_assigned(_parsed(PACKAGE / "__init__.py"), "_FOLDERS")]:
+        package = _parsed(PACKAGE / folder / "__init__.py")
+        prefix = f"cfgguide.{folder}" if folder else "cfgguide"
+        lines += [f"## {prefix}", "", _first(ast.get_docstring(package) or ""), ""]
+        for name, module in sorted(_assigned(package, "_NAMES").items(), key=_without_case):
+            file = PACKAGE / folder / (module.replace(".", "/") + ".py")
+            title = f"{prefix}.{name}"
+            if (file, name) in places:
+                lines += [f"### {title}", "", f"The same as `{places[file, name]}`.", ""]
             else:
-                places[key] = f"{module.__name__}.{name}"
-                lines += _described(places[key], _definition(file, name))
+                places[file, name] = title
+                lines += _described(title, _definition(file, name))
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _parsed(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
+def _assigned(module: ast.Module, name: str) -> Any:
+    """Return the literal that a module assigns to a name."""
+    for node in module.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+            return ast.literal_eval(node.value)
+    raise LookupError(name)
+
+
+def _without_case(item: tuple[str, str]) -> str:
+    return item[0].lower()
 
 
 def _definition(file: Path, name: str) -> Definition | ast.Assign:
     """Return the definition of a name at the top level of a file."""
-    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+    for node in _parsed(file).body:
         if isinstance(node, Definition) and node.name == name:
             return node
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:

@@ -95,13 +95,13 @@ PYTHON = [block for block in BLOCKS if block.is_run and block.language in ("pyth
 
 def sessions() -> list[list[Block]]:
     """The sessions; a block that does not begin with an `import` continues the one before it."""
-    found: list[list[Block]] = []
+    grouped: list[list[Block]] = []
     for block in (block for block in PYTHON if ">>>" in block.text):
-        is_first = not found or found[-1][-1].document != block.document
+        is_first = not grouped or grouped[-1][-1].document != block.document
         if is_first or block.text.startswith(">>> import "):
-            found.append([])
-        found[-1].append(block)
-    return found
+            grouped.append([])
+        grouped[-1].append(block)
+    return grouped
 
 
 @pytest.mark.parametrize(
@@ -231,10 +231,10 @@ def test_relative_links_lead_to_files_and_headings_that_exist(name):
         if re.match(r"[a-z]+:", target):
             continue  # another site
         file, _, anchor = target.partition("#")
-        found = path.parent / file if file else path
-        assert found.exists(), target
+        linked = path.parent / file if file else path
+        assert linked.exists(), target
         if anchor:
-            assert anchor in anchors_of(found), target
+            assert anchor in anchors_of(linked), target
 
 
 #: Folders of the wheel, not of the repository.
@@ -255,32 +255,32 @@ def test_paths_in_documents_exist(name):
 def test_public_names_in_documents_exist(name):
     """Spans such as `cfgguide.compile` or `cfgguide.Vocabulary(...)`."""
     for span in _CODE_SPAN.findall(prose_of(ROOT / name)):
-        for found in re.findall(r"\bcfgguide\.(\w+)(?=[^\w.]|$)", span):
-            is_module = (ROOT / "cfgguide" / f"{found}.py").exists()
-            assert is_module or hasattr(cfgguide, found), span
+        for public_name in re.findall(r"\bcfgguide\.(\w+)(?=[^\w.]|$)", span):
+            is_module = (ROOT / "cfgguide" / f"{public_name}.py").exists()
+            assert is_module or hasattr(cfgguide, public_name), span
 
 
 def test_every_error_code_has_a_section_and_every_section_a_code():
     classes = [
-        found
-        for _, found in inspect.getmembers(errors, inspect.isclass)
-        if issubclass(found, errors.CfgGuideError)
+        error
+        for _, error in inspect.getmembers(errors, inspect.isclass)
+        if issubclass(error, errors.CfgGuideError)
     ]
-    codes = [found.code for found in classes]
+    codes = [error.code for error in classes]
     assert len(set(codes)) == len(codes)
     text = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
     sections = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
     by_code = {section.split("\n")[0]: section for section in sections}
     assert sorted(by_code) == sorted(codes)
-    for found in classes:
-        if found is not errors.CfgGuideError:
-            assert f"`{found.__name__}`" in by_code[found.code]
+    for error in classes:
+        if error is not errors.CfgGuideError:
+            assert f"`{error.__name__}`" in by_code[error.code]
 
 
 def test_every_warning_is_documented():
     text = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
-    for name, found in inspect.getmembers(errors, inspect.isclass):
-        if issubclass(found, Warning):
+    for name, warning in inspect.getmembers(errors, inspect.isclass):
+        if issubclass(warning, Warning):
             assert f"`{name}`" in text
 
 
@@ -299,13 +299,13 @@ def test_make_targets_in_documents_exist(name):
 
 def test_make_help_names_every_target():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    said = {
+    targets_in_help = {
         word
         for line in re.findall(r'@echo "make ([a-z -]+?)(?: [A-Z]|  |")', makefile)
         for word in line.split()
     }
-    assert said <= make_targets()
-    assert make_targets() - {"help", "install", "clean"} <= said
+    assert targets_in_help <= make_targets()
+    assert make_targets() - {"help", "install", "clean"} <= targets_in_help
 
 
 def test_make_demo_and_make_test_are_in_the_readme():
