@@ -36,6 +36,7 @@ def guide_after(grammar: cfgguide.Grammar, text: bytes) -> cfgguide.Guide:
     return guide
 
 
+@functools.cache
 def explained(grammar: cfgguide.Grammar, before: bytes, piece: bytes) -> Explanation:
     return guide_after(grammar, before).explain(piece)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 import random
@@ -26,14 +27,20 @@ from cfgguide.vocabulary.trie import VocabularyTrie
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
 
-def machine(grammar: str, tokens: list[bytes]) -> tuple[Recognizer, Vocabulary, Walker]:
+@functools.cache
+def recognizer_of(grammar: str) -> Recognizer:
     with warnings.catch_warnings(action="ignore"):
-        recognizer = compile_recognizer(Grammar(grammar))
+        return compile_recognizer(Grammar(grammar))
+
+
+def machine(grammar: str, tokens: list[bytes]) -> tuple[Recognizer, Vocabulary, Walker]:
+    recognizer = recognizer_of(grammar)
     vocabulary = Vocabulary([*tokens, None], eos_token_ids=len(tokens))
     assurance = Assurance.of(recognizer, Spelling.of(tokens))
     return recognizer, vocabulary, Walker(recognizer, VocabularyTrie.of(vocabulary), assurance)
 
 
+@functools.cache
 def by_recognizer(
     recognizer: Recognizer, vocabulary: Vocabulary, configuration: Configuration
 ) -> dict[int, Configuration]:
