@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import codecs
 from bisect import bisect_left
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
 
+from cfgguide.diagnostics.explanation import Lexeme
+from cfgguide.diagnostics.trace import name_of
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.index.compiler import compile_recognizer
 from cfgguide.lexer.scanner import NO_MATCH
@@ -23,15 +26,8 @@ from cfgguide.recognizer.recognizer import Configuration, Recognizer
 from cfgguide.vocabulary.spelling import Spelling
 
 _EXCERPT = 60  # characters of the line shown
-_STRIDE = 1024  # bytes between configurations that are kept
-
-
-class Lexeme(NamedTuple):
-    """A lexeme of a text: its terminal, and where it starts and ends, in bytes."""
-
-    terminal: str
-    start: int
-    end: int
+_STRIDE = 1024  # bytes between configurations that are remembered
+_Step = TypeVar("_Step")
 
 
 @dataclass(frozen=True)
@@ -58,7 +54,7 @@ class Diagnosis:
     line: int
     column: int
     expected: tuple[str, ...]
-    excerpt: str
+    excerpt: str = field(repr=False)
 
     def __str__(self) -> str:
         if self.is_sentence:
@@ -103,55 +99,54 @@ def check(grammar: Grammar, text: str | bytes, *, limits: Limits | None = None) 
 
 
 def diagnose(recognizer: Recognizer, liveness: Liveness, text: bytes) -> Diagnosis:
-    """Return whether a text is a sentence, or where it stops to be the start of one."""
-    read = _Read(recognizer, text)
-    if read.length == len(text) and recognizer.is_sentence(read.last):
+    """Return whether a text is a sentence, and if not, the first byte that no sentence has there.
+
+    Raises
+    ------
+    LimitError
+        If there are more ways to read it than `max_hypotheses`, or deciding takes too long.
+    """
+    marks = []
+    for n_read, last in enumerate(_read(recognizer, recognizer.initial, text)):
+        if n_read % _STRIDE == 0:
+            marks.append(last)
+    if n_read == len(text) and recognizer.is_sentence(last):
         return _diagnosis(text, len(text), (), is_sentence=True)
-    offset, configuration = read.last_live(liveness)
-    return refused_at(text, offset, liveness.expected(configuration))
+
+    def is_live(configuration: Configuration) -> bool:
+        return liveness.decide(configuration).is_live
+
+    mark = last_live(marks, is_live)
+    start = mark * _STRIDE
+    configurations = list(_read(recognizer, marks[mark], text[start : start + _STRIDE - 1]))
+    n_live = last_live(configurations, is_live)
+    return refused_at(text, start + n_live, liveness.expected(configurations[n_live]))
 
 
 def refused_at(text: bytes, offset: int, expected: tuple[str, ...]) -> Diagnosis:
-    """Return the diagnosis of a text of which it is known where it is refused."""
+    """Return the diagnosis of a text that is known to be refused at a byte."""
     return _diagnosis(text, offset, expected, is_sentence=False)
 
 
-class _Read:
-    """A text read as far as it is lexed and parsed without error."""
+def last_live(steps: Sequence[_Step], is_live: Callable[[_Step], bool]) -> int:
+    """Return the index of the last step of reading after which a sentence can follow.
 
-    def __init__(self, recognizer: Recognizer, text: bytes) -> None:
-        self._recognizer = recognizer
-        self._text = text
-        self._marks = [recognizer.initial]  # after every _STRIDE bytes
-        self.last = recognizer.initial
-        self.length = 0
-        for byte in text:
-            following = recognizer.advance(self.last, bytes([byte]))
-            if following is None:
-                break
-            self.last = following
-            self.length += 1
-            if self.length % _STRIDE == 0:
-                self._marks.append(following)
-
-    def last_live(self, liveness: Liveness) -> tuple[int, Configuration]:
-        """Return the last place from which a sentence can follow: before it all places can."""
-        mark = _last_live(liveness, self._marks)
-        between = [self._marks[mark]]
-        for offset in range(mark * _STRIDE, min(self.length, (mark + 1) * _STRIDE - 1)):
-            following = self._recognizer.advance(between[-1], self._text[offset : offset + 1])
-            assert following is not None, "it was read before"
-            between.append(following)
-        last = _last_live(liveness, between)
-        return mark * _STRIDE + last, between[last]
+    One can follow after the first, and after every step before a live one.
+    """
+    return bisect_left(steps, True, lo=1, key=lambda step: not is_live(step)) - 1
 
 
-def _last_live(liveness: Liveness, configurations: list[Configuration]) -> int:
-    """Return the number of the last live one; all before it are live."""
-    return (
-        bisect_left(configurations, True, lo=1, key=lambda each: not liveness.decide(each).is_live)
-        - 1
-    )
+def _read(
+    recognizer: Recognizer, configuration: Configuration, text: bytes
+) -> Iterator[Configuration]:
+    """Yield the configuration before a text and after each of its bytes, while Lark goes on."""
+    yield configuration
+    for byte in text:
+        following = recognizer.advance(configuration, bytes([byte]))
+        if following is None:
+            return
+        configuration = following
+        yield configuration
 
 
 def _diagnosis(
@@ -175,35 +170,33 @@ def _diagnosis(
 
 
 def lexemes(recognizer: Recognizer, text: bytes) -> list[Lexeme]:
-    """Return the lexemes of a text, up to the first that is not ended by a match.
+    """Return the lexemes of a text, up to the first place where none matches or may stand.
 
+    Examples
+    --------
     >>> from cfgguide import Grammar
-
     >>> from cfgguide.index import compiler
     >>> recognizer = compiler.compile_recognizer(Grammar.bundled("json"))
-    >>> [tuple(lexeme) for lexeme in lexemes(recognizer, b"[10]")]
-    [('LSQB', 0, 1), ('NUMBER', 1, 3), ('RSQB', 3, 4)]
+    >>> [(lexeme.terminal, lexeme.text) for lexeme in lexemes(recognizer, b"[10]")]
+    [('LSQB', b'['), ('NUMBER', b'10'), ('RSQB', b']')]
     """
-    found: list[Lexeme] = []
-    names = (*recognizer.parse_table.terminals, "(ignored)")
+    scanner, reader = recognizer.scanner, recognizer.indentation_reader
     stack, indentation = Stack(START_STATE), FLAT
-    scanner, start, context = recognizer.scanner, 0, 0
+    found: list[Lexeme] = []
+    start = context = 0
     while start < len(text):
         terminal_id, end = scanner.longest(recognizer.start(stack, context), text, start)
         if terminal_id == NO_MATCH:
             break
-        found.append(Lexeme(names[min(terminal_id, len(names) - 1)], start, end))
-        if recognizer.indentation_reader is not None:
-            indentation = recognizer.indentation_reader.read(
-                indentation, text[start:end], terminal_id
-            )
+        lexeme = Lexeme(name_of(recognizer, terminal_id), start, text[start:end])
+        found.append(lexeme)
+        if reader is not None:
+            indentation = reader.read(indentation, lexeme.text, terminal_id)
         shifted = recognizer.shift(stack, indentation, terminal_id)
         if shifted is None:
             break
         stack, indentation = shifted
-        for byte in text[start:end]:
-            context = int(
-                recognizer.scanner.contexts[context, recognizer.scanner.byte_classes[byte]]
-            )
+        for byte in lexeme.text:
+            context = int(scanner.contexts[context, scanner.byte_classes[byte]])
         start = end
     return found

@@ -3,26 +3,28 @@
 In: an index, the text so far, and tokens or any bytes. Out: an
 :class:`~cfgguide.diagnostics.explanation.Explanation` of each.
 
-The refused byte is the first after which no sentence can follow, whatever the tokens. Where all
-bytes could stay, and only the vocabulary has no tokens for what must follow, no byte is refused.
+The refused byte is the first after which no sentence can follow, whatever the tokens. If the
+grammar takes all bytes, and only the vocabulary has no tokens for what must follow, no byte is
+refused.
 
 What is expected is found by example: texts that end with a lexeme of a terminal, after which a
-sentence can follow. Only where that search ends too early is the exact question put
+sentence can follow. Only if that search stops early is the exact question asked
 (:meth:`Liveness.expected`), which takes seconds for a large grammar.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from weakref import WeakKeyDictionary
 
+from cfgguide.diagnostics.diagnosis import last_live
 from cfgguide.diagnostics.explanation import (
     Expected,
     Explanation,
-    LexemeText,
+    Interpretation,
+    Lexeme,
     OpenLexeme,
-    Reading,
     names,
     shown,
 )
@@ -30,11 +32,9 @@ from cfgguide.diagnostics.trace import (
     IGNORED,
     Lexing,
     Way,
-    ended,
-    moves,
     name_of,
     shortest_texts,
-    terminal_ids_ahead,
+    sources_of,
 )
 from cfgguide.index.index import Index
 from cfgguide.lexer.scanner import NO_MATCH
@@ -53,7 +53,7 @@ _lock = threading.Lock()
 
 
 class Explainer:
-    """Explains pieces of one text, one behind the other.
+    """Explains pieces of one text, one after the other.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Explainer:
         self.advance(before)
 
     def advance(self, piece: bytes) -> None:
-        """Go on behind a piece that may follow."""
+        """Go on after a piece that may follow."""
         for byte in piece:
             lexing = self._lexing.after(self._recognizer, byte)
             assert lexing is not None, "a sentence can follow"
@@ -126,32 +126,33 @@ class Explainer:
             The token whose bytes these are.
         """
         steps = [self._lexing]
-        refused: Lexing | None = None
         for byte in piece:
             following = steps[-1].after(self._recognizer, byte)
-            if following is None or not self._judge.is_live(following.configuration):
-                refused = following
+            if following is None:
                 break
             steps.append(following)
-        is_read = len(steps) > len(piece)
+        n_live = last_live(steps, lambda lexing: self._judge.is_live(lexing.configuration))
+        before = steps[n_live]
+        refused = steps[n_live + 1] if n_live + 1 < len(steps) else None
+        is_read = n_live == len(piece)
         text = self._text + piece
         if is_allowed is None:
-            is_allowed = is_read and self._judge.may_follow(steps[-1].configuration)
+            is_allowed = is_read and self._judge.may_follow(before.configuration)
         if is_allowed:
             reason = ""
         elif is_read:
             reason = "the grammar allows it, but the vocabulary cannot spell what must follow"
         else:
-            reason = _Why(self._recognizer, self._judge, text).reason(steps[-1], refused)
+            reason = _Why(self._recognizer, self._judge, text).reason(before, refused)
         return Explanation(
             token_id,
             piece,
             False,
             is_allowed,
-            tuple(self._interpretations(steps[-1], text)),
-            None if is_read else len(steps) - 1,
+            tuple(self._interpretations(before, text)),
+            None if is_read else n_live,
             reason,
-            self.expected(steps[-1]),
+            self.expected(before),
         )
 
     def expected(self, lexing: Lexing) -> tuple[Expected, ...]:
@@ -161,32 +162,28 @@ class Explainer:
         examples, is_all = shortest_texts(
             recognizer, configuration, terminal_ids, self._judge.may_end
         )
-        found: dict[str, bytes | None] = {
+        by_name: dict[str, bytes | None] = {
             name_of(recognizer, terminal_id): text for terminal_id, text in examples.items()
         }
         if not is_all:
-            found |= dict.fromkeys(self._judge.expected(configuration)) | found
+            by_name = dict.fromkeys(self._judge.expected(configuration)) | by_name
         if recognizer.is_sentence(configuration):
-            found[recognizer.parse_table.terminals[END]] = None
-        return tuple(Expected(*each) for each in sorted(found.items()))
+            by_name[recognizer.parse_table.terminals[END]] = None
+        return tuple(Expected(*pair) for pair in sorted(by_name.items()))
 
-    def _interpretations(self, lexing: Lexing, text: bytes) -> Iterator[Reading]:
-        since = len(self._text)
-        was_open = {way.start for way in self._lexing.ways.values()}
+    def _interpretations(self, lexing: Lexing, text: bytes) -> Iterator[Interpretation]:
+        scanner, since = self._recognizer.scanner, len(self._text)
         for hypothesis, way in lexing.ways.items():
             if not self._judge.is_live(Configuration((hypothesis,), lexing.context)):
                 continue
-            lexemes = [
-                LexemeText(each.terminal, text[each.start : each.end])
-                for each in way.lexemes(since)
-                if each.end > since or (each.could_go_on and each.start in was_open)
-            ]
+            lexemes = [*way.lexemes(text, since)]
             last = _open_lexeme(self._recognizer, hypothesis, text[way.start : lexing.n_bytes])
-            if last is not None and not self._recognizer.scanner.can_continue[hypothesis[0]]:
+            if last is not None and not scanner.can_continue[hypothesis.scanner_state]:
                 if lexing.n_bytes > since:
-                    lexemes.append(LexemeText(last.ending or names(last.terminals), last.text))
+                    name = last.ending or names(last.terminals)
+                    lexemes.append(Lexeme(name, way.start, last.text))
                 last = None
-            yield Reading(tuple(lexemes), last)
+            yield Interpretation(tuple(lexemes), last)
 
 
 class _Judge:
@@ -200,13 +197,13 @@ class _Judge:
 
     def is_live(self, configuration: Configuration, *, quickly: bool = False) -> bool:
         """Return whether some text completes it; `quickly`: only if that is known at once."""
-        recognizer = self._recognizer
+        recognizer, scanner = self._recognizer, self._recognizer.scanner
         if not any(
-            _taken(recognizer, each, terminal_ids_ahead(recognizer, each.scanner_state))
-            or recognizer.scanner.is_start[each.scanner_state]
-            for each in configuration.hypotheses
+            scanner.is_start[hypothesis.scanner_state]
+            or _taken(recognizer, hypothesis, scanner.terminal_ids_ahead(hypothesis.scanner_state))
+            for hypothesis in configuration.hypotheses
         ):
-            return False  # quickly told, and mostly so
+            return False  # the usual case, and quick
         if self.is_free:
             return self._index.is_live(configuration, quickly=quickly)
         with _lock:
@@ -222,17 +219,18 @@ class _Judge:
     def may_end(self, hypothesis: Hypothesis, context: int) -> bool:
         """Return whether some text follows if the lexeme ends here, where it matches."""
         recognizer = self._recognizer
-        behind = ended(recognizer, hypothesis, context)
-        if not behind or recognizer.is_sentence(Configuration(behind, context)):
-            return bool(behind)
+        after_end = tuple(recognizer.ended(hypothesis, context))
+        if not after_end or recognizer.is_sentence(Configuration(after_end, context)):
+            return bool(after_end)
         contexts = recognizer.scanner.contexts[context].tolist()
-        # To decide what claims something takes long, and one byte more mostly settles that.
+        # Deciding a hypothesis with obligations takes long; one more byte mostly resolves them.
         return any(
-            not each.obligations and self.is_live(Configuration((each,), after), quickly=True)
-            for fresh in behind
+            not extended.obligations
+            and self.is_live(Configuration((extended,), after), quickly=True)
+            for fresh in after_end
             for byte_class, after in enumerate(contexts)
-            for each in moves(recognizer, fresh, byte_class)
-        ) or self.is_live(Configuration(behind, context))
+            for extended in recognizer.extended(fresh, byte_class)
+        ) or self.is_live(Configuration(after_end, context))
 
     def expected(self, configuration: Configuration) -> tuple[str, ...]:
         """Return the names of the terminals that may come next, sorted."""
@@ -260,7 +258,7 @@ class _Why:
         self._text = text
 
     def reason(self, before: Lexing, after: Lexing | None) -> str:
-        """Return why the byte behind a place is refused.
+        """Return why the byte after a place is refused.
 
         Parameters
         ----------
@@ -270,18 +268,21 @@ class _Why:
             How it is read with the byte, if Lark's lexer and parser go on; no sentence follows.
         """
         if after is not None:
-            found = [self._of_dead(each, way, after.n_bytes) for each, way in after.ways.items()]
-        else:
-            found = [
-                self._of_stop(each, way, before.n_bytes)
-                for each, way in before.ways.items()
-                if self._judge.is_live(Configuration((each,), before.context))
+            reasons = [
+                self._of_dead(hypothesis, way, after.n_bytes)
+                for hypothesis, way in after.ways.items()
             ]
-        return ", or ".join(list(dict.fromkeys(found))[:_MAX_REASONS])
+        else:
+            reasons = [
+                self._of_stop(hypothesis, way, before.n_bytes)
+                for hypothesis, way in before.ways.items()
+                if self._judge.is_live(Configuration((hypothesis,), before.context))
+            ]
+        return ", or ".join(list(dict.fromkeys(reasons))[:_MAX_REASONS])
 
     def _of_dead(self, hypothesis: Hypothesis, way: Way, end: int) -> str:
         """Return why no sentence follows a lexeme that was begun or goes on."""
-        terminal_ids = terminal_ids_ahead(self._recognizer, hypothesis.scanner_state)
+        terminal_ids = self._recognizer.scanner.terminal_ids_ahead(hypothesis.scanner_state)
         said = shown(self._text[way.start : end])
         taken = _taken(self._recognizer, hypothesis, terminal_ids)
         read_as = names(_names_of(self._recognizer, taken or terminal_ids))
@@ -289,7 +290,7 @@ class _Why:
         return f"{said} would be read as {read_as}, {what}"
 
     def _of_stop(self, hypothesis: Hypothesis, way: Way, end: int) -> str:
-        """Return why a byte neither goes on with a lexeme nor starts one behind it."""
+        """Return why a byte neither goes on with a lexeme nor starts one after it."""
         recognizer = self._recognizer
         state, _, stack, indentation = hypothesis
         terminal_id = int(recognizer.scanner.match[state])
@@ -297,7 +298,8 @@ class _Why:
         if terminal_id == NO_MATCH and recognizer.scanner.is_start[state]:
             return "no terminal that may stand there begins with it"
         if terminal_id == NO_MATCH:
-            taken = _taken(recognizer, hypothesis, terminal_ids_ahead(recognizer, state))
+            ahead = recognizer.scanner.terminal_ids_ahead(state)
+            taken = _taken(recognizer, hypothesis, ahead)
             return f"{said} does not go on with it to {names(_names_of(recognizer, taken))}"
         name = name_of(recognizer, terminal_id)
         reader = recognizer.indentation_reader
@@ -315,7 +317,7 @@ def _open_lexeme(recognizer: Recognizer, hypothesis: Hypothesis, text: bytes) ->
         return None
     terminal_id = int(recognizer.scanner.match[hypothesis.scanner_state])
     can_end = terminal_id != NO_MATCH and bool(_taken(recognizer, hypothesis, [terminal_id]))
-    terminal_ids = terminal_ids_ahead(recognizer, hypothesis.scanner_state)
+    terminal_ids = recognizer.scanner.terminal_ids_ahead(hypothesis.scanner_state)
     return OpenLexeme(
         text,
         name_of(recognizer, terminal_id) if can_end else None,
@@ -323,48 +325,53 @@ def _open_lexeme(recognizer: Recognizer, hypothesis: Hypothesis, text: bytes) ->
     )
 
 
-def _taken(recognizer: Recognizer, hypothesis: Hypothesis, terminal_ids: list[int]) -> list[int]:
-    """Return those labels whose lexemes the parser takes; of line breaks, in some column."""
-    state, _, stack, indentation = hypothesis
-    reader = recognizer.indentation_reader
-    may_move = reader is not None and bool(recognizer.scanner.can_continue[state])
+def _taken(
+    recognizer: Recognizer, hypothesis: Hypothesis, terminal_ids: Iterable[int]
+) -> list[int]:
+    """Return the terminals of which the parser takes a lexeme; a line break in some column."""
+    _, _, stack, indentation = hypothesis
     return [
         terminal_id
         for terminal_id in terminal_ids
         if recognizer.shift(stack, indentation, terminal_id) is not None
-        or (
-            may_move
-            and reader is not None
-            and terminal_id == reader.indentation_rules.newline
-            and reader.takes(NEWLINE, stack.state)
-            and (
-                indentation.level > 0
-                or recognizer.parse_table.shift(stack, terminal_id) is not None
-            )
-        )
+        or _may_be_line_break(recognizer, hypothesis, terminal_id)
     ]
 
 
-def _names_of(recognizer: Recognizer, terminal_ids: list[int]) -> tuple[str, ...]:
+def _may_be_line_break(recognizer: Recognizer, hypothesis: Hypothesis, terminal_id: int) -> bool:
+    """Return whether a lexeme can still become a line break, in some column, that may stand there.
+
+    One that the parser does not take is dropped inside brackets.
+    """
+    state, _, stack, indentation = hypothesis
+    reader = recognizer.indentation_reader
+    return (
+        reader is not None
+        and bool(recognizer.scanner.can_continue[state])
+        and terminal_id == reader.indentation_rules.newline
+        and reader.takes(NEWLINE, stack.state)
+        and (indentation.level > 0 or recognizer.parse_table.shift(stack, terminal_id) is not None)
+    )
+
+
+def _names_of(recognizer: Recognizer, terminal_ids: Iterable[int]) -> tuple[str, ...]:
     return tuple(name_of(recognizer, terminal_id) for terminal_id in terminal_ids)
 
 
 def _terminal_ids_to_come(recognizer: Recognizer, configuration: Configuration) -> set[int]:
     """Return the terminals that the scanner may come to next and that the parser takes."""
-    sources = [*configuration.hypotheses]
-    for hypothesis in configuration.hypotheses:
-        sources += ended(recognizer, hypothesis, configuration.context)
-    moved = {
-        each
-        for source in sources
-        for byte_class in range(recognizer.scanner.contexts.shape[1])
-        for each in moves(recognizer, source, byte_class)  # which knows what is claimed
+    scanner = recognizer.scanner
+    extended = {
+        following
+        for source in sources_of(recognizer, configuration)
+        for byte_class in range(scanner.contexts.shape[1])
+        for following in recognizer.extended(source, byte_class)  # by its obligations
     }
     return {
         terminal_id
-        for each in moved
+        for following in extended
         for terminal_id in _taken(
-            recognizer, each, terminal_ids_ahead(recognizer, each.scanner_state)
+            recognizer, following, scanner.terminal_ids_ahead(following.scanner_state)
         )
-        if terminal_id < recognizer.scanner.ignored
+        if terminal_id < scanner.ignored
     }

@@ -1,9 +1,8 @@
 r"""Why a token may come next, or why not, as a value.
 
-An :class:`Explanation` of an allowed token says which lexemes the token completes and which it
-leaves open; that of a refused one at which of its bytes it is refused, why, and what was expected
-there, with example texts. Its text is for people. :mod:`cfgguide.diagnostics.explain` finds all
-this out.
+The :class:`Explanation` of an allowed token says which lexemes the token completes and which it
+leaves open. That of a refused token says at which byte it is refused, why, and what was expected
+there, with example texts. Its text is for people. :mod:`cfgguide.diagnostics.explain` makes it.
 """
 
 from __future__ import annotations
@@ -29,23 +28,38 @@ class Expected(NamedTuple):
     terminal : str
         Its name; ``$END`` for the end of the text.
     example : bytes or None
-        A short text that could stand there and ends with a lexeme of it: a whole one, or the rest
-        of one that was begun. None if none was found.
+        A short text that could stand there and ends with a lexeme of the terminal: a whole one, or
+        the rest of one that was begun. None if none was found.
     """
 
     terminal: str
     example: bytes | None
 
     def __str__(self) -> str:
-        is_named = not self.example
-        return self.terminal if is_named else f"{self.terminal} {shown(self.example or b'')}"
+        return f"{self.terminal} {shown(self.example)}" if self.example else self.terminal
 
 
-class LexemeText(NamedTuple):
-    """A lexeme and its terminal; ``(ignored)`` where the lexer drops it."""
+class Lexeme(NamedTuple):
+    """A lexeme of a text.
+
+    Attributes
+    ----------
+    terminal : str
+        Its terminal; ``(ignored)`` where the lexer drops it.
+    start : int
+        Where it starts, in bytes.
+    text : bytes
+        Its bytes.
+    """
 
     terminal: str
+    start: int
     text: bytes
+
+    @property
+    def end(self) -> int:
+        """Where it ends, in bytes."""
+        return self.start + len(self.text)
 
     def __str__(self) -> str:
         return f"{self.terminal} {shown(self.text)}"
@@ -73,18 +87,18 @@ class OpenLexeme(NamedTuple):
         return f"{names(self.terminals)} {shown(self.text)}{may_end}"
 
 
-class Reading(NamedTuple):
-    """One way to read a token behind the text so far.
+class Interpretation(NamedTuple):
+    """One way to read a token after the text so far.
 
     Attributes
     ----------
-    lexemes : tuple of LexemeText
+    lexemes : tuple of Lexeme
         The lexemes that the token completes, with those that were open and end because of it.
     open : OpenLexeme or None
         The lexeme that it leaves open.
     """
 
-    lexemes: tuple[LexemeText, ...]
+    lexemes: tuple[Lexeme, ...]
     open: OpenLexeme | None
 
     def __str__(self) -> str:
@@ -110,16 +124,16 @@ class Explanation:
         Whether it is an EOS token.
     is_allowed : bool
         Whether it may come next.
-    interpretations : tuple of Reading
-        How the token is read, or its part before the refused byte: one for each way that the text
-        to come may still make the right one.
+    interpretations : tuple of Interpretation
+        The ways to read the token, or its part before the refused byte, that the text to come may
+        still prove right.
     offset : int or None
         The byte of the token at which it is refused, from 0; None if it is allowed, spells no
         text, or is refused only because the vocabulary cannot spell what must follow.
     reason : str
         Why it is refused; empty if it is not.
     expected : tuple of Expected
-        What could stand at the refused byte; behind the token if it is allowed. It is what the
+        What could stand in place of the refused byte, or follow an allowed token. It is what the
         grammar expects, as if every byte were a token.
     """
 
@@ -127,7 +141,7 @@ class Explanation:
     token: bytes | None
     is_eos: bool
     is_allowed: bool
-    interpretations: tuple[Reading, ...]
+    interpretations: tuple[Interpretation, ...]
     offset: int | None
     reason: str
     expected: tuple[Expected, ...]
@@ -150,7 +164,7 @@ class Explanation:
 
     @property
     def details(self) -> str:
-        """How it is read, and what was or is expected: the text without its first line."""
+        """How the token is read and what is expected: the text without its first line."""
         return "\n".join(self._details())
 
     def _verdict(self) -> str:
@@ -164,15 +178,15 @@ class Explanation:
     def _details(self) -> Iterator[str]:
         if self.is_allowed or self.offset:
             part = "it" if self.is_allowed else shown((self.token or b"")[: self.offset])
-            for number, reading in enumerate(self.interpretations[:_MAX_INTERPRETATIONS]):
-                yield f"  {'or ' * (number > 0)}{part} {reading}"
+            for index, reading in enumerate(self.interpretations[:_MAX_INTERPRETATIONS]):
+                yield f"  {'or ' * (index > 0)}{part} {reading}"
             if len(self.interpretations) > _MAX_INTERPRETATIONS:
                 yield f"  or {len(self.interpretations) - _MAX_INTERPRETATIONS} more readings"
         if self.expected:
             place = "then may follow" if self.is_allowed else "expected there"
-            found = [str(each) for each in self.expected[:_MAX_SHOWN]]
+            terminals = ", ".join(map(str, self.expected[:_MAX_SHOWN]))
             more = len(self.expected) - _MAX_SHOWN
-            yield f"  {place}: {', '.join(found)}{f' and {more} more' if more > 0 else ''}"
+            yield f"  {place}: {terminals}{f' and {more} more' if more > 0 else ''}"
 
     def _name(self) -> str:
         if self.token_id is None:
@@ -182,7 +196,7 @@ class Explanation:
 
 
 def shown(data: bytes) -> str:
-    r"""Return bytes as people read them, in quotes, cut at the front if they are long.
+    r"""Return bytes as people read them, in quotes; of long ones the end.
 
     >>> print(shown("\né".encode()), shown(b"\xc3"))
     '\né' '\xc3'
@@ -195,6 +209,6 @@ def shown(data: bytes) -> str:
 
 
 def names(terminals: tuple[str, ...]) -> str:
-    """Return the names of terminals of which one is meant."""
+    """Return the names of some terminals, joined by "or"."""
     more = len(terminals) - _MAX_NAMES
     return " or ".join(terminals[:_MAX_NAMES]) + (f" or {more} more" if more > 0 else "")

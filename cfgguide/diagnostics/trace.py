@@ -1,75 +1,78 @@
 r"""How a text is cut into lexemes, with every way to read it still open.
 
 In: a recogniser, and bytes one by one. Out: a :class:`Lexing`, which has the hypotheses of a
-:class:`~cfgguide.recognizer.recognizer.Configuration` and remembers of each the lexemes that led to
-it. It is a slow twin of :meth:`Recognizer.advance`, for whoever wants to know *why*. ::
+:class:`~cfgguide.recognizer.recognizer.Configuration` and remembers the lexemes that led to each.
+It takes the same steps as :meth:`Recognizer.advance`; it is slower, and tells *why*. ::
 
     terminals DOT "." ELLIPSIS "..."    after "..": a lexeme ".." that may become ELLIPSIS,
                                         or DOT, and a lexeme "." that may become DOT
 
-Where two ways come to the same hypothesis, the first is kept: nothing that follows can tell them
+Where two ways lead to the same hypothesis, the first is kept: nothing that follows can tell them
 apart.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 from cfgguide.automata.dfa import DEAD
 from cfgguide.automata.witness import PREFERRED
-from cfgguide.lexer.scanner import NO_MATCH
+from cfgguide.diagnostics.explanation import Lexeme
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 
 DEFAULT_MAX_STATES = 10_000  # in a search for example texts
-_MANY = 300  # of these, where it is worth while to look ahead
-_terminal_ids_ahead: WeakKeyDictionary[Recognizer, dict[int, list[int]]] = WeakKeyDictionary()
+_MANY = 300  # states, from which on it pays to look ahead
 IGNORED = "(ignored)"  # stands for the terminal of a lexeme that the lexer drops
 
 
-class ReadLexeme(NamedTuple):
-    """A lexeme that was read: its terminal, its place in bytes, and whether it could have gone on.
+class _Chain(NamedTuple):
+    """Lexemes that have ended, the last one first; ways share what they have in common.
 
     Attributes
     ----------
     terminal : str
-        The terminal, or ``(ignored)``.
+        That of the last lexeme, or `IGNORED`.
     start, end : int
         Its place in the text, in bytes.
     could_go_on : bool
-        Whether it ended only because something else followed.
+        Whether it ended only because of what follows it.
+    before : _Chain or None
+        The lexemes before it.
     """
 
     terminal: str
     start: int
     end: int
     could_go_on: bool
-
-
-class _Chain(NamedTuple):
-    """Lexemes, the last one first; ways share what they have in common."""
-
-    last: ReadLexeme
     before: _Chain | None
 
 
 class Way(NamedTuple):
-    """The lexemes of one way to read a text, and where the one begins that the scanner is in."""
+    """The lexemes of one way to read a text, and where the lexeme begins that is still open."""
 
     chain: _Chain | None
     start: int
 
-    def lexemes(self, since: int = 0) -> tuple[ReadLexeme, ...]:
-        """Return the lexemes that end at a place of the text or after it."""
-        found = []
+    def lexemes(self, text: bytes, since: int = 0) -> tuple[Lexeme, ...]:
+        """Return the lexemes of the text that ended after a place, or because of what follows it.
+
+        Parameters
+        ----------
+        text : bytes
+            All that was read.
+        since : int
+            The place, in bytes.
+        """
+        lexemes = []
         chain = self.chain
-        while chain is not None and chain.last.end >= since:
-            found.append(chain.last)
+        while chain is not None and chain.end >= since:
+            if chain.end > since or chain.could_go_on:
+                lexemes.append(Lexeme(chain.terminal, chain.start, text[chain.start : chain.end]))
             chain = chain.before
-        return tuple(reversed(found))
+        return tuple(reversed(lexemes))
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,7 @@ class Lexing:
     Attributes
     ----------
     ways : dict of Hypothesis to Way
-        The hypotheses, in the order of the recogniser's, and how each was come to.
+        The hypotheses, in the order of the recogniser's, and the way that led to each.
     context : int
         As in :class:`~cfgguide.recognizer.recognizer.Configuration`.
     n_bytes : int
@@ -93,8 +96,8 @@ class Lexing:
     >>> lexing = Lexing.of(recognizer)
     >>> for byte in b"..":
     ...     lexing = lexing.after(recognizer, byte)
-    >>> [(way.start, way.lexemes()) for way in lexing.ways.values()]
-    [(0, ()), (1, (ReadLexeme(terminal='DOT', start=0, end=1, could_go_on=True),))]
+    >>> [(way.start, way.lexemes(b"..")) for way in lexing.ways.values()]
+    [(0, ()), (1, (Lexeme(terminal='DOT', start=0, text=b'.'),))]
     """
 
     ways: dict[Hypothesis, Way]
@@ -109,7 +112,7 @@ class Lexing:
 
     @property
     def configuration(self) -> Configuration:
-        """What the recogniser knows after the same text."""
+        """The recogniser's configuration after the same text."""
         return Configuration(tuple(self.ways), self.context)
 
     def after(self, recognizer: Recognizer, byte: int) -> Lexing | None:
@@ -124,96 +127,30 @@ class Lexing:
         byte_class = int(scanner.byte_classes[byte])
         ways: dict[Hypothesis, Way] = {}
         for hypothesis, way in self.ways.items():
-            for moved in moves(recognizer, hypothesis, byte_class):
-                ways.setdefault(moved, way)
-            for behind, fresh in self._ends(recognizer, hypothesis, way, byte_class):
-                for moved in moves(recognizer, fresh, byte_class):
-                    ways.setdefault(moved, behind)
+            extended, begun = recognizer.step(hypothesis, self.context, byte_class)
+            for following in extended:
+                ways.setdefault(following, way)
+            if begun:
+                ended = self._ended(recognizer, hypothesis, way)
+                for following in begun:
+                    ways.setdefault(following, ended)
         if not ways:
             return None
-        if len(ways) > 1:
-            recognizer.budget.check("max_hypotheses", len(ways) - 1, "the grammar")
+        recognizer.check_ambiguity(len(ways))
         return Lexing(ways, int(scanner.contexts[self.context, byte_class]), self.n_bytes + 1)
 
-    def _ends(
-        self, recognizer: Recognizer, hypothesis: Hypothesis, way: Way, byte_class: int
-    ) -> Iterator[tuple[Way, Hypothesis]]:
-        """Yield what holds if the lexeme ends before a byte: the way, and where the next starts."""
-        state, obligations = hypothesis.scanner_state, hypothesis.obligations
-        if not recognizer.ahead.after(recognizer.ahead.ending(state, obligations), byte_class):
-            return  # the scanner matches more
-        name = name_of(recognizer, int(recognizer.scanner.match[state]))
-        could_go_on = bool(recognizer.scanner.can_continue[state])
-        lexeme = ReadLexeme(name, way.start, self.n_bytes, could_go_on)
-        behind = Way(_Chain(lexeme, way.chain), self.n_bytes)
-        for fresh in ended(recognizer, hypothesis, self.context):
-            yield behind, fresh
-
-
-def moves(recognizer: Recognizer, hypothesis: Hypothesis, byte_class: int) -> Iterator[Hypothesis]:
-    """Yield what a hypothesis is after one more byte, of some class, of its lexeme."""
-    ahead, reader = recognizer.ahead, recognizer.indentation_reader
-    state, obligations, stack, indentation = hypothesis
-    target = int(recognizer.scanner.transitions[state, byte_class])
-    if target == DEAD:
-        return
-    for after in ahead.after(obligations, byte_class):
-        for resolved, owed in ahead.resolved(target, after):
-            moved = (
-                indentation if reader is None else reader.moved(indentation, resolved, byte_class)
-            )
-            if moved is not None and not ahead.is_hopeless(resolved, owed):
-                yield Hypothesis(resolved, owed, stack, moved)
+    def _ended(self, recognizer: Recognizer, hypothesis: Hypothesis, way: Way) -> Way:
+        """Return the way on which the open lexeme has ended."""
+        scanner, state = recognizer.scanner, hypothesis.scanner_state
+        name = name_of(recognizer, int(scanner.match[state]))
+        could_go_on = bool(scanner.can_continue[state])
+        return Way(_Chain(name, way.start, self.n_bytes, could_go_on, way.chain), self.n_bytes)
 
 
 def name_of(recognizer: Recognizer, terminal_id: int) -> str:
-    """Return the name of the terminal that a label stands for."""
+    """Return the name of a terminal, or `IGNORED`."""
     terminals = recognizer.parse_table.terminals
     return terminals[terminal_id] if terminal_id < recognizer.scanner.ignored else IGNORED
-
-
-def terminal_ids_ahead(recognizer: Recognizer, scanner_state: int) -> list[int]:
-    """Return the labels that a scanner state has or may come to, ascending.
-
-    What the parser and the text to come say to them is not looked at.
-    """
-    known = _terminal_ids_ahead.setdefault(recognizer, {})
-    if scanner_state not in known:
-        known[scanner_state] = _found_terminal_ids(recognizer, scanner_state)
-    return known[scanner_state]
-
-
-def _found_terminal_ids(recognizer: Recognizer, scanner_state: int) -> list[int]:
-    scanner = recognizer.scanner
-    seen = dict.fromkeys([scanner_state])
-    for state in (pending := list(seen)):  # grows while it is walked
-        if state == DEAD:
-            continue
-        following = {
-            resolved
-            for target in set(scanner.transitions[state].tolist())
-            for resolved in _resolved(recognizer, target)
-        }
-        new = dict.fromkeys(sorted(following - seen.keys()))
-        seen |= new
-        pending += new
-    terminal_ids = {int(scanner.match[state]) for state in seen}
-    return sorted(terminal_ids - {NO_MATCH})
-
-
-def ended(recognizer: Recognizer, hypothesis: Hypothesis, context: int) -> tuple[Hypothesis, ...]:
-    """Return what holds if the lexeme ends here; nothing if it does not match or is refused."""
-    state, obligations, stack, indentation = hypothesis
-    terminal_id = int(recognizer.scanner.match[state])
-    shifted = recognizer.shift(stack, indentation, terminal_id) if terminal_id != NO_MATCH else None
-    if shifted is None:
-        return ()
-    obligations = recognizer.ahead.ending(state, obligations)
-    start = recognizer.start(shifted[0], context)
-    return tuple(
-        Hypothesis(fresh, owed, *shifted)
-        for fresh, owed in recognizer.ahead.resolved(start, obligations)
-    )
 
 
 def shortest_texts(
@@ -224,71 +161,68 @@ def shortest_texts(
     *,
     max_states: int = DEFAULT_MAX_STATES,
 ) -> tuple[dict[int, bytes], bool]:
-    """Return, for each label, a short text that goes on from a place and ends with such a lexeme.
+    """Return, for each terminal, a short text that goes on from a place and ends with its lexeme.
 
     Parameters
     ----------
     recognizer : Recognizer
         Of the grammar.
     configuration : Configuration
-        The place: the lexeme that the scanner is in may go on, or end and another one begin.
+        The place: the open lexeme may go on, or end and another one begin.
     terminal_ids : set of int
-        What is looked for.
+        The terminals to look for.
     is_right : callable
-        Asked of the hypothesis and the context at the end of a lexeme; False looks on.
+        Takes the hypothesis and the context at the end of a lexeme; says whether to take it.
     max_states : int
-        Most hypotheses looked at.
+        Most hypotheses to look at.
 
     Returns
     -------
     tuple of (dict of int to bytes, bool)
-        The texts, and whether there are surely no others.
+        The texts, and whether the search was complete: no other terminal has one.
     """
     scanner = recognizer.scanner
-    steps = _readable_bytes(recognizer)
-    sources = [*configuration.hypotheses]
-    for hypothesis in configuration.hypotheses:
-        sources += ended(recognizer, hypothesis, configuration.context)
-    paths = dict.fromkeys(((each, configuration.context) for each in sources), b"")
-    found: dict[int, bytes] = {}
+    bytes_of_classes = _readable_bytes(recognizer)
+    sources = [(source, configuration.context) for source in sources_of(recognizer, configuration)]
+    paths = dict.fromkeys(sources, b"")
+    texts: dict[int, bytes] = {}
     pending = deque(paths)
-    while pending and len(paths) <= max_states and len(found) < len(terminal_ids):
+    while pending and len(paths) <= max_states and len(texts) < len(terminal_ids):
         here = pending.popleft()
         hypothesis, context = here
-        if len(paths) > _MANY and terminal_ids.isdisjoint(
-            terminal_id
-            for terminal_id in terminal_ids_ahead(recognizer, hypothesis.scanner_state)
-            if terminal_id not in found
+        if len(paths) > _MANY and (terminal_ids - texts.keys()).isdisjoint(
+            scanner.terminal_ids_ahead(hypothesis.scanner_state)
         ):
-            continue  # what is still looked for is not reached from here
+            continue  # no terminal that is still looked for can be reached from here
         row = scanner.transitions[hypothesis.scanner_state].tolist()
-        for byte, byte_class in steps:
+        for byte, byte_class in bytes_of_classes:
             if row[byte_class] == DEAD:
                 continue
-            for moved in moves(recognizer, hypothesis, byte_class):
-                following = moved, int(scanner.contexts[context, byte_class])
+            for extended in recognizer.extended(hypothesis, byte_class):
+                following = extended, int(scanner.contexts[context, byte_class])
                 if paths.get(following):
                     continue
                 path = paths[here] + bytes([byte])
                 if following not in paths:  # else a source, to which a loop has led
                     paths[following] = path
                     pending.append(following)
-                terminal_id = int(scanner.match[moved.scanner_state])
-                if (
-                    terminal_id in terminal_ids
-                    and terminal_id not in found
-                    and is_right(*following)
-                ):
-                    found[terminal_id] = path
-    return found, not pending or len(found) == len(terminal_ids)
+                terminal_id = int(scanner.match[extended.scanner_state])
+                is_wanted = terminal_id in terminal_ids and terminal_id not in texts
+                if is_wanted and is_right(*following):
+                    texts[terminal_id] = path
+    return texts, not pending or len(texts) == len(terminal_ids)
 
 
-def _resolved(recognizer: Recognizer, state: int) -> list[int]:
-    """Return the states that a scanner state stands for, whatever the answers."""
-    looked_for, yes, no = recognizer.scanner.assertions[state].tolist()
-    if looked_for == DEAD:
-        return [state]
-    return [resolved for answer in (yes, no) for resolved in _resolved(recognizer, answer)]
+def sources_of(recognizer: Recognizer, configuration: Configuration) -> list[Hypothesis]:
+    """Return the hypotheses of a configuration, and what they become if their lexemes end here."""
+    return [
+        *configuration.hypotheses,
+        *(
+            fresh
+            for hypothesis in configuration.hypotheses
+            for fresh in recognizer.ended(hypothesis, configuration.context)
+        ),
+    ]
 
 
 def _readable_bytes(recognizer: Recognizer) -> list[tuple[int, int]]:

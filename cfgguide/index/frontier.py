@@ -29,10 +29,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.automata.dfa import DEAD, IF_FAILS, IF_HOLDS
+from cfgguide.automata.dfa import DEAD
 from cfgguide.errors import LimitError
 from cfgguide.index.configuration_trie import Mask, Path, path_of
 from cfgguide.lexer.lookahead import NO_OBLIGATIONS
+from cfgguide.lexer.reachability import IntArray, layers
 from cfgguide.lexer.scanner import NO_MATCH, Scanner
 from cfgguide.liveness.liveness import Liveness
 from cfgguide.parser.stack import Stack
@@ -248,7 +249,7 @@ def _roots(liveness: Liveness) -> Int64Array:
         wanted[scanner.ignored] = True
         states, contexts = np.divmod(codes, len(scanner.contexts))
         is_kept = np.any(possible[:, wanted], axis=1)[states]
-        is_kept &= ~scanner.is_assertion[states] & ~scanner.is_start[states]
+        is_kept &= ~scanner.is_start[states]
         tops = np.full(len(codes), top)
         rows.append(np.stack([distances, states, contexts, tops], axis=1)[is_kept])
     every = np.concatenate(rows)
@@ -276,35 +277,31 @@ def _reached(scanner: Scanner, start: int, context: int) -> tuple[Int64Array, In
         ``state * n_contexts + context`` and the least number of bytes.
     """
     n_contexts = len(scanner.contexts)
-    seen = np.zeros(scanner.n_states * n_contexts, dtype=np.bool_)
-    found: list[Int64Array] = []
-    distances: list[Int64Array] = []
-    fresh = _answered(scanner, np.array([start * n_contexts + context]))
-    while len(fresh):
-        seen[fresh] = True
-        found.append(fresh)
-        distances.append(np.full(len(fresh), len(distances)))
-        states, contexts = np.divmod(fresh, n_contexts)
+
+    def step(codes: IntArray) -> IntArray:
+        states, contexts = np.divmod(codes, n_contexts)
         targets = scanner.transitions[states].astype(np.int64)
-        codes = targets * n_contexts + scanner.contexts[contexts]
-        fresh = _answered(scanner, np.unique(codes[targets != DEAD]))
-        fresh = fresh[~seen[fresh]]
-    return np.concatenate(found), np.concatenate(distances)
+        following = targets * n_contexts + scanner.contexts[contexts]
+        return _resolved(scanner, np.unique(following[targets != DEAD]))
+
+    first = _resolved(scanner, np.array([start * n_contexts + context]))
+    reached = list(layers(first, step, n_codes=scanner.n_states * n_contexts))
+    distances = np.repeat(np.arange(len(reached)), [len(codes) for codes in reached])
+    return np.concatenate(reached).astype(np.int64), distances
 
 
-def _answered(scanner: Scanner, codes: Int64Array) -> Int64Array:
-    """Return states and contexts, and what the questions of those that ask can lead to."""
+def _resolved(scanner: Scanner, codes: IntArray) -> Int64Array:
+    """Return states and contexts, with what assertion states stand for in their place."""
     n_contexts = len(scanner.contexts)
-    every = codes
-    while True:
-        states, contexts = np.divmod(every, n_contexts)
-        assertion = scanner.is_assertion[states]
-        going_on = scanner.assertions[states[assertion]][:, [IF_HOLDS, IF_FAILS]].astype(np.int64)
-        answers = (going_on * n_contexts + contexts[assertion, None])[going_on != DEAD]
-        grown = np.union1d(every, answers)
-        if len(grown) == len(every):
-            return every
-        every = grown
+    states, contexts = np.divmod(codes, n_contexts)
+    is_assertion = scanner.is_assertion[states]
+    pairs = zip(states[is_assertion].tolist(), contexts[is_assertion].tolist(), strict=True)
+    resolved = [
+        following * n_contexts + context
+        for state, context in pairs
+        for following in scanner.resolved(state)
+    ]
+    return np.unique(np.append(codes[~is_assertion], np.array(resolved, dtype=np.int64)))
 
 
 def _ends(scanner: Scanner, codes: Int64Array) -> list[tuple[int, int]]:

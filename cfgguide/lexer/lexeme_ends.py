@@ -1,9 +1,9 @@
 """The kinds of ends that lexemes come to, as a table over scanner states.
 
-In: the union FSMs. Out: :class:`Kinds`: an end is of a kind with others that have its label and
-claim the same of the next byte. (:mod:`cfgguide.liveness.lexemes` follows single lexemes exactly.)
-Only such questions about the text ahead are dealt with as the next byte answers: by a monitor that
-it ends, or lets match.
+In: the union FSMs. Out: :class:`Kinds`. Two ends are of one kind if they are of one terminal and
+have the same obligations about the next byte. Only obligations that the next byte resolves are
+looked at: those of a state that it kills or lets match. :mod:`cfgguide.liveness.lexemes` follows
+single lexemes exactly.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ import numpy.typing as npt
 
 from cfgguide.automata.dfa import DEAD, IF_FAILS, IF_HOLDS, LOOKED_FOR
 from cfgguide.automata.partition import distinct_rows
+from cfgguide.lexer.reachability import BoolArray, reaching
 from cfgguide.lexer.scanner import NO_MATCH, Scanner
 
 Int32Array = npt.NDArray[np.int32]
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Kinds:
-    """The kinds of ends: by label, and by the group of what is claimed then.
+    """The kinds of ends: by terminal, and by group of obligations.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Kinds:
     kind_of_state : int32, shape (n_scanner_states,)
         The kind of end in each scanner state that matches; -1 = none.
     resolves : bool, shape (n_groups, n_byte_classes)
-        Whether a byte settles, as true, what a group claims.
+        Whether a byte proves all obligations of a group.
     """
 
     terminal_ids: Int32Array
@@ -50,8 +50,8 @@ class Kinds:
     def of(cls, scanner: Scanner) -> Kinds:
         """Return the kinds of the ends in the union FSMs."""
         resolves = scanner.transitions[scanner.class_representatives] == DEAD
-        resolves[0] = True  # of states that never match again nothing is claimed
-        # Where a lexeme may end: at a match, or at questions of which the last no is one.
+        resolves[0] = True  # states that never match again leave no obligation
+        # Where a lexeme may end: at a match, or at assertions that lead to one if all fail.
         matching = np.flatnonzero((scanner.match != NO_MATCH) & ~scanner.is_assertion)
         assertion, refusing, refused = _refusals(scanner, resolves)
         is_end = scanner.match[refusing] != NO_MATCH
@@ -61,7 +61,7 @@ class Kinds:
         rows[len(matching) :] &= refused
         nothing = np.ones((1, scanner.transitions.shape[1]), dtype=np.bool_)
         groups, group_of_row = distinct_rows(np.concatenate([rows, nothing]))
-        # Sorted: the last group is that where nothing is claimed.
+        # Sorted: the last group has no obligations.
         numbers = scanner.match[ending].astype(np.int64) * len(groups) + group_of_row[:-1]
         kinds, kind_of_end = np.unique(numbers, return_inverse=True)
         kind_of_state = np.full(scanner.n_states, -1, dtype=np.int32)
@@ -70,7 +70,7 @@ class Kinds:
         return cls(terminal_ids, group_of_kind, kind_of_state, groups)
 
     def terminal_ids_from_starts(self, scanner: Scanner, reached: BoolArray) -> frozenset[int]:
-        """Return the labels of the kinds that are reached from some start."""
+        """Return the terminal ids of the kinds that are reached from some start."""
         is_started = reached[scanner.starts.reshape(-1)].any(axis=0)
         return frozenset(self.terminal_ids[is_started].tolist())
 
@@ -84,31 +84,22 @@ class Kinds:
         letters : iterable of int
             The bytes to use.
         is_sure : bool
-            Whether to go on behind a question only with bytes that settle it at once; else with
-            all bytes, and all answers.
+            Whether to go on from an assertion state only with bytes that resolve it at once; else
+            with all bytes, and both answers.
 
         Returns
         -------
         bool, shape (n_scanner_states, n_kinds)
         """
         classes = classes_of(scanner, letters)
-        moves = scanner.transitions[:, classes]
+        by_bytes, by_answers = scanner.moves
+        by_bytes = by_bytes[:, classes]
         if is_sure:
-            moves[scanner.is_assertion] = _moves_of_assertion(scanner, moves)
-        else:
-            moves = np.concatenate([moves, scanner.assertions[:, [IF_HOLDS, IF_FAILS]]], axis=1)
-        found = np.zeros((scanner.n_states, len(self.terminal_ids)), dtype=np.bool_)
+            by_bytes[scanner.is_assertion] = _moves_of_assertion(scanner, by_bytes)
+        goals = np.zeros((scanner.n_states, len(self.terminal_ids)), dtype=np.bool_)
         matching = np.flatnonzero(self.kind_of_state >= 0)
-        found[matching, self.kind_of_state[matching]] = True
-        # Sets of kinds as bits, passed back along the moves until nothing is new.
-        sets = np.packbits(found, axis=1)
-        columns = list({column.tobytes(): column for column in moves.T if column.any()}.values())
-        while True:
-            before = sets.copy()
-            for column in columns:
-                sets |= sets[column]
-            if np.array_equal(before, sets):
-                return np.unpackbits(sets, axis=1, count=len(self.terminal_ids)).astype(np.bool_)
+        goals[matching, self.kind_of_state[matching]] = True
+        return reaching((by_bytes,) if is_sure else (by_bytes, by_answers), goals)
 
 
 def classes_of(scanner: Scanner, letters: Iterable[int]) -> Int32Array:
@@ -117,19 +108,19 @@ def classes_of(scanner: Scanner, letters: Iterable[int]) -> Int32Array:
 
 
 def _refusals(scanner: Scanner, resolves: BoolArray) -> tuple[Int32Array, Int32Array, BoolArray]:
-    """Return the states that ask, what they are if all answers are no, and when these are true.
+    """Return the assertion states, where they lead if all assertions fail, and when these do.
 
     Parameters
     ----------
-    resolves : bool, shape (n_blocks, n_byte_classes)
-        Whether a byte settles, as true, that a block will not match.
+    resolves : bool, shape (n_equivalence_classes, n_byte_classes)
+        Whether a byte proves that an equivalence class will not match.
 
     Returns
     -------
     assertion, refusing : int32, shape (n,)
-        States; those whose questions have an answer at once are left out.
+        States; those whose assertions are resolved at once are left out.
     refused : bool, shape (n, n_byte_classes)
-        Whether a byte settles all answers as true.
+        Whether a byte proves that all assertions fail.
     """
     assertion = here = np.flatnonzero(scanner.is_assertion).astype(np.int32)
     refused = np.ones((len(assertion), resolves.shape[1]), dtype=np.bool_)
@@ -144,7 +135,7 @@ def _refusals(scanner: Scanner, resolves: BoolArray) -> tuple[Int32Array, Int32A
 
 
 def _moves_of_assertion(scanner: Scanner, moves: Int32Array) -> Int32Array:
-    """Return where bytes lead from the states that ask, if they settle the answers at once.
+    """Return where bytes lead from the assertion states, if they resolve them at once.
 
     Parameters
     ----------
@@ -167,6 +158,6 @@ def _moves_of_assertion(scanner: Scanner, moves: Int32Array) -> Int32Array:
 
 
 def _is_waiting(scanner: Scanner) -> BoolArray:
-    """Return which states are neither matching nor asking: as monitors, they must read on."""
-    found: BoolArray = (scanner.match == NO_MATCH) & ~scanner.is_assertion
-    return found
+    """Return which states neither match nor are assertion states: they must read on."""
+    is_waiting: BoolArray = (scanner.match == NO_MATCH) & ~scanner.is_assertion
+    return is_waiting

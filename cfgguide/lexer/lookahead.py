@@ -1,17 +1,18 @@
-"""Claims about the text to come, which settle what a lexer must look ahead for.
+"""Obligations about the text to come, which decide what a lexer must look ahead for.
 
-In: the union FSMs. Out: :class:`Lookahead`, which says what becomes of claims byte by byte.
+In: the union FSMs. Out: :class:`Lookahead`, which follows scanner states and obligations byte by
+byte.
 
-Whether a lexeme ends here depends on the text behind it: on whether the scanner, reading on, would
-match more, and on whether look-ahead holds. Nobody waits for that text. Each possibility goes on by
-itself, with the *claims* that it rests on, and is dropped when a claim turns out false. A claim is
-about one scanner block (:class:`~cfgguide.lexer.scanner.Scanner`)::
+Whether a lexeme ends here depends on the text after it: on whether the scanner, reading on, would
+match more, and on whether look-ahead holds. Nothing waits for that text. Each possibility goes on
+by itself, with the *obligations* that it rests on, and is dropped when one turns out false. An
+obligation is about one equivalence class of states (:class:`~cfgguide.lexer.scanner.Scanner`)::
 
-    +b   no continuation by some of the bytes to come matches, from a state of block b
-    -b   one does
+    +c   no continuation by some of the bytes to come matches, from a state of class c
+    -c   one does
 
-and is settled when the state that has read on from there matches or dies, or the text ends: then
-what has not matched never will. ::
+It is resolved when the state that has read on from there matches or dies, or when the text ends:
+what has not matched by then never will. ::
 
     NUMBER = [0-9]+    "12" is a number if +"in a number": no digit may follow
     IF = /if(?!x)/     "if" is an IF if +"before an x"; else, with -"before an x", it is none
@@ -24,12 +25,12 @@ from itertools import product
 from cfgguide.automata.dfa import DEAD
 from cfgguide.lexer.scanner import NO_MATCH, Scanner
 
-Obligations = tuple[int, ...]  # sorted; +block: will not match, -block: will match
+Obligations = tuple[int, ...]  # sorted; +class: will not match, -class: will match
 NO_OBLIGATIONS: Obligations = ()
 
 
 class Lookahead:
-    """Follows claims and questions through the union FSMs."""
+    """Follows scanner states and obligations through the union FSMs."""
 
     def __init__(self, scanner: Scanner) -> None:
         self._transitions = memoryview(scanner.transitions.data)  # quicker to index than the array
@@ -41,10 +42,30 @@ class Lookahead:
         self._after: dict[tuple[Obligations, int], tuple[Obligations, ...]] = {}
         self._resolved: dict[tuple[int, Obligations], tuple[tuple[int, Obligations], ...]] = {}
 
-    def after(self, obligations: Obligations, byte_class: int) -> tuple[Obligations, ...]:
-        """Return what is claimed after one more byte, as alternatives; none if a claim is false.
+    def step(
+        self, state: int, obligations: Obligations, byte_class: int
+    ) -> list[tuple[int, Obligations]]:
+        """Return the scanner states after one more byte of a lexeme, each with its obligations.
 
-        There are several only where a claim has come to a question.
+        They are the possibilities that the text to come decides between. There is none if the
+        scanner dies, if an obligation turns out false, or if the lexeme could no longer end.
+        """
+        target = self._transitions[state, byte_class]
+        if target == DEAD:
+            return []
+        if not obligations and not self._is_assertion[target]:
+            return [(target, NO_OBLIGATIONS)]  # mostly
+        return [
+            possible
+            for after in self.after(obligations, byte_class)
+            for possible in self.resolved(target, after)
+            if not self._is_hopeless(*possible)
+        ]
+
+    def after(self, obligations: Obligations, byte_class: int) -> tuple[Obligations, ...]:
+        """Return the obligations after one more byte, as alternatives; none if one is false.
+
+        There are several only where an obligation has come to an assertion state.
         """
         if not obligations:
             return (NO_OBLIGATIONS,)
@@ -56,26 +77,26 @@ class Lookahead:
         return self._after[key]
 
     def resolved(self, state: int, obligations: Obligations) -> tuple[tuple[int, Obligations], ...]:
-        """Return the states that a scanner state stands for, and what each of them claims.
+        """Return the states that a scanner state stands for, each with its obligations.
 
-        These are more than the state itself only if it asks.
+        They are other than the state itself only for an assertion state.
         """
         if not self._is_assertion[state]:
             return ((state, obligations),)
         key = (state, obligations)
         if key not in self._resolved:
-            looked_for, yes, no = self._assertions[state]
+            looked_for, if_holds, if_fails = self._assertions[state]
             self._resolved[key] = tuple(
-                found
-                for is_yes, following in ((True, yes), (False, no))
-                for after in self._all([self._obligations(looked_for, is_yes)], obligations)
-                for found in self.resolved(following, after)
-                if found[0] != DEAD
+                possible
+                for is_match, following in ((True, if_holds), (False, if_fails))
+                for after in self._all([self._obligations(looked_for, is_match)], obligations)
+                for possible in self.resolved(following, after)
+                if possible[0] != DEAD
             )
         return self._resolved[key]
 
     def ending(self, state: int, obligations: Obligations) -> Obligations:
-        """Return what is claimed if the lexeme ends in a scanner state: it will match no more."""
+        """Return the obligations if the lexeme ends in a scanner state: it will match no more."""
         equivalence_class = self._equivalence_classes[state]
         return (
             obligations
@@ -83,21 +104,24 @@ class Lookahead:
             else tuple(sorted((*obligations, equivalence_class)))
         )
 
-    def is_hopeless(self, state: int, obligations: Obligations) -> bool:
-        """Return whether a lexeme cannot end, because it is claimed that it will not match."""
-        return self._match[state] == NO_MATCH and self._equivalence_classes[state] in obligations
-
     @staticmethod
     def may_end(obligations: Obligations) -> bool:
-        """Return whether all claims are true if the text ends here."""
+        """Return whether all obligations are true if the text ends here."""
         return not obligations or obligations[0] > 0
+
+    def _is_hopeless(self, state: int, obligations: Obligations) -> bool:
+        """Return whether a lexeme cannot end, because an obligation forbids it to match."""
+        return self._match[state] == NO_MATCH and self._equivalence_classes[state] in obligations
 
     def _later(self, obligation: int, byte_class: int) -> list[Obligations]:
         state = self._transitions[self._class_representatives[abs(obligation)], byte_class]
         return self._obligations(state, obligation < 0)
 
     def _obligations(self, state: int, is_match: bool) -> list[Obligations]:
-        """Return what must be claimed for a state to match, or not to, now or later."""
+        """Return the obligations, as alternatives, under which a state matches now or later.
+
+        If not `is_match`, those under which it does not.
+        """
         if state == DEAD:
             return [] if is_match else [NO_OBLIGATIONS]
         if self._match[state] != NO_MATCH:
@@ -105,22 +129,22 @@ class Lookahead:
         if not self._is_assertion[state]:
             equivalence_class = self._equivalence_classes[state]
             return [(-equivalence_class if is_match else equivalence_class,)]
-        looked_for, yes, no = self._assertions[state]
+        looked_for, if_holds, if_fails = self._assertions[state]
         return [
             obligations
-            for is_yes, following in ((True, yes), (False, no))
+            for is_held, following in ((True, if_holds), (False, if_fails))
             for after in self._obligations(following, is_match)
-            for obligations in self._all([self._obligations(looked_for, is_yes)], after)
+            for obligations in self._all([self._obligations(looked_for, is_held)], after)
         ]
 
     @staticmethod
     def _all(
         alternatives: list[list[Obligations]], obligations: Obligations
     ) -> tuple[Obligations, ...]:
-        """Return what is claimed if `obligations` and one of each of the alternatives are."""
-        found: dict[Obligations, None] = {}
+        """Return `obligations` together with one of each of the alternatives, in all ways."""
+        combined: dict[Obligations, None] = {}
         for chosen in product(*alternatives):
-            together = {*obligations, *(obligation for each in chosen for obligation in each)}
+            together = {*obligations, *(obligation for part in chosen for obligation in part)}
             if not any(-obligation in together for obligation in together):
-                found[tuple(sorted(together))] = None
-        return tuple(found)
+                combined[tuple(sorted(together))] = None
+        return tuple(combined)

@@ -5,26 +5,27 @@ start state for each terminal set.
 
 Python's ``re`` tries the alternatives of Lark's scanner in order, and the first that matches wins.
 So a union state is the ordered tuple of the terminals' FSM states that are still alive, cut after
-the first final one: nothing behind it can win any more. What stands before it may still match
+the first final one: nothing after it can win any more. What stands before it may still match
 later, and would then win. Since a union state does not say which set it came from, sets share all
-states but their starts: after ``x`` most sets of a programming language are "inside a name".
+states except their starts: after ``x`` most sets of a programming language are "inside a name".
 
-A keyword that a name swallows (Lark's ``_create_unless``) is no alternative of its own. Its FSM
-rides behind the name's and is consulted when the name matches: if it is final too, the lexeme
-equals the keyword and is retyped. ::
+A keyword that a name swallows (Lark's ``_create_unless``) is not an alternative of its own. Its FSM
+follows the name's as a *rider* and is consulted when the name matches: if it is final too, the
+lexeme equals the keyword and is retyped. ::
 
     set {NAME retyped IF, LPAR}    "i" -> (NAME, if·f)    "if" -> (NAME final, IF final): IF
                                    "x" -> (NAME)          "ifx" -> (NAME final): NAME
 
-A union state asks what the first asking terminal in it asks (:mod:`cfgguide.automata.dfa`); one
-answer serves all terminals that ask the same. What the text before a lexeme means to the terminals
-is one context for all of them.
+A union state is an assertion state (:mod:`cfgguide.automata.dfa`) if a terminal in it is in one; it
+takes over the first such assertion, and one answer serves all terminals with the same assertion.
+What the text before a lexeme means to the terminals is one context for all of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,7 @@ from cfgguide.automata.determinize import fsm_of_pattern
 from cfgguide.automata.dfa import DEAD, IF_FAILS, IF_HOLDS, LOOKED_FOR, N_BYTES, Fsm
 from cfgguide.automata.partition import distinct_columns, refined
 from cfgguide.grammar.lark_frontend import CompiledGrammar, Terminal, TerminalSet
+from cfgguide.lexer.reachability import reachable
 from cfgguide.limits import Budget
 
 NO_MATCH = -1  # in `match`
@@ -49,26 +51,26 @@ class Scanner:
     byte_classes : int32, shape (256,)
         The class of each byte: bytes of one class act alike in every state.
     match : int32, shape (n_states,)
-        The label of the lexeme that would win if the text were cut here; -1 = none. A label is a
+        The terminal id of the lexeme that would win if the text were cut here; -1 = none. It is a
         terminal's number, or `ignored` for a lexeme that the lexer drops.
     assertions : int32, shape (n_states, 3)
-        Of states that ask: the state that is to come to a match, and the states to go on with if
+        Of assertion states: the state that is to come to a match, and the states to go on with if
         it will and if it will not; see :class:`~cfgguide.automata.dfa.Fsm`. All 0 for other states.
     starts : int32, shape (n_terminal_sets, n_contexts)
         Start state of each terminal set, by what the text before it means to the terminals.
     contexts : int32, shape (n_contexts, n_byte_classes)
         The context after one more byte of the text. That of the empty text is 0.
     is_start : bool, shape (n_states,)
-        Start states and where their questions lead. No transition leads there.
+        Start states and where their assertions lead. No transition leads there.
     ignored : int
-        The label of dropped lexemes; it equals the number of terminals.
+        The terminal id of ignored lexemes; it equals the number of terminals.
     can_continue : bool, shape (n_states,)
         Whether any byte leads on.
     equivalence_classes : int32, shape (n_states,)
-        States of one block match or fail to match alike on every non-empty continuation,
-        whatever the label. Block 0 is that of states that never match again.
-    class_representatives : int32, shape (n_blocks,)
-        One state of each block.
+        States of one class match or fail to match alike on every non-empty continuation, whatever
+        the terminal. Class 0 is that of states that never match again.
+    class_representatives : int32, shape (n_equivalence_classes,)
+        One state of each class.
     """
 
     transitions: npt.NDArray[np.int32]
@@ -88,21 +90,70 @@ class Scanner:
         """Number of union states, the dead one included."""
         return len(self.match)
 
-    @property
+    @cached_property
     def is_assertion(self) -> npt.NDArray[np.bool_]:
-        """Whether each state asks, shape (n_states,)."""
+        """Whether each state is an assertion state, shape (n_states,)."""
         is_assertion: npt.NDArray[np.bool_] = self.assertions[:, LOOKED_FOR] != DEAD
         return is_assertion
 
+    @property
+    def moves(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """Where bytes lead, shape (n_states, n_byte_classes), and answers, shape (n_states, 2)."""
+        return self.transitions, self.assertions[:, [IF_HOLDS, IF_FAILS]]
+
+    def resolved(self, state: int) -> tuple[int, ...]:
+        """Return the states that a state stands for, whatever holds of the text to come.
+
+        They are ascending, and other than the state itself only for an assertion state: those that
+        its answers lead to, except `DEAD`. :meth:`~cfgguide.lexer.lookahead.Lookahead.resolved`
+        adds the obligations of each.
+        """
+        return self._resolved.get(state, (state,))
+
+    @cached_property
+    def _resolved(self) -> dict[int, tuple[int, ...]]:
+        """The states that each assertion state stands for."""
+        answers = self.assertions[:, [IF_HOLDS, IF_FAILS]].tolist()
+        is_assertion: list[bool] = self.is_assertion.tolist()
+        resolved = {}
+        for assertion in np.flatnonzero(self.is_assertion).tolist():
+            seen = dict.fromkeys([assertion])
+            for state in (pending := list(seen)):  # grows while it is walked
+                if is_assertion[state]:
+                    new = [answer for answer in answers[state] if answer not in seen]
+                    seen |= dict.fromkeys(new)
+                    pending += new
+            resolved[assertion] = tuple(
+                sorted(state for state in seen if state != DEAD and not is_assertion[state])
+            )
+        return resolved
+
+    def terminal_ids_ahead(self, state: int) -> tuple[int, ...]:
+        """Return the terminal ids of lexemes that a state matches or may come to, ascending.
+
+        The parser and the text to come may rule some of them out.
+        """
+        if state not in self._terminal_ids_ahead:
+            is_ahead = reachable(self.moves, np.array([state]))
+            terminal_ids = np.unique(self.match[is_ahead]).tolist()
+            self._terminal_ids_ahead[state] = tuple(
+                terminal_id for terminal_id in terminal_ids if terminal_id != NO_MATCH
+            )
+        return self._terminal_ids_ahead[state]
+
+    @cached_property
+    def _terminal_ids_ahead(self) -> dict[int, tuple[int, ...]]:
+        return {}
+
     def longest(self, state: int, text: bytes, start: int) -> tuple[int, int]:
-        """Return the label and the end of the lexeme that is found in a whole text.
+        """Return the terminal id and the end of the lexeme that is found in a whole text.
 
         Parameters
         ----------
         state : int
             The start state.
         text : bytes
-            All of the text: what is asked of it is answered.
+            All of the text: it decides assertions.
         start : int
             Where the lexeme starts.
 
@@ -200,18 +251,18 @@ class _Union:
         """Make the rows of all states that were numbered, and of those that they lead to."""
         while len(self.rows) < len(self.states):
             rows, is_start = self.states[len(self.rows)]
-            question = self._components.question(rows)
-            if question is None:
+            assertion = self._components.assertion(rows)
+            if assertion is None:
                 moves = self._moves(rows)
                 assertions = [DEAD] * 3
             else:
-                looked_for, yes, no = question
+                looked_for, if_holds, if_fails = assertion
                 n_answers = self._n_answers[len(self.rows)] + 1
                 moves = [DEAD] * self._components.n_byte_classes
                 assertions = [
                     self.number(looked_for),
-                    self.number(yes, is_start=is_start, n_answers=n_answers),
-                    self.number(no, is_start=is_start, n_answers=n_answers),
+                    self.number(if_holds, is_start=is_start, n_answers=n_answers),
+                    self.number(if_fails, is_start=is_start, n_answers=n_answers),
                 ]
             self.rows.append(np.array(moves, dtype=np.int32))
             self.assertions.append(assertions)
@@ -232,7 +283,7 @@ def _future_classes(
     assertions: npt.NDArray[np.int32],
     is_match: npt.NDArray[np.bool_],
 ) -> npt.NDArray[np.int32]:
-    """Return the block of each state: equal if all non-empty continuations match alike."""
+    """Return the class of each state: equal if all non-empty continuations match alike."""
     terminal_ids = is_match + 2 * assertions.any(axis=1).astype(np.int64)
     present = refined(np.hstack([transitions, assertions]), terminal_ids)
     futures = distinct_columns(present[transitions].T)[1]
@@ -290,10 +341,10 @@ class _Components:
         self._terminal_ids = terminal_ids
         self._is_rider = riders
         self._assertions: list[list[int]] = self._shared_assertions(table[:, N_BYTES:]).tolist()
-        self._has_assertions = [any(ask) for ask in self._assertions]
+        self._has_assertions = [any(row) for row in self._assertions]
 
     def _shared_assertions(self, assertions: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-        """Return the questions, with the same monitor for all that ask the same."""
+        """Return the assertions, equal ones with one state that is to come to a match."""
         if not assertions.any():
             return assertions
         terminal_ids = np.array(self._terminal_ids) != NO_MATCH
@@ -375,12 +426,15 @@ class _Components:
                 rows.append(offset + state if state != DEAD else DEAD)
         return self.cut(rows, rows)
 
-    def question(self, rows: Rows) -> tuple[Rows, Rows, Rows] | None:
-        """Return what a union state asks, as monitor and states to go on with; None if nothing."""
-        assertion = next((row for row in rows if self._has_assertions[row]), None)
-        if assertion is None:
+    def assertion(self, rows: Rows) -> tuple[Rows, Rows, Rows] | None:
+        """Return the assertion of a union state, None if it has none.
+
+        It is the state that is to come to a match, and those to go on with if it does and if not.
+        """
+        first = next((row for row in rows if self._has_assertions[row]), None)
+        if first is None:
             return None
-        looked_for = self._assertions[assertion][LOOKED_FOR]
+        looked_for = self._assertions[first][LOOKED_FOR]
 
         def answered(answer: int) -> Rows:
             known = [
@@ -400,7 +454,7 @@ class _Components:
         return list(zip(*self._table[list(rows)].tolist(), strict=True))
 
     def cut(self, rows: Sequence[int], moved: Sequence[int]) -> Rows:
-        """Drop dead rows, riders of dead names, and whatever stands behind the first match."""
+        """Drop dead rows, riders of dead names, and whatever stands after the first match."""
         kept: list[int] = []
         is_host_alive = False
         is_matched = False
@@ -418,9 +472,9 @@ class _Components:
         return tuple(kept)
 
     def terminal_id(self, rows: Rows) -> int:
-        """Return the label that wins in a union state, or `NO_MATCH`.
+        """Return the terminal id that wins in a union state, or `NO_MATCH`.
 
-        Only the last alternative can match, since what stands behind a match is cut. If riders
+        Only the last alternative can match, since what stands after a match is cut. If riders
         match with it, the first of them retypes the lexeme.
         """
         host = max((i for i, row in enumerate(rows) if not self._is_rider[row]), default=-1)

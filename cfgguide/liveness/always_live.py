@@ -32,7 +32,8 @@ from functools import partial
 import numpy as np
 
 from cfgguide.automata.dfa import DEAD
-from cfgguide.lexer.lexeme_ends import BoolArray, Int32Array, Kinds, classes_of
+from cfgguide.lexer.lexeme_ends import Int32Array, Kinds, classes_of
+from cfgguide.lexer.reachability import BoolArray
 from cfgguide.lexer.scanner import NO_MATCH, Scanner
 from cfgguide.parser.completions import Completions
 from cfgguide.parser.indentation import AT_LINE_START

@@ -1,14 +1,15 @@
-"""Where a lexeme can end, under everything that the text around it demands.
+"""Where a lexeme can end, under all obligations about the text around it.
 
 In: the union FSMs and the vocabulary's spelling automaton. Out: for a scanner state, the ways in
-which the lexeme that the scanner is in can end: its label, and the place after it.
+which the lexeme that the scanner is in can end: its terminal, and the place after it.
 
-A lexeme ends at a match only if the scanner, reading on, dies before it matches again. So whoever
-says that it ended there claims that the following bytes keep that scanner state from matching,
-while the next lexemes are already being read (:mod:`cfgguide.lexer.lookahead`). Several claims can
-run at once; each is settled by the bytes that follow, or when the text ends. ::
+A lexeme ends at a match only if the scanner, reading on, dies before it matches again. So an end
+leaves an obligation: the bytes that follow keep that scanner state from matching, while the next
+lexemes are already being read (:mod:`cfgguide.lexer.lookahead`). Several obligations can run at
+once; each is resolved by the bytes that follow, or when the text ends. ::
 
-    NUMBER = [0-9]+   after "12": ends(NUMBER), claim: in a number, no more match: no digit follows
+    NUMBER = [0-9]+   after "12": ends(NUMBER), if from inside a number nothing more matches:
+                      no digit follows
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cfgguide.automata.dfa import DEAD
+import numpy as np
+
 from cfgguide.lexer.lookahead import NO_OBLIGATIONS, Obligations
 from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.limits import Budget
@@ -37,7 +39,8 @@ class Between(NamedTuple):
     context : int
         What the text so far means to look-behind at the start of a lexeme.
     full : int
-        Whether no more blocks or brackets can be opened: `lines.BLOCKS`, `lines.BRACKETS`.
+        The sum of `BLOCKS` and `BRACKETS` of :mod:`cfgguide.parser.indentation` of which no more
+        can be opened.
     """
 
     obligations: Obligations
@@ -47,19 +50,18 @@ class Between(NamedTuple):
 
 
 THE_END = Between(NO_OBLIGATIONS, BOUNDARY, 0)
-_MAX_COMPARED = 50  # claims of which those that are not needed are left out
-End = tuple[int, Between]  # the label of a lexeme, and the place after it
+_MAX_COMPARED = 50  # of more ends that differ only in obligations, none is left out
+End = tuple[int, Between]  # the terminal id of a lexeme, and the place after it
 
 
 class Lexemes:
-    """Answers, once for each question, where a lexeme can end."""
+    """Tells where a lexeme can end, and remembers each answer."""
 
     def __init__(self, recognizer: Recognizer, spelling: Spelling, budget: Budget) -> None:
         self._budget = budget
-        self._n_kept = 0  # places and claims that the memory below is made of
+        self._n_kept = 0  # places and obligations in the memory below
         self._scanner = recognizer.scanner
-        self._ahead = recognizer.ahead
-        self._transitions = memoryview(recognizer.scanner.transitions.data)
+        self._lookahead = recognizer.lookahead
         self._contexts = memoryview(recognizer.scanner.contexts.data)
         self._match: list[int] = recognizer.scanner.match.tolist()
         classes: list[int] = self._scanner.byte_classes.tolist()
@@ -72,7 +74,7 @@ class Lexemes:
     def next_ends(self, terminal_set: int, between: Between) -> Iterator[End]:
         """Yield how the next lexeme can end, where one of a terminal set starts."""
         start = int(self._scanner.starts[terminal_set, between.context])
-        for state, obligations in self._ahead.resolved(start, between.obligations):
+        for state, obligations in self._lookahead.resolved(start, between.obligations):
             yield from self.ends(state, between._replace(obligations=obligations))
 
     def ends(self, scanner_state: int, between: Between) -> tuple[End, ...]:
@@ -83,13 +85,13 @@ class Lexemes:
         scanner_state : int
             Where the scanner is; if it matches here, the lexeme may end at once.
         between : Between
-            What is claimed from before, and the place in a token.
+            The obligations from before, and the place in a token.
 
         Returns
         -------
         tuple of (int, Between)
-            Labels, and the place afterwards. An end that claims more than another of the same
-            label and place is left out: whatever may follow it may follow the other.
+            Terminal ids, and the place afterwards. An end with more obligations than another of
+            the same terminal and place is left out: whatever may follow it may follow the other.
         """
         question = (scanner_state, between)
         if question not in self._ends:
@@ -97,12 +99,12 @@ class Lexemes:
         return self._ends[question]
 
     def terminal_ids(self) -> set[int]:
-        """Return the labels of all lexemes that can be spelled, from any place in a token."""
+        """Return the terminal ids of lexemes that can be spelled from some place in a token."""
         terminal_ids: set[int] = set()
         visited = {
-            (resolved, node)
-            for start in set(self._scanner.starts.reshape(-1).tolist())
-            for resolved, _ in self._ahead.resolved(start, NO_OBLIGATIONS)
+            (state, node)
+            for start in np.unique(self._scanner.starts).tolist()
+            for state, _ in self._lookahead.resolved(start, NO_OBLIGATIONS)
             for node in range(len(self._letters))
         }
         pending = list(visited)
@@ -128,7 +130,7 @@ class Lexemes:
         start = int(self._scanner.starts[terminal_set, between.context])
         return {
             end
-            for state, obligations in self._ahead.resolved(start, between.obligations)
+            for state, obligations in self._lookahead.resolved(start, between.obligations)
             for end in self.goes_on(state, between._replace(obligations=obligations))
         }
 
@@ -139,7 +141,7 @@ class Lexemes:
         while pending:
             state, place = pending.pop()
             if self._match[state] != NO_MATCH:
-                obligations = self._ahead.ending(state, place.obligations)
+                obligations = self._lookahead.ending(state, place.obligations)
                 ends.add((self._match[state], place._replace(obligations=obligations)))
             for following in self._moves(state, place):
                 if following not in visited:
@@ -148,7 +150,7 @@ class Lexemes:
         return ends
 
     def _moves(self, state: int, place: Between) -> tuple[tuple[int, Between], ...]:
-        """Return where one more byte leads, if no claim turns out false."""
+        """Return where one more byte leads, if no obligation turns out false."""
         key = (state, place)
         if key not in self._known_moves:
             self._n_kept += 1 + len(place.obligations)
@@ -159,22 +161,16 @@ class Lexemes:
     def _found_moves(self, state: int, place: Between) -> dict[tuple[int, Between], None]:
         moves: dict[tuple[int, Between], None] = {}
         for byte_class, node in self._letters[place.node]:
-            target = self._transitions[state, byte_class]
-            if target == DEAD:
-                continue
+            possible = self._lookahead.step(state, place.obligations, byte_class)
             context = self._contexts[place.context, byte_class]
-            for after in self._ahead.after(place.obligations, byte_class):
-                for resolved, obligations in self._ahead.resolved(target, after):
-                    if not self._ahead.is_hopeless(resolved, obligations):
-                        moves[
-                            resolved,
-                            place._replace(obligations=obligations, node=node, context=context),
-                        ] = None
+            for target, obligations in possible:
+                after = place._replace(obligations=obligations, node=node, context=context)
+                moves[target, after] = None
         return moves
 
 
 def _least(ends: set[End]) -> tuple[End, ...]:
-    """Return the ends that claim least, in a fixed order."""
+    """Return the ends with the fewest obligations, in a fixed order."""
     alike: defaultdict[tuple[int, int, int, int], dict[Obligations, frozenset[int]]]
     alike = defaultdict(dict)
     for terminal_id, (obligations, *place) in sorted(ends):

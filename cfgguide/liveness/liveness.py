@@ -212,7 +212,9 @@ class Liveness:
             )
             if shifted is not None:  # the lexeme may end here: what may start after it?
                 after, _ = shifted
-                place = place._replace(obligations=self.recognizer.ahead.ending(state, obligations))
+                place = place._replace(
+                    obligations=self.recognizer.lookahead.ending(state, obligations)
+                )
                 terminal_set = int(self._table.set_of_state[after.state])
                 found |= self._shiftable(self._lexemes.next_goes_on(terminal_set, place), after)
         if self.recognizer.is_sentence(configuration):

@@ -34,7 +34,7 @@ programming language most go through the same dozen reductions.
 
 States that act alike as tops are one: in a list of a thousand keywords, those after a keyword.
 
-They are computed for the pairs that are asked for, and each element is passed on only once.
+They are computed for the pairs that are needed, and each element is passed on only once.
 Controls are interned and handled by number.
 
 Source: Bouajjani, Esparza, Maler, "Reachability Analysis of Pushdown Automata" (1997).
@@ -87,7 +87,7 @@ class Ending(NamedTuple):
 
 
 class Lookahead(NamedTuple):
-    """The parser has one of some terminals as its lookahead; behind each, what comes after it."""
+    """The parser has one of some terminals as its lookahead; with each, what comes after it."""
 
     choices: frozenset[tuple[int, Between | Line | Ending]]
 
@@ -118,7 +118,7 @@ class Pushdown:
     ) -> None:
         self._budget = budget or Budget(is_timed=False)
         self.lexemes = Lexemes(recognizer, spelling, self._budget)
-        self._ahead = recognizer.ahead
+        self._ahead = recognizer.lookahead
         self._table = recognizer.parse_table
         self._scanner = recognizer.scanner
         self._reader = recognizer.indentation_reader
@@ -188,13 +188,10 @@ class Pushdown:
         return number
 
     def _after(self, ends: Iterable[End], state: int) -> Iterator[Control]:
+        rules = self._indentation_rules
         choices: set[tuple[int, Between | Line | Ending]] = set()
         for terminal_id, between in ends:
-            role = (
-                FED
-                if self._indentation_rules is None
-                else int(self._indentation_rules.roles[terminal_id])
-            )
+            role = FED if rules is None else int(rules.roles[terminal_id])
             if terminal_id == self._scanner.ignored:
                 yield between
             elif terminal_id > self._scanner.ignored:
@@ -302,7 +299,7 @@ class Pushdown:
             line = Line(between, least <= 1, False, max(most - 1, -1), max(least - 1, 1))
             yield Lookahead(frozenset({(self._indentation_rules.dedent, line)}))
 
-    def _behind(self, terminal: int, control: Between | Line | Ending) -> Control | None:
+    def _after_shift(self, terminal: int, control: Between | Line | Ending) -> Control | None:
         """Return the control when a terminal has been shifted, None if it is one too many."""
         role = FED if self._indentation_rules is None else self._indentation_rules.roles[terminal]
         if isinstance(control, Between) and role == OPENS and control.full & BRACKETS:
@@ -317,9 +314,9 @@ class Pushdown:
         for terminal, between in control.choices:
             action = int(self._table.action[pair[1], terminal])
             if action > 0:
-                behind = self._behind(terminal, between)
-                if behind is not None:
-                    self._go_on(behind, action - 1, pair)
+                after = self._after_shift(terminal, between)
+                if after is not None:
+                    self._go_on(after, action - 1, pair)
             elif action != ERROR:
                 production = -action - 1
                 how = int(self._table.lengths[production]), int(self._table.left_sides[production])
@@ -355,14 +352,12 @@ def _alike(table: ParseTable, indentation_rules: IndentationRules | None) -> lis
     is_end = (np.arange(table.n_states) == table.end_state)[:, None]
     places = np.zeros(table.n_states) if indentation_rules is None else indentation_rules.places
     kinds = np.hstack([table.set_of_state[:, None], places[:, None], is_end, pops, lefts])
-    labels = np.unique(kinds, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    classes = np.unique(kinds, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
     # One more state, into which all goes that pushes nothing.
     shifts = np.where(table.action > 0, table.action - 1, table.n_states)
     gotos = np.where(table.goto >= 0, table.goto, table.n_states)
     pushed = np.hstack([shifts, gotos]).astype(np.int32)
     nothing = np.full((1, pushed.shape[1]), table.n_states, dtype=np.int32)
-    equivalence_classes = refined(np.vstack([pushed, nothing]), np.append(labels, labels.max() + 1))
-    first: list[int] = np.unique(equivalence_classes, return_index=True)[1][
-        equivalence_classes
-    ].tolist()
+    classes = refined(np.vstack([pushed, nothing]), np.append(classes, classes.max() + 1))
+    first: list[int] = np.unique(classes, return_index=True)[1][classes].tolist()
     return first[:-1]

@@ -1,12 +1,13 @@
-"""Compiled grammars in the user's cache.
+"""Compiled grammars in the user's cache: load and store by a key.
 
 In: a :class:`~cfgguide.grammar.grammar.Grammar` and limits. Out: its tables, if some process has
-compiled the same before and the cache is on. The same means: the text, start rule and options; the
-limits, but for time; the code of cfgguide, and the versions of Lark and Python, whose ``re``
-decides; and what ``%import`` finds, which is looked up again (:mod:`cfgguide.grammar.imports`).
+compiled the same before and the cache is on. The key covers the text, start rule and options; the
+limits, except for time; the code of cfgguide; and the versions of Lark and of Python, whose ``re``
+decides. Imported files are not part of the key: they are stored with the tables, and looked up
+again on loading (:mod:`cfgguide.grammar.imports`).
 
-Not kept are grammars with loaders, which may load anything, and those with `strict`, where Lark's
-comparison of the terminals is what was asked for.
+Two kinds of grammars are not cached: those with loaders, which may load anything, and those with
+`strict`, whose users ask for Lark's comparison of the terminals.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ from cfgguide.parser.indentation import IndentationRules
 from cfgguide.parser.table import ParseTable
 from cfgguide.recognizer import file as grammar_file
 from cfgguide.storage.archive import Arrays
-from cfgguide.storage.cache import Cache, user_cache
+from cfgguide.storage.cache import user_cache
 
+Tables = tuple[ParseTable, Scanner, IndentationRules | None]
 # An import from Lark's grammars or the import paths, wherever the importing grammar is.
 _ABSOLUTE_IMPORT = re.compile(r"%import[ \t]+\w")
 
@@ -49,22 +51,20 @@ class CachedGrammar:
     """
 
     def __init__(self, grammar: Grammar, limits: Limits) -> None:
-        is_kept = isinstance(grammar, Grammar) and not grammar.strict
-        is_kept = is_kept and all(isinstance(path, str) for path in grammar.import_paths)
-        self._cache: Cache | None = user_cache() if is_kept else None
-        self._digest = _digest(grammar, limits) if self._cache else ""
+        self._cache = user_cache() if _is_cacheable(grammar) else None
+        self._key = _key(grammar, limits) if self._cache is not None else ""
 
-    def load(self) -> tuple[ParseTable, Scanner, IndentationRules | None] | None:
-        """Return the tables, or None if they are not there or no longer right."""
+    def load(self) -> Tables | None:
+        """Return the tables, or None if they are not there or out of date."""
         if self._cache is None:
             return None
-        found = self._cache.load(grammar_file.KIND, self._digest)
-        if found is None:
+        content = self._cache.load(grammar_file.KIND, self._key)
+        if content is None:
             return None
         try:
-            return _checked(*found)
+            return _checked(*content)
         except IndexFormatError:
-            self._cache.drop(grammar_file.KIND, self._digest)
+            self._cache.drop(grammar_file.KIND, self._key)
             return None
 
     def store(
@@ -74,28 +74,37 @@ class CachedGrammar:
         indentation_rules: IndentationRules | None,
         imported: tuple[ImportedFile, ...],
     ) -> None:
-        """Keep tables, unless a file that they were made from has changed meanwhile."""
+        """Store tables, unless an imported file has changed while they were made."""
         if self._cache is not None and are_as_before(imported):
             arrays, value = grammar_file.packed(table, scanner, indentation_rules)
             value["imported"] = imported
-            self._cache.store(grammar_file.KIND, self._digest, arrays, value)
+            self._cache.store(grammar_file.KIND, self._key, arrays, value)
 
 
-def _checked(arrays: Arrays, value: Any) -> tuple[ParseTable, Scanner, IndentationRules | None]:
+def _is_cacheable(grammar: Grammar) -> bool:
+    return (
+        isinstance(grammar, Grammar)
+        and not grammar.strict
+        and all(isinstance(path, str) for path in grammar.import_paths)
+    )
+
+
+def _checked(arrays: Arrays, value: Any) -> Tables:
+    """Return the tables; raise `IndexFormatError` if they are damaged or out of date."""
     tables = grammar_file.unpacked(arrays, value)
     imported = value.get("imported")
     if not isinstance(imported, list) or not all(
         isinstance(file, list) and len(file) == 2 and isinstance(file[0], str) for file in imported
     ):
-        raise IndexFormatError("the imported files are not told")
+        raise IndexFormatError("the list of imported files is missing")
     if not are_as_before(imported):
         raise IndexFormatError("an imported file has changed")
     return tables
 
 
-def _digest(grammar: Grammar, limits: Limits) -> str:
-    """Return the SHA-256 in hex of all that a compiled grammar depends on, but imported files."""
-    told = [
+def _key(grammar: Grammar, limits: Limits) -> str:
+    """Return the SHA-256 in hex of what a compiled grammar depends on, except imported files."""
+    parts = [
         ENVIRONMENT,
         grammar.text,
         grammar.start,
@@ -106,11 +115,11 @@ def _digest(grammar: Grammar, limits: Limits) -> str:
         _home(grammar),
         {name: value for name, value in vars(limits).items() if name != "max_seconds"},
     ]
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def _home(grammar: Grammar) -> list[str]:
-    """Return where relative imports of a grammar start, in Lark's eyes; [] if it has none."""
+    """Return where Lark looks for a grammar's relative imports; [] if it has none."""
     n_absolute = len(_ABSOLUTE_IMPORT.findall(grammar.text))
     if grammar.text.count("%import") == n_absolute:
         return []
@@ -121,7 +130,7 @@ def _home(grammar: Grammar) -> list[str]:
 
 
 def _environment() -> list[str]:
-    """Return what compiles, exactly: cfgguide's own code is told by its content."""
+    """Return the exact versions of all that compiles; of cfgguide a hash of its code."""
     code = hashlib.sha256()
     for path in sorted(Path(__file__).parents[1].rglob("*.py")):
         code.update(hashlib.sha256(path.read_bytes()).digest())

@@ -5,8 +5,8 @@ what :mod:`cfgguide.storage.archive` has read; out: the other.
 ``docs/design/0007-files-and-caches.md`` lists the arrays.
 
 Tables from a file are run by compiled loops that check no bounds, so nothing in them is believed:
-every state, label, production, byte class and context must exist, what asks must come to an end,
-and whatever stack leads to a state, a reduction there must find all that it pops, and a goto below.
+every state, terminal id, production, byte class and context must exist; assertions must come to an
+end; and whatever stack leads to a state, a reduction there must find all that it pops, and a goto.
 Tables that pass may still describe another language than the file's maker said.
 """
 
@@ -40,8 +40,8 @@ _SCANNER_ARRAYS = (
     "is_start",
     "equivalence_classes",
 )
-_MAX_QUESTIONS = 500  # that lead to each other: the recogniser asks them by recursion
-_MAX_STEPS = 5_000_000  # of looking for what lies below reductions, in units of 1,000 states
+_MAX_ASSERTIONS = 500  # that lead to each other: the recogniser resolves them by recursion
+_MAX_STEPS = 5_000_000  # of searching below reductions, in units of 1,000 states
 
 
 def packed(
@@ -107,7 +107,7 @@ def unpacked(arrays: Arrays, value: Any) -> tuple[ParseTable, Scanner, Indentati
 
 
 def _indentation_rules(value: Any, table: ParseTable, scanner: Scanner) -> IndentationRules | None:
-    """Return the rules of lines, which are made anew from their names."""
+    """Return the rules of indentation, which are made again from their names."""
     if value is None:
         return None
     names = IndentationNames.from_json(value)
@@ -204,7 +204,7 @@ def _scanner(arrays: Arrays, *, n_terminals: int) -> Scanner:
     last = n_states - 1
     transitions = _numbers(arrays, "transitions", (n_states, None), DEAD, last)
     n_classes = transitions.shape[1]
-    # A terminal that no rule uses has the label behind that of ignored ones.
+    # A terminal that no rule uses has the id after that of ignored ones.
     match = _numbers(arrays, "match", (None,), NO_MATCH, n_terminals + 1)
     assertions = _numbers(arrays, "assertions", (n_states, 3), DEAD, last)
     starts = _numbers(arrays, "starts", (None, None), DEAD, last)
@@ -221,7 +221,7 @@ def _scanner(arrays: Arrays, *, n_terminals: int) -> Scanner:
     )
     is_dead = not transitions[DEAD].any() and not assertions[DEAD].any() and match[DEAD] == NO_MATCH
     _check(is_dead, "the dead state")
-    _check_questions(assertions)
+    _check_assertions(assertions)
     return Scanner(
         transitions=transitions,
         byte_classes=_numbers(arrays, "byte_classes", (N_BYTES,), 0, n_classes - 1),
@@ -237,11 +237,11 @@ def _scanner(arrays: Arrays, *, n_terminals: int) -> Scanner:
     )
 
 
-def _check_questions(assertions: npt.NDArray[np.int32]) -> None:
-    """Refuse questions that lead to themselves."""
+def _check_assertions(assertions: npt.NDArray[np.int32]) -> None:
+    """Refuse assertions that lead to themselves."""
     is_open = assertions[:, LOOKED_FOR] != DEAD
     _check(not assertions[~is_open].any(), "assertions")
-    for _ in range(_MAX_QUESTIONS):
+    for _ in range(_MAX_ASSERTIONS):
         if not is_open.any():
             return
         is_open &= is_open[assertions].any(axis=1)

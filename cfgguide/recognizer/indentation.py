@@ -1,10 +1,10 @@
-"""Reads lines as an indenter would: what lexemes do to blocks and brackets.
+"""Reads indentation as an indenter would: what lexemes do to blocks and brackets.
 
 In: the rules of :mod:`cfgguide.parser.indentation` and the tables. Out: a
 :class:`IndentationReader`, which follows a :class:`~cfgguide.parser.indentation.Indentation` byte
 by byte and lexeme by lexeme. A line break that the parser takes is fed, and then INDENT or as many
-DEDENTs as the column asks for; one that it does not take is dropped if a bracket is open. (Since
-rules are balanced, it takes none inside brackets.)
+DEDENTs as the column needs; one that it does not take is dropped if a bracket is open. (Since
+rules are balanced, the parser takes none inside brackets.)
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.automata.dfa import DEAD, IF_FAILS, IF_HOLDS
+from cfgguide.automata.dfa import IF_FAILS
 from cfgguide.errors import GrammarError
+from cfgguide.lexer.reachability import reachable, reaching
 from cfgguide.lexer.scanner import Scanner
 from cfgguide.parser.indentation import (
     AT_LINE_START,
@@ -38,22 +39,22 @@ from cfgguide.parser.table import ParseTable
 
 
 class IndentationReader:
-    """Follows layouts.
+    """Follows the indentation of a text.
 
     Attributes
     ----------
-    indentation_rules : Lines
+    indentation_rules : IndentationRules
         The rules.
     kinds : int8, shape (n_byte_classes,)
         What the bytes of each class do to the column of a line break.
     is_newline : bool, shape (n_scanner_states,)
         Whether the lexeme may still become a line break.
     is_free : bool, shape (n_scanner_states,)
-        Whether it may take one more break, and so come to any column.
+        Whether it may hold one more break, and so come to any column.
     can_widen : bool, shape (n_scanner_states,)
         Whether it may come to any greater column.
     opening_bytes : frozenset of int
-        What lexemes may start with that open brackets.
+        The first bytes of lexemes that open brackets.
     is_counted : bool, shape (n_scanner_states,)
         Whether the lexeme may become a number whose digits are counted.
     may_count : bool, shape (n_scanner_states,)
@@ -67,16 +68,20 @@ class IndentationReader:
         self._parse_table = parse_table
         self.kinds = _kinds_of_classes(indentation_rules, scanner)
         breaks = np.flatnonzero(self.kinds == BREAK)
-        self.is_newline = _can_reach(scanner, np.array(scanner.match == indentation_rules.newline))
+        self.is_newline = reaching(
+            scanner.moves, np.array(scanner.match == indentation_rules.newline)
+        )
         after_break = np.unique(scanner.transitions[:, breaks])
         after_break = after_break[self.is_newline[after_break]]
         _check_columns(indentation_rules, scanner, self.kinds, after_break)
         leads_to_break = np.array(self.is_newline[scanner.transitions[:, breaks]].any(axis=1))
-        self.is_free = self.is_newline & _can_reach(scanner, leads_to_break, within=self.is_newline)
+        self.is_free = self.is_newline & reaching(
+            scanner.moves, leads_to_break, within=self.is_newline
+        )
         space = int(np.flatnonzero(self.kinds == SPACE)[0])
         self.can_widen = scanner.match[scanner.transitions[:, space]] == indentation_rules.newline
         counted = np.isin(scanner.match, np.flatnonzero(indentation_rules.roles == COUNTED))
-        self.is_counted = _can_reach(scanner, counted) & ~self.is_newline
+        self.is_counted = reaching(scanner.moves, counted) & ~self.is_newline
         self.may_count = self._counting(scanner) | self.is_counted
         self.opening_bytes = _first_bytes(scanner, np.flatnonzero(indentation_rules.roles == OPENS))
         self._is_newline: list[bool] = self.is_newline.tolist()
@@ -89,21 +94,15 @@ class IndentationReader:
         is_other = (self.kinds == OTHER) | (self.kinds == DIGIT)
         keeping = ~is_other if self.indentation_rules.is_cpython else self.kinds >= OTHER
         keeping = np.flatnonzero(keeping & (self.kinds != BREAK))
-        found = np.zeros(scanner.n_states, dtype=np.bool_)
-        found[scanner.transitions[:, self.kinds == BREAK]] = True
-        found &= self.is_newline
-        while True:
-            before = found.copy()
-            found[scanner.transitions[found][:, keeping]] = True
-            found[scanner.assertions[found][:, [IF_HOLDS, IF_FAILS]]] = True
-            found &= self.is_newline
-            if np.array_equal(before, found):
-                return found
+        by_bytes, by_answers = scanner.moves
+        after_break = np.unique(scanner.transitions[:, self.kinds == BREAK])
+        sources = after_break[self.is_newline[after_break]]
+        return reachable((by_bytes[:, keeping], by_answers), sources, within=self.is_newline)
 
     def moved(
         self, indentation: Indentation, scanner_state: int, byte_class: int
     ) -> Indentation | None:
-        """Return the layout after one more byte of a lexeme, None where a line is too wide."""
+        """Return the indentation after one more byte of a lexeme, None if a line is too wide."""
         column = NO_COLUMN
         if self._is_newline[scanner_state]:
             after = self.indentation_rules.column_after(indentation.column, self._kinds[byte_class])
@@ -116,7 +115,7 @@ class IndentationReader:
         return indentation if column == indentation.column else indentation._replace(column=column)
 
     def read(self, indentation: Indentation, lexeme: bytes, terminal_id: int) -> Indentation:
-        """Return the layout at the end of a whole lexeme, before it is committed."""
+        """Return the indentation at the end of a whole lexeme, before it is shifted."""
         column: int | None = NO_COLUMN
         if self._roles[terminal_id] == COUNTED:
             n_digits = int((self.indentation_rules.byte_kinds()[list(lexeme)] == DIGIT).sum())
@@ -129,7 +128,7 @@ class IndentationReader:
     def shift(
         self, stack: Stack, indentation: Indentation, terminal_id: int
     ) -> tuple[Stack, Indentation] | None:
-        """Return stack and layout after a lexeme, or None if it is refused."""
+        """Return stack and indentation after a lexeme, or None if it is refused."""
         role, (_, level, column) = self._roles[terminal_id], indentation
         plain = indentation._replace(column=NO_COLUMN) if column else indentation
         if role in (INLINE, JOIN):
@@ -154,29 +153,26 @@ class IndentationReader:
         return role == INLINE or place != IN_STRING
 
     def last(self, indentation: Indentation, terminal_id: int) -> Indentation | None:
-        """Return the layout before the last lexeme, or None if it cannot be the last.
+        """Return the indentation before the last lexeme, or None if it cannot be the last.
 
-        By CPython's rules white space at the end of the text, behind a line break, is no line.
+        By CPython's rules white space at the end of the text, after a line break, is not a line.
         """
         if self._roles[terminal_id] == NEWLINE and self.indentation_rules.is_cpython:
             return indentation._replace(column=NO_COLUMN)
         return None if self._roles[terminal_id] == JOIN else indentation
 
     def full(self, indentation: Indentation) -> int:
-        """Return whether no more blocks or brackets can be opened: `Between.full`."""
-        equivalence_classes = (
-            BLOCKS if len(indentation.columns) > self.indentation_rules.max_indents else 0
-        )
-        return equivalence_classes | (
-            BRACKETS if indentation.level >= self.indentation_rules.max_brackets else 0
-        )
+        """Return the sum of `BLOCKS` and `BRACKETS` of which no more can be opened."""
+        rules = self.indentation_rules
+        blocks = BLOCKS if len(indentation.columns) > rules.max_indents else 0
+        return blocks | (BRACKETS if indentation.level >= rules.max_brackets else 0)
 
     def without_counted(self, ends: Iterable[Any]) -> tuple[Any, ...]:
-        """Return the ends of a lexeme, labels first, without those of counted numbers."""
+        """Return the ends of a lexeme, terminal ids first, without those of counted numbers."""
         return tuple(end for end in ends if self._roles[end[0]] != COUNTED)
 
     def choice(self, scanner_state: int, indentation: Indentation) -> tuple[bool, bool, int, int]:
-        """Return what a line break may still lead to, that a lexeme may become.
+        """Return what a lexeme may still lead to if it becomes a line break.
 
         Returns
         -------
@@ -192,9 +188,9 @@ class IndentationReader:
         can_widen = bool(self.can_widen[scanner_state])
         outwards = indentation.columns[::-1]
         closed = [
-            number
-            for number, each in enumerate(outwards)
-            if each == column or (can_widen and each > column)
+            n_closed
+            for n_closed, outer in enumerate(outwards)
+            if outer == column or (can_widen and outer > column)
         ]
         may_indent = can_widen or column > outwards[0]
         if not closed:
@@ -202,7 +198,7 @@ class IndentationReader:
         return 0 in closed, may_indent, max(closed), max(min(closed), 1)
 
     def at_the_end(self, stack: Stack, indentation: Indentation) -> Stack | None:
-        """Return the stack when all that the end of the text brings was fed, but ``$END``."""
+        """Return the stack after all that the end of the text feeds, except ``$END``."""
         after: Stack | None = stack
         if self.indentation_rules.ends_last_line and self._places[stack.state] != AT_LINE_START:
             after = self._parse_table.shift(stack, self.indentation_rules.newline)
@@ -214,7 +210,7 @@ class IndentationReader:
     def _line(
         self, stack: Stack, indentation: Indentation, column: int
     ) -> tuple[Stack, Indentation] | None:
-        """Return stack and layout after a line break whose last line begins in a column."""
+        """Return stack and indentation after a line break whose last line begins in a column."""
         if self._places[stack.state] == IN_STRING:
             return None
         after = self._parse_table.shift(stack, self.indentation_rules.newline)
@@ -247,27 +243,9 @@ def _kinds_of_classes(
     return kinds[first]
 
 
-def _can_reach(
-    scanner: Scanner, goals: npt.NDArray[np.bool_], within: npt.NDArray[np.bool_] | None = None
-) -> npt.NDArray[np.bool_]:
-    """Return the scanner states that lead to goals by bytes and answers, over states `within`."""
-    moves = np.hstack([scanner.transitions, scanner.assertions[:, [IF_HOLDS, IF_FAILS]]])
-    columns = list({column.tobytes(): column for column in moves.T}.values())
-    found = goals.copy()
-    found[DEAD] = False
-    while True:
-        before = found.copy()
-        for column in columns:
-            found |= found[column]
-        if within is not None:
-            found &= within
-        if np.array_equal(before, found):
-            return found
-
-
 def _first_bytes(scanner: Scanner, terminal_ids: npt.NDArray[np.int64]) -> frozenset[int]:
-    """Return the bytes that lexemes of some labels may start with."""
-    leads_there = _can_reach(scanner, np.isin(scanner.match, terminal_ids))
+    """Return the bytes that lexemes of some terminals may start with."""
+    leads_there = reaching(scanner.moves, np.isin(scanner.match, terminal_ids))
     starts = np.flatnonzero(scanner.is_start & ~scanner.assertions.any(axis=1))
     is_first = np.array(leads_there[scanner.transitions[starts]].any(axis=0))[scanner.byte_classes]
     return frozenset(np.flatnonzero(is_first).tolist())
@@ -279,7 +257,7 @@ def _check_columns(
     kinds: npt.NDArray[np.int8],
     after_break: npt.NDArray[np.int32],
 ) -> None:
-    """Refuse newline terminals that cannot come to every column behind a break."""
+    """Refuse newline terminals that cannot come to every column after a break."""
     space = int(np.flatnonzero(kinds == SPACE)[0])
     if len(after_break) == 0:
         raise GrammarError(
@@ -293,7 +271,7 @@ def _check_columns(
             is_match = scanner.match[state] == indentation_rules.newline
             if not is_match or scanner.equivalence_classes[state] != equivalence_class:
                 raise GrammarError(
-                    "the indenter's newline terminal must take any number of spaces behind each "
+                    "the indenter's newline terminal must take any number of spaces after each "
                     "line break, or no block could begin or end there; write it as /(\\n[ ]*)+/"
                 )
             state = int(scanner.transitions[state, space])

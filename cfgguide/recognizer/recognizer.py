@@ -3,18 +3,18 @@
 In: a :class:`~cfgguide.parser.table.ParseTable` and a :class:`~cfgguide.lexer.scanner.Scanner`.
 Out: a :class:`Recognizer`, which starts a :class:`Configuration` and advances it byte by byte.
 
-What Lark's lexer will make of the bytes so far depends on bytes still to come: after ``..`` the
+What Lark's lexer makes of the bytes so far depends on bytes still to come: after ``..`` the
 scanner may go on to ``...``, or fall back to ``.`` and lex the second dot again; after ``if`` a
 look-ahead may forbid a letter. A configuration is therefore a set of *hypotheses*, each a scanner
-state, a parser stack, and the claims about the text to come that it rests on
-(:mod:`cfgguide.lexer.lookahead`). Whatever follows, the claims of exactly one way to go on are
-true.
+state, a parser stack, and the obligations about the text to come that it rests on
+(:mod:`cfgguide.lexer.lookahead`). Whatever follows, exactly one way to go on keeps all its
+obligations.
 
-A lexeme that matches right now may end here, with the claim that the scanner will match no more,
-or go on. What holds if it ends is worked out only when the next byte is read. ::
+A lexeme that matches now may go on, or end here with the obligation that the scanner matches no
+more. What holds if it ends is worked out only when the next byte is read. ::
 
     terminals DOT "." ELLIPSIS "..."    "."    (. final)
-                                        ".."   (..)    DOT shifted (. final), claim: no ... here
+                                        ".."   (..)    DOT shifted (. final), if no ... here
                                         "..x"  DOT DOT shifted (x final)
 
 This is the slow and obvious form of the machine; :mod:`cfgguide.mask.walk` is its compiled twin.
@@ -28,7 +28,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cfgguide.automata.dfa import DEAD
 from cfgguide.lexer.lookahead import NO_OBLIGATIONS, Lookahead, Obligations
 from cfgguide.lexer.scanner import NO_MATCH, Scanner
 from cfgguide.limits import Budget
@@ -45,13 +44,13 @@ class Hypothesis(NamedTuple):
     Attributes
     ----------
     scanner_state : int
-        Where the scanner is; never a state that asks.
+        Where the scanner is; never an assertion state.
     obligations : tuple of int
         What must come true of the text to come; see :mod:`cfgguide.lexer.lookahead`.
     stack : Stack
         The parser's stack at the start of the lexeme that the scanner is in.
-    indentation : Layout
-        What is known of blocks and brackets; always the same without an indenter.
+    indentation : Indentation
+        The open blocks and brackets; always the same without an indenter.
     """
 
     scanner_state: int
@@ -80,8 +79,8 @@ class Configuration:
 class Recognizer:
     r"""Reads bytes as Lark's contextual lexer and LALR parser would.
 
-    It tells whether the bytes so far are still *lexed and parsed without error*; whether a
-    sentence can follow is the question of :mod:`cfgguide.liveness.liveness`.
+    It tells whether the bytes so far are *lexed and parsed without error*.
+    :mod:`cfgguide.liveness.liveness` tells whether a sentence can follow.
 
     Examples
     --------
@@ -112,46 +111,42 @@ class Recognizer:
             else None
         )
         self.budget = budget or Budget()
-        self.ahead = Lookahead(scanner)
-        self._transitions = memoryview(scanner.transitions.data)  # quicker to index than the array
-        self._contexts = memoryview(scanner.contexts.data)
+        self.lookahead = Lookahead(scanner)
+        self._contexts = memoryview(scanner.contexts.data)  # quicker to index than the array
         self._byte_classes: list[int] = scanner.byte_classes.tolist()
         self._match: list[int] = scanner.match.tolist()
         stack = Stack(START_STATE)
-        found = self.ahead.resolved(self.start(stack, 0), NO_OBLIGATIONS)
+        possible = self.lookahead.resolved(self.start(stack, 0), NO_OBLIGATIONS)
         self.initial = Configuration(
-            tuple(Hypothesis(state, obligations, stack) for state, obligations in found)
+            tuple(Hypothesis(state, obligations, stack) for state, obligations in possible)
         )
 
     @cached_property
     def digest(self) -> str:
         """SHA-256 in hex of the parser's and the scanner's tables and the symbols' names.
 
-        It is the same in every process, and for grammars that are written differently but come to
-        the same tables.
+        It is the same in every process, and for grammars that are written differently but have the
+        same tables.
         """
-        tables = (self.parse_table, self.scanner)
-        every = {
+        contents = {
             f"{type(table).__name__}.{field.name}": getattr(table, field.name)
-            for table in tables
+            for table in (self.parse_table, self.scanner)
             for field in fields(table)
         }
-        arrays = {name: value for name, value in every.items() if isinstance(value, np.ndarray)}
         if self.indentation_rules is not None:
-            every["indentation_rules"] = self.indentation_rules.names.as_json()
-        return archive.digest(arrays, {name: every[name] for name in every.keys() - arrays.keys()})
+            contents["indentation_rules"] = self.indentation_rules.names.as_json()
+        arrays = {name: value for name, value in contents.items() if isinstance(value, np.ndarray)}
+        others = {name: value for name, value in contents.items() if name not in arrays}
+        return archive.digest(arrays, others)
 
     @property
     def indentation_rules(self) -> IndentationRules | None:
-        """The rules of lines and blocks; None without an indenter."""
-        return (
-            self.indentation_reader.indentation_rules
-            if self.indentation_reader is not None
-            else None
-        )
+        """How lines make blocks; None without an indenter."""
+        reader = self.indentation_reader
+        return None if reader is None else reader.indentation_rules
 
     def start(self, stack: Stack, context: int) -> int:
-        """Return the scanner state in which a lexeme starts; it may ask."""
+        """Return the scanner state in which a lexeme starts; it may be an assertion state."""
         return int(self.scanner.starts[self.parse_table.set_of_state[stack.state], context])
 
     def advance(self, configuration: Configuration, data: bytes) -> Configuration | None:
@@ -163,15 +158,86 @@ class Recognizer:
             If there are more ways to read them than `max_hypotheses`.
         """
         for byte in data:
-            byte_class = self._byte_classes[byte]
-            hypotheses = self._step(configuration, byte_class)
+            byte_class, context = self._byte_classes[byte], configuration.context
+            hypotheses: list[Hypothesis] = []
+            for hypothesis in configuration.hypotheses:
+                extended, begun = self.step(hypothesis, context, byte_class)
+                hypotheses += extended + begun if begun else extended
             if not hypotheses:
                 return None
             if len(hypotheses) > 1:
-                self.budget.check("max_hypotheses", len(hypotheses) - 1, "the grammar")
-            context = self._contexts[configuration.context, byte_class]
+                hypotheses = list(dict.fromkeys(hypotheses))
+                self.check_ambiguity(len(hypotheses))
+            context = self._contexts[context, byte_class]
             configuration = Configuration(tuple(hypotheses), context)
         return configuration
+
+    def check_ambiguity(self, n_hypotheses: int) -> None:
+        """Raise a `LimitError` if there are more ways to read a text than `max_hypotheses`."""
+        if n_hypotheses > 1:
+            self.budget.check("max_hypotheses", n_hypotheses - 1, "the grammar")
+
+    def step(
+        self, hypothesis: Hypothesis, context: int, byte_class: int
+    ) -> tuple[list[Hypothesis], list[Hypothesis]]:
+        """Return what a hypothesis becomes with one more byte.
+
+        Parameters
+        ----------
+        hypothesis : Hypothesis
+            One way to read the text so far.
+        context : int
+            That of the text so far.
+        byte_class : int
+            The class of the byte.
+
+        Returns
+        -------
+        tuple of (list of Hypothesis, list of Hypothesis)
+            What it becomes if the byte belongs to its lexeme, and if the lexeme ends before it.
+        """
+        extended = self.extended(hypothesis, byte_class)
+        fresh = self.ended(hypothesis, context, byte_class)
+        if not fresh:
+            return extended, []
+        return extended, [begun for start in fresh for begun in self.extended(start, byte_class)]
+
+    def extended(self, hypothesis: Hypothesis, byte_class: int) -> list[Hypothesis]:
+        """Return what a hypothesis becomes if one more byte belongs to its lexeme."""
+        state, obligations, stack, indentation = hypothesis
+        possible = self.lookahead.step(state, obligations, byte_class)
+        reader = self.indentation_reader
+        if reader is None:
+            return [Hypothesis(target, owed, stack, indentation) for target, owed in possible]
+        following = []
+        for target, owed in possible:
+            moved = reader.moved(indentation, target, byte_class)
+            if moved is not None:
+                following.append(Hypothesis(target, owed, stack, moved))
+        return following
+
+    def ended(
+        self, hypothesis: Hypothesis, context: int, byte_class: int | None = None
+    ) -> list[Hypothesis]:
+        """Return what a hypothesis becomes if its lexeme ends here, before the next one starts.
+
+        There is nothing if the lexeme does not match, or is refused; or if a byte of `byte_class`
+        follows, with which the scanner would match more.
+        """
+        state, obligations, stack, indentation = hypothesis
+        if self._match[state] == NO_MATCH:
+            return []
+        obligations = self.lookahead.ending(state, obligations)
+        if byte_class is not None and not self.lookahead.after(obligations, byte_class):
+            return []
+        shifted = self.shift(stack, indentation, self._match[state])
+        if shifted is None:
+            return []
+        start = self.start(shifted[0], context)
+        return [
+            Hypothesis(fresh, owed, *shifted)
+            for fresh, owed in self.lookahead.resolved(start, obligations)
+        ]
 
     def is_sentence(self, configuration: Configuration) -> bool:
         """Return whether Lark parses the text if it ends here."""
@@ -180,37 +246,13 @@ class Recognizer:
             for after in map(self._at_the_end, configuration.hypotheses)
         )
 
-    def _at_the_end(self, hypothesis: Hypothesis) -> Stack | None:
-        """Return the stack if the text ends here, or None if the hypothesis is false then."""
-        state, obligations, stack, indentation = hypothesis
-        if not self.ahead.may_end(obligations):
-            return None
-        if self._match[state] != NO_MATCH:
-            if self.indentation_reader is not None:
-                last = self.indentation_reader.last(indentation, self._match[state])
-                if last is None:
-                    return None
-                indentation = last
-            shifted = self.shift(stack, indentation, self._match[state])
-            if shifted is None:
-                return None
-            stack, indentation = shifted
-        elif not self.scanner.is_start[state]:
-            return None
-        return (
-            self.indentation_reader.at_the_end(stack, indentation)
-            if self.indentation_reader
-            else stack
-        )
-
     def shift(
         self, stack: Stack, indentation: Indentation, terminal_id: int
     ) -> tuple[Stack, Indentation] | None:
-        """Return stack and layout after a lexeme, or None if it is refused."""
+        """Return stack and indentation after a lexeme, or None if it is refused."""
         if terminal_id == self.scanner.ignored:
-            return stack, indentation._replace(
-                column=NO_COLUMN
-            ) if indentation.column else indentation
+            has_column = indentation.column != NO_COLUMN
+            return stack, indentation._replace(column=NO_COLUMN) if has_column else indentation
         if terminal_id > self.scanner.ignored:
             return None
         if self.indentation_reader is not None:
@@ -218,35 +260,18 @@ class Recognizer:
         after = self.parse_table.shift(stack, terminal_id)
         return None if after is None else (after, indentation)
 
-    def _step(self, configuration: Configuration, byte_class: int) -> dict[Hypothesis, None]:
-        following: dict[Hypothesis, None] = {}
-        for hypothesis in configuration.hypotheses:
-            self._extend(following, hypothesis, byte_class)
-            state, obligations, stack, indentation = hypothesis
-            if self._match[state] == NO_MATCH:
-                continue
-            obligations = self.ahead.ending(state, obligations)
-            if not self.ahead.after(obligations, byte_class):
-                continue  # the scanner matches more
-            shifted = self.shift(stack, indentation, self._match[state])
-            if shifted is not None:
-                start = self.start(shifted[0], configuration.context)
-                for fresh, owed in self.ahead.resolved(start, obligations):
-                    self._extend(following, Hypothesis(fresh, owed, *shifted), byte_class)
-        return following
-
-    def _extend(
-        self, following: dict[Hypothesis, None], hypothesis: Hypothesis, byte_class: int
-    ) -> None:
-        """Add what a hypothesis is after one more byte of its lexeme, unless it turns out false."""
+    def _at_the_end(self, hypothesis: Hypothesis) -> Stack | None:
+        """Return the stack if the text ends here, or None if the hypothesis is false then."""
         state, obligations, stack, indentation = hypothesis
-        target = self._transitions[state, byte_class]
-        if target == DEAD:
-            return
-        moved: Indentation | None = indentation
-        for after in self.ahead.after(obligations, byte_class):
-            for resolved, owed in self.ahead.resolved(target, after):
-                if self.indentation_reader is not None:
-                    moved = self.indentation_reader.moved(indentation, resolved, byte_class)
-                if moved is not None and not self.ahead.is_hopeless(resolved, owed):
-                    following[Hypothesis(resolved, owed, stack, moved)] = None
+        if not self.lookahead.may_end(obligations):
+            return None
+        reader, terminal_id = self.indentation_reader, self._match[state]
+        if terminal_id != NO_MATCH:
+            last = indentation if reader is None else reader.last(indentation, terminal_id)
+            shifted = None if last is None else self.shift(stack, last, terminal_id)
+            if shifted is None:
+                return None
+            stack, indentation = shifted
+        elif not self.scanner.is_start[state]:
+            return None
+        return stack if reader is None else reader.at_the_end(stack, indentation)

@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 
 import cfgguide
-from cfgguide.diagnostics.diagnosis import Lexeme, lexemes
+from cfgguide.diagnostics.diagnosis import lexemes
+from cfgguide.diagnostics.explanation import Lexeme
 from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.recognizer.recognizer import Configuration, Recognizer
 

@@ -23,8 +23,12 @@ from support.refused_texts import (
     texts_of,
 )
 
-from cfgguide.diagnostics.diagnosis import Diagnosis, diagnose, lexemes
+from cfgguide.diagnostics.diagnosis import Diagnosis, check, diagnose, lexemes
+from cfgguide.diagnostics.explanation import Lexeme
+from cfgguide.diagnostics.trace import IGNORED
+from cfgguide.errors import GrammarError, LimitError, PatternError
 from cfgguide.grammar.grammar import Grammar
+from cfgguide.limits import Limits
 from cfgguide.liveness.liveness import Liveness
 from cfgguide.vocabulary.spelling import Spelling
 
@@ -180,6 +184,73 @@ def test_the_message_says_what_is_missing_inside_of_an_ignored_lexeme():
     assert "expected one of: \n" not in str(diagnosis_of(grammar, "a#x"))
 
 
+# --- The public function -------------------------------------------------------------------------
+
+SUMS = Grammar('start: NUMBER ("+" NUMBER)*\nNUMBER: /[0-9]+/')
+
+
+@pytest.mark.parametrize("text", ["1", "1+23", b"1+23"])
+def test_check_accepts_a_sentence(text):
+    found = check(SUMS, text)
+    assert found.is_sentence
+    assert (found.offset, found.expected, str(found)) == (len(text), (), "is a sentence")
+
+
+@pytest.mark.parametrize(
+    ("text", "offset", "line", "column", "expected"),
+    [
+        ("", 0, 1, 1, ("NUMBER",)),
+        ("1+", 2, 1, 3, ("NUMBER",)),
+        ("1+*", 2, 1, 3, ("NUMBER",)),
+        ("1\n2", 1, 1, 2, ("$END", "NUMBER", "PLUS")),
+        (b"1+\xff", 2, 1, 3, ("NUMBER",)),
+    ],
+)
+def test_check_says_where_a_text_is_refused_and_what_was_expected(
+    text, offset, line, column, expected
+):
+    found = check(SUMS, text)
+    assert not found.is_sentence
+    assert (found.offset, found.line, found.column) == (offset, line, column)
+    assert found.expected == expected
+
+
+@pytest.mark.parametrize(("text", "offset"), [("é", 2), (b"\xc3", 1), ("日", 0)])
+def test_check_takes_a_str_as_its_utf_8(text, offset):
+    found = check(Grammar('start: "é" "日"'), text)
+    assert (found.is_sentence, found.offset) == (False, offset)
+
+
+def test_check_counts_columns_in_characters_and_offsets_in_bytes():
+    found = check(Grammar("start: /[é日]+/"), "é日!")
+    assert (found.offset, found.column) == (5, 3)
+    assert str(found) == "line 1, column 3: expected one of: $END, __ANON_0\né日!\n  ^"
+
+
+def test_the_repr_of_a_diagnosis_is_one_line():
+    assert repr(check(SUMS, "1+*")) == (
+        "Diagnosis(is_sentence=False, offset=2, line=1, column=3, expected=('NUMBER',))"
+    )
+
+
+@pytest.mark.parametrize(
+    ("grammar", "error"),
+    [
+        (Grammar("start: missing"), GrammarError),
+        (Grammar("start: start"), GrammarError),
+        (Grammar(r"start: /(a)\1/"), PatternError),
+    ],
+)
+def test_check_refuses_a_broken_grammar(grammar, error):
+    with pytest.raises(error):
+        check(grammar, "a")
+
+
+def test_check_keeps_to_limits():
+    with pytest.raises(LimitError, match="max_scanner_states"):
+        check(SUMS, "1", limits=Limits(max_scanner_states=2))
+
+
 # --- Lexemes -------------------------------------------------------------------------------------
 
 LEXED = {
@@ -207,6 +278,10 @@ LEXED = {
 }
 
 
+def places(found: list[Lexeme]) -> list[tuple[str, int, int]]:
+    return [(lexeme.terminal, lexeme.start, lexeme.end) for lexeme in found]
+
+
 @pytest.mark.parametrize(
     ("name", "text"), [(name, text) for name, (_, texts) in LEXED.items() for text in texts]
 )
@@ -215,7 +290,7 @@ def test_lexemes_are_the_tokens_of_larks_lexer(name, text):
     expected = lark_lexemes(grammar, text)
     found = lexemes(recognizer_of(grammar), text.encode())
     assert expected is not None, "the text of the table is no sentence"
-    assert [lexeme for lexeme in found if lexeme.terminal != "(ignored)"] == expected
+    assert [place for place in places(found) if place[0] != IGNORED] == expected
 
 
 def test_lexemes_cover_the_text_ignored_ones_included():
@@ -223,11 +298,12 @@ def test_lexemes_cover_the_text_ignored_ones_included():
     for text in texts:
         found = lexemes(recognizer_of(grammar), text.encode())
         assert [lexeme.start for lexeme in found[1:]] == [lexeme.end for lexeme in found[:-1]]
+        assert b"".join(lexeme.text for lexeme in found) == text.encode()
         assert (found[0].start, found[-1].end) == (0, len(text.encode()))
 
 
 def test_lexemes_end_where_no_match_does():
-    assert [tuple(lexeme) for lexeme in lexemes(recognizer_of(JSON), b'[1, "ab')] == [
+    assert places(lexemes(recognizer_of(JSON), b'[1, "ab')) == [
         ("LSQB", 0, 1),
         ("NUMBER", 1, 2),
         ("COMMA", 2, 3),
@@ -259,7 +335,7 @@ def documents(draw: st.DrawFn) -> str:
 @given(documents())
 def test_json_documents_are_sentences_and_lexed_as_lark_does(text):
     assert diagnosis_of(JSON, text).is_sentence
-    assert lexemes(recognizer_of(JSON), text.encode()) == lark_lexemes(JSON, text)
+    assert places(lexemes(recognizer_of(JSON), text.encode())) == lark_lexemes(JSON, text)
 
 
 @settings(max_examples=100, deadline=None)

@@ -13,7 +13,13 @@ import weakref
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.refused_texts import CASES, REFUSED_JSON, recognizer_of, sentences_of, texts_of
+from support.refused_texts import (
+    CASES,
+    REFUSED_JSON,
+    recognizer_of,
+    sentences_of,
+    texts_of,
+)
 from support.tiny_models import vocabulary_of
 
 import cfgguide
@@ -105,7 +111,11 @@ def test_some_way_has_the_lexemes_that_lark_reads(name):
             ended = [tuple(token) for token in tokens if token.end < place]
             last = [tuple(token) for token in tokens if token.end == place]
             found = [
-                [tuple(each)[:3] for each in way.lexemes() if each.terminal != IGNORED]
+                [
+                    (each.terminal, each.start, each.end)
+                    for each in way.lexemes(sentence)
+                    if each.terminal != IGNORED
+                ]
                 for way in lexing.ways.values()
             ]
             assert ended in found or ended + last in found, (sentence, place)
@@ -369,7 +379,10 @@ def test_an_open_lexeme_tells_what_it_may_become():
     assert reading.open == OpenLexeme(b"i", None, ("IF",))
     (first, second) = explained(DOTS, b"", b"..").interpretations
     assert first.open == OpenLexeme(b"..", None, ("__ANON_0",))
-    assert [tuple(each) for each in second.lexemes] == [("DOT", b"."), ("DOT", b".")]
+    assert [tuple(each) for each in second.lexemes] == [
+        ("DOT", 0, b"."),
+        ("DOT", 1, b"."),
+    ]
 
 
 def test_long_lexemes_are_cut_where_they_are_shown():

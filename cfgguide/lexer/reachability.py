@@ -1,0 +1,108 @@
+"""Which states lead to which, by the moves of an automaton.
+
+In: moves, arrays with a row of next states for each state. Out: the goals that each state can come
+to, or the states that some states can come to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.automata.dfa import DEAD
+
+IntArray = npt.NDArray[np.integer[Any]]
+BoolArray = npt.NDArray[np.bool_]
+
+
+def reaching(
+    moves: Sequence[IntArray], goals: BoolArray, *, within: BoolArray | None = None
+) -> BoolArray:
+    """Return which goals each state can come to, by any number of moves.
+
+    Parameters
+    ----------
+    moves : sequence of int, shape (n_states, any)
+        Next states; no goal is reached from `DEAD`.
+    goals : bool, shape (n_states,) or (n_states, n_goals)
+        Which goals each state is itself.
+    within : bool, shape (n_states,), optional
+        The states that the way may lead over, first and last included; by default all.
+
+    Returns
+    -------
+    bool, shape of `goals`
+    """
+    columns = [column for array in moves for column in array.T if column.any()]
+    columns = list({column.tobytes(): column for column in columns}.values())
+    # Sets of goals as bits, passed back along the moves until nothing is new.
+    sets = np.packbits(goals.reshape(len(goals), -1), axis=1)
+    is_outside = np.zeros(len(goals), dtype=np.bool_) if within is None else ~within
+    is_outside[DEAD] = True
+    sets[is_outside] = 0
+    while True:
+        before = sets.copy()
+        for column in columns:
+            sets |= sets[column]
+        sets[is_outside] = 0
+        if np.array_equal(before, sets):
+            n_goals = goals.size // len(goals)
+            return np.unpackbits(sets, axis=1, count=n_goals).astype(np.bool_).reshape(goals.shape)
+
+
+def reachable(
+    moves: Sequence[IntArray], sources: IntArray, *, within: BoolArray | None = None
+) -> BoolArray:
+    """Return which states some sources lead to by any number of moves, the sources included.
+
+    Parameters
+    ----------
+    moves : sequence of int, shape (n_states, any)
+        Next states.
+    sources : int, shape (n_sources,)
+        States.
+    within : bool, shape (n_states,), optional
+        The states that the way may lead over, the last one included; by default all.
+
+    Returns
+    -------
+    bool, shape (n_states,)
+    """
+    n_states = len(moves[0])
+
+    def step(states: IntArray) -> IntArray:
+        is_target = np.zeros(n_states, dtype=np.bool_)
+        for array in moves:
+            is_target[array[states]] = True
+        return np.flatnonzero(is_target if within is None else is_target & within)
+
+    is_reached = np.zeros(n_states, dtype=np.bool_)
+    for layer in layers(sources, step, n_codes=n_states):
+        is_reached[layer] = True
+    return is_reached
+
+
+def layers(
+    first: IntArray, step: Callable[[IntArray], IntArray], *, n_codes: int
+) -> Iterator[IntArray]:
+    """Yield what is reached after 0, 1, 2, ... steps and not before, until nothing is new.
+
+    Parameters
+    ----------
+    first : int, shape (n,)
+        Codes of what is there from the beginning.
+    step : callable
+        Returns the codes that one more step leads to, each once.
+    n_codes : int
+        All codes are below.
+    """
+    is_known = np.zeros(n_codes, dtype=np.bool_)
+    fresh = first
+    while len(fresh):
+        is_known[fresh] = True
+        yield fresh
+        fresh = step(fresh)
+        fresh = fresh[~is_known[fresh]]
