@@ -1,15 +1,15 @@
-"""What is off with a tokenizer, before a mask is made from it.
+"""What is wrong with a tokenizer, before a mask is made from it.
 
-In: a tokenizer, and the width of the model's logits if known. Out: a :class:`TokenizerReport`: what
-was found, how bad it is, and what to do. The guarantees of cfgguide are about the bytes of tokens,
-so the bytes that it reads are compared with what the tokenizer itself does. ::
+In: a tokenizer, and the width of the model's logits if known. Out: a :class:`TokenizerReport`: the
+findings, how bad each is, and what to do. The guarantees of cfgguide are about the bytes of tokens,
+so it compares the bytes that it reads with what the tokenizer itself does. ::
 
     tokenizer ─┬─ bytes of each token ─────────── any byte without a token? duplicates? EOS?
                ├─ encode(text) ─ bytes of the ids = text?
                └─ decode(a, token) ─ a + its bytes?
 
-A text that does not come back is a matter of the tokenizer's normaliser, mostly: sentences are
-written as the grammar has them, but such a text cannot be put into a prompt as it is.
+If a text does not come back, the reason is mostly the tokenizer's normaliser. Sentences are still
+written as the grammar has them, but such a text changes when it is put into a prompt.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from cfgguide.vocabulary import checks
 from cfgguide.vocabulary.checks import Finding, Severity
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
-#: Texts of many kinds, each with what is special about it.
+#: Texts of many kinds, each after what is special about it.
 TEXTS: tuple[tuple[str, str], ...] = (
     ("ASCII", "".join(map(chr, range(0x20, 0x7F)))),
     ("control characters", "".join(map(chr, [*range(1, 0x20), 0x7F]))),
     ("the NUL character", "a\0b"),
     ("words", "The quick brown fox jumps over the lazy dog."),
     ("a space in front", " a"),
-    ("a space behind", "a "),
+    ("a space at the end", "a "),
     ("runs of spaces", "a  b   c    d        e" + " " * 33 + "f"),
     ("line breaks", "a\nb\n\nc\n\n\nd\r\ne\r"),
     ("tabs", "\ta\t\tb \t c\n\t\td"),
@@ -56,7 +56,7 @@ TEXTS: tuple[tuple[str, str], ...] = (
 
 @dataclass(frozen=True)
 class TokenizerReport:
-    """What was found of a tokenizer.
+    """The findings about a tokenizer.
 
     Attributes
     ----------
@@ -101,18 +101,18 @@ def check_tokenizer(
     n_columns: int | None = None,
     texts: Iterable[str] = (),
 ) -> TokenizerReport:
-    """Return what is off with a tokenizer.
+    """Return what is wrong with a tokenizer.
 
     Parameters
     ----------
     tokenizer : transformers fast tokenizer, tokenizers.Tokenizer or Vocabulary
-        Of a vocabulary alone nothing can be encoded, so only its tokens are looked at.
+        A vocabulary alone cannot encode, so only its tokens are checked.
     eos_token_ids : int or iterable of int, optional
         As for :meth:`Vocabulary.from_tokenizer`.
     n_columns : int, optional
         Width of the model's logits (``model.config.vocab_size``).
     texts : iterable of str
-        To be encoded beside those in `TEXTS`.
+        More texts to encode, besides those in `TEXTS`.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def check_tokenizer(
     try:
         vocabulary = _vocabulary_of(tokenizer, eos_token_ids)
     except CfgGuideError as error:
-        advice = "cfgguide cannot make masks for it as it is; the message says what to give it"
+        advice = "cfgguide cannot make masks for this tokenizer; the message says what to pass"
         unreadable = Finding("unreadable", Severity.ERROR, str(error), advice)
         return TokenizerReport((unreadable,), None, 0, 0)
     findings = [
