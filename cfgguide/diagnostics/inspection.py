@@ -1,9 +1,9 @@
-"""Looks a grammar over before it is used.
+"""Inspects a grammar before it is used.
 
 In: a grammar, and a vocabulary if there is one. Out: a
-:class:`~cfgguide.diagnostics.report.Report`. Terminals and rules without use are read off what Lark
-made of the grammar; what is never read, and what cannot be spelled, is asked of the scanner's
-automata.
+:class:`~cfgguide.diagnostics.report.Report`. What Lark made of the grammar shows which terminals
+and rules are unused; the scanner's automata show which terminals are never read or cannot be
+spelled.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def inspect(
     grammar : Grammar
         The grammar.
     tokenizer_or_vocabulary : Vocabulary or a tokenizer, optional
-        What it is to be written with.
+        What its sentences are to be written with.
     limits : Limits, optional
         What compiling may cost.
 
@@ -63,11 +63,11 @@ def inspect(
     began = time.perf_counter()
     compiled = lark_frontend.load(grammar)
     budget = Budget(limits)
-    everything = decided(compiled, budget=budget)
-    recognizer = everything.recognizer
+    liveness = decided(compiled, budget=budget)
+    recognizer = liveness.recognizer
     seconds = time.perf_counter() - began
     texts = TerminalTexts(compiled, recognizer.scanner)
-    never = _never_matched(compiled, everything, texts)
+    never = _never_matched(compiled, liveness, texts)
     definitions = compiled.definitions
     by_indenter = _known_to_indenter(compiled)
     unused = tuple(name for name in definitions.unused_terminals() if name not in by_indenter)
@@ -81,7 +81,7 @@ def inspect(
         unbounded=_unbounded(compiled, definitions, texts),
         unspellable=None
         if tokenizer_or_vocabulary is None
-        else _unspellable(everything, tokenizer_or_vocabulary, budget),
+        else _unspellable(liveness, tokenizer_or_vocabulary, budget),
     )
 
 
@@ -101,7 +101,7 @@ def _sizes(recognizer: Recognizer, seconds: float) -> Sizes:
 
 
 def _known_to_indenter(compiled: CompiledGrammar) -> set[str]:
-    """Return the terminals that an indenter feeds, drops, or has tried in every state."""
+    """Return the terminals that an indenter feeds or drops, or that it has the lexer always try."""
     if compiled.indentation_rules is None:
         return set()
     names = compiled.indentation_rules.names
@@ -109,14 +109,14 @@ def _known_to_indenter(compiled: CompiledGrammar) -> set[str]:
 
 
 def _never_matched(
-    compiled: CompiledGrammar, everything: Liveness, texts: TerminalTexts
+    compiled: CompiledGrammar, liveness: Liveness, texts: TerminalTexts
 ) -> tuple[NeverMatched, ...]:
-    matched = everything.spellable_terminals()
-    lines = compiled.indentation_rules
-    fed = () if lines is None else (lines.indent, lines.dedent)
+    matched = liveness.spellable_terminals()
+    rules = compiled.indentation_rules
+    fed = () if rules is None else (rules.indent, rules.dedent)
     found = []
-    for number, name in enumerate(compiled.parse_table.terminals):
-        if number in matched or number in (END, *fed):
+    for terminal_id, name in enumerate(compiled.parse_table.terminals):
+        if terminal_id in matched or terminal_id in (END, *fed):
             continue
         if name in compiled.definitions.declared:
             found.append(NeverMatched(name, "declared without a pattern"))
@@ -129,10 +129,10 @@ def _never_matched(
 
 def _why_beaten(name: str, compiled: CompiledGrammar, texts: TerminalTexts) -> str:
     example = texts.shortest(name)
-    for number, members in enumerate(compiled.terminal_sets):
+    for set_number, members in enumerate(compiled.terminal_sets):
         if example is None or all(name not in (m.terminal, *m.retyped) for m in members):
             continue
-        if read := texts.lexed(number, example):
+        if read := texts.lexed(set_number, example):
             winner, lexeme = read
             part = "" if lexeme == example else f" with {lexeme!r}"
             return f"always beaten: {example!r} is read as {winner}{part}"
@@ -154,9 +154,9 @@ def _unbounded(
 
 
 def _unspellable(
-    everything: Liveness, tokenizer_or_vocabulary: object, budget: Budget
+    liveness: Liveness, tokenizer_or_vocabulary: object, budget: Budget
 ) -> Unspellable:
     spelling = Vocabulary.of(tokenizer_or_vocabulary).spelling
-    _, terminals = spelled_by(everything, spelling, budget=budget, use_cache=False)
-    missing = everything.recognizer.scanner.used_bytes() - spelling.reachable_bytes
+    _, terminals = spelled_by(liveness, spelling, budget=budget, use_cache=False)
+    missing = liveness.recognizer.scanner.used_bytes() - spelling.reachable_bytes
     return Unspellable(terminals, tuple(sorted(missing)))

@@ -1,11 +1,12 @@
 """Terminals that match the same text in one terminal set, and which of them Lark reads.
 
 In: the terminal sets and the scanner. Out: :class:`Overlap` values, each with an example. The
-example comes from the product of the two FSMs. These know only the match that ``re`` prefers;
-where they share none, interegular compares the languages, as far as it can read the patterns, and
-``re`` must agree. Which terminal wins is asked of the scanner, never concluded.
+example comes from the product of the two FSMs. These know only the match that ``re`` prefers. Where
+they share none, interegular compares the languages, as far as it can read the patterns, and ``re``
+must agree. The scanner itself says which terminal wins.
 
-A keyword that a name also matches is no mistake: Lark retypes the name. Those are only counted.
+A keyword that a name also matches is not a mistake: Lark retypes the name. Keywords are only
+counted.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class Overlap:
     lexeme : str
         What the winner takes of the example.
     n_sets : int
-        In how many terminal sets it is so.
+        The number of terminal sets in which that happens.
     """
 
     terminals: Pair
@@ -102,12 +103,12 @@ class TerminalTexts:
         self._patterns: dict[str, Pattern | None] = {}
 
     def fsm(self, name: str) -> Fsm | None:
-        """Return the FSM of a terminal, or None where it has none of its own."""
+        """Return the FSM of a terminal, or None if it has none of its own."""
         if name not in self._fsms:
             terminal = self._terminals[name]
             try:
                 fsm = fsm_of_pattern(terminal.pattern, name=name, flags=terminal.flags)
-            except (PatternError, LimitError):  # as a part of the scanner it may be allowed
+            except (PatternError, LimitError):  # the scanner may still allow it
                 self._fsms[name] = None
             else:
                 self._fsms[name] = fsm
@@ -173,7 +174,7 @@ class TerminalTexts:
         return text if all(self._is_match(name, text) for name in known) else None
 
     def _language(self, name: str) -> Pattern | None:
-        """Return a terminal as interegular reads it, or None if it can't or it would take long."""
+        """Return a terminal as interegular reads it, or None if it cannot or would take long."""
         if name not in self._patterns:
             terminal, fsm = self._terminals[name], self.fsm(name)
             self._patterns[name] = None
@@ -187,7 +188,7 @@ class TerminalTexts:
 
 
 def _first_bytes(fsm: Fsm) -> npt.NDArray[np.bool_]:
-    """Return with which bytes a match can begin, shape (256,)."""
+    """Return which bytes can begin a match, shape (256,)."""
     starts = [resolved for start in fsm.starts.tolist() for resolved in fsm.resolved(start)]
     is_first: npt.NDArray[np.bool_] = (fsm.transitions[starts] != DEAD).any(axis=0)
     return is_first
@@ -209,9 +210,9 @@ def find(
     texts : TerminalTexts
         What its terminals match.
     max_overlaps : int
-        How many are shown; the others are counted.
+        How many to show; the others are counted.
     max_compared : int
-        How many pairs are compared at most.
+        How many pairs to compare.
     """
     found: list[Overlap] = []
     n_compared = 0
@@ -232,14 +233,14 @@ def find(
 
 
 def _pairs(sets: tuple[TerminalSet, ...]) -> dict[Pair, list[int]]:
-    """Return the pairs that stand in one set and are not expected to overlap, with their sets."""
-    found: dict[Pair, list[int]] = {}
-    for number, members in enumerate(sets):
+    """Return the pairs that share a set and should not overlap, with the numbers of their sets."""
+    sets_of_pair: dict[Pair, list[int]] = {}
+    for set_number, members in enumerate(sets):
         for first, second in combinations(members, 2):
             is_keyword = second.terminal in first.retyped or first.terminal in second.retyped
             if not is_keyword and not (first.is_ignored and second.is_ignored):
-                found.setdefault((first.terminal, second.terminal), []).append(number)
-    return found
+                sets_of_pair.setdefault((first.terminal, second.terminal), []).append(set_number)
+    return sets_of_pair
 
 
 def _of_pair(pair: Pair, sets: list[int], texts: TerminalTexts) -> Iterator[Overlap]:
@@ -248,8 +249,8 @@ def _of_pair(pair: Pair, sets: list[int], texts: TerminalTexts) -> Iterator[Over
     if example is None:
         return
     n_sets: dict[tuple[str, str], int] = {}
-    for number in sets:
-        read = texts.lexed(number, example)
+    for set_number in sets:
+        read = texts.lexed(set_number, example)
         if read is not None:
             n_sets[read] = n_sets.get(read, 0) + 1
     for (winner, lexeme), count in n_sets.items():
@@ -257,7 +258,7 @@ def _of_pair(pair: Pair, sets: list[int], texts: TerminalTexts) -> Iterator[Over
 
 
 def _keywords(sets: tuple[TerminalSet, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    found: dict[str, set[str]] = {}
+    words: dict[str, set[str]] = {}
     for member in (member for members in sets for member in members):
-        found.setdefault(member.terminal, set()).update(member.retyped)
-    return tuple((name, tuple(sorted(found[name]))) for name in sorted(found) if found[name])
+        words.setdefault(member.terminal, set()).update(member.retyped)
+    return tuple((name, tuple(sorted(words[name]))) for name in sorted(words) if words[name])

@@ -1,8 +1,8 @@
-"""A report on a grammar: how large it is, and what in it is probably not meant.
+"""A report on a grammar: how large it is, and what in it is probably a mistake.
 
 In: what :mod:`cfgguide.diagnostics.inspection` found. Out: a :class:`Report`, a plain value; as a
-text it is what ``cfgguide check`` prints. Nothing in it stops a grammar from being used: what does
-is an error when the grammar is compiled.
+text it is what ``cfgguide check`` prints. None of this makes a grammar unusable; whatever does is
+an error when the grammar is compiled.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Unbounded:
     pattern : str
         Its pattern.
     is_ignored : bool
-        Whether it is ignored, so that it may also be repeated; else it matches whitespace only.
+        Whether it is ignored, and so may be repeated; otherwise it matches whitespace only.
     is_endless : bool
         Whether one lexeme of it can have any length.
     """
@@ -78,7 +78,7 @@ class Unspellable:
 
 @dataclass(frozen=True)
 class Report:
-    """What is to be known of a grammar before it is used.
+    """What to know about a grammar before using it.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class Report:
     overlaps : Overlaps
         Terminals that match the same text.
     never_matched : tuple of NeverMatched
-        Terminals that rules use in vain.
+        Terminals that rules use and Lark never reads.
     unused_terminals, unreachable_rules : tuple of str
         What is defined and never used.
     endless_rules : tuple of str
@@ -108,17 +108,14 @@ class Report:
     unspellable: Unspellable | None = None
 
     def __str__(self) -> str:
-        equivalence_classes = [
-            "\n".join(equivalence_class) for equivalence_class in _equivalence_classes(self)
-        ]
-        return "\n\n".join(equivalence_classes)
+        return "\n\n".join("\n".join(section) for section in _sections(self))
 
 
 # -- as a text ------------------------------------------------------------------------------------
 
 
-def _equivalence_classes(report: Report) -> Iterator[list[str]]:
-    """Yield the parts of the report, each a headline and lines below it."""
+def _sections(report: Report) -> Iterator[list[str]]:
+    """Yield the sections of the report, each a headline and the lines below it."""
     yield _size_lines(report.sizes)
     if report.overlaps.shown or not report.overlaps.is_complete:
         yield _overlap_lines(report.overlaps)

@@ -1,19 +1,19 @@
 """Conflicts of a grammar: a shortest text after which Lark could go on in two ways.
 
 In: an :class:`~cfgguide.grammar.lr_automaton.Automaton`. Out: its conflicts, each with an
-:class:`Example`: a shortest beginning of a sentence, and how either way reads it. ::
+:class:`Example`: a shortest beginning of a sentence, and its interpretation either way. ::
 
     start: a | b     a: X     b: X         X before $END:     (a X) •     or     (b X) •
 
-A state of the automaton stands for many stacks, and its lookaheads are those of all of them taken
-together. So an example is searched backwards from the conflict, with both readings in step: a node
-is a state, an item of each reading, and whether that reading still waits for the lookahead to come
-from a rule further out. Where the two readings meet in one item, they go on as one. If they never
-meet at the start, no text has both readings: the conflict is one of LALR(1) only, and each reading
-gets an example of its own.
+A state of the automaton stands for many stacks, and its lookaheads are those of all these stacks
+together. So the search for an example runs backwards from the conflict, with both interpretations
+in step: a node is a state, an item of each interpretation, and whether that interpretation still
+waits for the lookahead to come from a rule further out. Where the two meet in one item, they go on
+as one. If they never meet at the start, no text has both: the conflict is one of LALR(1) only, and
+each interpretation gets its own example.
 
 Source: Isradisuwan, Myers 2015, "Finding Counterexamples from Parsing Conflicts", section 4, here
-with both readings in one search; the way it is shown is tree-sitter's.
+with both interpretations in one search. The way it is shown is tree-sitter's.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ class Example:
     terminals : tuple of str
         The terminals before the lookahead.
     interpretations : tuple of str
-        How they are read, with the rules in question in brackets: two readings of one text, or
-        one if the other reading needs another text.
+        Their interpretations, with the rules in question in brackets: two of one text, or one if
+        the other needs another text.
     """
 
     terminals: tuple[str, ...]
@@ -115,7 +115,7 @@ class Examples:
                 self._before[target].append(state)
 
     def of(self, conflict: Conflict) -> tuple[Example, ...]:
-        """Return one example with two readings, or two with one each, or none within the limit."""
+        """Return one example of both interpretations, one of each, or none within the limit."""
         first, seconds = self._ways(conflict)
         ends = [_Node(conflict.state, first, second) for second in seconds]
         path = self._path(ends, conflict.lookahead)
@@ -124,13 +124,14 @@ class Examples:
         if path:
             return (self._example(path, conflict.lookahead, n_interpretations=2),)
         paths = [
-            self._path([_Node(conflict.state, each, each) for each in ways], conflict.lookahead)
+            self._path([_Node(conflict.state, way, way) for way in ways], conflict.lookahead)
             for ways in ([first], seconds)
         ]
-        found = [each for each in paths if each]
-        if len(found) < len(paths):
+        if not all(paths):
             return ()
-        return tuple(self._example(each, conflict.lookahead, n_interpretations=1) for each in found)
+        return tuple(
+            self._example(path, conflict.lookahead, n_interpretations=1) for path in paths if path
+        )
 
     def _ways(self, conflict: Conflict) -> tuple[Interpretation, list[Interpretation]]:
         reduced = [
@@ -150,13 +151,13 @@ class Examples:
     def _path(self, ends: list[_Node], lookahead: str) -> list[_Node] | None:
         """Return the cheapest path from the start of the text to one of `ends`.
 
-        It is empty if there is none, and None if the search was given up.
+        It is empty if there is none, and None if the search reached its limit.
         """
-        queue = [((0, 0), number, node) for number, node in enumerate(ends)]
+        queue = [((0, 0), index, node) for index, node in enumerate(ends)]
         came_from: dict[_Node, _Node | None] = dict.fromkeys(ends)
         costs = dict.fromkeys(ends, (0, 0))
         done: set[_Node] = set()
-        number = len(queue)
+        n_queued = len(queue)
         while queue:
             cost, _, node = heapq.heappop(queue)
             if node in done:
@@ -171,8 +172,8 @@ class Examples:
                 if outer not in costs or total < costs[outer]:
                     costs[outer] = total
                     came_from[outer] = node
-                    number += 1
-                    heapq.heappush(queue, (total, number, outer))
+                    n_queued += 1
+                    heapq.heappush(queue, (total, n_queued, outer))
         return []
 
     @staticmethod
@@ -183,7 +184,7 @@ class Examples:
         )
 
     def _outwards(self, node: _Node, lookahead: str) -> Iterator[tuple[int, _Node]]:
-        """Yield what may have been before a node, and how many terminals it takes."""
+        """Yield the nodes that may come before a node, and how many terminals lie between."""
         state, first, second = node
         if first.item.dot and second.item.dot:
             symbol = self._rules[first.item.production][1][first.item.dot - 1]
@@ -206,7 +207,7 @@ class Examples:
     def _callers(
         self, state: int, item: Item, lookahead: str, waits: bool
     ) -> Iterator[tuple[Item, bool]]:
-        """Yield the items that asked for the rule of `item`, and whether they wait in turn."""
+        """Yield the items before which the rule of `item` may begin, and whether they wait too."""
         left = self._rules[item.production][0]
         for caller in self._automaton.items[state]:
             if next_symbol(self._rules, caller) != left:
@@ -265,7 +266,7 @@ def _unwound(came_from: dict[_Node, _Node | None], node: _Node | None) -> Iterat
 
 
 def shortest_sentences(rules: tuple[Production, ...]) -> dict[str, tuple[str, ...]]:
-    """Return for each nonterminal that has a short sentence one of the fewest terminals.
+    """Return a sentence of the fewest terminals for each nonterminal that has a short one.
 
     >>> shortest_sentences((("a", ("X", "a")), ("a", ()), ("b", ("Y", "a"))))
     {'a': (), 'b': ('Y',)}
@@ -288,7 +289,7 @@ def shortest_sentences(rules: tuple[Production, ...]) -> dict[str, tuple[str, ..
 
 
 def _first_terminals(rules: tuple[Production, ...]) -> dict[str, set[str]]:
-    """Return for each nonterminal the terminals with which its texts may start."""
+    """Return the terminals that may start the texts of each nonterminal."""
     first: dict[str, set[str]] = {left: set() for left, _ in rules}
     shortest = shortest_sentences(rules)
     is_changed = True

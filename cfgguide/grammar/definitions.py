@@ -1,8 +1,8 @@
 """What a grammar defines, and which of it no sentence can use.
 
-In: names and productions, as :mod:`cfgguide.grammar.lark_frontend` reads them off Lark's objects.
-Out: a :class:`Definitions`, which tells the rules that are never asked for, the terminals that no
-rule uses, and the rules that derive no finite text. All of it is legal, and mostly a mistake.
+In: names and productions, as :mod:`cfgguide.grammar.lark_frontend` reads them from Lark's objects.
+Out: a :class:`Definitions`, which finds rules that the start rule does not reach, terminals that no
+rule uses, and rules that derive no finite text. All of these are legal, and mostly mistakes.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ class Definitions:
     templates: tuple[tuple[str, str], ...]
 
     def unreachable_rules(self) -> tuple[str, ...]:
-        """Return the named rules that the start rule never asks for."""
+        """Return the named rules that the start rule does not reach."""
         reached = self._reached()
         reached |= {template for name, template in self.templates if name in reached}
         return tuple(rule for rule in self.rules if rule not in reached)
 
     def unused_terminals(self) -> tuple[str, ...]:
-        """Return the named terminals that are in no rule that counts, and part of none that is."""
+        """Return the named terminals that no reachable rule uses, directly or as a part."""
         used = self._reached() | set(self.ignored)
         wholes: dict[str, list[str]] = {}
         for part, whole in self.parts:
@@ -83,13 +83,13 @@ class Definitions:
         return tuple(rule for rule in self.rules if rule in waiting and rule in reached)
 
     def _reached(self) -> set[str]:
-        """Return all symbols that the start rule asks for, itself included."""
-        asked: dict[str, set[str]] = {}
+        """Return all symbols that the start rule reaches, itself included."""
+        symbols: dict[str, set[str]] = {}
         for left, right in self.productions:
-            asked.setdefault(left, set()).update(right)
+            symbols.setdefault(left, set()).update(right)
         reached, pending = {self.start}, [self.start]
         while pending:
-            for symbol in asked.get(pending.pop(), set()) - reached:
+            for symbol in symbols.get(pending.pop(), set()) - reached:
                 reached.add(symbol)
                 pending.append(symbol)
         return reached

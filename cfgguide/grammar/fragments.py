@@ -1,4 +1,4 @@
-"""The rules and terminals of a grammar as Lark has them, to be written again under other names.
+"""The rules and terminals of a grammar as Lark has them, written out under other names.
 
 In: a :class:`~cfgguide.grammar.grammar.Grammar`. Out: a :class:`Rules`: productions without EBNF,
 templates or imports, and terminals as patterns; and its text in Lark's language, every name with a
@@ -6,9 +6,9 @@ prefix, so that it can stand beside the text of another grammar. Lark lexes and 
 terminals keep their patterns, priorities and the order of their names, productions their
 priorities.
 
-:func:`ended` tells the end of a sentence apart. LALR(1) takes places alike whose rules look alike
-so far, so that after the ``]`` of ``[1]`` Lark's lexer tries what may follow a value inside an
-array, too. With copies of the rules that can stand at the end there are two kinds of ``]``::
+:func:`ended` gives the end of a sentence rules of its own. LALR(1) treats places alike whose rules
+look alike so far, so after the ``]`` of ``[1]`` Lark's lexer also tries what may follow a value
+inside an array. With copies of the rules that can stand at the end there are two kinds of ``]``::
 
     start: value                       start: value_
     value: "[" value "]" | "1"   ->    value_: "[" value "]" | "1"
@@ -66,19 +66,19 @@ class TerminalText:
         return (text_literal if self.is_string else pattern_literal)(self.value, self.flags)
 
     def may_begin(self, text: str) -> bool:
-        """Return whether it may match at the start of some text that begins with this one."""
+        """Return whether it may match at the start of some text that begins with `text`."""
         pattern = re.escape(self.value) if self.is_string else self.value
         return may_begin(f"(?{self.flags}:{pattern})", text)
 
     @property
     def meaning(self) -> tuple[object, ...]:
-        """All but the name."""
+        """Everything but the name."""
         return (self.value, self.is_string, self.flags, self.priority)
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What a grammar says.
+    """The rules and terminals of a grammar.
 
     Attributes
     ----------
@@ -144,22 +144,22 @@ class Rules:
         return sorted(used - {each.name for each in self.terminals})
 
     def _names_of_terminals(self, prefix: str) -> dict[str, str]:
-        """Return new names, in the same order."""
+        """Return new names that sort in the same order."""
         names = sorted([*(each.name for each in self.terminals), *self._declared])
         if all(map(_TERMINAL.fullmatch, names)):
             return {name: f"{prefix}_{name}" for name in names}
-        return {name: f"{prefix}_{number:04d}" for number, name in enumerate(names)}
+        return {name: f"{prefix}_{index:04d}" for index, name in enumerate(names)}
 
 
 def _names_of_rules(names: list[str], prefix: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    new_names: dict[str, str] = {}
     for name in names:
         plain = f"{prefix}_" + re.sub("[^a-z0-9_]+", "_", name.lower())
         number = 2
-        while plain in found.values():
+        while plain in new_names.values():
             plain, number = f"{plain}_{number}", number + 1
-        found[name] = plain
-    return found
+        new_names[name] = plain
+    return new_names
 
 
 def rules_of(grammar: Grammar) -> Rules:
@@ -169,7 +169,7 @@ def rules_of(grammar: Grammar) -> Rules:
     ------
     GrammarError
         If Lark rejects the grammar, or it has an indenter, the basic lexer or flags for all
-        terminals, none of which could be had for a part of a text only.
+        terminals: none of these can apply to a part of a text only.
 
     Examples
     --------
@@ -259,16 +259,16 @@ def ended(rules: Rules) -> Rules:
 
 
 def _endings(right: tuple[Symbol, ...], optional: frozenset[str]) -> Iterator[tuple[Symbol, ...]]:
-    """Yield what is left of a production if all behind some symbol is empty."""
-    for place in range(len(right), 0, -1):
-        yield right[:place]
-        last = right[place - 1]
+    """Yield what is left of a production if everything after some symbol is empty."""
+    for length in range(len(right), 0, -1):
+        yield right[:length]
+        last = right[length - 1]
         if last.is_terminal or last.name not in optional:
             return
 
 
 def _grounded(productions: list[Production], copies: set[str]) -> list[Production]:
-    """Return productions without those that end with a copy that has none: it would be empty."""
+    """Return the productions that do not end with a copy without productions."""
     kept = list(dict.fromkeys(productions))
     while copies:
         empty = copies - {each.left for each in kept}
@@ -284,7 +284,7 @@ def _end(name: str) -> str:
 
 
 def _used(rules: Rules, ends: list[Production]) -> list[Production]:
-    """Return the productions that the copies still ask for."""
+    """Return the productions that the copies still use."""
     pending = [each for production in ends for each in production.right]
     names: dict[str, None] = {}
     for symbol in pending:  # grows while it is walked

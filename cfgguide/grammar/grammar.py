@@ -1,7 +1,7 @@
-"""Grammars as the user names them: a bundled name, a file, or a text.
+"""Grammars as the user gives them: a bundled name, a file, or a text.
 
-In: where a Lark grammar is to be found. Out: a :class:`Grammar`, a plain value that holds all that
-Lark needs to read it. Nothing is parsed here; :mod:`cfgguide.grammar.lark_frontend` does that.
+In: where to find a Lark grammar. Out: a :class:`Grammar`, a plain value that holds all that Lark
+needs to read it. Nothing is parsed here; :mod:`cfgguide.grammar.lark_frontend` does that.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cfgguide.errors import GrammarError
 _PACKAGED = Path(__file__).parents[1] / "grammars"  # in an installed wheel
 _CHECKOUT = Path(__file__).parents[2] / "grammars"  # in a source checkout
 
-# Bundled grammars whose insignificant whitespace can be bounded, and how: {n} is the bound.
+# What to add to a bundled grammar to bound its insignificant whitespace; {n} is the bound.
 _WHITESPACE_BOUNDS = {
     "json": {
         "none": "\n%override _ws:\n",
@@ -30,11 +30,11 @@ _WHITESPACE_BOUNDS = {
 # The indenters of bundled grammars.
 _INDENTERS = {"python": "PythonIndenter", "python312": "Python312Indenter"}
 
-# Files beside the bundled grammars that these import: no grammars of their own.
+# Files that the bundled grammars import, and that are no grammars themselves.
 _PARTS = ("python_names", "sql_schema")
 
 #: A folder, or a loader such as ``lark.load_grammar.FromPackageLoader``: Lark calls it with the
-#: place of the importing grammar and a relative path, and gets a place and a text.
+#: path of the importing grammar and a relative path, and gets a path and a text.
 ImportPath = str | Callable[[Any, str], tuple[Any, str]]
 
 LEXERS = ("contextual", "basic")
@@ -58,7 +58,7 @@ class Grammar:
         Where ``%import`` also looks for ``.lark`` files: folders, or loaders as Lark takes them.
         Two grammars with loaders are equal only if the loaders are the same objects.
     lexer : {"contextual", "basic"}
-        Lark's `lexer`. The basic lexer tries all terminals everywhere; the contextual one only
+        Lark's `lexer`. The basic lexer tries all terminals everywhere, the contextual one only
         those that the parse table has in the state on top of the stack.
     strict : bool
         Lark's `strict`: shift/reduce conflicts and terminals that collide are errors.
@@ -72,7 +72,7 @@ class Grammar:
     Raises
     ------
     GrammarError
-        If one of these is nothing that Lark's LALR parser could take.
+        If Lark's LALR parser could not take one of these.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class Grammar:
             raise GrammarError(f"strict is True or False, not {self.strict!r}")
         object.__setattr__(self, "regex_flags", _checked_flags(self.regex_flags))
         if self.postlex is not None:
-            _indenters().indentation_names(self.postlex)  # which raises if it is none
+            _indenters().indentation_names(self.postlex)  # raises if it is not an indenter
 
     def __repr__(self) -> str:
         source = [f"source_path={self.source_path!r}"] if self.source_path is not None else []
@@ -146,13 +146,14 @@ class Grammar:
         start : str
             The start rule.
         max_whitespace : int, optional
-            Most characters of insignificant whitespace between two lexemes; 0 forbids it. Small
-            models like to write whitespace for ever. Unbounded by default, as the language has it.
+            How many characters of insignificant whitespace may stand between two lexemes; 0 forbids
+            it. Small models like to write whitespace for ever. Unbounded by default, as in the
+            language.
 
         Raises
         ------
         GrammarError
-            If there is no such grammar, or it has no bound on whitespace.
+            If there is no such grammar, or its whitespace cannot be bounded.
 
         Examples
         --------
@@ -262,7 +263,7 @@ def _checked_flags(flags: object) -> int:
 
 
 def _indenters() -> Any:
-    """Return the module that reads indenters; it loads Lark, which nobody else needs here."""
+    """Return the module that reads indenters; it loads Lark, which nothing else needs here."""
     return import_module("cfgguide.grammar.indenters")
 
 
@@ -270,9 +271,9 @@ def _bundled_folder() -> Path:
     return _PACKAGED if _PACKAGED.is_dir() else _CHECKOUT
 
 
-def _whitespace_bound(name: str, most: int) -> str:
+def _whitespace_bound(name: str, n: int) -> str:
     if name not in _WHITESPACE_BOUNDS:
         raise GrammarError(f"the bundled grammar {name!r} has no bound on whitespace")
-    if isinstance(most, bool) or not isinstance(most, int) or not 0 <= most <= 1000:
-        raise GrammarError(f"max_whitespace is a number from 0 to 1000, not {most!r}")
-    return _WHITESPACE_BOUNDS[name]["some" if most else "none"].format(n=most)
+    if isinstance(n, bool) or not isinstance(n, int) or not 0 <= n <= 1000:
+        raise GrammarError(f"max_whitespace is a number from 0 to 1000, not {n!r}")
+    return _WHITESPACE_BOUNDS[name]["some" if n else "none"].format(n=n)

@@ -1,7 +1,7 @@
-"""The files that a grammar imports, and whether they are as they were.
+"""The files that a grammar imports, and whether they have changed.
 
-In: the requests that Lark makes of an import path. Out: where a file was looked for, and what was
-there, so that a compiled grammar can be used again as long as that is the same.
+In: the requests that Lark makes of an import path. Out: where Lark looked for files, and what was
+there. A compiled grammar can be used again as long as that is the same.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ import os
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
-#: Where a grammar to be imported was looked for: absolute path, and the SHA-256 in hex of what was
-#: there; None for nothing.
+#: Where Lark looked for an imported grammar: absolute path, and the SHA-256 in hex of the file
+#: there, or None if there was none.
 ImportedFile = tuple[str, str | None]
 
 
 class ImportedFiles:
-    """Stands before a grammar's import paths and notes what is looked for behind it.
+    """Stands before a grammar's import paths and notes which files Lark will look for.
 
-    Lark tries the paths, then the folder of the grammar that imports, and then its own grammars,
-    which are not noted: they belong to its version.
+    Lark tries the paths, then the folder of the importing grammar, and then its own grammars. The
+    last are not noted: they belong to its version.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class ImportedFiles:
         self._found: dict[str, str | None] = {}
 
     def __call__(self, base_path: object, grammar_path: str) -> NoReturn:
-        """Note where Lark will look, as one of its loaders that never finds anything."""
+        """Note where Lark will look, and act as a loader that finds nothing."""
         base = [base_path] if isinstance(base_path, str) else []
         for folder in (*self._folders, *base):
             path = os.path.abspath(os.path.join(folder, grammar_path))
@@ -45,17 +45,17 @@ class ImportedFiles:
 
     @property
     def found(self) -> tuple[ImportedFile, ...]:
-        """What was looked for so far."""
+        """The files looked for so far."""
         return tuple(self._found.items())
 
 
 def are_as_before(imported: Iterable[Any]) -> bool:
-    """Return whether all files are still what they were, missing ones too."""
+    """Return whether no file has changed, appeared or disappeared."""
     return all(_digest(path) == digest for path, digest in imported)
 
 
 def _digest(path: str) -> str | None:
-    """Return the SHA-256 in hex of a file, or None if there is none that can be read."""
+    """Return the SHA-256 in hex of a file, or None if it cannot be read."""
     try:
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,12 +1,13 @@
-"""CPython's rules of lines and blocks, as a postlex for Lark.
+"""CPython's rules of indentation, as a postlex for Lark.
 
-In: the tokens of a contextual lexer. Out: those that the parser is fed: without line breaks in
-brackets and white space, with an INDENT and DEDENTs behind the line breaks that change the column.
+In: the tokens of a contextual lexer. Out: those that the parser is fed: without white space and
+without line breaks in brackets, and with an INDENT or DEDENTs after the line breaks that change the
+column.
 
-Lark's own ``Indenter`` knows columns as one number, drops line breaks in all brackets and wants a
+Lark's own ``Indenter`` has one number for a column, drops line breaks in all brackets and wants a
 line break at the end. CPython's tokenizer counts tabs in two ways and refuses lines that differ in
-one of them only, has most levels, and ends the last line itself. :mod:`cfgguide.indentation` does
-the same on configurations.
+only one of them, limits the levels, and ends the last line itself.
+:mod:`cfgguide.recognizer.indentation` does the same on configurations.
 """
 
 from __future__ import annotations
@@ -33,39 +34,39 @@ _TAB = 8  # CPython's TABSIZE; its ALTTABSIZE is 1
 
 
 class CPythonIndenter(Indenter):
-    """Feeds INDENT and DEDENT as CPython's tokenizer does; make a subclass that names terminals.
+    """Feeds INDENT and DEDENT as CPython's tokenizer does; subclass it to name the terminals.
 
     A line break is fed where nothing is open, dropped inside brackets, and refused inside strings
-    made of several terminals, such as f-strings: there the brackets of fields that may hold line
-    breaks are named apart (`OPEN_FIELD_types`).
+    made of several terminals, such as f-strings. Brackets in such strings that may hold line breaks
+    have names of their own (`OPEN_FIELD_types`).
 
     Attributes
     ----------
     NL_type : str
-        The terminal of line breaks. It takes blank lines, comments and the white space that the
-        next line starts with. Where its last line holds a comment, the text ends.
+        The terminal of line breaks. It also takes blank lines, comments and the white space that
+        starts the next line. If its last line holds a comment, the text ends there.
     INLINE_types : list of str
-        Terminals that are dropped within a line, white space for one. Where a line starts they are
-        refused: CPython finds the column of such a line in another way.
+        Terminals that are dropped within a line, such as white space. They are refused where a line
+        starts: CPython finds the column of such a line in another way.
     JOIN_types : list of str
-        Terminals that join a line with the next: likewise, and refused inside strings and at the
-        end of the text.
+        Terminals that join a line with the next. They are treated likewise, and refused inside
+        strings and at the end of the text.
     ALWAYS_types : list of str
-        Terminals that the lexer tries in all states, such as names and keywords: so a keyword is
-        not read from the first letters of a name.
+        Terminals that the lexer tries in every state, such as names and keywords, so that a keyword
+        is not read from the first letters of a name.
     OPEN_PAREN_types, CLOSE_PAREN_types : list of str
         Brackets.
     OPEN_STRING_types, CLOSE_STRING_types : list of str
-        The first and last terminals of strings that are made of several.
+        The first and last terminals of strings that are made of several terminals.
     OPEN_FIELD_types, CLOSE_FIELD_types : list of str
-        Brackets of fields in such strings in which line breaks are dropped.
+        Brackets of fields in such strings, inside which line breaks are dropped.
     SPEC_types : list of str
-        Terminals that begin, directly in such a field and in the same rule, a part up to its end in
-        which line breaks are refused.
+        Terminals directly in such a field and in the same rule, after which line breaks are refused
+        up to the end of the field.
     DECIMAL_types : list of str
-        Terminals that may have no more than `max_digits` digits.
+        Terminals that may have at most `max_digits` digits.
     max_brackets, max_indents, max_digits : int
-        Most brackets and levels that may be open, and most digits of a decimal integer.
+        How many brackets and levels may be open, and how many digits a decimal integer may have.
     """
 
     NL_type = "_NEWLINE"
@@ -96,8 +97,8 @@ class CPythonIndenter(Indenter):
         """Yield the tokens that the parser is fed."""
         self.paren_level = 0
         self.indent_level = [0]
-        self._alternative = [0]  # the columns as they are if a tab counts as one space
-        # Of all that is open: whether it is a field, and whether line breaks are refused in it.
+        self._alternative = [0]  # the columns if a tab counts as one space
+        # For all that is open: whether it is a field, and whether line breaks are refused in it.
         self._open = [(False, False)]
         return self._process(stream)
 
@@ -136,7 +137,7 @@ class CPythonIndenter(Indenter):
             yield Token.new_borrow_pos(self.DEDENT_type, "", last)
 
     def handle_NL(self, token: Token) -> Iterator[Token]:  # noqa: N802 - Lark's name
-        """Yield a line break, and the INDENT or the DEDENTs that its last line asks for."""
+        """Yield a line break, and the INDENT or DEDENTs that its last line requires."""
         yield token
         indentation = token.replace("\r", "\n").rpartition("\n")[2]
         if "#" in indentation:  # nothing comes after it
@@ -207,15 +208,15 @@ class PythonIndenter(CPythonIndenter):
 class Python312Indenter(PythonIndenter):
     """The postlex of the bundled grammar of Python 3.12 and later.
 
-    In the fields of f-strings lines may end. CPython has at most 200 brackets and 149 f-strings
-    open; fields are brackets, too, and here brackets are all that is counted.
+    Lines may end in the fields of f-strings. CPython allows at most 200 open brackets and 149 open
+    f-strings; fields are brackets too, and only brackets are counted here.
     """
 
     OPEN_PAREN_types: ClassVar[list[str]] = ["LPAR", "LSQB", "LBRACE"]
     OPEN_FIELD_types: ClassVar[list[str]] = ["FIELD"]
     CLOSE_PAREN_types: ClassVar[list[str]] = ["RPAR", "RSQB", "RBRACE", "SPEC_END"]
     SPEC_types: ClassVar[list[str]] = ["COLON"]
-    # Lark's names for what the grammar imports without naming it.
+    # Lark gives such names to what the grammar imports without naming it.
     OPEN_STRING_types: ClassVar[list[str]] = [
         f"python__{name}" for name in PythonIndenter.OPEN_STRING_types
     ]
@@ -226,9 +227,9 @@ class Python312Indenter(PythonIndenter):
 
 
 def _is_at_the_end(stream: Any) -> bool:
-    """Return whether the lexer has read all of the text; it does not say so before it is asked.
+    """Return whether the lexer has read all of the text.
 
-    To ask would have it read on as if nothing came behind the line break.
+    Asking for the next token would make the lexer read on as if nothing came after the line break.
     """
     frame = getattr(stream, "gi_frame", None)
     state = frame.f_locals.get("lexer_state") if frame is not None else None
@@ -241,7 +242,7 @@ def _is_at_the_end(stream: Any) -> bool:
 def columns(indentation: str) -> tuple[int, int]:
     r"""Return the column after white space, and that with tabs as one space each.
 
-    A tab goes to the next column that 8 divides, a form feed to column 0.
+    A tab leads to the next multiple of 8, a form feed to column 0.
 
     >>> columns("\t  "), columns("  \t"), columns("    \f ")
     ((10, 3), (8, 3), (1, 1))
@@ -260,12 +261,12 @@ def columns(indentation: str) -> tuple[int, int]:
 
 
 def indentation_names(postlex: object) -> IndentationNames:
-    """Return the names and rules of an indenter.
+    """Return the names and limits of an indenter.
 
     Raises
     ------
     GrammarError
-        If it is no Indenter of Lark's, or does what Lark's and ours do in a way of its own.
+        If `postlex` is not an Indenter of Lark, or overrides what Lark's and ours do.
     """
     indenter = postlex() if isinstance(postlex, type) else postlex
     if not isinstance(indenter, Indenter):

@@ -1,8 +1,8 @@
 """How one reading of a text is shown: its symbols, and brackets around the rules in question.
 
-In: the items through which a reading goes, from the start rule inwards. Out: a line such as
+In: the items of an interpretation, from the start rule inwards. Out: a line such as
 ``IF (s IF s) • ELSE``: what stands before the lookahead, with a bracket for each rule that begins
-after a given place; brackets that are still open at the lookahead end in ``…)``.
+after a given item. Brackets that are still open at the lookahead end in ``…)``.
 """
 
 from __future__ import annotations
@@ -23,18 +23,14 @@ class Interpretation(NamedTuple):
 
 
 def is_read(here: Interpretation, after: Interpretation) -> bool:
-    """Return whether a symbol was read between two readings; else a rule began, or nothing."""
+    """Return whether a symbol was read between two items; otherwise a rule began, or nothing."""
     return after.item.dot > 0 and after != here
 
 
 def last_opened(interpretations: Sequence[Interpretation]) -> int:
-    """Return where the rule of the last item begins."""
-    opened = max(
-        at for at, interpretation in enumerate(interpretations) if not interpretation.item.dot
-    )
-    while (
-        interpretations[opened - 1] == interpretations[opened]
-    ):  # the other reading began rules meanwhile
+    """Return the index at which the rule of the last item begins."""
+    opened = max(index for index, each in enumerate(interpretations) if not each.item.dot)
+    while interpretations[opened - 1] == interpretations[opened]:  # the other one began rules
         opened -= 1
     return opened
 
@@ -45,14 +41,14 @@ def show(
     parting: int,
     lookahead: str,
 ) -> str:
-    """Return the symbols of a reading, with brackets around the rules that begin after `parting`.
+    """Return the symbols read, with brackets around the rules that begin after `parting`.
 
     Parameters
     ----------
     rules : sequence of Production
         The rules that items refer to.
-    interpretations : sequence of Reading
-        From the start rule inwards: either a symbol was read between two of them, or a rule begun.
+    interpretations : sequence of Interpretation
+        From the start rule inwards: between two of them a symbol was read, or a rule began.
     parting : int
         The last of them that is shown without a bracket of its own.
     lookahead : str
@@ -85,8 +81,8 @@ class _Bracket(NamedTuple):
     word : int
         Where it begins.
     waits : bool
-        Whether the item that asked for it waits for the lookahead: what is left of that item is
-        empty then.
+        Whether the item before which it begins waits for the lookahead. If so, nothing is left of
+        that item.
     rest : str
         What is left of that item.
     """
@@ -97,23 +93,23 @@ class _Bracket(NamedTuple):
 
 
 def _joined(words: list[str], brackets: list[_Bracket], n_done: int, end: list[str]) -> str:
-    """Return a reading with its brackets closed, the last `n_done` of them before `end`.
+    """Return the words with their brackets closed, the last `n_done` of them before `end`.
 
-    Of many brackets in a row only the first and the last two are shown.
+    Of many brackets in a row, only the first and the last two are shown.
     """
     is_shown = [True] * len(brackets)
-    for number in range(1, len(brackets) - 2):
-        row = [bracket.word for bracket in brackets[number - 1 : number + 3]]
-        is_shown[number] = row[-1] - row[0] != 3
-    for number, bracket in enumerate(brackets):
-        if not is_shown[number]:
-            words[bracket.word] = "…" if is_shown[number - 1] else ""
+    for index in range(1, len(brackets) - 2):
+        row = [bracket.word for bracket in brackets[index - 1 : index + 3]]
+        is_shown[index] = row[-1] - row[0] != 3
+    for index, bracket in enumerate(brackets):
+        if not is_shown[index]:
+            words[bracket.word] = "…" if is_shown[index - 1] else ""
     n_open = len(brackets) - n_done
     text = " ".join(filter(None, words))
-    for number in reversed(range(n_open, len(brackets))):
-        text += ")" * is_shown[number]
-        if brackets[number].waits and is_shown[max(number - 1, 0)]:
-            text += brackets[number].rest
+    for index in reversed(range(n_open, len(brackets))):
+        text += ")" * is_shown[index]
+        if brackets[index].waits and is_shown[max(index - 1, 0)]:
+            text += brackets[index].rest
     text += " " + " ".join(end)
     if not n_done:  # the last rule goes on to its own end
         return text + ")" + " …)" * sum(is_shown[: n_open - 1])

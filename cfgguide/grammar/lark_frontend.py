@@ -4,12 +4,12 @@ In: a :class:`~cfgguide.grammar.grammar.Grammar`. Out: a :class:`CompiledGrammar
 tables as arrays, the pattern of each terminal, and for each parse state the *terminal set* that
 Lark's lexer would try there, in the order in which it would try them. The contextual lexer has many
 such sets, the basic lexer one. Together with :mod:`cfgguide.grammar.lr_automaton` and
-:mod:`cfgguide.grammar.rejections`, which explain a grammar that Lark refuses, and
-:mod:`cfgguide.grammar.fragments`, which writes one again, this is all that knows Lark.
+:mod:`cfgguide.grammar.rejections`, which explain why Lark refuses a grammar, and
+:mod:`cfgguide.grammar.fragments`, which writes one out again, this is all that knows Lark.
 
-Lark decides everything that is Lark's to decide. The order of a terminal set is read off its lexer
-objects; which keywords a name swallows is asked of its own ``_create_unless``. Only the numbering
-is ours, because Lark's changes with ``PYTHONHASHSEED``.
+Lark decides whatever it can. The order of a terminal set is read from its lexer objects, and its
+own ``_create_unless`` tells which keywords a name swallows. Only the numbering is ours, because
+Lark's changes with ``PYTHONHASHSEED``.
 """
 
 from __future__ import annotations
@@ -99,10 +99,10 @@ class CompiledGrammar:
     definitions : Definitions
         What the grammar defines, used or not.
     imported : tuple of (str, str or None)
-        The files that ``%import`` found or looked for, as long as all are in folders. The same
-        grammar means the same while these are the same; Lark's own grammars are not among them.
+        The files that ``%import`` found or looked for in folders. While these stay the same, the
+        grammar means the same. Lark's own grammars are not among them.
     indentation_rules : IndentationRules or None
-        The rules of lines and blocks, if the grammar has an indenter.
+        The rules of indentation, if the grammar has an indenter.
     """
 
     parse_table: ParseTable
@@ -114,7 +114,7 @@ class CompiledGrammar:
 
     @property
     def bytes_apart(self) -> bytes:
-        """Bytes that are not to be taken as alike, whatever the terminals say."""
+        """Bytes that byte classes must keep apart, whatever the terminals say."""
         return b"" if self.indentation_rules is None else b"\n\r\t\f 0123456789"
 
 
@@ -124,7 +124,7 @@ def load(grammar: Grammar) -> CompiledGrammar:
     Raises
     ------
     GrammarError
-        If Lark rejects the grammar; the message holds Lark's own, with the place and a way out.
+        If Lark rejects the grammar; the message holds Lark's own, the place and a way out.
     LimitError
         If the grammar nests too deeply to be read.
 
@@ -144,14 +144,7 @@ def load(grammar: Grammar) -> CompiledGrammar:
     table: Any = parser.parser.parser._parse_table
     rules = {rule.origin.name for rule in parser.rules}
     order = _canonical_order(table.states, table.start_states[grammar.start])
-    terminal_sets: dict[TerminalSet, int] = {}
-    number_of_lexer: dict[int, int] = {}  # states share their lexers
-    set_of_state = []
-    for lexer in _lexers(parser, order):
-        if id(lexer) not in number_of_lexer:
-            members = _terminal_set(lexer)
-            number_of_lexer[id(lexer)] = terminal_sets.setdefault(members, len(terminal_sets))
-        set_of_state.append(number_of_lexer[id(lexer)])
+    terminal_sets, set_of_state = _terminal_sets(_lexers(parser, order))
     parse_table = _parse_table(
         table,
         order,
@@ -164,7 +157,7 @@ def load(grammar: Grammar) -> CompiledGrammar:
     return CompiledGrammar(
         parse_table,
         _patterns(parser),
-        tuple(terminal_sets),
+        terminal_sets,
         _definitions(parser, grammar.start),
         imports.found,
         IndentationRules.of(names, parse_table) if names is not None else None,
@@ -181,12 +174,12 @@ def parser_of(grammar: Grammar, imports: ImportedFiles) -> lark.Lark:
     """
     lark_parts.build_reader_of_grammars()
     where = grammar.source_path or "the grammar"
-    text = grammar.text  # which may have to be written first
+    text = grammar.text  # may have to be written first
     try:
         options: dict[str, Any] = dict(grammar.lark_options)
         options["_plugins"] = {"LALR_Parser": lark_parts.Parser}
         options["import_paths"] = [imports, *grammar.import_paths]
-        if not grammar.strict:  # there the comparison is what was asked for
+        if not grammar.strict:  # strict asks for the comparison
             options["_plugins"] |= {
                 "ContextualLexer": lark_parts.Contextual,
                 "BasicLexer": lark_parts.Basic,
@@ -214,10 +207,21 @@ def _canonical_order(states: dict[int, dict[str, Any]], start: int) -> list[int]
 def _lexers(parser: lark.Lark, order: list[int]) -> list[Any]:
     """Return the lexer of each state: a basic lexer is the same everywhere."""
     lexer: Any = parser.parser.lexer
-    lexer = getattr(lexer, "lexer", lexer)  # behind a postlex
+    lexer = getattr(lexer, "lexer", lexer)  # inside a postlex
     if parser.options.lexer == "basic":
         return [lexer] * len(order)
     return [lexer.lexers[state] for state in order]
+
+
+def _terminal_sets(lexers: list[Any]) -> tuple[tuple[TerminalSet, ...], list[int]]:
+    """Return the different terminal sets, and the number of the one of each state's lexer."""
+    terminal_sets: dict[TerminalSet, int] = {}
+    number_of_lexer: dict[int, int] = {}  # states share their lexers
+    for lexer in lexers:
+        if id(lexer) not in number_of_lexer:
+            members = _terminal_set(lexer)
+            number_of_lexer[id(lexer)] = terminal_sets.setdefault(members, len(terminal_sets))
+    return tuple(terminal_sets), [number_of_lexer[id(lexer)] for lexer in lexers]
 
 
 def _terminal_set(lexer: Any) -> TerminalSet:
@@ -273,14 +277,14 @@ def _definitions(parser: lark.Lark, start: str) -> Definitions:
 
 
 def check_joined(grammar: CompiledGrammar) -> None:
-    """Refuse terminals that ``re`` cannot join to one expression, as Lark would on a text.
+    """Refuse terminals that ``re`` cannot join into one expression, as Lark would on a text.
 
-    Lark joins those that some state tries, when it first reads in that state.
+    Lark joins the terminals that a state tries when it first reads in that state.
 
     Raises
     ------
     GrammarError
-        If a pattern cannot stand inside a group, or two have a group of the same name.
+        If a pattern cannot stand inside a group, or two patterns share the name of a group.
     """
     groups: dict[str, list[str]] = {}
     for terminal in _tried(grammar):
@@ -311,7 +315,7 @@ def _tried(grammar: CompiledGrammar) -> list[Terminal]:
 
 
 def check_width(grammar: CompiledGrammar) -> None:
-    """Refuse terminals that only flags make empty: Lark looks at their width without flags.
+    """Refuse terminals that only flags make empty: Lark measures their width without flags.
 
     Raises
     ------
@@ -320,8 +324,8 @@ def check_width(grammar: CompiledGrammar) -> None:
     """
     for terminal in _tried(grammar):
         if terminal.flags & re.VERBOSE:
-            least, _ = get_regexp_width(f"(?x:{terminal.pattern}\n)")  # \n ends a comment
-            if least == 0:
+            min_width, _ = get_regexp_width(f"(?x:{terminal.pattern}\n)")  # \n ends a comment
+            if min_width == 0:
                 raise GrammarError(
                     f"the terminal {terminal.name} matches the empty text under regex_flags, and "
                     f"Lark would then read it for ever: /{terminal.pattern}/; write `\\ ` or `[ ]` "
@@ -372,7 +376,7 @@ def _production(rule: Any) -> tuple[str, tuple[str, ...]]:
 
 
 def _productions(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, tuple[str, ...]], int]:
-    """Return production -> number. Rules that differ only in their alias are one production."""
+    """Return the number of each production. Rules that differ only in their alias are one."""
     rules = {
         id(argument): argument
         for row in rows
@@ -384,7 +388,7 @@ def _productions(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, tuple[str, .
 
 
 def _unused(parser: lark.Lark, names: IndentationNames) -> list[str]:
-    """Return the terminals that an indenter drops, whether rules use them or not."""
+    """Return the terminals that an indenter drops, used by rules or not."""
     known = {terminal.name for terminal in parser.terminals}
     return [name for name, role in names.roles if role in (INLINE, JOIN) and name in known]
 
@@ -392,12 +396,10 @@ def _unused(parser: lark.Lark, names: IndentationNames) -> list[str]:
 def _symbols(
     rows: list[dict[str, Any]], rules: set[str], unused: Iterable[str]
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """Return terminal -> number, with ``$END`` first, and nonterminal -> number.
+    """Return the numbers of the terminals, with ``$END`` first, and of the nonterminals.
 
-    An indenter has terminals that no rule needs to use.
-
-    Lark writes terminals in upper case, but the case of a name does not tell: ``"\u65e5"`` is named
-    after its one letter, which has none.
+    The terminals of an indenter may be used by no rule. Case does not tell terminals from rules:
+    Lark names ``"\u65e5"`` after its one letter, which has none.
     """
     symbols = {symbol for row in rows for symbol in row} | set(unused)
     terminals = sorted(symbols - rules - {END_NAME})

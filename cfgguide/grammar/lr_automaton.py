@@ -1,11 +1,11 @@
 """The LR automaton of a grammar that may have conflicts, where Lark gives no table.
 
 In: the rules of Lark's grammar. Out: an :class:`Automaton`: the LR(0) states with their items, and
-which rules could be reduced before which terminal. Lark's own analysis computes all of it; it is
-only copied here into plain data, in an order that does not change with ``PYTHONHASHSEED``.
+which rules could be reduced before which terminal. Lark's own analysis computes all of it; this
+module copies it into plain data, in an order that does not change with ``PYTHONHASHSEED``.
 
-Lark's own message about the conflicts is kept too. Lark walks through sets when it writes it, so
-they are put in order first, and it always names the same conflict.
+Lark's own message about the conflicts is kept too. Lark iterates over sets when it writes the
+message, so these are put in order first, and it always names the same conflict.
 
 Source: Lark's ``LALR_Analyzer`` (DeRemer, Pennello 1982, "Efficient computation of LALR(1)
 look-ahead sets").
@@ -57,7 +57,7 @@ class Automaton:
 
 
 class _Analyzer(LALR_Analyzer):
-    """Lark's analysis, with its sets in order before it looks for conflicts."""
+    """Lark's analysis, with its sets put in order before it looks for conflicts."""
 
     def analyse(self) -> str:
         """Return what Lark says about conflicts; empty if there are none."""

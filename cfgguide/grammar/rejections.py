@@ -1,11 +1,11 @@
 """Why Lark refuses a grammar, in its words and ours, and a way out.
 
-In: a grammar and the error that Lark raised. Out: the text of our error: Lark's own message, with
-the place where it gives one; for a conflict a shortest example and both readings of it
-(:mod:`cfgguide.grammar.conflicts`); and, where there is one, what to do.
+In: a grammar and the error that Lark raised. Out: the text of our error: Lark's own message; the
+place, if Lark gives one; for a conflict a shortest example and both interpretations of it
+(:mod:`cfgguide.grammar.conflicts`); and what to do, if anything helps.
 
-Lark keeps nothing of a grammar that it refuses. So for a conflict it is asked once more, for the
-rules and terminals only.
+Lark keeps nothing of a grammar that it refuses. So for a conflict it reads the grammar once more,
+up to its rules and terminals.
 """
 
 from __future__ import annotations
@@ -78,14 +78,14 @@ _WAYS_OUT = [
 
 
 class _Unparsed(lark.Lark):
-    """Lark up to the rules and terminals of a grammar: it builds no parser."""
+    """Lark, up to the rules and terminals of a grammar: it builds no parser."""
 
     def _build_parser(self) -> Any:
         return None
 
 
 def explain(error: Exception, grammar: Grammar) -> str:
-    """Return what to say when Lark has refused a grammar.
+    """Return the text of the error when Lark has refused a grammar.
 
     Parameters
     ----------
@@ -112,10 +112,10 @@ def explain(error: Exception, grammar: Grammar) -> str:
 
 
 def _of_collisions(grammar: Grammar) -> str:
-    """Return what Lark says about two terminals that collide: always about the same two.
+    """Return what Lark says about two terminals that collide, always about the same two.
 
-    Lark compares the terminals of each state in the order of a set. Here its lexers are made once
-    more, in order.
+    Lark compares the terminals of each state in the order of a set. Here its lexers are built once
+    more, in a fixed order.
     """
     parser = lark.Lark(grammar.text, **(grammar.lark_options | {"strict": False}))
     lexer: Any = parser.parser.lexer
@@ -135,7 +135,7 @@ def _of_collisions(grammar: Grammar) -> str:
 
 
 def _no_pattern(parser: lark.Lark, name: str, grammar: Grammar) -> str:
-    """Say what ``re`` has against a terminal's pattern, and what to do."""
+    """Return why ``re`` refuses a terminal's pattern, and what to do."""
     pattern = parser.get_terminal(name).pattern.to_regexp()
     try:
         re.compile(pattern, grammar.regex_flags)
@@ -214,7 +214,7 @@ class _Texts:
         self._between = self._between or min([*blanks, *ignored], key=len, default="")
 
     def quoted(self, names: Sequence[str]) -> str:
-        """Return an example of some terminals in a row, to be put behind their names."""
+        """Return an example of some terminals in a row, to be put after their names."""
         if list(names) == [END_NAME]:
             return " (the end of the text)"
         texts = [self._of(name) for name in names]

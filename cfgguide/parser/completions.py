@@ -5,12 +5,12 @@ every stack can be completed with these terminals, and with which the shortest c
 
 A stack is a path through the LR(0) automaton, and every item of its topmost state is valid for it:
 where ``A -> b . c`` stands there, what derives ``c`` may follow, and then whatever completes the
-stack with ``A`` in place of ``b``. So a state can be completed if some item's rest derives usable
-terminals, and the states in which its reduction may end can be completed too. Each reduction leaves
-fewer states on the stack, or as many, and then only if no circle is closed.
+stack with ``A`` in place of ``b``. So a state can be completed if the rest of some item derives
+usable terminals, and the states in which its reduction may end can be completed too. A reduction
+never leaves more states on the stack; where it leaves as many, it must not close a circle.
 
-Completions with terminals for which Lark resolved no conflict are accepted by its table: there it
-does all that an LALR(1) parser without conflicts would.
+Lark's table accepts completions with terminals for which it resolved no conflict: there it does all
+that an LALR(1) parser without conflicts would do.
 
 Source: Aho, Lam, Sethi, Ullman, "Compilers", section 4.6, on viable prefixes and valid items.
 """
@@ -51,7 +51,7 @@ class Completions:
     def of(
         cls, table: ParseTable, is_usable: Sequence[bool], is_written: Sequence[bool]
     ) -> Completions:
-        """Return the completions of stacks; none if looking for them takes too long.
+        """Return the completions of stacks; none if the search takes too long.
 
         Parameters
         ----------
@@ -66,7 +66,7 @@ class Completions:
 
 
 class _Way(NamedTuple):
-    """An item of a state: what is left of it, what it pops then, and where that ends."""
+    """An item of a state: what is left of it, how much it pops, and where that ends."""
 
     length: float
     dot: int
@@ -113,8 +113,8 @@ class _Search:
     def _ways(self, state: int, origins: dict[Item, set[int]]) -> list[_Way]:
         """Return the ways in which a shortest completion may go on from a state.
 
-        Of several that end in the same reduction the shortest is enough; and none goes round to
-        the state itself, with the same states below.
+        Of those that end in the same reduction the shortest is enough. None leads back to the
+        state itself with the same states below.
         """
         shortest: dict[tuple[int, int], _Way] = {}
         for (production, dot), below in origins.items():
@@ -145,7 +145,7 @@ class _Search:
         return sum(self._length.get(symbol, inf) for symbol in symbols)
 
     def _begins(self, symbols: Sequence[str]) -> set[str]:
-        """Return with what the shortest strings of symbols begin; nothing if these are empty."""
+        """Return the terminals that begin the shortest strings; none if these are empty."""
         found: set[str] = set()
         pending = [tuple(symbols)]
         seen: set[str] = set()
@@ -165,7 +165,7 @@ class _Search:
     # -- the automaton ----------------------------------------------------------------------
 
     def _origins(self) -> dict[int, dict[Item, set[int]]] | None:
-        """Return, for each item of each state, the states on which its production was begun."""
+        """Return, for each item of each state, the states on which its production began."""
         origins: dict[int, dict[Item, set[int]]] = defaultdict(lambda: defaultdict(set))
         steps = [
             [(symbol, Item(production, dot)) for dot, symbol in enumerate(right, start=1)]
@@ -188,7 +188,7 @@ class _Search:
         return origins
 
     def _pass_on(self, first: npt.NDArray[np.bool_], passing: list[set[int]]) -> None:
-        """Add with what completions begin where nothing is left of an item."""
+        """Add the terminals that begin completions where nothing is left of an item."""
         table = self._table
         first[table.end_state, END] = True
         if self._length.get(table.start_symbol, inf) < inf:
@@ -205,7 +205,7 @@ class _Search:
                     first[state] = found
 
     def _completable(self, ways: list[list[_Way]]) -> list[bool]:
-        """Return the states of which every stack can be completed."""
+        """Return whether every stack with a state on top can be completed, for each state."""
         table = self._table
         assumed = [True] * table.n_states
         while True:

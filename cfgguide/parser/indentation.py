@@ -1,17 +1,17 @@
-r"""Lines, blocks and brackets: what a postlex such as Lark's ``Indenter`` makes of lexemes.
+r"""Indentation: what a postlex such as Lark's ``Indenter`` does with line breaks and brackets.
 
-In: the names of terminals that an indenter has, and the parse table. Out:
-:class:`IndentationRules`: what is to be done with each lexeme, and a :class:`Indentation`, which is
-what is remembered of the text for it: the columns of the open blocks, the number of open brackets,
-and the column of the line that a lexeme has just begun. ::
+In: the names that an indenter gives, and the parse table. Out: :class:`IndentationRules`, which say
+what to do with each lexeme, and an :class:`Indentation`, which holds what that depends on: the
+columns of the open blocks, the number of open brackets, and the column of the line that has just
+begun. ::
 
     if x:\n    y         columns 0 4    the line break feeds INDENT, since 4 > 0
     f(\n  y)             level 1        the line break is dropped
 
-Whoever follows the two grammatically, a parser, must not be surprised by a DEDENT where no block is
-open. So the rules of a grammar have to be balanced: what one of them opens it closes. Then the
-stack alone tells which blocks and brackets are open, a block may be closed wherever the parser
-takes a DEDENT, and a line break is fed wherever the parser takes one.
+The productions of a grammar must be balanced: each closes what it opens. Then the stack alone tells
+which blocks and brackets are open, a block may be closed wherever the parser takes a DEDENT, and a
+line break is fed wherever the parser takes one. The parser never gets a DEDENT where no block is
+open.
 
 Source: Lark's ``lark.indenter``; for CPython's columns :mod:`cfgguide.grammar.indenters`.
 """
@@ -39,14 +39,14 @@ from cfgguide.parser.indentation_names import (
 from cfgguide.parser.items import Transitions, state_after
 from cfgguide.parser.table import START_STATE, ParseTable
 
-# Where a parse state stands that a shift led to: in `IndentationRules.places`.
+# The place of a parse state that a shift leads to: in `IndentationRules.places`.
 IN_LINE, AT_LINE_START, IN_STRING = 0, 1, 2
-# What the bytes of a line break do to the column.
+# What a byte of a line break does to the column.
 OTHER, BREAK, SPACE, TAB, FORM_FEED, DIGIT = 0, 1, 2, 3, 4, 5
 
-BLOCKS, BRACKETS = 1, 2  # of which no more can be opened, as bits
+BLOCKS, BRACKETS = 1, 2  # bits: no more of these can be opened
 
-# A column is a number and how it would be if tabs were one space wide, packed; 0 stands for none.
+# A column packs two numbers: the column, and the column if tabs were one space wide. 0 is none.
 COLUMN_SHIFT = 16
 NARROW_BITS = (1 << COLUMN_SHIFT) - 1
 ONE_SPACE = (1 << COLUMN_SHIFT) + 1
@@ -55,7 +55,7 @@ MAX_COLUMNS = (1 << 15) - 1  # of a line's white space
 
 
 class Indentation(NamedTuple):
-    """What of the text so far decides about line breaks to come.
+    """What the text so far says about the line breaks to come.
 
     Attributes
     ----------
@@ -64,9 +64,9 @@ class Indentation(NamedTuple):
     level : int
         Number of open brackets.
     column : int
-        The packed column to which white space has led in the lexeme that the scanner is in, if
-        that has a line break before it; of a number that is counted, how many digits it has; 0
-        otherwise.
+        If the lexeme that the scanner is in has a line break, the packed column to which the white
+        space after it leads; if the lexeme is a number whose digits are counted, how many it has;
+        0 otherwise.
     """
 
     columns: tuple[int, ...]
@@ -79,14 +79,14 @@ FLAT = Indentation((COLUMN_0,), 0, NO_COLUMN)
 
 @dataclass(frozen=True)
 class IndentationRules:
-    """What is done with lexemes, by their labels and by where the parser is.
+    """What is done with lexemes, by their terminal ids and by where the parser is.
 
     Attributes
     ----------
     roles : int8, shape (n_terminals + 2,)
-        What is done with a lexeme of each label.
+        What is done with a lexeme of each terminal id.
     places : int8, shape (n_states,)
-        Where each parse state stands that a shift led to.
+        The place of each parse state that a shift leads to.
     newline, indent, dedent : int
         Terminals.
     tab : int
@@ -96,9 +96,9 @@ class IndentationRules:
     max_brackets, max_indents : int
         How many may be open.
     max_digits : int
-        How many digits numbers may have that are counted.
-    names : LineNames
-        What all this was made from.
+        How many digits a number may have whose digits are counted.
+    names : IndentationNames
+        What the rules were made from.
     """
 
     roles: npt.NDArray[np.int8]
@@ -128,7 +128,7 @@ class IndentationRules:
         return kinds
 
     def column_after(self, column: int, kind: int) -> int | None:
-        """Return a packed column after one more byte of the lexeme, None where it is too wide."""
+        """Return the packed column after one more byte of a lexeme, or None if it is too wide."""
         if kind == BREAK:
             return COLUMN_0
         if column == NO_COLUMN:
@@ -153,31 +153,32 @@ class IndentationRules:
         Raises
         ------
         GrammarError
-            If a rule opens what it does not close, or the like.
+            If a terminal of the indenter is in no rule, or a rule does not close what it opens, has
+            line breaks between brackets, or is used both inside and outside strings.
         """
-        number = {name: index for index, name in enumerate(table.terminals)}
+        terminal_ids = {name: index for index, name in enumerate(table.terminals)}
         roles = np.full(table.n_terminals + 2, FED, dtype=np.int8)
         for name, role in names.roles:
-            if name in number:
-                roles[number[name]] = role
+            if name in terminal_ids:
+                roles[terminal_ids[name]] = role
         for name, use in (
             (names.newline, "newline"),
             (names.indent, "indent"),
             (names.dedent, "dedent"),
         ):
-            if name not in number:
+            if name not in terminal_ids:
                 raise GrammarError(
                     f"the indenter's terminal {name} ({use}) is in no rule; name the terminal that "
                     "the grammar uses, or leave the postlex out"
                 )
-        roles[number[names.newline]] = NEWLINE
+        roles[terminal_ids[names.newline]] = NEWLINE
         _Balance(names, table, roles).check()
         return cls(
             roles=roles,
             places=_places(names, table, roles),
-            newline=number[names.newline],
-            indent=number[names.indent],
-            dedent=number[names.dedent],
+            newline=terminal_ids[names.newline],
+            indent=terminal_ids[names.indent],
+            dedent=terminal_ids[names.dedent],
             tab=names.tab,
             ends_last_line=names.ends_last_line,
             max_brackets=min(names.max_brackets, MAX_LEVELS),
@@ -188,7 +189,7 @@ class IndentationRules:
 
 
 def packed(wide: int, narrow: int) -> int | None:
-    """Return two columns as one number; None if they are too large."""
+    """Return two columns as one number, or None if they are too large."""
     return (wide << COLUMN_SHIFT) + narrow + 1 if wide <= MAX_COLUMNS else None
 
 
@@ -233,7 +234,7 @@ class _Balance:
         self._check_newlines(dict.fromkeys(opening, 1) | dict.fromkeys(closing, -1))
 
     def _check_newlines(self, steps: Mapping[str, int]) -> None:
-        """Refuse rules with a line break between brackets: it is never fed there."""
+        """Refuse rules with a line break between brackets, where none is fed."""
         with_newline = {self._names.newline}
         size = 0
         while size != len(with_newline):
@@ -255,7 +256,7 @@ class _Balance:
 def _places(
     names: IndentationNames, table: ParseTable, roles: npt.NDArray[np.int8]
 ) -> npt.NDArray[np.int8]:
-    """Return where each parse state stands: `IndentationRules.places`."""
+    """Return `IndentationRules.places`."""
     transitions = table.transitions()
     openings = {name for name, role in zip(table.terminals, roles, strict=False) if role == OPENS}
     openings |= names.strings
@@ -307,7 +308,7 @@ def _spec_transitions(
     found: set[tuple[int, str]] = set()
     for field in names.fields & spans.keys():
         for span in spans[field]:
-            specs = [place for place, symbol in enumerate(span) if symbol in names.specs]
+            specs = [index for index, symbol in enumerate(span) if symbol in names.specs]
             for state in range(len(transitions)) if specs else ():
                 before = state_after(transitions, state, span[: specs[0]])
                 if before is not None:
@@ -318,14 +319,14 @@ def _spec_transitions(
 def _spans(
     table: ParseTable, openings: Iterable[str], closings: Iterable[str]
 ) -> dict[str, set[tuple[str, ...]]]:
-    """Return, by the terminal that opens, what rules have from there to what closes it."""
+    """Return what productions hold from each opening terminal to the one that closes it."""
     spans: dict[str, set[tuple[str, ...]]] = {name: set() for name in openings}
     for _, right in table.productions:
         begun: list[int] = []
-        for place, symbol in enumerate(right):
+        for index, symbol in enumerate(right):
             if symbol in spans:
-                begun.append(place)
+                begun.append(index)
             elif symbol in closings and begun:
                 start = begun.pop()
-                spans[right[start]].add(right[start : place + 1])
+                spans[right[start]].add(right[start : index + 1])
     return spans

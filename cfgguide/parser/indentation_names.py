@@ -1,7 +1,7 @@
-"""The names and rules that an indenter gives, as plain values.
+"""The names and limits that an indenter gives, as plain values.
 
-In: what :mod:`cfgguide.grammar.indenters` reads off a postlex. Out: a :class:`IndentationNames`,
-from which :mod:`cfgguide.parser.indentation` makes the rules in the numbers of a grammar.
+In: what :mod:`cfgguide.grammar.indenters` reads from a postlex. Out: an :class:`IndentationNames`,
+from which :mod:`cfgguide.parser.indentation` makes the rules for a parse table.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CPYTHON_TAB = 0  # in `IndentationRules.tab`: to the next column that 8 divides
 
 @dataclass(frozen=True)
 class IndentationNames:
-    """The names that an indenter gives, and its rules.
+    """The names that an indenter gives, and its limits.
 
     Attributes
     ----------
@@ -28,8 +28,8 @@ class IndentationNames:
     roles : tuple of (str, int)
         Other terminals that are not simply fed, and what is done with them.
     strings, string_ends, fields, specs : frozenset of str
-        Terminals that open and close strings; brackets in them that hold whole lines; and what in
-        such brackets begins a part that again holds none.
+        Terminals that open strings; that close them; that open brackets inside them which may hold
+        line breaks; and that begin a part of such brackets which may not.
     always : tuple of str
         Terminals that the lexer tries in every state.
     tab : int
@@ -39,7 +39,7 @@ class IndentationNames:
     max_brackets, max_indents : int
         How many may be open.
     max_digits : int
-        How many digits the numbers may have that are counted.
+        How many digits a number may have whose digits are counted.
     """
 
     newline: str
@@ -67,7 +67,7 @@ class IndentationNames:
 
     @classmethod
     def from_json(cls, value: Any) -> IndentationNames | None:
-        """Return what :meth:`as_json` made a value of; None if it made no such value."""
+        """Return the names that :meth:`as_json` made a value of, or None for any other value."""
         names = {field.name: field.type for field in fields(cls)}
         if not isinstance(value, dict) or value.keys() != names.keys():
             return None

@@ -34,7 +34,7 @@ class Stack:
         self.state = state
         self.below = below
         self.height: int = 1 if below is None else below.height + 1
-        # Of the whole stack, so that different stacks are told apart without being walked.
+        # Of the whole stack: different stacks are told apart without a walk.
         self._hash: int = hash((state, 0 if below is None else below._hash))
 
     @classmethod

@@ -1,8 +1,8 @@
-"""How much text a stack still needs, as the parser alone has it.
+"""How much text a stack still needs, as far as the parser alone can tell.
 
 In: a parse table and the length of the shortest lexeme of each terminal. Out: :class:`StackCosts`,
 which gives for a stack the least sum of such lengths after which ``$END`` is accepted, and the
-terminal with which that begins.
+terminal that comes first.
 
 Every item of the topmost state is valid for the stack: where ``A -> b . c`` stands there, a
 shortest string of ``c`` may follow, and then whatever completes the stack with ``A`` in place of
@@ -13,8 +13,8 @@ states only these are new. ::
     [ { pair          item  object -> { pair . }          1
     [ object          item  array -> [ object . ]         1, and the end
 
-What comes out is where to look first, and no promise: whether these lexemes can stand side by side,
-and what Lark resolved of conflicts, is not looked at (:mod:`cfgguide.guide.endings` does).
+The result says where to look first; it promises nothing. It ignores whether these lexemes can stand
+side by side, and which conflicts Lark resolved (:mod:`cfgguide.guide.endings` looks at both).
 
 Source: Aho, Lam, Sethi, Ullman, "Compilers", section 4.6, on viable prefixes and valid items.
 """
@@ -29,7 +29,7 @@ from cfgguide.parser.items import Item, kernels
 from cfgguide.parser.stack import Stack
 from cfgguide.parser.table import END, NO_STATE, ParseTable
 
-_MAX_KNOWN = 50_000  # stacks that are remembered
+_MAX_KNOWN = 50_000  # stacks kept in memory
 
 
 class Need(NamedTuple):
@@ -101,12 +101,12 @@ class StackCosts:
             while cell is not None and cell not in self._known:
                 cells.append(cell)
                 cell = cell.below
-            for cell in reversed(cells):  # what lies below first: each asks for little more
+            for cell in reversed(cells):  # the bottom first: each needs little more than the last
                 self._find(cell)
         return self._known[stack]
 
     def _find(self, stack: Stack) -> None:
-        """Find the need of a stack, and of all that it can become without any further ones."""
+        """Find the need of a stack, and of all stacks that its reductions lead to."""
         edges: dict[Stack, list[tuple[Need, Stack]]] = {}
         pending = [stack]
         while pending:
@@ -138,7 +138,7 @@ class StackCosts:
         self._known |= found
 
     def _after(self, stack: Stack, n_popped: int, left: int) -> Stack | None:
-        """Return a stack after a reduction, None where it is none of a text."""
+        """Return a stack after a reduction, or None where no text has it."""
         if stack.height <= n_popped:
             return None
         below = stack.pop(n_popped)

@@ -102,7 +102,7 @@ class ParseTable:
     def shift(self, stack: Stack, terminal: int) -> Stack | None:
         """Return the stack after the reductions and the shift of a terminal, or None if refused.
 
-        Reductions that would never end, as they may where Lark resolves a conflict, are refused.
+        Where Lark resolves a conflict, reductions may go on for ever; these are refused.
         """
         reductions = _Reductions(stack)
         while True:
@@ -130,11 +130,11 @@ class ParseTable:
 
     @cached_property
     def max_reductions(self) -> int:
-        """More than all reductions that can come before a shift, as far as they end.
+        """More than the reductions that can come before a shift, if they end.
 
-        They always end unless some nonterminal derives itself alone, or itself behind symbols
-        that derive the empty text: of such grammars Lark takes only those whose conflicts it
-        resolves. There, who does not look for repetition may stop after so many.
+        They always end unless some nonterminal derives itself alone, or itself after symbols
+        that derive the empty text. Of such grammars Lark takes only those whose conflicts it
+        resolves. A parser that does not look for repetition may stop after so many reductions.
         """
         return 1 << 16 if _may_repeat(self.productions) else 1 << 62
 
@@ -191,16 +191,16 @@ class ParseTable:
 
 
 class _Reductions:
-    """Notices that the reductions before a shift repeat themselves.
+    """Notices when the reductions before a shift repeat themselves.
 
-    What follows a configuration depends on the state on top and, if that is popped, on what lies
-    below. So they repeat if the same state comes to the top again of an untouched rest, or above
-    itself while it has not been popped.
+    What follows depends on the state on top and, once that is popped, on what lies below. So the
+    reductions repeat if the same state comes to the top again of an untouched rest, or above
+    itself before it is popped.
     """
 
     def __init__(self, stack: Stack) -> None:
-        # Of the heights that the top had and has not sunk below since, ascending: the states that
-        # were there, the last of which has not been popped.
+        # Ascending, the heights that the top reached and has not sunk below since, and the states
+        # that were there; the last of these has not been popped.
         self._heights = [stack.height]
         self._seen = [[stack.state]]
 
@@ -220,24 +220,23 @@ class _Reductions:
 
 
 def _may_repeat(productions: tuple[Production, ...]) -> bool:
-    """Return whether a nonterminal derives itself alone, or behind symbols that may be empty."""
+    """Return whether a nonterminal derives itself alone, or after symbols that may be empty."""
     nullable: set[str] = set()
-    while True:
-        found = {left for left, right in productions if nullable.issuperset(right)}
-        if found == nullable:
-            break
-        nullable = found
-    numbers = {left: number for number, left in enumerate(dict(productions))}
+    size = -1
+    while size != len(nullable):
+        size = len(nullable)
+        nullable = {left for left, right in productions if nullable.issuperset(right)}
+    numbers = {left: index for index, left in enumerate(dict(productions))}
     first, alone = np.zeros((2, len(numbers), len(numbers)), dtype=np.bool_)
     hidden: list[tuple[int, int]] = []
     for left, right in productions:
-        for place, symbol in enumerate(right):
+        for index, symbol in enumerate(right):
             if symbol in numbers:
                 edge = numbers[left], numbers[symbol]
                 first[edge] = True
-                if place:
+                if index:
                     hidden.append(edge)
-                if nullable.issuperset(right[place + 1 :]):
+                if nullable.issuperset(right[index + 1 :]):
                     alone[edge] = True
             if symbol not in nullable:
                 break
@@ -248,7 +247,7 @@ def _may_repeat(productions: tuple[Production, ...]) -> bool:
 
 
 def _closed(edges: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Return the pairs of nodes of which the second is reached from the first."""
+    """Return the pairs of nodes in which the first reaches the second."""
     reached = edges.copy()
     for node in range(len(edges)):
         reached[reached[:, node]] |= reached[node]
