@@ -1,7 +1,7 @@
 r"""Sets of characters, and the UTF-8 automata that recognise them.
 
-In: an element of a parsed regular expression that matches one character. Out: the exact set of
-code points that Python's ``re`` would match there, and that set as a tree over UTF-8 bytes.
+In: a node of a pattern that matches one character. Out: the exact set of code points that Python's
+``re`` matches there, and that set as a tree over UTF-8 bytes.
 
 A :class:`CharacterClass` is a sorted tuple of inclusive ranges. Its UTF-8 tree is hash-consed:
 equal suffixes are one object, so ``\w`` (some 770 ranges) has about a hundred distinct nodes::
@@ -164,7 +164,7 @@ def category(escape: Category, *, ascii_only: bool) -> CharacterClass:
 def _cased_characters() -> tuple[tuple[int, int], ...]:
     """Return (code point, its lower case as ``re`` sees it) wherever ``re`` sees a case.
 
-    A stretch of characters that stays as it is in either case has none with a case.
+    Text that is its own lower case and upper case has no such characters, so it is skipped.
     """
     lower: Any = _sre.unicode_tolower
     text = _all_characters()

@@ -4,13 +4,12 @@ In: an ordered NFA over bytes. Out: an :class:`~cfgguide.automata.dfa.Fsm`, the 
 the same match rule.
 
 A set of NFA states would lose the order, so an FSM state is an ordered *list* of threads, cut
-after the first that matches: whatever stands behind a match can never win. So ``a|ab`` is final
-after ``a`` and dead after ``ab``, as Python's ``re`` has it, and ``a.*?b`` dies after the first
-``b``.
+after the first that matches: threads after a match can never win. So ``a|ab`` is final after ``a``
+and dead after ``ab``, as in Python's ``re``, and ``a.*?b`` dies after the first ``b``.
 
-A look-behind is settled where a thread passes it. So what every look-behind has seen of the text
-is part of the state: its own NFA, started at every position. A look-ahead cannot be settled there:
-the list of threads depends on the answer to a question, and the state asks it.
+A look-behind is resolved when a thread passes it. So the state has what every look-behind has seen
+of the text: the states of its own NFA, started at every position. A look-ahead cannot be resolved
+there: the list of threads depends on the text to come, so the state is an assertion state.
 
 Source: Russ Cox, "Regular Expression Matching in the Wild" (2010), leftmost-first matching.
 """
@@ -41,10 +40,11 @@ def fsm_of_pattern(pattern: str, *, name: str, flags: int = 0, budget: Budget | 
     return minimised(_Determiniser(nfa, name=name, budget=budget).run())
 
 
-# Answers to questions of this position, each named by the state where what is looked for starts.
+# Outcomes of look-aheads at this position, by the start states of their bodies.
 Answers = frozenset[tuple[int, bool]]
-# A state before it is numbered: ordered threads and what the look-behinds have seen; or the
-# targets whose threads are not known yet, the same, the answers so far, and the open question.
+# A state before it is numbered: the ordered threads and what the look-behinds have seen; or, for an
+# assertion state, the targets whose threads are not known yet, the same, the outcomes so far, and
+# the open look-ahead.
 State = tuple[tuple[int, ...], Behind, Answers, int | None]
 NO_ANSWERS: Answers = frozenset()
 
@@ -64,7 +64,7 @@ class _Determiniser:
         self._assertions: list[list[int]] = []
 
     def run(self) -> Fsm:
-        """Return the machine, untrimmed."""
+        """Return the machine, before it is minimised."""
         self._new(((), (), NO_ANSWERS, None))  # DEAD
         found = self._behind.contexts(self._budget, f"terminal {self._name}")
         starts = [self._number((self._nfa.start,), context) for context in found]
@@ -100,7 +100,7 @@ class _Determiniser:
     def _number(
         self, targets: tuple[int, ...], behind: Behind, answers: Answers = NO_ANSWERS
     ) -> int:
-        """Return the state in which the threads behind `targets` are alive, or that asks."""
+        """Return the state of the threads from `targets`, or an assertion state."""
         threads, question = self._threads(targets, truths(behind), answers)
         if question is not None:
             return self._new((targets, behind, answers, question))
@@ -118,9 +118,9 @@ class _Determiniser:
     def _threads(
         self, targets: tuple[int, ...], seen: tuple[bool, ...], answers: Answers
     ) -> Closure:
-        """Return the ordered threads behind `targets`, cut after the first that matches.
+        """Return the ordered threads from `targets`, cut after the first that matches.
 
-        If that depends on an answer which is not there, return the question instead.
+        If they depend on a look-ahead without an answer, return that instead.
         """
         ordered: dict[int, None] = {}
         for target in targets:
@@ -138,13 +138,13 @@ class _Determiniser:
 
 
 def _looking_behind(nfa: Nfa) -> frozenset[int]:
-    """Return the states from which some split with a look-behind can be reached."""
+    """Return the states that can reach a split with a look-behind."""
     rows = [
         [target for *_, target in edges] + splits
         for edges, splits in zip(nfa.edges, nfa.splits, strict=True)
     ]
-    for ask, (looked_for, _) in nfa.assertions.items():
-        rows[ask].append(looked_for)
+    for state, (body, _) in nfa.assertions.items():
+        rows[state].append(body)
     before = predecessors(rows)
     found = set(nfa.guards)
     pending = list(found)

@@ -1,20 +1,18 @@
 r"""Finite-state machines of single terminals.
 
-An :class:`Fsm` matches as its pattern does in Python's ``re``: feeding bytes until the machine is
-dead, the *last* final state passed marks the match that ``re`` prefers. What look-around asks of
-the text around the lexeme stands beside the moves.
+An :class:`Fsm` matches as its pattern does in Python's ``re``: it reads bytes until it is dead, and
+the *last* final state marks the match that ``re`` prefers. Look-around is kept beside the moves.
 
-Look-behind: what the text before the lexeme means to the terminal is its *context*, itself the
-state of a small machine. The start state depends on it.
+Look-behind: the *context* is what the text before the lexeme means to the terminal. It is the state
+of a small machine of its own, and the start state depends on it.
 
-Look-ahead: an *asking* state has no moves, but names the state from which what is looked for would
-have to match, and how to go on if it will and if it will not. Whoever runs the machine on a text
-that has not come yet follows both ways and remembers what each has assumed
-(:mod:`cfgguide.lexer.lookahead`). ::
+Look-ahead: an *assertion state* has no moves. It names the state from which the look-ahead's body
+must match, and the states to go on with if it holds and if it fails. If the text to come is not
+known, the lexer follows both ways, each with an obligation (:mod:`cfgguide.lexer.lookahead`). ::
 
-    IF = /if(?!x)/    start -i-> 2 -f-> 3 asks whether x will match:  yes -> dead   no -> 4 final
+    IF = /if(?!x)/   start -i-> 2 -f-> 3 asserts that x matches:  holds -> dead  fails -> 4 final
 
-The asking states are this project's own.
+Assertion states are this project's own.
 """
 
 from __future__ import annotations
@@ -41,13 +39,12 @@ class Fsm:
     is_final : bool, shape (n_states,)
         Whether the bytes read so far are the match preferred so far.
     assertions : int32, shape (n_states, 3)
-        Of states that ask whether something will match from here on: the state of this machine
-        that is to come to a match, and the states to go on with if it will and if it will not.
-        All 0 for other states.
+        For assertion states, the state of this machine from which the body must match, and the
+        states to go on with if it does and if it does not. All 0 for other states.
     starts : int32, shape (n_contexts,)
         The state before the first byte, after a text in each context.
     contexts : int32, shape (n_contexts, 256)
-        The context after one more byte of the text. That of the empty text is 0.
+        The context after one more byte of the text. The context of the empty text is 0.
     """
 
     transitions: npt.NDArray[np.int32]
@@ -77,14 +74,14 @@ class Fsm:
 
     @cached_property
     def questions(self) -> dict[int, tuple[int, int, int]]:
-        """The rows of `assertions` that ask something, by their states."""
+        """The rows of `assertions`, by their assertion states."""
         assertion = np.flatnonzero(self.assertions.any(axis=1))
         return dict(
             zip(assertion.tolist(), map(tuple, self.assertions[assertion].tolist()), strict=True)
         )
 
     def resolved(self, state: int) -> list[int]:
-        """Return the states that a state stands for, whatever the answers to its questions."""
+        """Return the states that an assertion state leads to, for all outcomes of assertions."""
         if state not in self.questions:
             return [state]
         _, yes, no = self.questions[state]

@@ -1,9 +1,9 @@
 r"""Patterns of JSON Schema, which are regular expressions of ECMA-262, as languages.
 
-In: a pattern. Out: the :class:`~cfgguide.automata.language.Language` of all texts in which it is
-found somewhere, unless it is anchored. ``\d`` and ``\w`` are ASCII, ``\s`` is Unicode's white
-space, ``\p{...}`` a general category, ``$`` the very end. Python's own parser of patterns is used,
-after what is written otherwise in ECMA-262 has been rewritten.
+In: a pattern. Out: the :class:`~cfgguide.automata.language.Language` of all texts that contain a
+match; anchors restrict where. ``\d`` and ``\w`` are ASCII, ``\s`` is Unicode's white space,
+``\p{...}`` a general category, ``$`` the very end. The notation that Python lacks is translated
+first, then :mod:`cfgguide.automata.syntax` reads the pattern.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ _MAX_REPEATS = 5000
 
 Ranges = tuple[tuple[int, int], ...]
 
-# What begins with a backslash in ECMA-262 and has no such meaning for Python, and groups.
+# Notation of ECMA-262 that Python reads otherwise or not at all.
 _ESCAPES = re.compile(
     r"\\(?P<property>[pP]\{[^}]*\})|\\c(?P<control>[A-Za-z])|\\u\{(?P<point>[0-9A-Fa-f]+)\}"
     r"|\\u[dD](?P<high>[89abAB][0-9A-Fa-f]{2})\\u[dD](?P<low>[c-fC-F][0-9A-Fa-f]{2})"
@@ -132,7 +132,7 @@ def pattern_language(pattern: str) -> Language:
     Raises
     ------
     SchemaError
-        If it is no regular expression, or uses what is not regular or not known here.
+        If it is not a regular expression, or uses what is not regular or not supported.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def pattern_language(pattern: str) -> Language:
 
 
 def _as_python(pattern: str) -> str:
-    """Return a pattern as Python writes it."""
+    """Return a pattern of ECMA-262 in Python's notation."""
     is_in_class = False
 
     def written(match: re.Match[str]) -> str:
@@ -213,7 +213,9 @@ def _property(name: str, *, is_negated: bool) -> CharacterClass:
     members = {"Lu", "Ll", "Lt"} if short == "LC" else {short}
     kinds = {kind for kind in _KNOWN_CATEGORIES if kind in members or kind[0] in members}
     if not kinds:
-        raise SchemaError(f"\\p{{{name}}} is no general category of Unicode; only these are known")
+        raise SchemaError(
+            f"\\p{{{name}}} is not a general category of Unicode; only those are supported"
+        )
     points = (p for p in range(sys.maxunicode + 1) if unicodedata.category(chr(p)) in kinds)
     found = CharacterClass.of_characters(points)
     return found.complement() if is_negated else found
@@ -230,12 +232,12 @@ def _found_anywhere(nodes: Nodes) -> Language:
 
 
 class _Builder:
-    """A nondeterministic automaton; empty moves may ask for the start or the end of the text."""
+    """A nondeterministic automaton; empty moves may need the start or the end of the text."""
 
     def __init__(self) -> None:
         self.moves: list[list[tuple[CharacterClass, int]]] = []
         self.empties: list[list[tuple[Anchor | None, int]]] = []
-        self.free: set[int] = set()  # states that stay where they are with any character
+        self.free: set[int] = set()  # states with a loop on every character
 
     def new(self) -> int:
         _check_size(len(self.moves) + 1)

@@ -1,11 +1,10 @@
 """Regular languages of texts as automata over code points, and what is computed with them.
 
-In: words, or steps of a machine that is written down as a function. Out: a :class:`Language`, the
-smallest complete automaton, and unions, intersections and differences of several at once.
+In: words, or the step function of an automaton. Out: a :class:`Language`, which is the minimal
+complete automaton, and unions, intersections and differences of several languages at once.
 
-The letters of an automaton are classes of code points: `cuts` are the first code points of the
-classes, which are intervals; many intervals may lead to the same states. Surrogates are no
-characters of a text and lead nowhere.
+Automata read intervals of code points; `cuts` are the first code points of the intervals. Several
+intervals may lead to the same states. Surrogates are not characters of a text and lead nowhere.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 @dataclass(frozen=True)
 class Language:
-    """A set of texts, as a deterministic automaton without states that behave alike.
+    """A set of texts, as a minimal deterministic automaton.
 
     Attributes
     ----------
@@ -68,14 +67,14 @@ class Language:
                     nodes[here][character] = len(nodes) - 1
                 here = nodes[here][character]
             ends.add(here)
-        letters = sorted({ord(character) for node in nodes for character in node})
-        cuts = sorted({0, *letters, *(letter + 1 for letter in letters)})
-        places = {letter: cuts.index(letter) for letter in letters}
+        points = sorted({ord(character) for node in nodes for character in node})
+        cuts = sorted({0, *points, *(point + 1 for point in points)})
+        intervals = {point: cuts.index(point) for point in points}
         rows = []
         for node in nodes:
             row = [DEAD] * len(cuts)
             for character, target in node.items():
-                row[places[ord(character)]] = target
+                row[intervals[ord(character)]] = target
             rows.append(tuple(row))
         return smallest(cuts, rows, 1, ends)
 
@@ -85,16 +84,16 @@ class Language:
         start: Key,
         step: Callable[[Key, str], Key | None],
         is_accepting: Callable[[Key], bool],
-        letters: str,
+        characters: str,
     ) -> Language:
-        """Return the language of a machine over single characters; None is its dead state.
+        """Return the language of an automaton over some characters; None is its dead state.
 
         Raises
         ------
         SchemaError
             If it has too many states.
         """
-        points = sorted(map(ord, letters))
+        points = sorted(map(ord, characters))
         cuts = sorted({0, *points, *(point + 1 for point in points)})
         places = [cuts.index(point) for point in points]
         numbers: dict[Key, int] = {start: 1}
@@ -133,7 +132,7 @@ class Language:
 
     @cached_property
     def moves(self) -> tuple[dict[int, tuple[tuple[int, int], ...]], ...]:
-        """For each state the next ones but the dead, with the ranges of code points, inclusive."""
+        """For each state its targets except the dead one, with inclusive ranges of code points."""
         ends = [*self.cuts[1:], MAX_CODE_POINT + 1]
         found = []
         for row in self.rows:
@@ -172,12 +171,12 @@ class Language:
 def grouped(
     languages: Sequence[Language], group: Callable[[tuple[bool, ...]], Key]
 ) -> dict[Key, Language]:
-    """Return all texts, sorted by a function of which of the languages they are in.
+    """Return all texts, grouped by a function of the languages that they are in.
 
     Raises
     ------
     SchemaError
-        If the automata have too many states together.
+        If the product automaton has too many states.
 
     Examples
     --------
@@ -220,13 +219,13 @@ def grouped(
 def _check_size(n_states: int) -> None:
     if n_states > MAX_STATES:
         raise SchemaError(
-            f"a regular language of more than {MAX_STATES} states comes of these keywords; "
-            "use smaller bounds or fewer patterns at one place"
+            f"these keywords need an automaton of more than {MAX_STATES} states; "
+            "use smaller bounds or fewer patterns for one value"
         )
 
 
 def smallest(cuts: Sequence[int], rows: Sequence[Row], start: int, ends: Iterable[int]) -> Language:
-    """Return a language without dead ends, and without states or letters that behave alike."""
+    """Return the minimal automaton of a language, with as few intervals as possible."""
     table = np.array(rows, dtype=np.int32)
     is_end = np.zeros(len(rows), dtype=np.bool_)
     is_end[list(ends)] = True
@@ -245,21 +244,21 @@ def smallest(cuts: Sequence[int], rows: Sequence[Row], start: int, ends: Iterabl
     table = table[:, keep]
     cuts = np.array(cuts)[keep].tolist()
     labels = is_end.astype(np.int64) + is_live  # dead, open, end
-    block = refined(table, labels)
-    # Numbered in the order of a walk from the start, so that equal languages are equal values.
-    numbers = {int(block[DEAD]): DEAD}
+    class_of = refined(table, labels)
+    # States are numbered breadth-first, so that equal languages are equal values.
+    numbers = {int(class_of[DEAD]): DEAD}
     order: list[int] = [DEAD]
     queue = [start]
-    numbers[int(block[start])] = 1
+    numbers[int(class_of[start])] = 1
     order.append(start)
     for state in queue:
         for target in table[state].tolist():
-            if int(block[target]) not in numbers:
-                numbers[int(block[target])] = len(numbers)
+            if int(class_of[target]) not in numbers:
+                numbers[int(class_of[target])] = len(numbers)
                 order.append(target)
                 queue.append(target)
     new_rows = tuple(
-        tuple(numbers[int(block[target])] for target in table[state].tolist()) for state in order
+        tuple(numbers[int(class_of[target])] for target in table[state].tolist()) for state in order
     )
     accepting = frozenset(
         number for number, state in enumerate(order) if is_end[state] and is_live[state]
@@ -268,7 +267,7 @@ def smallest(cuts: Sequence[int], rows: Sequence[Row], start: int, ends: Iterabl
 
 
 def _with_few_cuts(language: Language) -> Language:
-    """Return the same language with cuts only where something changes."""
+    """Return the same language with cuts only where targets change."""
     columns = list(zip(*language.rows, strict=True))
     keep = [
         place for place in range(len(columns)) if not place or columns[place] != columns[place - 1]

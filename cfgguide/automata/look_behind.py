@@ -1,9 +1,9 @@
 """What look-behinds have seen of a text, byte by byte.
 
-In: the NFAs of what the look-behinds of a pattern look for. Out: a :class:`LookBehind`, which runs
-each of them from every position of the text at once. What they have seen is a tuple of sets of NFA
-states; a look-behind holds where its set has the matching state. All that they can have seen where
-a lexeme starts are the *contexts* of the pattern.
+In: the NFAs of a pattern's look-behind bodies. Out: a :class:`LookBehind`, which runs each of them
+from every position of the text at once. What they have seen is a tuple of sets of NFA states. A
+look-behind holds where its set has the matching state. All that they may have seen at the start of
+a lexeme are the *contexts* of the pattern.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class LookBehind:
 
     @classmethod
     def of(cls, behinds: list[Nfa]) -> LookBehind:
-        """Return the look-behinds with these NFAs, of which one may ask those before it."""
+        """Return the look-behinds with these NFAs; each may have guards on those before it."""
         key = tuple(nfa.moves for nfa in behinds)
         with _LOCK:
             if key not in _SHARED:
@@ -70,7 +70,7 @@ class LookBehind:
         return self._later[key]
 
     def edges(self, behind: Behind) -> list[Edge]:
-        """Return the edges that the next byte may take; none if it does not matter."""
+        """Return the edges that the next byte may take."""
         return [
             edge
             for nfa, states in zip(self._behinds, behind, strict=bool(behind))
@@ -79,12 +79,12 @@ class LookBehind:
         ]
 
     def contexts(self, budget: Budget, who: str) -> dict[Behind, list[int]]:
-        """Return all that may have been seen, and per byte the number of what is seen after it.
+        """Return all contexts, and for each the index of the context after each byte.
 
         Raises
         ------
         LimitError
-            If these are more than `max_fsm_states`.
+            If there are more than `max_fsm_states`.
         """
         if self._contexts is None:
             self._contexts = self._found_contexts(budget, who)
@@ -105,11 +105,11 @@ class LookBehind:
         return rows
 
     def _seen(self, reached: Behind) -> Behind:
-        """Return what has been seen where the threads have reached these states."""
+        """Return what has been seen once threads have reached these states."""
         if reached not in self._seen_after:
             seen: list[frozenset[int]] = []
             for nfa, targets in zip(self._behinds, reached, strict=True):
-                known = truths(tuple(seen))  # a look-behind asks only those before it
+                known = truths(tuple(seen))  # a look-behind has guards only on those before it
                 closures = [closure(nfa, state, known, {})[0] for state in (nfa.start, *targets)]
                 seen.append(frozenset().union(*closures))
             self._seen_after[reached] = tuple(seen)
@@ -124,9 +124,9 @@ def truths(behind: Behind) -> tuple[bool, ...]:
 def moves(
     edges: list[tuple[int, int, int]], others: list[tuple[int, int, int]]
 ) -> list[tuple[int, int, tuple[int, ...]]]:
-    """Return (first byte, last byte, ordered targets of `edges`) for all ranges that differ.
+    """Return (first byte, last byte, ordered targets of `edges`) for ranges of bytes.
 
-    All bytes of a range take the same of `edges` and of `others`.
+    All bytes of a range take the same edges of `edges` and of `others`.
     """
     both = [*edges, *others]
     cuts = sorted({low for low, _, _ in both} | {high + 1 for _, high, _ in both})

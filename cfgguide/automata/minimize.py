@@ -1,8 +1,8 @@
 """The smallest machine with the same matches.
 
 In: an :class:`~cfgguide.automata.dfa.Fsm`. Out: the smallest one that is final on the same
-continuations, asks no question whose answer is known or does not matter, and tells no contexts
-apart that never lead to different start states. Its states are numbered breadth-first, so that
+continuations, without assertions whose outcome is known or does not matter, and with contexts
+merged that never lead to different start states. Its states are numbered breadth-first, so that
 equal machines are equal arrays.
 """
 
@@ -34,7 +34,7 @@ def _trimmed(fsm: Fsm) -> Fsm:
 def _renamed(
     fsm: Fsm, new: npt.NDArray[np.int64], is_kept: npt.NDArray[np.bool_] | None = None
 ) -> Fsm:
-    """Return the machine with every state called `new`; those not kept lose their moves."""
+    """Return the machine with every state renumbered to `new`; those not kept lose their moves."""
     kept = np.ones((fsm.n_states, 1), dtype=np.bool_) if is_kept is None else is_kept[:, None]
     return replace(
         fsm,
@@ -44,8 +44,8 @@ def _renamed(
     )
 
 
-def _blocks(fsm: Fsm) -> npt.NDArray[np.int64]:
-    """Return the block of each state: states of one block are final on the same continuations."""
+def _equivalence_classes(fsm: Fsm) -> npt.NDArray[np.int64]:
+    """Return each state's equivalence class: its states are final on the same continuations."""
     columns = np.hstack([distinct_columns(fsm.transitions)[0], fsm.assertions])
     labels = fsm.is_final + 2 * fsm.assertions.any(axis=1).astype(np.int64)
     labels[DEAD] = -1  # apart, so that `DEAD` stays a state of its own
@@ -55,19 +55,19 @@ def _blocks(fsm: Fsm) -> npt.NDArray[np.int64]:
 def minimised(fsm: Fsm) -> Fsm:
     """Return the smallest machine with the same final states on every text."""
     fsm = _answered(fsm)
-    block = _blocks(fsm)
+    class_of = _equivalence_classes(fsm)
     while (
         fsm.assertions.any(axis=1)
-        & (block[fsm.assertions[:, IF_HOLDS]] == block[fsm.assertions[:, IF_FAILS]])
+        & (class_of[fsm.assertions[:, IF_HOLDS]] == class_of[fsm.assertions[:, IF_FAILS]])
     ).any():
-        fsm = _answered(_renamed(fsm, np.unique(block, return_index=True)[1][block]))
-        block = _blocks(fsm)
-    fsm = _with_fewest_contexts(fsm, block)
-    order = _first_seen(block, fsm)
-    renumber = np.zeros(int(block.max()) + 1, dtype=np.int32)
+        fsm = _answered(_renamed(fsm, np.unique(class_of, return_index=True)[1][class_of]))
+        class_of = _equivalence_classes(fsm)
+    fsm = _with_fewest_contexts(fsm, class_of)
+    order = _first_seen(class_of, fsm)
+    renumber = np.zeros(int(class_of.max()) + 1, dtype=np.int32)
     for number, state in enumerate(order):
-        renumber[block[state]] = number
-    new = renumber[block]
+        renumber[class_of[state]] = number
+    new = renumber[class_of]
     return Fsm(
         new[fsm.transitions[order]],
         fsm.is_final[order],
@@ -78,7 +78,7 @@ def minimised(fsm: Fsm) -> Fsm:
 
 
 def _answered(fsm: Fsm) -> Fsm:
-    """Return the machine without questions whose answer is known or does not matter."""
+    """Return the machine without assertions whose outcome is known or does not matter."""
     fsm = _trimmed(fsm)
     new = np.arange(fsm.n_states)
     for state, (looked_for, yes, no) in fsm.questions.items():
@@ -89,15 +89,15 @@ def _answered(fsm: Fsm) -> Fsm:
     is_kept = new == np.arange(fsm.n_states)
     if is_kept.all():
         return fsm
-    while (new[new] != new).any():  # a question may lead to a question
+    while (new[new] != new).any():  # an assertion may lead to an assertion
         new = new[new]
     return _answered(_renamed(fsm, new, is_kept=is_kept))
 
 
-def _with_fewest_contexts(fsm: Fsm, block: npt.NDArray[np.int64]) -> Fsm:
+def _with_fewest_contexts(fsm: Fsm, class_of: npt.NDArray[np.int64]) -> Fsm:
     """Return the machine with contexts merged that never lead to different start states."""
     columns = distinct_columns(fsm.contexts)[0]
-    merged = refined(columns, block[fsm.starts])
+    merged = refined(columns, class_of[fsm.starts])
     order = _reached(merged, fsm.contexts, [0])
     renumber = np.zeros(int(merged.max()) + 1, dtype=np.int32)
     for number, context in enumerate(order):
@@ -109,23 +109,23 @@ def _with_fewest_contexts(fsm: Fsm, block: npt.NDArray[np.int64]) -> Fsm:
     )
 
 
-def _first_seen(block: npt.NDArray[np.int64], fsm: Fsm) -> list[int]:
-    """Return one state per reachable block, in breadth-first order, `DEAD` and the starts first."""
+def _first_seen(class_of: npt.NDArray[np.int64], fsm: Fsm) -> list[int]:
+    """Return one state per reachable class, in breadth-first order, `DEAD` and the starts first."""
     return _reached(
-        block, np.hstack([fsm.transitions, fsm.assertions]), [DEAD, *fsm.starts.tolist()]
+        class_of, np.hstack([fsm.transitions, fsm.assertions]), [DEAD, *fsm.starts.tolist()]
     )
 
 
 def _reached(
-    block: npt.NDArray[np.int64], rows: npt.NDArray[np.int32], first: list[int]
+    class_of: npt.NDArray[np.int64], rows: npt.NDArray[np.int32], first: list[int]
 ) -> list[int]:
-    """Return one state per block that rows lead to, in breadth-first order."""
+    """Return one state per class that rows lead to, in breadth-first order."""
     order: list[int] = []
     seen: set[int] = set()
 
     def see(state: int) -> None:
-        if int(block[state]) not in seen:
-            seen.add(int(block[state]))
+        if int(class_of[state]) not in seen:
+            seen.add(int(class_of[state]))
             order.append(state)
 
     for state in first:

@@ -8,15 +8,14 @@ quantifier becomes an ordered split: greedy tries the body first, lazy tries the
 
     a*   ->  split(a-loop, exit)         a*?  ->  split(exit, a-loop)
 
-After a round that matched nothing ``re`` starts no further round but leaves the repetition. So the
+After a round that matched nothing, ``re`` starts no further round but leaves the repetition. So the
 NFA marks where a round starts, where the repetition ends, and the splits that decide between the
-two; a walk along empty moves that comes from the start of a round to such a split must leave.
+two. A walk along empty moves that comes from the start of a round to such a split must leave.
 ``x*`` is built as ``(x+)?``, with one split for all rounds; ``x{0,3}`` has one for each.
 
-Look-around stands on splits that are passed only if it holds. What a look-behind looks for is an
-NFA of its own, a *behind*, which :mod:`cfgguide.automata.dfa` runs beside the pattern's; what a
-look-ahead looks for starts at another state of the same NFA. Anchors and word boundaries are
-look-around::
+A split with look-around is passed only if that holds. The body of a look-behind is an NFA of its
+own, a *behind*, which :mod:`cfgguide.automata.look_behind` runs beside the pattern's. The body of a
+look-ahead starts at another state of the same NFA. Anchors and word boundaries are look-around::
 
     ^  (?<![\s\S])    \Z  (?![\s\S])    $  (?![^\n]|\n[\s\S])    \b  (?<=\w)(?!\w)|(?<!\w)(?=\w)
 
@@ -57,16 +56,15 @@ class Nfa:
         Per state its empty moves, most preferred first. Empty for byte states and `MATCH`.
     enters, leaves, rounds : dict of int to int
         Per split that starts a round of a repetition, ends the repetition, or decides between the
-        two: the number of the repetition.
+        two, the index of the repetition.
     start : int
         The start state. State 0 is `MATCH`.
     guards : dict of int to (int, bool)
-        Per split with a look-behind, which of `behinds` is asked, and whether it must not match.
+        Per split with a look-behind, its index in `behinds`, and whether it is negated.
     behinds : list of Nfa
-        What look-behinds look for. One may have guards that ask those before it in the list.
+        The bodies of look-behinds. One may have guards on those before it in the list.
     assertions : dict of int to (int, bool)
-        Per split with a look-ahead, the state where what it looks for starts, and whether that
-        must not match.
+        Per split with a look-ahead, the start state of its body, and whether it is negated.
     """
 
     edges: list[list[tuple[int, int, int]]] = field(default_factory=lambda: [[]])
@@ -86,7 +84,7 @@ class Nfa:
 
     @cached_property
     def moves(self) -> tuple[str, ...]:
-        """All but `behinds` as a key: equal if all moves are."""
+        """A key of everything except `behinds`: equal if all moves are equal."""
         return tuple(repr(getattr(self, f.name)) for f in fields(self) if f.name != "behinds")
 
 
@@ -107,7 +105,7 @@ def parse_pattern(pattern: str, *, name: str, flags: int = 0, budget: Budget | N
     Raises
     ------
     PatternError
-        If ``re`` rejects the pattern or it uses what no automaton of this kind can express.
+        If ``re`` rejects the pattern, or no automaton of this kind can express it.
     LimitError
         If a limit is exceeded.
 
@@ -125,7 +123,7 @@ def parse_pattern(pattern: str, *, name: str, flags: int = 0, budget: Budget | N
         builder.nfa.start = builder.sequence(tree.nodes, MATCH, tree.flags)
     except re.error as error:
         raise PatternError(
-            f"terminal {name}: /{pattern}/ is no regular expression: {error}"
+            f"terminal {name}: /{pattern}/ is not a regular expression: {error}"
         ) from None
     except RecursionError:
         raise LimitError(
@@ -135,14 +133,14 @@ def parse_pattern(pattern: str, *, name: str, flags: int = 0, budget: Budget | N
 
 
 class _Builder:
-    """Builds fragments backwards: each method gets the state that follows and returns an entry."""
+    """Builds fragments backwards: each method takes the following state and returns the entry."""
 
     def __init__(
         self, name: str, pattern: str, budget: Budget, *, outer: _Builder | None = None
     ) -> None:
         self.nfa: Nfa = Nfa() if outer is None else Nfa(behinds=outer.nfa.behinds)
         self._is_behind = outer is not None
-        # Where what look-ahead looks for starts, and the number of what look-behind looks for.
+        # The start states of look-ahead bodies, and the indices of look-behind bodies.
         self._aheads: dict[tuple[Nodes, int], int] = {}
         self._behinds: dict[tuple[Nodes, int], int] = {} if outer is None else outer._behinds
         self._name = name
@@ -216,14 +214,14 @@ class _Builder:
     # -- look-around ------------------------------------------------------------------------
 
     def _look_behind(self, body: Nodes, following: int, flags: int, *, is_negated: bool) -> int:
-        looked_for = (body, flags)
-        if looked_for not in self._behinds:
+        body_key = (body, flags)
+        if body_key not in self._behinds:
             inner = _Builder(self._name, self._pattern, self._budget, outer=self)
             inner.nfa.start = inner.sequence(body, MATCH, flags)
             self.nfa.behinds.append(inner.nfa)
-            self._behinds[looked_for] = len(self.nfa.behinds) - 1
+            self._behinds[body_key] = len(self.nfa.behinds) - 1
         guard = self._split([following])
-        self.nfa.guards[guard] = (self._behinds[looked_for], is_negated)
+        self.nfa.guards[guard] = (self._behinds[body_key], is_negated)
         return guard
 
     def _look_ahead(self, body: Nodes, following: int, flags: int, *, is_negated: bool) -> int:
@@ -232,11 +230,11 @@ class _Builder:
                 f"terminal {self._name} uses a look-ahead, \\b or $ inside a look-behind, which is "
                 f"not supported, in /{self._pattern}/; put it outside the look-behind"
             )
-        looked_for = (body, flags)
-        if looked_for not in self._aheads:
-            self._aheads[looked_for] = self.sequence(body, MATCH, flags)
+        body_key = (body, flags)
+        if body_key not in self._aheads:
+            self._aheads[body_key] = self.sequence(body, MATCH, flags)
         ask = self._split([following])
-        self.nfa.assertions[ask] = (self._aheads[looked_for], is_negated)
+        self.nfa.assertions[ask] = (self._aheads[body_key], is_negated)
         return ask
 
     def _anchor(self, anchor: Anchor, following: int, flags: int) -> int:
@@ -285,18 +283,26 @@ class _Builder:
         return self.nfa.n_states - 1
 
 
-# The byte states (and `MATCH`) reached by empty moves, most preferred first; and the first
-# question on the way that has no answer: what stands behind it is not there.
+# The byte states (and `MATCH`) reached by empty moves, most preferred first, up to the first
+# look-ahead without an answer; and that look-ahead.
 Closure = tuple[tuple[int, ...], int | None]
 
 
 def closure(nfa: Nfa, state: int, truths: tuple[bool, ...], answers: dict[int, bool]) -> Closure:
     """Return where empty moves lead from a state.
 
-    `open_rounds` are the repetitions whose present round has matched nothing so far. At the end of
-    such a round the walk must leave, so they are part of what counts as visited.
+    Parameters
+    ----------
+    nfa : Nfa
+    state : int
+    truths : tuple of bool
+        For each of `nfa.behinds`, whether the look-behind holds.
+    answers : dict of int to bool
+        Whether look-aheads match, by the start states of their bodies.
     """
-    found: dict[int, None] = {}
+    # `open_rounds` are the repetitions whose present round has matched nothing so far. At the end
+    # of such a round the walk must leave, so they are part of what counts as visited.
+    reached: dict[int, None] = {}
     visited: set[tuple[int, frozenset[int]]] = set()
     pending = [(state, frozenset[int]())]
     while pending:
@@ -305,12 +311,12 @@ def closure(nfa: Nfa, state: int, truths: tuple[bool, ...], answers: dict[int, b
             continue
         visited.add((current, open_rounds))
         if not nfa.splits[current]:
-            found[current] = None
+            reached[current] = None
             continue
         if current in nfa.assertions:
             question, is_negated = nfa.assertions[current]
             if question not in answers:
-                return tuple(found), question
+                return tuple(reached), question
             if answers[question] == is_negated:
                 continue
         targets = nfa.splits[current]
@@ -321,12 +327,12 @@ def closure(nfa: Nfa, state: int, truths: tuple[bool, ...], answers: dict[int, b
         elif nfa.rounds.get(current) in open_rounds:
             targets = [target for target in targets if target in nfa.leaves]
         pending.extend((target, open_rounds) for target in reversed(targets))
-    return tuple(found), None
+    return tuple(reached), None
 
 
 def _is_open(nfa: Nfa, state: int, truths: tuple[bool, ...]) -> bool:
     """Return whether a state has no guard, or its look-behind holds."""
     if state not in nfa.guards:
         return True
-    number, is_negated = nfa.guards[state]
-    return truths[number] != is_negated
+    index, is_negated = nfa.guards[state]
+    return truths[index] != is_negated

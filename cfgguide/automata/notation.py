@@ -1,9 +1,9 @@
-r"""Patterns and texts as Lark reads them between slashes or quotes.
+r"""Literals of Lark's language for patterns and texts.
 
-In: a regular expression, or a text. Out: the literal from which Lark makes just that. Lark
+In: a regular expression, or a text. Out: the literal that Lark reads as exactly that. Lark
 evaluates ``\n``, ``\x41`` and the like before ``re`` sees a pattern, so ``\x2a`` would become a
-star that repeats; and it drops a backslash before a double quote. Where that would matter, the
-character itself is written by its number::
+quantifier; and it drops a backslash before a double quote. Where that would matter, the character
+is written as an escape with its code point::
 
     \x2a  ->  /\u005cx2a/        a/"b"  ->  /a\x2f\x22b\x22/
 """
@@ -12,19 +12,19 @@ from __future__ import annotations
 
 import re
 
-# A backslash with what it stands before; a character that Lark must not see as it is.
+# A backslash with the character after it; a character that must be escaped for Lark.
 _ODD = re.compile(r'\\(.?)|["/\x00-\x1f\x7f\ud800-\udfff]', re.DOTALL)
 _EVALUATED = "Uuxnftr"  # letters that make Lark evaluate what follows a backslash
 _NAMED = {"\n": r"\n", "\t": r"\t", "\r": r"\r", "\f": r"\f"}
 
 
 def pattern_literal(pattern: str, flags: str = "") -> str:
-    r"""Return a pattern as a grammar holds it.
+    r"""Return the literal of a pattern in a grammar.
 
     Parameters
     ----------
     pattern : str
-        What ``re`` is to get; not empty.
+        The pattern for ``re``; not empty.
     flags : str
         Letters of Lark's flags: some of ``imslux``.
 
@@ -37,7 +37,7 @@ def pattern_literal(pattern: str, flags: str = "") -> str:
 
 
 def text_literal(text: str, flags: str = "") -> str:
-    r"""Return a text as a grammar holds it.
+    r"""Return the literal of a text in a grammar.
 
     >>> print(text_literal('a "b" \\ c'))
     "a \x22b\x22 \\ c"
@@ -57,7 +57,7 @@ def _in_pattern(found: re.Match[str]) -> str:
 
 
 def _alone(character: str) -> str:
-    r"""Return a character, but no backslash, so that Lark evaluates it to just that."""
+    r"""Return a character, other than a backslash, so that Lark evaluates it to itself."""
     if not _ODD.fullmatch(character):
         return character
     number = ord(character)

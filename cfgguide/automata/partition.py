@@ -1,11 +1,11 @@
-"""Partitions of the states of an automaton: which behave alike.
+"""Equivalence classes of the states of an automaton, by partition refinement.
 
 In: a transition table and a label per state. Out: the coarsest partition that keeps labels apart
-and whose blocks lead to the same blocks on every byte class.
+and whose classes lead to the same classes on every byte class.
 
-A block is split only where some of its states have a successor that has just moved to a new block,
-and the largest part keeps the old number, so a state moves at most a logarithmic number of times:
-a chain of ten thousand states, such as ``x{9999}``, is no trouble.
+A class is split only where some of its states have a successor that has just moved to a new class.
+The largest part keeps the old number, so a state moves at most a logarithmic number of times: a
+chain of ten thousand states, such as ``x{9999}``, is fast.
 
 Source: Hopcroft 1971, "An n log n algorithm for minimizing states in a finite automaton", of which
 this is a simple form.
@@ -37,7 +37,7 @@ def refined(columns: npt.NDArray[np.int32], labels: npt.NDArray[np.int64]) -> np
     Returns
     -------
     int64, shape (n_states,)
-        The block of each state, numbered from 0.
+        The equivalence class of each state, numbered from 0.
     """
     rows = columns.tolist()
     before = predecessors(rows)
@@ -54,9 +54,9 @@ def refined(columns: npt.NDArray[np.int32], labels: npt.NDArray[np.int64]) -> np
 def _split(
     rows: list[list[int]], block: list[int], sizes: Counter[int], affected: list[int]
 ) -> list[int]:
-    """Split blocks by where the affected states lead now; return the states that moved.
+    """Split classes by where the affected states lead now; return the states that moved.
 
-    The other states of a block lead where they led before: they stay together and keep its number.
+    The other states of a class lead where they led before: they stay together and keep its number.
     """
     parts: dict[int, dict[tuple[int, ...], list[int]]] = {}
     for state in affected:
@@ -66,7 +66,7 @@ def _split(
     for old, groups in parts.items():
         leaving = sorted(groups.values(), key=len)
         if sum(map(len, leaving)) == sizes[old]:
-            leaving.pop()  # nobody else stays: the largest part keeps the number
+            leaving.pop()  # no other state stays: the largest part keeps the number
         for states in leaving:
             new = len(sizes)
             sizes[new] = len(states)
@@ -80,7 +80,7 @@ def _split(
 def distinct_columns(
     table: npt.NDArray[Integer],
 ) -> tuple[npt.NDArray[Integer], npt.NDArray[np.int32]]:
-    """Return the columns of a table that differ, in order, and for each column which it is.
+    """Return the distinct columns of a table, in order, and each column's index among them.
 
     >>> distinct_columns(np.array([[1, 2, 1], [3, 4, 3]], dtype=np.int32))[1].tolist()
     [0, 1, 0]
@@ -97,9 +97,9 @@ def distinct_columns(
 
 
 def distinct_rows(rows: npt.NDArray[Number]) -> tuple[npt.NDArray[Number], npt.NDArray[np.int64]]:
-    """Return the distinct rows of a table, sorted by their bytes, and the number of each row's.
+    """Return the distinct rows of a table, sorted by bytes, and each row's index among them.
 
-    Much quicker than ``np.unique(axis=0)``, which sorts by one column after the other.
+    Much faster than ``np.unique(axis=0)``, which sorts by one column after the other.
     """
     rows = np.ascontiguousarray(rows)
     as_bytes = rows.view(np.dtype((np.void, rows.strides[0]))).reshape(-1)

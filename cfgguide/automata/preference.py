@@ -1,11 +1,11 @@
-"""What a pattern matches first, and what it may begin with, as its threads tell.
+"""Which match a pattern prefers, and which texts may begin a match.
 
 In: a pattern of Python's ``re``. Out: whether the match that ``re`` prefers is the longest one
 (:func:`is_longest_first`), and whether a text may be the beginning of a match or hold one
 (:func:`may_begin`).
 
-The ordered threads of a pattern are followed twice: cut after the first that matches, as a terminal
-of Lark's is read, and uncut. If a text matches uncut and not cut, something shorter was preferred::
+The ordered threads of a pattern are followed twice: cut after the first that matches, as Lark reads
+a terminal, and uncut. If a text matches only uncut, ``re`` prefers a shorter match::
 
     a|ab   after "a":  cut {match}   uncut {match, before b}
            after "ab": cut {}        uncut {match}             not longest first
@@ -21,13 +21,13 @@ from cfgguide.automata.look_behind import moves
 from cfgguide.automata.nfa import MATCH, Nfa, closure, parse_pattern
 from cfgguide.errors import LimitError
 
-_MAX_PAIRS = 2000  # looked at before it is given up whether a pattern is longest first
+_MAX_PAIRS = 2000  # of cut and uncut threads that `is_longest_first` visits
 
 
 def is_longest_first(pattern: str) -> bool:
-    """Return whether the preferred match on each text that matches as a whole is all of it.
+    """Return whether ``re`` prefers all of each text that the pattern matches as a whole.
 
-    False also where finding out would take too long.
+    False also if that takes too long to decide.
 
     Parameters
     ----------
@@ -59,18 +59,18 @@ def is_longest_first(pattern: str) -> bool:
 
 
 class _Threads:
-    """The threads that a machine follows, which is cut at a match, and all that there would be.
+    """The threads that are left when they are cut at a match, and all threads.
 
     Parameters
     ----------
     preferred : iterable of int
-        NFA states that the machine enters, most preferred first.
+        NFA states that are entered, most preferred first.
     every : iterable of int
         The same without cuts.
     nfa : Nfa
-        What the states are of.
+        The NFA of the states.
     threads_of : list of tuple of int
-        The threads behind each NFA state.
+        For each NFA state, the threads that empty moves lead to.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class _Threads:
 
     @property
     def is_cut_short(self) -> bool:
-        """Whether a whole text has come that the machine does not match."""
+        """Whether the text matches as a whole, but not if threads are cut."""
         cut, uncut = self.key
         return MATCH in uncut and MATCH not in cut
 
@@ -109,9 +109,9 @@ class _Threads:
 
 
 def may_begin(pattern: str, text: str) -> bool:
-    """Return whether a pattern may match at the start of some text that begins with this one.
+    """Return whether a pattern may match at the start of some text with this prefix.
 
-    Look-around is taken to hold.
+    Look-around is assumed to hold.
 
     Raises
     ------

@@ -61,9 +61,9 @@ def rewritten(pattern: str, flags: int = 0) -> tuple[str, bool]:
     Raises
     ------
     PatternError
-        If ``re`` refuses the pattern, or it uses what no automaton can express.
+        If ``re`` rejects the pattern, or no automaton can express it.
     LimitError
-        If it nests too deeply to be read.
+        If it nests groups too deeply.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def rewritten(pattern: str, flags: int = 0) -> tuple[str, bool]:
         looks = any(isinstance(node, Look | Anchor) for node in walk(nodes))
         written = _sequence(nodes if looks else _greedy(nodes))
     except (re.error, ValueError, OverflowError) as error:
-        raise PatternError(f"/{_shown(pattern)}/ is no regular expression: {error}") from None
+        raise PatternError(f"/{_shown(pattern)}/ is not a regular expression: {error}") from None
     except RecursionError:
         raise LimitError("the pattern nests groups too deeply; flatten it") from None
     letters = _flag_letters(tree.flags & ~re.UNICODE)
@@ -89,7 +89,7 @@ def rewritten(pattern: str, flags: int = 0) -> tuple[str, bool]:
 
 
 def escaped(text: str) -> str:
-    r"""Return the pattern of a text, with no more backslashes than it needs.
+    r"""Return the pattern of a text, with as few backslashes as possible.
 
     >>> print(escaped("1 + 1"))
     1 \+ 1
@@ -98,7 +98,7 @@ def escaped(text: str) -> str:
 
 
 def not_empty(pattern: str) -> str | None:
-    r"""Return a pattern for the same texts but the empty one, or None if there is no other.
+    r"""Return a pattern for the same texts except the empty one, or None if there are none.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def _not_empty(nodes: Nodes) -> Nodes | None:
     if not _can_be_empty(nodes):
         return nodes
     branches = []
-    for index, node in enumerate(nodes):  # the first that is not empty
+    for index, node in enumerate(nodes):  # the first node that is not empty
         first = _node_not_empty(node)
         if first is not None:
             branches.append((first, *nodes[index + 1 :]))

@@ -1,8 +1,8 @@
 """Example texts of terminals, found in their FSMs.
 
-In: the FSMs of one or two terminals. Out: a shortest text that they match, chosen so that people
-can read it: of equally short ones, letters go before digits, those before signs. Every search is
-bounded by a number of states, so that a message never waits for its example.
+In: the FSMs of one or two terminals. Out: a shortest text that they match. Among texts of the same
+length, readable ones go first: letters before digits before signs. Every search visits a bounded
+number of states, so that a message never waits long for its example.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def shortest_text(fsm: Fsm) -> str | None:
 def shared_text(first: Fsm, second: Fsm, *, max_pairs: int = DEFAULT_MAX_PAIRS) -> str | None:
     r"""Return a shortest text that both FSMs match as a whole, or None if none was found.
 
-    Questions are answered both ways, and what is found is put to the FSMs.
+    Both outcomes of assertions are followed, and the FSMs check what is found.
 
     >>> from cfgguide.automata.determinize import fsm_of_pattern
     >>> shared_text(fsm_of_pattern("[a-z]+", name="A"), fsm_of_pattern("..y", name="B"))
@@ -72,9 +72,9 @@ def _are_matched(text: bytes, *fsms: Fsm) -> bool:
 
 
 def is_part_of(part: Fsm, whole: Fsm) -> bool:
-    """Return whether every text that one FSM matches as a whole is matched so by the other.
+    """Return whether every text that `part` matches as a whole is matched so by `whole`.
 
-    A part that asks is taken to get any answer; the whole must not ask.
+    The assertions of `part` may have any outcome; `whole` must have none.
 
     >>> from cfgguide.automata.determinize import fsm_of_pattern
     >>> is_part_of(fsm_of_pattern("a+", name="A"), fsm_of_pattern("[ab]+", name="B"))
@@ -115,8 +115,8 @@ def is_unbounded(fsm: Fsm) -> bool:
             moved = set(fsm.transitions[state].tolist())
             following[state] = {each for target in moved for each in fsm.resolved(target)} - {DEAD}
             pending.extend(following[state])
-    # Every state can still match, so any loop can be written for ever. States are taken away once
-    # all before them are; what cannot be taken away lies on a loop or after one.
+    # Every state can still match, so any loop makes the language infinite. States are removed once
+    # all states before them are; the states that remain are on a loop or after one.
     n_before = Counter(target for targets in following.values() for target in targets)
     free = [state for state in following if not n_before[state]]
     for state in free:  # grows while it is walked

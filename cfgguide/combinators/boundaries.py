@@ -1,11 +1,10 @@
-r"""What keeps the parts of a text apart that a grammar is made of.
+r"""What keeps the parts of a composed grammar's text apart.
 
-In: parts, each with its position, and which may follow which. Out: their patterns, with what must
-stand around them. A value whose preferred match may be too short must be followed by what may come
-next. And Lark follows an ``%ignore`` everywhere: before and behind the grammar that has it, that is
-as it should be; elsewhere a text or value must stand where the whole begins (``\A``), or be
-followed at once by what may come next. Free text needs no guard before it: it takes all up to its
-end.
+In: the positions of parts, and which may follow which. Out: their patterns, with the look-around
+that each needs. A value whose preferred match may be too short must be followed by what may come
+next. Lark follows an ``%ignore`` everywhere. Before and after the grammar that has it, that is
+right. Elsewhere a text or value must start the whole text (``\A``), or what may come next must
+follow it at once. Free text needs no guard before it: it takes everything up to its end.
 """
 
 from __future__ import annotations
@@ -18,21 +17,21 @@ from cfgguide.combinators.parts import Embedded, Free, Regular
 from cfgguide.errors import GrammarError
 from cfgguide.grammar.fragments import Rules
 
-END = -1  # stands for the end of the text among the parts that may follow
+END = -1  # the end of the text, among the positions that may follow
 
 
 @dataclass(frozen=True)
 class Position:
-    """A part that is not made of parts, where it stands.
+    """An occurrence of a part that is not made of parts.
 
     Attributes
     ----------
     number : int
         Places are numbered from the left.
     part : Regular, Free or Embedded
-        What stands there.
+        The part.
     rules : Rules or None
-        Those of a grammar.
+        The rules, if the part is a grammar.
     """
 
     number: int
@@ -41,14 +40,14 @@ class Position:
 
     @property
     def is_optional(self) -> bool:
-        """Whether the empty text may stand there."""
+        """Whether the part may be empty."""
         if self.rules is not None:
             return self.rules.start in self.rules.optional
         return self.part == Free(()) or (isinstance(self.part, Regular) and self.part.is_optional)
 
     @property
     def patterns(self) -> tuple[str, ...]:
-        """What is matched, the empty text left out; none for a grammar."""
+        """Patterns of the texts other than the empty one; none for a grammar."""
         if isinstance(self.part, Embedded):
             return ()
         if isinstance(self.part, Regular):
@@ -81,7 +80,7 @@ class Guards:
     Raises
     ------
     GrammarError
-        If what a grammar ignores would be ignored where it must not be.
+        If Lark would ignore text where it must not.
     """
 
     def __init__(self, positions: list[Position], first: set[int], follow: list[set[int]]) -> None:
@@ -103,7 +102,7 @@ class Guards:
         """
         following = self._follow[position.number]
         if position.part == Free(()):
-            return pattern  # nothing is left behind it
+            return pattern  # nothing is left after it
         leaks = bool(self._leaks(following)) if self._ignores else False
         if leaks and isinstance(position.part, Free):
             raise self._error(following)
@@ -113,7 +112,7 @@ class Guards:
         return rf"\A(?:{pattern})" if position.number in self._at_start else pattern
 
     def _leaks(self, following: set[int]) -> set[int]:
-        """Return what may come next, but not behind ignored text."""
+        """Return what may come next, but not after ignored text."""
         if any(each != END and self._positions[each].part == Free(()) for each in following):
             return set()  # which would take that text
         found = {
@@ -153,7 +152,13 @@ class Guards:
 
 
 def _ignored(positions: Iterable[Position]) -> set[tuple[object, ...]]:
-    """Return what grammars ignore: all of them the same."""
+    """Return what the grammars ignore.
+
+    Raises
+    ------
+    GrammarError
+        If two of them do not ignore the same.
+    """
     found = [
         {each.meaning for each in position.rules.terminals if each.name in position.rules.ignored}
         for position in positions

@@ -1,9 +1,8 @@
-"""What a grammar that is made of parts is made of.
+"""The parts of a composed grammar.
 
-In: nothing. Out: plain values: texts that match a pattern, free text, a grammar, some of these one
-after the other, and one repeated; and :class:`Composed`, a grammar that knows what it is made of,
-so that it can become a part itself. They are written by :mod:`cfgguide.combinators.patterns` and
-:mod:`cfgguide.combinators.sequence`.
+Parts are frozen values: texts that match a pattern, free text, a grammar, a sequence of parts, and
+a repeated part. A :class:`Composed` grammar knows its part, so it can become a part itself.
+:mod:`cfgguide.combinators.patterns` and :mod:`cfgguide.combinators.writer` write grammars of parts.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ class Regular:
     Attributes
     ----------
     patterns : tuple of str
-        Any of these matches each text but the empty one. They do not match that, unless they look
-        around.
+        Each text other than the empty one matches one of these. They do not match the empty text,
+        unless they look around.
     is_optional : bool
-        Whether the empty text is one.
+        Whether the empty text is one of the texts.
     looks : bool
         Whether the pattern looks around.
     text : str or None
@@ -43,7 +42,7 @@ class Regular:
 
     @property
     def pattern(self) -> str:
-        """All patterns as one, for the empty text, too."""
+        """All patterns as one, which also matches the empty text if that is one."""
         if not self.patterns:
             return ""
         joined = "|".join(self.patterns)
@@ -52,7 +51,7 @@ class Regular:
 
 @dataclass(frozen=True)
 class Free:
-    """Any text up to and with the first of some stop strings; without any, to the end.
+    """Any text up to and including the first of some stop strings; without them, to the end.
 
     Attributes
     ----------
@@ -65,7 +64,7 @@ class Free:
 
 @dataclass(frozen=True)
 class Embedded:
-    """Sentences of a grammar that was written by hand."""
+    """Sentences of a grammar that was not composed."""
 
     grammar: Grammar
 
@@ -92,14 +91,14 @@ Part = Regular | Free | Embedded | Sequence | Repeated
 class Composed(Grammar):
     """A grammar that was made of parts, and can be a part.
 
-    Its text is written when it is first asked for: some parts cannot stand alone.
+    Its text is written at its first use, since some parts cannot stand alone.
 
     Parameters
     ----------
     part : Part
-        What it is made of.
+        The part that it is made of.
     write : callable
-        Returns its text.
+        Returns the grammar's text, given the part.
     """
 
     part: Part

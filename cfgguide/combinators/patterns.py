@@ -2,9 +2,9 @@ r"""Grammars of regular expressions: the whole text matches, as with ``re.fullma
 
 In: a pattern of Python's ``re``, or a list of texts. Out: a grammar of one terminal. Lark reads the
 match that ``re`` prefers, which need not be the longest: of ``abc``, ``(?:a|ab)(?:c|bcd)?`` matches
-``a`` first. Where that can happen the terminal ends with ``\Z``, so that ``re`` tries on until the
-text ends; elsewhere not, since masks are quicker without. No terminal of Lark's matches the empty
-text, so it becomes a rule's::
+``a`` first. Where that can happen, the terminal ends with ``\Z``, so that ``re`` goes on until a
+match ends with the text. Elsewhere it does not, since masks are faster without ``\Z``. No terminal
+of Lark's matches the empty text, so the start rule does::
 
     a?|ab             start: [TEXT]     TEXT: /a(?:b|)/
     (?:a|ab)(?:c|bcd)?  start: TEXT      TEXT: /(?:a(?:b|)(?:bcd|c)?)\Z/
@@ -26,7 +26,7 @@ from cfgguide.combinators.parts import Composed, Regular
 from cfgguide.combinators.words import n_shared_letters, one_of
 from cfgguide.errors import GrammarError, PatternError
 
-# Bytes that the texts of one terminal may have in their trie: an FSM has 20,000 states at most.
+# The most bytes in the trie of one terminal's texts: an FSM has at most 20,000 states.
 _MAX_BYTES = 8000
 
 
@@ -38,15 +38,15 @@ def regex(pattern: str | re.Pattern[str], flags: int = 0) -> Composed:
     Parameters
     ----------
     pattern : str or compiled pattern
-        All of Python's ``re`` but backreferences, conditional and atomic groups, possessive
-        quantifiers, and look-ahead inside look-behind.
+        Any pattern of Python's ``re`` without backreferences, conditional and atomic groups,
+        possessive quantifiers, and look-ahead inside look-behind.
     flags : int
         Flags of ``re``, such as ``re.IGNORECASE``.
 
     Raises
     ------
     PatternError
-        If ``re`` refuses the pattern, or it uses what no automaton can express.
+        If ``re`` rejects the pattern, or no automaton can express it.
     LimitError
         If it nests too deeply.
 
@@ -61,7 +61,9 @@ def regex(pattern: str | re.Pattern[str], flags: int = 0) -> Composed:
     """
     if isinstance(pattern, re.Pattern):
         if flags:
-            raise PatternError("a compiled pattern has its flags; give them when it is compiled")
+            raise PatternError(
+                "a compiled pattern has its own flags; pass them to re.compile instead"
+            )
         flags, pattern = pattern.flags, pattern.pattern
     if not isinstance(pattern, str):
         raise PatternError(f"a pattern is a text, not {type(pattern).__name__}")
@@ -78,17 +80,17 @@ def regex(pattern: str | re.Pattern[str], flags: int = 0) -> Composed:
 
 
 def choice(texts: Iterable[str]) -> Composed:
-    """Return the grammar of some texts: one of them, as it stands.
+    """Return the grammar of some texts: each sentence is one of them, exactly.
 
     Parameters
     ----------
     texts : iterable of str
-        The order does not matter, nor does it if one comes twice. The empty text may be one.
+        Neither order nor repetition matters. The empty text may be one of them.
 
     Raises
     ------
     GrammarError
-        If there is none, or one is no text that UTF-8 can write.
+        If there is none, or one is not a text or not encodable in UTF-8.
 
     Examples
     --------
@@ -107,12 +109,12 @@ def choice(texts: Iterable[str]) -> Composed:
 
 
 def literal(text: str) -> Regular:
-    r"""Return a text as a part of a grammar.
+    r"""Return the part of a grammar for one text.
 
     Raises
     ------
     GrammarError
-        If UTF-8 can't write it.
+        If it is not encodable in UTF-8.
 
     Examples
     --------
@@ -124,7 +126,7 @@ def literal(text: str) -> Regular:
 
 
 def one_text_of(texts: Iterable[str]) -> Regular:
-    r"""Return some different texts, of which each will do, as a part of a grammar.
+    r"""Return the part of a grammar for any of some distinct texts.
 
     Examples
     --------
@@ -138,12 +140,12 @@ def one_text_of(texts: Iterable[str]) -> Regular:
 
 
 def regular(pattern: str) -> Regular:
-    """Return the texts that match as a whole as a part of a grammar.
+    """Return the part of a grammar for the texts that a pattern matches as a whole.
 
     Parameters
     ----------
     pattern : str
-        From :func:`cfgguide.automata.rewrite.rewritten`, and without look-around.
+        A pattern from :func:`cfgguide.automata.rewrite.rewritten`, without look-around.
 
     Examples
     --------
@@ -174,7 +176,7 @@ def _text(part: Regular) -> str:
 
 
 def _whole(pattern: str, part: Regular) -> str:
-    """Return the pattern of a terminal that Lark reads up to the end of the text, or not at all."""
+    """Return the pattern of a terminal that Lark matches up to the end of the text or nowhere."""
     if part.is_longest_first:
         return pattern
     whole = rf"(?:{pattern})\Z"
@@ -187,14 +189,14 @@ def _checked(text: object) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise GrammarError(f"{text!r} holds a surrogate, which UTF-8 cannot write") from None
+        raise GrammarError(f"{text!r} holds a surrogate, which UTF-8 cannot encode") from None
     return text
 
 
 def _patterns(texts: list[str]) -> Iterable[str]:
-    """Yield patterns for sorted, different texts, the longest first where one begins another.
+    """Yield patterns for sorted, distinct texts, longer ones before their prefixes.
 
-    Texts of which one begins with another stay together.
+    A text and its prefixes are in one pattern.
     """
     known = set(texts)
     part: list[str] = []

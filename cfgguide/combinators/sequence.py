@@ -4,16 +4,16 @@ In: parts. Out: one grammar in Lark's language, for instance for text with a cal
 
     concat(free_text(until="<call>"), Grammar.bundled("json"), "</call>", free_text())
 
-    start: PART0 p1 PART2 [PART3]
-    PART0.5: /(?s:.*?)<call>/        what is read as soon as it matches, up to the first <call>
-    p1: ...                          the rules of JSON, under names of their own
+    start: PART0 part1 PART2 [PART3]
+    PART0.5: /(?s:.*?)<call>/        the text up to and including the first <call>
+    part1: ...                       the rules of JSON, under names of their own
     PART2.4: /<\/call>/
     PART3.3: /(?s:.+)/
 
-Texts and values are terminals, and those side by side are one, so that all ways to divide a text
-between them count. A part's terminals are tried before those of a grammar that it follows: behind a
-whole sentence of the grammar, the part begins as soon as it can. So that this is never tried inside
-a sentence, the rules for its end are apart (:func:`cfgguide.grammar.fragments.ended`).
+Texts and values are terminals. Adjacent ones become one terminal, so that all ways to divide a text
+between them count. A part's terminals are tried before those of a grammar that it follows: after a
+whole sentence of the grammar, the part begins as soon as it can. The rules for a sentence's end are
+separate (:func:`cfgguide.grammar.fragments.ended`), so the part is never tried inside a sentence.
 """
 
 from __future__ import annotations
@@ -29,19 +29,18 @@ from cfgguide.grammar.grammar import Grammar
 
 
 def free_text(*, until: str | Iterable[str] | None = None) -> Composed:
-    r"""Return the grammar of any text up to and with a stop string, or of any text at all.
+    r"""Return the grammar of any text up to and including a stop string, or of any text at all.
 
     Parameters
     ----------
     until : str or iterable of str, optional
-        Stop strings. The text ends with the first of them that is complete: nothing follows, and
-        none stands in it before. Without any, the text goes on as long as one likes, and may be
-        empty.
+        Stop strings. The text ends with the first of them that is complete, and holds no other.
+        Without stop strings, the text has any length and may be empty.
 
     Raises
     ------
     GrammarError
-        If a stop string is empty, or no text.
+        If a stop string is empty or not a text.
 
     Examples
     --------
@@ -58,11 +57,11 @@ def free_text(*, until: str | Iterable[str] | None = None) -> Composed:
         raise GrammarError(f"until is a stop string or several, not {until!r}")
     given = [until] if isinstance(until, str) else list(until)
     if not given or not all(given):
-        raise GrammarError("a stop string is a text, and not empty; leave out `until` for none")
+        raise GrammarError("a stop string is a text that is not empty; leave out `until` for none")
     for stop in given:
         literal(stop)  # which raises if it is no text
     stops = sorted(set(given))
-    # A stop string with another one in it is never complete first.
+    # A stop string that contains another one is never complete first.
     kept = [stop for stop in stops if not any(part in stop and part != stop for part in stops)]
     return _written(Free(tuple(kept)))
 
@@ -73,13 +72,13 @@ def concat(*parts: str | Grammar) -> Composed:
     Parameters
     ----------
     *parts : str or Grammar
-        Texts as they stand, and grammars. A grammar that was written by hand may not stand beside
-        another such: put a text between them.
+        Literal texts, and grammars. Two grammars that were not composed may not be adjacent: put a
+        text between them.
 
     Raises
     ------
     GrammarError
-        If a part cannot stand where it is; the message says why and what to do.
+        If a part cannot be at its position; the message says why and what to do.
 
     Examples
     --------
@@ -100,12 +99,12 @@ def repeat(part: str | Grammar, minimum: int = 0, maximum: int | None = None) ->
     part : str or Grammar
         As for :func:`concat`.
     minimum, maximum : int
-        How often it stands there at least and at most; no `maximum` for any number of times.
+        The least and the greatest number of repetitions; no `maximum` for any number.
 
     Raises
     ------
     GrammarError
-        If the numbers are none, or the part cannot be repeated.
+        If the numbers are not valid, or the part cannot be repeated.
 
     Examples
     --------
@@ -160,11 +159,11 @@ def _written(part: Part) -> Composed:
     return Composed(joined, text_of)
 
 
-# --- Texts and values side by side become one ----------------------------------------------------
+# --- Adjacent texts and values become one --------------------------------------------------------
 
 
 def _joined(part: Part) -> Part:
-    """Return a part with what is regular in it made one where possible."""
+    """Return a part with its regular parts joined where possible."""
     if isinstance(part, Sequence):
         return _sequence(part.parts)
     if not isinstance(part, Repeated):
@@ -177,9 +176,10 @@ def _joined(part: Part) -> Part:
 
 
 def _repeated(body: Part, least: int, most: int | None) -> Part:
-    """Return a part several times; one that is itself repeated is counted through.
+    """Return a repeated part; a repetition inside it is multiplied out where that is exact.
 
-    Up to `a` times up to `b` times is up to `ab` times, but two times two leaves three out.
+    Up to `a` times up to `b` times is up to `ab` times. But two repetitions, once or twice, are two
+    or four, not three.
     """
     if not isinstance(body, Repeated) or body.least > 1:
         return Repeated(body, least, most)

@@ -1,17 +1,16 @@
-r"""Patterns of terminals that match one of many names, plain or quoted as SQL has it.
+r"""Patterns of terminals that match one of many names, plain or in SQL's quotes.
 
-In: names. Out: regular expressions in Lark's notation, without the slashes around. Each matches
-some of the names, as a whole word or in one of three kinds of quotes, without regard to case in
-ASCII.
+In: names. Out: regular expressions in Lark's notation, without slashes around them. Each matches
+some of the names, as a whole word or in one of three kinds of quotes. ASCII case is ignored.
 
-An alternation of all names would be tried name by name. So names are sorted and share what they
-begin with, as in a trie, and letters that go on alike share a class::
+``re`` would try an alternation of all names one by one. So names are sorted and share their
+prefixes, as in a trie, and letters with the same continuations share a class::
 
     ["id", "ids", "t1", "t2"]  ->  id(?:s)?|t[12]
 
-Not in it: whether a word is a keyword, for that depends on where it stands.
+Whether a word is a keyword depends on its position, so that is not decided here.
 
-Many names are cut into several patterns, so that none needs more states than one terminal may have.
+Many names make several patterns, so that none needs more states than one terminal may have.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-# Letters that a name of SQLite goes on with; a quote, for x'00' is no name x before a string.
+# Characters that continue a name of SQLite, and the quote: x'00' is not a name x and a string.
 _NO_LETTER = r"(?!['$0-9A-Za-z_\x80-\U0010ffff])"
-# How often a group may stand in another one: less than limits.Limits.max_nesting.
+# The deepest nesting of groups: less than limits.Limits.max_nesting.
 _MAX_NESTED = 40
-# Bytes that the names of one pattern may have in their trie. All names may be written in four ways,
-# and an FSM has 20,000 states at most.
+# The most bytes in the trie of one pattern's names. Each name may be written in four ways, and an
+# FSM has at most 20,000 states.
 _MAX_BYTES = 3000
 _WORD = re.compile(r"[A-Z_a-z\x80-\ufefe\uff00-\U0010ffff][$\w\x80-\U0010ffff]*", re.ASCII)
 _ODD = re.compile(r"[^\w'`\x80-\U0010ffff]", re.ASCII)
@@ -50,7 +49,7 @@ def name_patterns(plain: Iterable[str], quoted: Iterable[str]) -> list[str]:
 
 
 def is_word(name: str) -> bool:
-    """Return whether a name is one word of SQL, as it stands.
+    """Return whether a name is one word of SQL without quotes.
 
     >>> is_word("größe"), is_word("e-mail"), is_word("2nd")
     (True, False, False)
@@ -92,7 +91,7 @@ def _parts(names: Sequence[str]) -> Iterator[list[str]]:
 
 
 def one_of(names: Sequence[str]) -> str:
-    r"""Return a pattern for sorted, different names: what they share is written once.
+    r"""Return a pattern for sorted, distinct names, which share what they can.
 
     >>> one_of(["id", "t1", "t2", "tag.a"])
     'id|t(?:[12]|ag\\.a)'
@@ -115,7 +114,7 @@ def _branches(names: Sequence[str], depth: int) -> list[str]:
 
 
 def _rest(names: Sequence[str], depth: int) -> str:
-    """Return a pattern for what follows the first letter, which all names share."""
+    """Return a pattern for what follows the first letter, which is the same in all names."""
     shared = n_shared_letters(names[0], names[-1])
     rests = [name[shared:] for name in names]
     is_optional = not rests[0]
@@ -125,7 +124,7 @@ def _rest(names: Sequence[str], depth: int) -> str:
 
 
 def n_shared_letters(one: str, other: str) -> int:
-    """Return how many letters two names begin with alike."""
+    """Return the length of the longest common prefix of two names."""
     count = 0
     for letter, beside in zip(one, other, strict=False):
         if letter != beside:
@@ -141,8 +140,8 @@ def _letters(letters: Sequence[str]) -> str:
 def _escaped(text: str) -> str:
     r"""Return a text as a pattern.
 
-    Lark wants no line break in one, and drops a backslash before a double quote, even if it is
-    itself escaped.
+    Lark allows no line break in a pattern, and drops a backslash before a double quote, even if the
+    backslash itself is escaped.
 
     >>> print(_escaped("a-b\n/é"))
     a\-b\x0a\/é

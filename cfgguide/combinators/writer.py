@@ -1,8 +1,8 @@
-"""Writes the grammar of parts that stand one after the other.
+"""Writes the grammar of a sequence of parts.
 
 In: a :class:`~cfgguide.combinators.parts.Part` that is not regular as a whole. Out: its text in
-Lark's language. Which part may follow which is found as for the positions of a regular expression,
-and what Lark could not tell apart is refused.
+Lark's language. First and follow positions are computed as for a regular expression. What Lark
+could not tell apart is an error.
 
 Source: Glushkov 1961 (first and follow positions).
 """
@@ -31,7 +31,7 @@ def text_of(part: Part) -> str:
 
 @dataclass
 class _Span:
-    """A part within the whole: its rule, and the positions at which it may begin and end."""
+    """A part within the whole: its rule, and the positions where it may begin and end."""
 
     written: str
     first: set[int]
@@ -113,7 +113,7 @@ class _Writer:
             if (part.least, part.most) == (0, 1):
                 return body
             raise GrammarError(
-                "what is repeated may be empty, so that Lark could not tell how often it is there; "
+                "the repeated part may be empty, so Lark could not tell how often it occurs; "
                 "write repeat(x) instead of repeat(optional(x))"
             )
         if part.most is None or part.most > 1:
@@ -126,11 +126,16 @@ class _Writer:
         )
 
     def _check(self, following: set[int], position: Position | None) -> None:
-        """Refuse what Lark could not read as it is meant."""
+        """Raise an error if Lark would read a position otherwise than meant.
+
+        Raises
+        ------
+        GrammarError
+        """
         if position is not None and isinstance(position.part, Regular) and position.part.looks:
             raise GrammarError(
-                f"{position} looks around, and in a sequence it would see the parts beside it; leave "
-                "look-around, anchors and \\b out of it"
+                f"{position} looks around, and in a sequence it would see the parts beside it; "
+                "leave out look-around, anchors and \\b"
             )
         if position is not None and position.part == Free(()) and following != {END}:
             raise GrammarError(
@@ -140,8 +145,8 @@ class _Writer:
         grammars = [self.positions[each] for each in sorted(following) if self._is_grammar(each)]
         if position is not None and self._is_grammar(position.number) and grammars:
             raise GrammarError(
-                f"{grammars[0]} stands right behind {position}: Lark would read on without knowing "
-                "where the one ends; put a text between them"
+                f"{grammars[0]} comes right after {position}: Lark could not tell where the "
+                "first one ends; put a text between them"
             )
         if len(grammars) > 1:
             raise GrammarError(
@@ -153,7 +158,7 @@ class _Writer:
         return number != END and isinstance(self.positions[number].part, Embedded)
 
     def _rules(self, position: Position, rules: Rules) -> Rules:
-        """Return the rules of a grammar, its end apart if what follows could be read before it."""
+        """Return the rules of a grammar, with a separate end if the next part might match there."""
         following = self.follow[position.number] - {END}
         if any(_may_be_read(self.positions[each], rules) for each in following):
             return ended(rules)

@@ -25,6 +25,7 @@ from cfgguide.schema.truth import (
     truths,
 )
 
+_CONSTANTS = {"null": None, "true": True, "false": False}
 MAX_UNIQUE = 6  # distinct values of items that are told apart
 MAX_ITEMS = 2_000  # that are counted
 
@@ -179,8 +180,8 @@ def _told_apart(unique: Iterable[Node]) -> list[Node]:
         inner = [*node.prefix, *([node.items] if node.items is not None else [])]
         for child in closure([each.meant for each in inner]):
             listed = list(child.values.scalars) if child.values is not None else []
-            if child.kinds <= {"null", "true", "false"}:
-                listed += [{"null": None, "true": True, "false": False}[k] for k in child.kinds]
+            if child.kinds <= _CONSTANTS.keys():
+                listed += [value for kind, value in _CONSTANTS.items() if kind in child.kinds]
             for value in listed:
                 found.setdefault(repr(value), Node("/enum", values=scalar_values([value])))
     return list(found.values()) if len(found) <= MAX_UNIQUE else []

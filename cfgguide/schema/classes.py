@@ -209,7 +209,7 @@ class ValueClasses:
         self._wanted_to_fail = wanted_to_fail(root)
         self.contexts: dict[Nodes, Context] = {}
         self.root = seen_by([root], self._order)
-        self._users: dict[Nodes, set[Nodes]] = {}
+        self._users: dict[Nodes, dict[Nodes, None]] = {}
         self._reach(self.root)
         n_steps = 0
         waiting = dict.fromkeys(reversed(self.contexts))
@@ -217,7 +217,7 @@ class ValueClasses:
             nodes = next(iter(waiting))
             del waiting[nodes]
             if self.contexts[nodes].read(lambda nodes: self.contexts[nodes].value_classes):
-                waiting |= dict.fromkeys(self._users.get(nodes, ()))
+                waiting |= self._users.get(nodes, {})
             n_steps += self.contexts[nodes].n_steps
             if n_steps > MAX_STEPS:
                 raise SchemaError(
@@ -243,7 +243,7 @@ class ValueClasses:
                 nodes, self._order, self._is_ordered, self._wanted_to_fail
             )
             for symbol in (*context.arrays.all_symbols, *context.objects.all_symbols):
-                self._users.setdefault(symbol.nodes, set()).add(nodes)
+                self._users.setdefault(symbol.nodes, {})[nodes] = None
                 queue.append(symbol.nodes)
 
     def wanted(self, value_class: ValueClass) -> dict[Nodes, dict[ValueClass, None]]:

@@ -51,8 +51,8 @@ class Machine(Protocol):
 
 def seen_by(nodes: Iterable[Node], order: Callable[[Node], int]) -> tuple[Node, ...]:
     """Return the nodes that restrict a value, sorted, each once."""
-    found = {node.meant for node in nodes}
-    return tuple(sorted((n for n in found if not n.is_trivial and not n.is_false), key=order))
+    meant = dict.fromkeys(node.meant for node in nodes)  # no set: `order` may number new nodes
+    return tuple(sorted((n for n in meant if not n.is_trivial and not n.is_false), key=order))
 
 
 def holds_in(node: Node, value_class: ValueClass) -> bool:

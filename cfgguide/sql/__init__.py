@@ -1,4 +1,7 @@
-"""SQL that knows a schema."""
+"""SQL that knows a schema: a front end beside the engine.
+
+It narrows the bundled SQL grammars to the names of a database. The engine does not know it.
+"""
 
 from __future__ import annotations
 

@@ -1,16 +1,14 @@
-r"""SQL that knows a schema: tables, columns and functions are those that there are.
+r"""SQL that knows a schema: only existing tables, columns and functions are named.
 
 In: a bundled grammar of SQL and a schema. Out: a grammar in which every name is a known one. It is
-a text in Lark's language like any other: `grammars/sql_schema.lark` narrows the places where names
-stand, and the names come behind it, made here. A word may be the name of a table and of a column
-and an alias, and Lark's lexer gives it one terminal: so there is a terminal for each set of roles
-that occurs. ::
+an ordinary grammar in Lark's language: `grammars/sql_schema.lark` narrows the rules for names, and
+the terminals of the names are appended here. A word may name a table, a column and an alias, but
+Lark's lexer gives it one terminal. So there is a terminal for each set of roles that occurs. ::
 
     _table_to_read: TABLE_NAME | TABLE_OR_COLUMN_NAME | ALIAS_NAME
     TABLE_NAME: /(?ai:orders|users)(?![...])|(?ai:"(?:orders|users)")(?!")|.../
 
-Where a keyword may stand, Lark's lexer tries it before all names, as in the grammar that is
-narrowed.
+Where a keyword is allowed, Lark's lexer tries it before all names, as in the original grammar.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ Schema = Mapping[str, Iterable[str]] | sqlite3.Connection
 
 _ALIASES = (*"abcdefghijklmnopqrstuvwxyz", *(f"t{number}" for number in range(1, 10)))
 _COLLATIONS = ("binary", "nocase", "rtrim")
-# Types to which SQLite converts as they say. DATE and BOOLEAN are none: they make numbers of texts.
+# Types to which SQLite converts as expected. DATE and BOOLEAN are not: they turn texts to numbers.
 _INTEGERS = ("bigint", "int", "integer", "smallint")
 _NUMBERS = ("decimal", "double", "float", "numeric", "real")
 _TYPES = (*_INTEGERS, *_NUMBERS, "blob", "char", "text", "varchar")
@@ -50,7 +48,7 @@ _STARTS = {
 
 
 class _Role(Flag):
-    """What a name may be; several roles together are what it may be as a whole."""
+    """What a name may be; flags combine if it may be several things."""
 
     TABLE = auto()
     COLUMN = auto()
@@ -65,13 +63,13 @@ class _Role(Flag):
 
     @property
     def terminal(self) -> str:
-        """The name of the terminal of the names that have just these roles."""
+        """The terminal of the names that have exactly these roles."""
         return "_OR_".join(str(role.name) for role in self) + "_NAME"
 
 
 _NEVER_QUOTED = _Role.TRUTH | _Role.COLLATION | _Role.TYPE
 
-# The rules that sql_schema.lark leaves open, and whose names may stand there.
+# The rules that sql_schema.lark leaves open, and the roles of the names that are allowed there.
 _PLACES = {
     "_table_to_read": _Role.TABLE | _Role.ALIAS,
     "_written_table": _Role.TABLE,
@@ -96,27 +94,27 @@ def with_schema(
     aliases: Iterable[str] | None = None,
     functions: Iterable[str] | None = None,
 ) -> Grammar:
-    """Return a bundled grammar of SQL in which all names are those of a schema, or aliases.
+    """Return a bundled grammar of SQL in which all names are aliases or those of a schema.
 
-    Names compare as SQLite compares them, without regard to case in ASCII, and may be written in
-    double quotes, brackets or backticks. Reserved words, LEFT and the other words of joins among
-    them, and names that are no plain words must be quoted. ``'text'`` is always a string.
+    Names compare as in SQLite: ASCII case is ignored. They may be written in double quotes,
+    brackets or backticks. Reserved words, including LEFT and the other words of joins, and names
+    that are not plain words must be quoted. ``'text'`` is always a string.
 
-    * A table that is read is one of the schema's or an alias; one that is written is of the schema.
-      No name of a database stands before it.
-    * A column is one of any table, or an alias. It may stand behind a table, an alias, or
-      `excluded` (with "sql"), and behind json_each, json_tree and aliases are their columns, too.
-      `rowid` is none, unless the schema has it.
-    * A new name (behind AS or without it; of a CTE, its columns, a window) is an alias. If it is a
+    * A table that is read is in the schema or an alias; one that is written is in the schema. The
+      name of a database never precedes it.
+    * A column is one of any table, or an alias. It may be qualified by a table, an alias, or
+      `excluded` (with "sql"). After json_each, json_tree and aliases, their columns are too.
+      `rowid` is a column only if the schema has it.
+    * A new name (after AS or without it; of a CTE, its columns, a window) is an alias. If it is a
       keyword of any kind, it is quoted.
     * REGEXP and MATCH are operators if there are functions of these names.
     * Collations are BINARY, NOCASE and RTRIM; types in CAST are the usual ones to which SQLite
-      converts as they say (not DATE, for one, which makes a number of a text).
+      converts as expected (not DATE, for example, which turns a text into a number).
     * Definitions, transactions, PRAGMA and the like are left out of "sql": they make new names, or
-      have names that no schema knows. So are INDEXED BY and RAISE.
+      have names that no schema has. So are INDEXED BY and RAISE.
 
-    No grammar of this kind can check that a column belongs to a table that is in scope, that an
-    alias was introduced, that a name is not ambiguous, types, or numbers of arguments and columns.
+    No grammar of this kind can check that a column belongs to a table in scope, that an alias was
+    introduced, that a name is unambiguous, or types and numbers of arguments and columns.
 
     Parameters
     ----------
@@ -128,8 +126,8 @@ def with_schema(
     aliases : iterable of str, optional
         Names that a statement may introduce; by default the letters a to z, and t1 to t9.
     functions : iterable of str, optional
-        Names of functions. By default those that the database has, or SQLite itself, without the
-        ones that "sql_select" forbids. ``json_each`` and ``json_tree`` stand for tables.
+        Names of functions; by default those of the database, or of SQLite itself, without the ones
+        that "sql_select" forbids. ``json_each`` and ``json_tree`` are used as tables.
 
     Returns
     -------
@@ -139,7 +137,7 @@ def with_schema(
     Raises
     ------
     GrammarError
-        If the grammar is another one, or a name or the schema cannot be used.
+        If the grammar is not one of these two, or a name or the schema cannot be used.
 
     Examples
     --------
@@ -207,7 +205,7 @@ def _checked_schema(schema: object) -> dict[str, list[str]]:
 
 
 def _checked(names: object, what: str) -> list[str]:
-    """Return names as a list; what cannot be one is an error."""
+    """Return names as a list, or raise an error."""
     if isinstance(names, str | bytes) or not isinstance(names, Iterable):
         raise GrammarError(f"the {what} are a list of names, not {names!r}")
     found = list(names)
@@ -242,7 +240,7 @@ def _tables_of(database: sqlite3.Connection) -> dict[str, list[str]]:
 
 
 def _functions_of(database: sqlite3.Connection | None) -> list[str]:
-    """Return the functions of a database, or of SQLite, but those that `sql_select` forbids."""
+    """Return the functions of a database, or of SQLite, that `sql_select` does not forbid."""
     own = database or sqlite3.connect(":memory:")
     try:
         found = _asked(own, "SELECT DISTINCT name FROM pragma_function_list")
@@ -251,14 +249,14 @@ def _functions_of(database: sqlite3.Connection | None) -> list[str]:
         if database is None:
             own.close()
     forbidden = _Forbidden.read().functions
-    # Operators are in the list, too: "->" is no word.
+    # The list has operators too: "->" is not a word.
     return [name for name in found if is_word(name) and _lower(name) not in forbidden] + [
         name for name in modules if name in _TABLE_FUNCTIONS
     ]
 
 
 def _asked(database: sqlite3.Connection, query: str, *parameters: str) -> list[str]:
-    """Return the first column of what a query says."""
+    """Return the first column of the result of a query."""
     try:
         cursor = database.cursor()
         cursor.row_factory = None
@@ -274,7 +272,7 @@ def _asked(database: sqlite3.Connection, query: str, *parameters: str) -> list[s
 
 
 def _lower(name: str) -> str:
-    """Return a name as SQLite compares it: only letters of ASCII have a case."""
+    """Return a name as SQLite compares it, with ASCII letters in lower case."""
     return "".join(letter.lower() if letter.isascii() else letter for letter in name)
 
 
@@ -285,7 +283,7 @@ def _roles_of(
     *,
     has_upserts: bool,
 ) -> dict[str, _Role]:
-    """Return what each name may be, by the name in lower case."""
+    """Return the roles of each name, by the name in lower case."""
     roles: dict[str, _Role] = {}
 
     def give(role: _Role, names: Iterable[str]) -> None:
@@ -302,7 +300,7 @@ def _roles_of(
     give(_Role.TRUTH, ("true", "false"))
     give(_Role.COLLATION, _COLLATIONS)
     give(_Role.TYPE, _TYPES)
-    # One terminal cannot stand for two rules before a dot; as a table it has what `excluded` has.
+    # Before a dot, one terminal cannot belong to two rules; a table `excluded` allows as much.
     if has_upserts and not roles.get("excluded", _Role(0)) & _PLACES["_qualifier"]:
         give(_Role.EXCLUDED, ["excluded"])
     return roles
@@ -310,19 +308,19 @@ def _roles_of(
 
 @dataclass(frozen=True)
 class _Forbidden:
-    """What `sql_select` never lets a function or a table be called, in lower case."""
+    """The names, in lower case, that `sql_select` allows for no function or table."""
 
     functions: frozenset[str]
     tables: frozenset[str]
 
     @classmethod
     def read(cls) -> _Forbidden:
-        """Return what the text of that grammar says."""
+        """Return the names that the text of that grammar lists."""
         text = Grammar.bundled("sql_select").text
         return cls(_words_of("FORBIDDEN.3", text), _words_of("NO_TABLE.3", text))
 
     def check(self, roles: Mapping[str, _Role]) -> None:
-        """Raise an error if one of the names could never be written.
+        """Check that every name can be written.
 
         Raises
         ------
@@ -371,7 +369,7 @@ def _terminals_of(roles: Mapping[str, _Role]) -> dict[str, tuple[_Role, str]]:
     plain: dict[_Role, list[str]] = {}
     quoted: dict[_Role, list[str]] = {}
     for name, role in roles.items():
-        # Behind an expression a keyword may stand, and so may a new name.
+        # After an expression both a keyword and a new name are allowed.
         as_word = role & ~_Role.ALIAS if name in keywords else role
         if as_word and is_word(name) and name not in reserved:
             plain.setdefault(as_word, []).append(name)

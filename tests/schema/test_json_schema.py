@@ -15,6 +15,7 @@ from support.schemas import is_accepted, is_valid, random_schema, random_value
 import cfgguide
 from cfgguide import json_schema
 from cfgguide.errors import SchemaError, SchemaWarning
+from cfgguide.schema.nodes import Node
 
 
 def compare(seed: int) -> None:
@@ -36,6 +37,16 @@ def compare(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(100))
 def test_random_schemas_mean_what_jsonschema_says(seed: int) -> None:
     compare(seed)
+
+
+def test_the_same_schema_has_the_same_grammar() -> None:
+    """Where the nodes lie in memory, on which the order of sets of them depends, is no matter."""
+    schema = random_schema(random.Random(40))
+    grammars, nodes = set(), []
+    for n_others in range(12):
+        grammars.add(json_schema(schema, order="any").text)
+        nodes.append([Node("") for _ in range(97 * n_others)])
+    assert len(grammars) == 1
 
 
 @pytest.mark.slow
