@@ -27,11 +27,11 @@ def add_grammar(
     Parameters
     ----------
     command : argparse.ArgumentParser
-        What they are added to.
+        The subcommand that gets them.
     whitespace : int, optional
         The default of ``--max-whitespace``; any amount if left out.
     is_written : bool
-        Whether a model is to write it: then the start rule is the one that is best for that.
+        Whether a model writes sentences of it: then the default start rule comes from the preset.
     """
     default = "any" if whitespace is None else str(whitespace)
     command.set_defaults(default_whitespace=whitespace, is_written=is_written)
@@ -71,33 +71,33 @@ def grammar_of(options: argparse.Namespace) -> Grammar:
     Raises
     ------
     GrammarError
-        If there is none, or one of its options makes no sense.
+        If there is no such grammar, or one of its options is out of its range.
     """
     return replace(_named_grammar(options), lexer=options.lexer, strict=options.strict)
 
 
 def _named_grammar(options: argparse.Namespace) -> Grammar:
     """Return the grammar that the user named: a bundled one, or a file if it looks like one."""
-    name, asked = options.grammar, options.max_whitespace
+    name, n_max = options.grammar, options.max_whitespace
     start = options.start or (preset_of(name).start if options.is_written else "start")
     is_file = name.endswith(".lark") or "/" in name or os.path.isfile(name)
     if is_file and name not in Grammar.bundled_names():
-        if isinstance(asked, int):
+        if isinstance(n_max, int):
             raise GrammarError(
                 "--max-whitespace is for bundled grammars; write the bound into your own"
             )
         return Grammar.open(name, start=options.start or "start", postlex=_indenter(options))
     if options.indenter is not None:
         raise GrammarError("--indenter is for .lark files; a bundled grammar has its own")
-    if isinstance(asked, int):
-        return Grammar.bundled(name, start=start, max_whitespace=asked)
-    if asked is None and name in Grammar.whitespace_bounded_names():
+    if isinstance(n_max, int):
+        return Grammar.bundled(name, start=start, max_whitespace=n_max)
+    if n_max is None and name in Grammar.whitespace_bounded_names():
         return Grammar.bundled(name, start=start, max_whitespace=options.default_whitespace)
     return Grammar.bundled(name, start=start)
 
 
 def _indenter(options: argparse.Namespace) -> object | None:
-    """Return the indenter that the user named, None if there is none."""
+    """Return the indenter that the user named, or None."""
     if options.indenter is None:
         return None
     module, _, name = options.indenter.partition(":")
@@ -109,9 +109,9 @@ def _indenter(options: argparse.Namespace) -> object | None:
     if "" not in sys.path:
         sys.path.insert(0, "")  # as `python -c` has it; the program's own folder is there instead
     try:
-        found: object = getattr(import_module(module), name)
+        indenter: object = getattr(import_module(module), name)
     except Exception as error:  # whatever a module does when it is imported
         raise GrammarError(
             f"cannot import the indenter {options.indenter!r}: {type(error).__name__}: {error}"
         ) from error
-    return found
+    return indenter

@@ -52,7 +52,7 @@ def _report(grammar: Grammar, name: str, tokenizer: str | None) -> int:
     else:
         from cfgguide.models.load import load_tokenizer
 
-        compile_recognizer(grammar)  # a mistake in the grammar is told before a tokenizer
+        compile_recognizer(grammar)  # report a mistake in the grammar before a tokenizer
         report = inspect(grammar, load_tokenizer(tokenizer))
     print(f"{name} is usable", report, sep="\n\n")
     return YES
@@ -63,19 +63,21 @@ def trace_command(options: argparse.Namespace) -> int:
     from cfgguide.models.load import load_tokenizer
 
     grammar = grammar_of(options)
-    compile_recognizer(grammar)  # a mistake in the grammar is told before transformers is loaded
+    compile_recognizer(grammar)  # report a mistake in the grammar before transformers is loaded
     tokenizer = load_tokenizer(options.tokenizer)
     index = compile_index(grammar, tokenizer)
     guide, explainer = Guide(index), Explainer(index)
     whole = options.text.encode()
-    found = lexemes(index.recognizer, whole)
+    all_lexemes = lexemes(index.recognizer, whole)
     print(f"{'token':>7}  {'bytes':<24} {'allowed':>7}  terminals")
     end = 0
     text = {"add_special_tokens": False, "split_special_tokens": True}  # all of it is text
     for token_id in tokenizer.encode(options.text, **text):
         token = index.vocabulary.tokens[token_id] or b""
         start, end = end, end + len(token)
-        names = [lexeme.terminal for lexeme in found if lexeme.start < end and start < lexeme.end]
+        names = [
+            lexeme.terminal for lexeme in all_lexemes if lexeme.start < end and start < lexeme.end
+        ]
         is_accepted = guide.accepts(token_id)
         shown = " ".join(names or ["..."]) if is_accepted else "REFUSED"
         n_allowed = len(guide.allowed_token_ids())
@@ -83,9 +85,9 @@ def trace_command(options: argparse.Namespace) -> int:
         if options.explain or not is_accepted:
             explanation = explainer.explain_token(token_id, is_allowed=is_accepted)
             if not is_accepted:
-                place = refused_at(whole, start + (explanation.offset or 0), ())
-                where = f"line {place.line}, column {place.column}"
-                print(f"cfgguide: {where}: {explanation}\n{place.excerpt}", file=sys.stderr)
+                position = refused_at(whole, start + (explanation.offset or 0), ())
+                where = f"line {position.line}, column {position.column}"
+                print(f"cfgguide: {where}: {explanation}\n{position.excerpt}", file=sys.stderr)
                 return NO
             print(textwrap.indent(explanation.details, " " * 9))
         guide.advance(token_id)

@@ -67,7 +67,7 @@ def _ends_with_eos(result: Generation, index: Index) -> bool:
 
 
 class _Screen:
-    """Shows a text as it is written, without what may turn out to be nothing but its end."""
+    """Shows a text as it is written, but holds back what may turn out to be its unwanted end."""
 
     def __init__(self, preset: Preset) -> None:
         self._tail = preset.tail
@@ -82,5 +82,5 @@ class _Screen:
         print(shown, end="", flush=True)
 
     def end(self, *, is_cut: bool) -> None:
-        """Show the rest, but what is behind the end."""
+        """Show what was held back, unless the text was cut there."""
         print("" if is_cut else self._held, flush=True)

@@ -61,19 +61,19 @@ def index_command(options: argparse.Namespace) -> int:
 
 @contextmanager
 def _interruptions() -> Iterator[Callable[[], None]]:
-    """Yield what raises `KeyboardInterrupt` if one was asked for.
+    """Yield a function that raises `KeyboardInterrupt` if the user has interrupted.
 
-    Python raises it at once by itself, but drops it where that is within a finaliser.
+    Python raises it at once by itself, but drops it inside a finaliser.
     """
-    is_asked = False
+    is_interrupted = False
 
     def note(number: int, frame: FrameType | None) -> None:
-        nonlocal is_asked
-        is_asked = True
+        nonlocal is_interrupted
+        is_interrupted = True
         signal.default_int_handler(number, frame)
 
     def check() -> None:
-        if is_asked:
+        if is_interrupted:
             raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGINT, note)
@@ -91,10 +91,10 @@ class _IndexFile:
         self._path = path
         if os.path.exists(path):
             index.add_file(path)
-        self.save()  # if that is impossible it is better known now
+        self.save()  # fails now if it cannot be written
 
     def save_now_and_then(self) -> None:
-        """Save if the last time was long ago, beside what that took."""
+        """Save if the last save was long ago, compared with the time it took."""
         if time.monotonic() > self._next:
             self.save()
 
@@ -111,7 +111,7 @@ class _IndexFile:
 
 def _token_id(tokenizer: Any, name: str) -> int:
     """Return the id of a token by its name."""
-    found: int | None = tokenizer.get_vocab().get(name)
-    if found is None:
+    token_id: int | None = tokenizer.get_vocab().get(name)
+    if token_id is None:
         raise VocabularyError(f"the tokenizer has no token {name!r} for --eos")
-    return found
+    return token_id

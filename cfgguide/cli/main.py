@@ -1,7 +1,7 @@
 """The command line: ``cfgguide grammars | check | generate | trace | index | model | cache``.
 
-``check`` without files reports on a grammar; what it warns of leaves the grammar usable.
-Exit status: 0 yes, 1 no (a text is no sentence), 2 wrong usage, or a grammar, tokenizer or model
+``check`` without files reports on a grammar; a grammar with warnings is still usable.
+Exit status: 0 yes, 1 no (a text is not a sentence), 2 wrong usage, or a grammar, tokenizer or model
 that cannot be used, or too few tokens for any sentence.
 """
 
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     try:
         status: int = options.run(options)
-        sys.stdout.flush()  # a closed pipe is to be noticed here, not when Python exits
+        sys.stdout.flush()  # notice a closed pipe here, not when Python exits
     except CfgGuideError as error:
         print(f"cfgguide: {error}", file=sys.stderr)
         return UNUSABLE
@@ -44,14 +44,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("\ncfgguide: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has stopped. Python flushes once more when it exits.
+        # The reader of our output has stopped. Python flushes once more when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return NO
     return status
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Return the parsed arguments; files may also stand after an option."""
+    """Return the parsed arguments; files may also come after an option."""
     parser = _parser()
     options, rest = parser.parse_known_args(arguments)
     if rest:

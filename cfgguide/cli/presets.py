@@ -1,8 +1,8 @@
-r"""How a bundled grammar is written well: what a model is told, where it starts and where it stops.
+r"""Presets for bundled grammars: what a model is told, where it starts and where it stops.
 
 In: the name of a bundled grammar. Out: a :class:`Preset`. A mask says what a model may write; a
-small model also has to be told what is wanted, and to be stopped: behind a function it goes on with
-comments, of which a file may hold any number. ::
+small model also has to be told what is wanted, and to be stopped: after a function it goes on with
+comments, of which a file may have any number. ::
 
     def f(x):
         return x + 1
@@ -19,22 +19,22 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Preset:
-    """How a grammar is written.
+    """How a model is to write a grammar.
 
     Attributes
     ----------
     start : str
-        The start rule of what a model writes, unless another is asked for.
+        The start rule of what a model writes, unless the user gives another.
     request : str
         What a model that can chat is told; ``{prompt}`` is what the user wrote.
     opening : str
-        What a model that can chat is taken to have said before it begins: it writes code with more
-        confidence where it believes to be in a block of code.
+        How the answer of a model that can chat begins: it writes better code inside a block of
+        code.
     has_ended : callable, optional
         Whether a text from that start rule has all that it needs: the `until` of
         :func:`cfgguide.generate`.
     tail : re.Pattern, optional
-        Finds what of the end of a text is worth showing only if more follows.
+        Matches the part at the end of a text that is worth showing only if more follows.
     """
 
     start: str = "start"
@@ -45,7 +45,7 @@ class Preset:
 
 
 def is_past_block(text: str) -> bool:
-    r"""Return whether the last line is a comment at the left margin, behind an indented block.
+    r"""Return whether the last line is a comment at the left margin, after an indented block.
 
     >>> is_past_block("def f():\n    return 1\n"), is_past_block("def f():\n    return 1\n\n#")
     (False, True)
@@ -58,7 +58,7 @@ def is_past_block(text: str) -> bool:
 
 
 def is_past_statement(text: str) -> bool:
-    r"""Return whether the last line ends in a semicolon, or a blank line stands behind the rest.
+    r"""Return whether the last line ends in a semicolon, or a blank line follows the rest.
 
     >>> is_past_statement("SELECT 1;\n"), is_past_statement("SELECT 1\n\n")
     (True, True)
@@ -90,5 +90,5 @@ _PRESETS = {
 
 
 def preset_of(name: str) -> Preset:
-    """Return how a grammar is written; nothing special where it is none of those bundled."""
+    """Return the preset of a bundled grammar, or the default for any other."""
     return _PRESETS.get(name, Preset())

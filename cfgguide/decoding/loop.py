@@ -128,14 +128,17 @@ def _fitting(
     log_probs = next_tokens.log_probs
     n_tried = 0
     while not tree.fits(node, int(next_tokens.token_ids[position])):
-        is_last = not node.left and (token_budget.is_quick or n_tried >= _PATIENCE)
+        others = log_probs.copy()
+        others[position] = -np.inf
+        is_last = not node.left and (
+            token_budget.is_quick or n_tried >= _PATIENCE or others.max() == -np.inf
+        )
         if is_last:
             in_time = token_budget.within(node.step_node, tree.n_left(node))
             is_in_time = unpacked(in_time)[next_tokens.token_ids]
             log_probs = np.where(is_in_time, next_tokens.log_probs, -np.inf)
         else:
-            log_probs = log_probs.copy()
-            log_probs[position] = -np.inf
+            log_probs = others
         if log_probs.max() == -np.inf:
             raise tree.refusal(node)
         position = int(warper.draw(log_probs, np.array([random.random()]))[0])

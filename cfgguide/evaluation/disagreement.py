@@ -1,4 +1,4 @@
-"""What :func:`cfgguide.evaluation.evaluate` found out about a model, as values and as a table.
+"""The results of :func:`cfgguide.evaluation.evaluate`, as values and as a table.
 
 The numbers of one text are arrays with one entry for each token, EOS included; all logarithms are
 natural. A perplexity is the exponential of the mean negative log-probability of a token.
@@ -21,28 +21,28 @@ _MAX_TEXTS = 20  # shown one by one
 
 @dataclass(frozen=True, eq=False)
 class TextEvaluation:
-    """What a model makes of one sentence.
+    """How a model judges one sentence.
 
     Attributes
     ----------
     number : int
-        Its place among the texts.
+        Its position among the texts.
     text : bytes
         The sentence.
     token_ids : int64, shape (n_tokens,)
         Its tokens, EOS last.
     raw, masked : float64, shape (n_tokens,)
-        Their log-probabilities, as the model has them and among the allowed tokens.
+        Their log-probabilities, without the mask and among the allowed tokens.
     log_kept, log_removed : float64, shape (n_tokens,)
-        Of each step, the logarithm of the probability that the mask leaves (log Z) and removes.
+        For each step, the logarithm of the probability that the mask keeps (log Z) and removes.
     best_token_ids : int64, shape (n_tokens,)
-        The model's most probable token of each step.
+        The model's most probable token at each step.
     is_best_forbidden : bool, shape (n_tokens,)
-        Whether the mask forbids that.
+        Whether the mask forbids that token.
     forbidden_token_ids : int64, shape (n_tokens,)
-        The most probable token that the mask forbids.
+        The most probable token that the mask forbids, at each step.
     forbidden : float64, shape (n_tokens,)
-        Its log-probability as the model has it; minus infinity if nothing is forbidden.
+        Its log-probability without the mask; minus infinity if nothing is forbidden.
     """
 
     number: int
@@ -60,24 +60,24 @@ class TextEvaluation:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A step at which the model wanted something else than the grammar.
+    """A step at which the model prefers what the grammar forbids.
 
     Attributes
     ----------
     number : int
-        The text.
+        The position of the text.
     step : int
-        The token's place in it.
+        The position of the token in the text.
     before : bytes
         The sentence up to there.
     token_id : int
-        The token that stands there.
+        The token of the sentence at that step.
     token : bytes or None
         Its bytes; None for EOS.
     log_removed : float
         The logarithm of the probability that the mask removes.
     forbidden_log_probability : float
-        That of the most probable token that it forbids.
+        The log-probability of the most probable token that the mask forbids.
     explanation : Explanation
         Why that one is forbidden.
     """
@@ -92,11 +92,11 @@ class Disagreement:
     explanation: Explanation
 
     def __str__(self) -> str:
-        stands = "EOS" if self.token is None else shown(self.token)
+        token = "EOS" if self.token is None else shown(self.token)
         share = f"{np.exp(self.forbidden_log_probability):.1%} of {np.exp(self.log_removed):.1%}"
         return (
-            f"text {self.number}, token {self.step}, behind {shown(self.before)} where {stands} "
-            f"stands; {share} removed:\n{self.explanation}"
+            f"text {self.number}, token {self.step}, after {shown(self.before)}, instead of "
+            f"{token}; {share} removed:\n{self.explanation}"
         )
 
 
@@ -122,7 +122,7 @@ class Evaluation:
 
     @property
     def raw_perplexity(self) -> float:
-        """Perplexity of a token as the model has it."""
+        """Perplexity of a token without the mask."""
         return perplexity(self._every("raw"))
 
     @property
@@ -147,7 +147,7 @@ class Evaluation:
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
-        rows = [_row(str(each.number), [each], shown(each.text)) for each in self.texts]
+        rows = [_row(str(text.number), [text], shown(text.text)) for text in self.texts]
         n_more = len(rows) - _MAX_TEXTS
         rows = [list(_COLUMNS), *rows[:_MAX_TEXTS], _row("all", self.texts, "")]
         widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS) - 1)]
@@ -159,8 +159,7 @@ class Evaluation:
         if self.disagreements:
             yield ""
             yield "where the mask removes most:"
-        for each in self.disagreements:
-            yield str(each)
+        yield from map(str, self.disagreements)
 
 
 def perplexity(log_probabilities: npt.NDArray[np.float64]) -> float:
@@ -171,13 +170,13 @@ def perplexity(log_probabilities: npt.NDArray[np.float64]) -> float:
 
 def _row(name: str, texts: Sequence[TextEvaluation], shown_as: str) -> list[str]:
     """Return the cells of one row of the table."""
-    found = Evaluation(tuple(texts), ())
+    evaluation = Evaluation(tuple(texts), ())
     return [
         name,
-        f"{found.n_tokens:,}",
-        f"{found.raw_perplexity:,.2f}",
-        f"{found.masked_perplexity:,.2f}",
-        f"{found.removed:.2%}",
-        f"{found.share_forbidden:.1%}",
+        f"{evaluation.n_tokens:,}",
+        f"{evaluation.raw_perplexity:,.2f}",
+        f"{evaluation.masked_perplexity:,.2f}",
+        f"{evaluation.removed:.2%}",
+        f"{evaluation.share_forbidden:.1%}",
         shown_as,
     ]

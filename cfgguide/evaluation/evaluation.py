@@ -2,11 +2,11 @@
 
 In: a causal model, an index, and sentences with their prompts. Out: an :class:`Evaluation`. The
 model reads each sentence as it stands (teacher forcing), and every one of its predictions is
-compared with the mask: how much probability it gave to what the grammar forbids, what the sentence
-costs before and after the mask, and where the two disagree most.
+compared with the mask: how much probability it gave to what the grammar forbids, how probable the
+sentence is with and without the mask, and where the two disagree most.
 
-Texts of about the same length are read together, each batch within a bound on its tokens: the
-logits of a batch are by far the largest thing here, 4 bytes x tokens x vocabulary.
+Texts of similar length are read together. The number of tokens in a batch is bounded, since the
+logits of a batch take the most memory by far: 4 bytes x tokens x vocabulary.
 
 Source: Willard & Louf 2023, section 5.
 """
@@ -59,17 +59,17 @@ def evaluate(
     model : PreTrainedModel
         A causal language model of transformers.
     grammar_or_index : Grammar or Index
-        What the sentences are of; a grammar is compiled for the tokenizer and all ids that the
-        model ends a text with.
+        Of the sentences; a grammar is compiled for the tokenizer and all ids with which the model
+        ends a text.
     texts : iterable of (str, or sequence of int, or pair of a prompt and such a one)
-        Sentences, or their tokens, each with what stands before it: a text, or a chat, which goes
+        Sentences, or their tokens, each with an optional prompt: a text, or a chat, which goes
         through the tokenizer's chat template. Prompts are read but not measured.
     tokenizer : PreTrainedTokenizerBase
         The model's tokenizer.
     eos_token_id : int, optional
         The EOS that ends each sentence; see :func:`cfgguide.evaluation.masks_for`.
     max_tokens : int
-        Most tokens read at once, padding included; a longer text is read alone.
+        Maximum number of tokens read at once, padding included; a longer text is read alone.
     n_disagreements : int
         How many of the largest disagreements are explained.
     progress : bool, optional
@@ -78,7 +78,7 @@ def evaluate(
     Returns
     -------
     Evaluation
-        For people to read as a table, with all it says as values.
+        It prints as a table, and has all the numbers as values.
 
     Raises
     ------
@@ -96,16 +96,16 @@ def evaluate(
         raise TextError("there are no texts to evaluate")
     sentences = masks_for([text for _, text in pairs], index, tokenizer, eos_token_id=eos_token_id)
     prompts = [_prompt_ids(prompt, tokenizer) for prompt, _ in pairs]
-    found: dict[int, TextEvaluation] = {}
+    by_number: dict[int, TextEvaluation] = {}
     shows = sys.stderr.isatty() if progress is None else progress
     with tqdm(total=len(pairs), unit="text", disable=not shows, leave=False) as bar:
-        lengths = [len(prompt) + len(each) for prompt, each in zip(prompts, sentences, strict=True)]
+        lengths = [len(ids) + len(text) for ids, text in zip(prompts, sentences, strict=True)]
         for batch in _batches(lengths, max_tokens):
             rows = [(prompts[number], sentences[number]) for number in batch]
             for number, logits in zip(batch, _logits(model, rows), strict=True):
-                found[number] = _measured(number, logits, sentences[number], index)
+                by_number[number] = _measured(number, logits, sentences[number], index)
                 bar.update()
-    results = tuple(found[number] for number in range(len(pairs)))
+    results = tuple(by_number[number] for number in range(len(pairs)))
     return Evaluation(results, _largest(results, index, n_disagreements))
 
 
@@ -146,7 +146,7 @@ def _prompt_ids(prompt: Prompt, tokenizer: Any) -> list[int]:
 def _batches(lengths: Sequence[int], max_tokens: int) -> Iterator[list[int]]:
     """Yield the numbers of texts that are read at once, the longest first."""
     batch: list[int] = []
-    for number in sorted(range(len(lengths)), key=lambda each: (-lengths[each], each)):
+    for number in sorted(range(len(lengths)), key=lambda text: (-lengths[text], text)):
         if batch and lengths[batch[0]] * (len(batch) + 1) > max_tokens:
             yield batch
             batch = []
@@ -155,9 +155,9 @@ def _batches(lengths: Sequence[int], max_tokens: int) -> Iterator[list[int]]:
 
 
 def _logits(model: Any, rows: Sequence[tuple[list[int], SentenceMasks]]) -> Iterator[Any]:
-    """Yield for each row what the model predicts in the places of its sentence.
+    """Yield for each row what the model predicts for the tokens of its sentence.
 
-    Texts stand at the left and are filled up at the right, which a causal model does not see.
+    Texts are padded at the right, which a causal model does not see.
     """
     import torch
 
@@ -179,7 +179,7 @@ def _logits(model: Any, rows: Sequence[tuple[list[int], SentenceMasks]]) -> Iter
 
 
 def _measured(number: int, logits: Any, sentence: SentenceMasks, index: Index) -> TextEvaluation:
-    """Return what the logits of one sentence, shape (n_tokens, n_columns), say of it."""
+    """Return the numbers of one sentence from its logits, shape (n_tokens, n_columns)."""
     import torch
 
     size = index.vocabulary.size
@@ -192,7 +192,7 @@ def _measured(number: int, logits: Any, sentence: SentenceMasks, index: Index) -
     allowed = bool_mask(bitmask, logits.shape[-1])
     forbidden = logits.masked_fill(allowed, float("-inf"))
     best, worst = logits.argmax(dim=-1), forbidden.argmax(dim=-1)
-    found, of_tokens, of_worst = measured(logits, allowed, sentence.token_ids, worst)
+    mass, of_tokens, of_worst = measured(logits, allowed, sentence.token_ids, worst)
     has_forbidden = torch.isfinite(forbidden.amax(dim=-1))
     if not torch.isfinite(of_tokens.raw).all():
         raise ModelError(f"the model's logits for text {number} are not all numbers")
@@ -207,8 +207,8 @@ def _measured(number: int, logits: Any, sentence: SentenceMasks, index: Index) -
         token_ids=sentence.token_ids,
         raw=array(of_tokens.raw),
         masked=array(of_tokens.masked),
-        log_kept=array(found.log_kept),
-        log_removed=array(found.log_removed),
+        log_kept=array(mass.log_kept),
+        log_removed=array(mass.log_removed),
         best_token_ids=array(best),
         is_best_forbidden=array((best == worst) & has_forbidden),
         forbidden_token_ids=array(worst),
@@ -226,13 +226,13 @@ def _largest(
         for step, log_removed in enumerate(result.log_removed)
         if np.isfinite(result.forbidden[step])
     ]
-    found = []
+    disagreements = []
     for minus, number, step in sorted(steps)[: max(0, n_disagreements)]:
         result = results[number]
         written = [int(token_id) for token_id in result.token_ids[:step]]
         before = index.vocabulary.spell(written)
         forbidden = int(result.forbidden_token_ids[step])
-        found.append(
+        disagreements.append(
             Disagreement(
                 number=number,
                 step=step,
@@ -244,4 +244,4 @@ def _largest(
                 explanation=Explainer(index, before).explain_token(forbidden, is_allowed=False),
             )
         )
-    return tuple(found)
+    return tuple(disagreements)

@@ -1,4 +1,4 @@
-r"""How much probability a mask leaves, and what the rest becomes.
+r"""How much probability a mask keeps, and what the allowed tokens have then.
 
 In: logits and bitmasks. Out: the probability mass that each mask keeps and removes, and the
 log-probabilities of tokens before and after. With the model's probabilities p and the set A of
@@ -7,9 +7,9 @@ allowed tokens::
     log Z = log of the sum of p over A        log of the mass that is kept; at most 0
     masked log-probability = raw log-probability - log Z        for tokens in A
 
-What is kept may be so close to 1, or to 0, that it cannot be told from that in floating point. So
-both logarithms are computed from the side that is small: of 1 - x, by ``log1p``. All sums are done
-in float64 for numpy arrays, and for tensors in float32, or float64 where that is given.
+The kept mass may be so close to 1, or to 0, that floating point cannot tell the difference. So both
+logarithms are computed from the smaller of kept and removed mass, with ``log1p``. Sums are in
+float64 for numpy arrays; for tensors in float32, or in float64 if the logits are.
 
 Source: Willard & Louf 2023, section 5, which proposes to measure a model by this discrepancy.
 """
@@ -32,7 +32,7 @@ class Mass(NamedTuple):
     log_kept : floating
         log Z: the logarithm of the mass of the allowed tokens.
     log_removed : floating
-        The logarithm of that of the others.
+        The logarithm of the mass of the other tokens.
     """
 
     log_kept: Any
@@ -45,7 +45,7 @@ class LogProbabilities(NamedTuple):
     Attributes
     ----------
     raw : floating
-        As the model has them.
+        Without the mask.
     masked : floating
         Among the allowed tokens; minus infinity for the others.
     """
@@ -80,13 +80,13 @@ def kept_mass(logits: Any, bitmask: Any) -> Mass:
     Examples
     --------
     >>> import numpy as np
-    >>> found = kept_mass(np.zeros(4), np.array([0b0111], dtype=np.int32))
-    >>> float(np.exp(found.log_kept)), float(np.exp(found.log_removed))
+    >>> mass = kept_mass(np.zeros(4), np.array([0b0111], dtype=np.int32))
+    >>> float(np.exp(mass.log_kept)), float(np.exp(mass.log_removed))
     (0.75, 0.25)
     """
     _check(logits, bitmask)
-    found: Mass = measured(logits, bool_mask(bitmask, logits.shape[-1]))[0]
-    return found
+    mass: Mass = measured(logits, bool_mask(bitmask, logits.shape[-1]))[0]
+    return mass
 
 
 @np.errstate(divide="ignore", invalid="ignore")
@@ -112,8 +112,8 @@ def log_probabilities(logits: Any, bitmask: Any) -> LogProbabilities:
     Examples
     --------
     >>> import numpy as np
-    >>> found = log_probabilities(np.zeros(4), np.array([0b0011], dtype=np.int32))
-    >>> np.exp(found.raw).tolist(), np.exp(found.masked).tolist()
+    >>> result = log_probabilities(np.zeros(4), np.array([0b0011], dtype=np.int32))
+    >>> np.exp(result.raw).tolist(), np.exp(result.masked).tolist()
     ([0.25, 0.25, 0.25, 0.25], [0.5, 0.5, 0.0, 0.0])
     """
     _check(logits, bitmask)
@@ -149,14 +149,14 @@ def token_log_probabilities(logits: Any, bitmask: Any, token_ids: Any) -> LogPro
     --------
     >>> import numpy as np
     >>> bitmask = np.array([[0b0011]], dtype=np.int32)
-    >>> found = token_log_probabilities(np.zeros((1, 4)), bitmask, np.array([1]))
-    >>> np.exp(found.raw).tolist(), np.exp(found.masked).tolist()
+    >>> result = token_log_probabilities(np.zeros((1, 4)), bitmask, np.array([1]))
+    >>> np.exp(result.raw).tolist(), np.exp(result.masked).tolist()
     ([0.25], [0.5])
     """
     _check(logits, bitmask)
-    found: LogProbabilities
-    _, found = measured(logits, bool_mask(bitmask, logits.shape[-1]), token_ids)
-    return found
+    result: LogProbabilities
+    _, result = measured(logits, bool_mask(bitmask, logits.shape[-1]), token_ids)
+    return result
 
 
 @np.errstate(divide="ignore", invalid="ignore")
@@ -175,13 +175,13 @@ def measured(logits: Any, allowed: Any, *token_ids: Any) -> tuple[Any, ...]:
     Returns
     -------
     tuple of (Mass, LogProbabilities, ...)
-        One of the latter for each array of tokens.
+        One LogProbabilities for each array of tokens.
     """
     values, of = _precise(logits)
-    found, every, kept = _mass(values, allowed, of)
-    results: list[Any] = [found]
-    for each in token_ids:
-        ids = of.as_ids(each, values)[..., None]
+    mass, every, kept = _mass(values, allowed, of)
+    results: list[Any] = [mass]
+    for one_per_row in token_ids:
+        ids = of.as_ids(one_per_row, values)[..., None]
         chosen = of.take(values, ids)[..., 0]
         is_allowed = of.take(allowed, ids)[..., 0] & of.isfinite(kept)
         masked = of.where(is_allowed, chosen - kept, -of.inf)
@@ -194,12 +194,12 @@ def _mass(values: Any, allowed: Any, of: Any) -> tuple[Mass, Any, Any]:
     every = of.log_sum(values)
     kept = of.log_sum(of.where(allowed, values, -of.inf))
     removed = of.log_sum(of.where(allowed, -of.inf, values))
-    is_more = kept > removed  # what is kept is more than half
+    is_more = kept > removed  # more than half is kept
     log_kept, log_removed = kept - every, removed - every
     small = of.where(is_more, log_removed, log_kept)
     large = of.log1p(-of.exp(small))
-    found = Mass(of.where(is_more, large, log_kept), of.where(is_more, log_removed, large))
-    return found, every, kept
+    mass = Mass(of.where(is_more, large, log_kept), of.where(is_more, log_removed, large))
+    return mass, every, kept
 
 
 def _check(logits: Any, bitmask: Any) -> None:
@@ -221,16 +221,16 @@ def _check(logits: Any, bitmask: Any) -> None:
 
 
 def _precise(logits: Any) -> tuple[Any, Any]:
-    """Return logits to compute with, the largest of each row 0, and the library's operations."""
+    """Return logits shifted so that the largest of each row is 0, and the library's operations."""
     of: Any = _Numpy if isinstance(logits, np.ndarray) else _Torch
     values = of.precise(logits)
-    # Only differences of logits count, and those of large numbers are rounded with them.
-    most = of.most(values)
-    return values - of.where(of.isfinite(most), most, 0.0), of
+    # Only differences of logits count, and differences of large numbers lose digits.
+    largest = of.largest(values)
+    return values - of.where(of.isfinite(largest), largest, 0.0), of
 
 
 class _Numpy:
-    """What is computed with numpy."""
+    """The operations of numpy."""
 
     inf = np.inf
     where = staticmethod(np.where)
@@ -250,13 +250,13 @@ class _Numpy:
         return np.log1p(values)
 
     @staticmethod
-    def most(values: Any) -> Any:
+    def largest(values: Any) -> Any:
         return values.max(axis=-1, keepdims=True)
 
     @staticmethod
     def log_sum(values: Any) -> Any:
-        most = values.max(axis=-1)
-        shift = np.where(np.isneginf(most), 0.0, most)
+        largest = values.max(axis=-1)
+        shift = np.where(np.isneginf(largest), 0.0, largest)
         return np.log(np.exp(values - shift[..., None]).sum(axis=-1)) + shift
 
     @staticmethod
@@ -269,7 +269,7 @@ class _Numpy:
 
 
 class _Torch:
-    """What is computed with torch."""
+    """The operations of torch."""
 
     inf = float("inf")
 
@@ -300,7 +300,7 @@ class _Torch:
         return values.log1p()
 
     @staticmethod
-    def most(values: Any) -> Any:
+    def largest(values: Any) -> Any:
         return values.detach().amax(dim=-1, keepdim=True)
 
     @staticmethod

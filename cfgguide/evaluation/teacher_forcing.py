@@ -1,10 +1,10 @@
-"""The masks of sentences that are already there: for fine-tuning, and to measure a model.
+"""The masks of existing sentences: for fine-tuning, and to measure a model.
 
-In: sentences, an index and a tokenizer. Out: for each the ids of its tokens, EOS at the end, and
-the packed mask of every one of them: what the grammar allows in its place. ::
+In: sentences, an index and a tokenizer. Out: for each sentence the ids of its tokens, EOS at the
+end, and a packed mask for every token: what the grammar allows there. ::
 
     text "[10]"     token_ids    [   1   0   ]   EOS     shape (5,)
-                    bitmasks     what may stand first, behind "[", ..., behind "[10]"
+                    bitmasks     what may come first, after "[", ..., after "[10]"
 
 With them a loss can be taken over the allowed tokens only, so that a model need not learn the
 syntax that a mask gives it.
@@ -35,16 +35,16 @@ Text = str | Sequence[int]  # or its token ids, with or without EOS
 
 @dataclass(frozen=True, eq=False)
 class SentenceMasks:
-    """The tokens of one sentence, or of several side by side, and what may stand in their places.
+    """The tokens of one sentence, or of a batch of sentences, and the masks of these tokens.
 
     Attributes
     ----------
     token_ids : int64, shape (n_tokens,) or (n_sentences, n_tokens)
-        The tokens, the last of which is EOS; -100 behind the end of a shorter sentence.
+        The tokens, the last of which is EOS; -100 after the end of a shorter sentence.
     bitmasks : int32, shape (..., n_words)
-        For each of them the packed mask of its place, which allows it. Bit ``i % 32`` of word
-        ``i // 32`` is set if token ``i`` is allowed. Behind the end of a shorter sentence all are,
-        even bits beyond the vocabulary: so no loss becomes infinite there.
+        For each token the packed mask that applies there, which allows it. Bit ``i % 32`` of word
+        ``i // 32`` is set if token ``i`` is allowed. After the end of a shorter sentence all bits
+        are set, even those beyond the vocabulary, so that no loss becomes infinite there.
     """
 
     token_ids: npt.NDArray[np.int64]
@@ -57,10 +57,9 @@ class SentenceMasks:
 def masks_for(
     texts: Iterable[Text], index: Index, tokenizer: object, *, eos_token_id: int | None = None
 ) -> list[SentenceMasks]:
-    """Return the masks of every token of some sentences, and of the EOS behind each.
+    """Return the masks of every token of some sentences, and of the EOS after each.
 
-    A sentence takes as many bytes as it has tokens times an eighth of the vocabulary's size: 6 kB
-    a token for 50,000 ids.
+    Each token takes an eighth of the vocabulary's size in bytes: 6 kB for 50,000 ids.
 
     Parameters
     ----------
@@ -69,7 +68,7 @@ def masks_for(
     index : Index
         Of the grammar and this tokenizer.
     tokenizer : transformers tokenizer or tokenizers.Tokenizer
-        What the index was made for. No special tokens are added or read in a text.
+        What the index was made for. No special tokens are added to a text, or read in it.
     eos_token_id : int, optional
         The EOS that ends each sentence; by default the tokenizer's, if the vocabulary has it as
         one, else the vocabulary's first.
@@ -77,7 +76,7 @@ def masks_for(
     Returns
     -------
     list of SentenceMasks
-        One for each text.
+        The masks of each text.
 
     Raises
     ------
@@ -112,7 +111,7 @@ def stack_masks(sentences: Sequence[SentenceMasks]) -> SentenceMasks:
     Returns
     -------
     SentenceMasks
-        With one axis more.
+        With one more axis.
 
     Examples
     --------
@@ -124,7 +123,7 @@ def stack_masks(sentences: Sequence[SentenceMasks]) -> SentenceMasks:
     ([[0, 1, 2], [1, 2, -100]], [[3, 3, 4], [3, 4, -1]])
     """
     if not sentences:
-        raise TextError("there are no sentences to put side by side")
+        raise TextError("there are no sentences to stack")
     shape = len(sentences), max(map(len, sentences))
     token_ids = np.full(shape, IGNORED_TERMINAL, dtype=np.int64)
     bitmasks = np.full((*shape, sentences[0].bitmasks.shape[-1]), EVERYTHING, dtype=np.int32)
@@ -135,33 +134,41 @@ def stack_masks(sentences: Sequence[SentenceMasks]) -> SentenceMasks:
 
 
 def end_token(index: Index, tokenizer: object, eos_token_id: int | None) -> int:
-    """Return the EOS that ends a sentence; raises `TextError` if it is none of the vocabulary's."""
+    """Return the EOS that ends a sentence.
+
+    Raises
+    ------
+    TextError
+        If it is not an EOS of the vocabulary.
+    """
     known = index.vocabulary.eos_token_ids
     if eos_token_id is not None:
         if eos_token_id not in known:
-            raise TextError(f"token {eos_token_id} is no EOS of the vocabulary; there is {known}")
+            raise TextError(
+                f"token {eos_token_id} is not an EOS of the vocabulary; those are {known}"
+            )
         return eos_token_id
     own = getattr(tokenizer, "eos_token_id", None)
     return own if own in known else known[0]
 
 
 def tokens_of(number: int, text: Text, index: Index, tokenizer: Any) -> list[int]:
-    """Return the tokens of a text that is nothing but text, without EOS.
+    """Return the tokens of plain text, without EOS.
 
     Raises
     ------
     TextError
-        If they spell another text; it is called by its number.
+        If they spell another text; the message names it by its number.
     """
     eos_token_ids = index.vocabulary.eos_token_ids
     if not isinstance(text, str):
         ids = [int(token_id) for token_id in text]
         return ids[:-1] if ids and ids[-1] in eos_token_ids else ids
     if hasattr(tokenizer, "convert_ids_to_tokens"):  # of transformers
-        found = tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True)
+        encoded = tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True)
     else:
-        found = tokenizer.encode(text, add_special_tokens=False).ids
-    ids = list(map(int, found))
+        encoded = tokenizer.encode(text, add_special_tokens=False).ids
+    ids = list(map(int, encoded))
     tokens = [index.vocabulary.tokens[token_id] for token_id in ids]
     spelled = b"".join(token or b"<no text>" for token in tokens)
     if spelled != text.encode():
@@ -187,12 +194,12 @@ def _refusal(number: int, guide: Guide, token_ids: list[int], token_id: int) -> 
     vocabulary = guide.index.vocabulary
     before = guide.text
     explanation = Explainer(guide.index, before).explain_token(token_id, is_allowed=False)
-    texts = [vocabulary.tokens[each] for each in token_ids if 0 <= each < vocabulary.size]
-    text = b"".join(each or b"" for each in texts)
-    place = refused_at(text, len(before) + (explanation.offset or 0), ())
+    tokens = [vocabulary.tokens[known] for known in token_ids if 0 <= known < vocabulary.size]
+    text = b"".join(token or b"" for token in tokens)
+    position = refused_at(text, len(before) + (explanation.offset or 0), ())
     return (
-        f"text {number} is no sentence of the grammar: line {place.line}, column {place.column}: "
-        f"{explanation}\n{place.excerpt}"
+        f"text {number} is not a sentence of the grammar: line {position.line}, "
+        f"column {position.column}: {explanation}\n{position.excerpt}"
     )
 
 

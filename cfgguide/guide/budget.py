@@ -4,23 +4,22 @@ In: an index, a configuration, and how many tokens may still be written, EOS inc
 tokens of the mask after which a sentence is finished within what remains then.
 
 The *distance* of a configuration is how many tokens finish a sentence from there, EOS included. A
-short ending (:mod:`cfgguide.guide.endings`), spelled in as few tokens as possible, gives a bound
-that can always be kept: whoever follows it gets there. One walk over the vocabulary gives all
-configurations that tokens lead to, and the mask within a budget has those tokens whose
-configuration is near enough. ::
+short ending (:mod:`cfgguide.guide.endings`), spelled in as few tokens as possible, gives an upper
+bound. One walk over the vocabulary gives all configurations that tokens lead to, and the mask
+within a budget has the tokens whose configuration is near enough. ::
 
     `{"a": [1`  ending `]}`, one token and EOS: distance 2
     `[`  within 3   not `{"`, after which `":0}]` and EOS are needed, but `]`, `1`, `[]` ...
 
-Where some token would be ruled out, the configurations around are looked at first, from token to
-token, as far as the *effort* goes: distances become shorter where a longer text has fewer tokens,
-and exact where all was seen that is near enough. The effort is counted, not timed: the same
-question has the same answer everywhere.
+Before a token is ruled out, the configurations around are searched, from token to token, as far as
+the *effort* goes. Distances become shorter where a longer text has fewer tokens, and exact where
+everything near enough was searched. The effort is counted, not timed, so the same question has the
+same answer on every machine.
 
 Three things hold. No token is allowed after which nothing fits (sound), since a bound is the length
-of a completion that was read by the recogniser. Some token is always allowed after one that was
-(live): what was promised is remembered until it is asked for. And within the effort every token is
-allowed after which something fits (complete). `docs/design/0016-budgets.md` has more.
+of a completion that the recogniser has read. After an allowed token, some token is allowed again
+(live): the endings on which a mask rests are remembered. And within the effort, every token is
+allowed after which something fits (complete). See `docs/design/0016-budgets.md`.
 """
 
 from __future__ import annotations
@@ -42,12 +41,11 @@ from cfgguide.mask.walk import Walk
 from cfgguide.recognizer.recognizer import Configuration
 
 NEVER = 1 << 30  # a distance: no ending is known
-EFFORT = 300_000  # configurations that are looked at for one mask, times parse states
-_FEW_STATES = 50  # a grammar counts as if it had so many
-_QUICK = 2_000  # configurations that are looked at for a mask of a small grammar
-_AT_FIRST = 10  # how many times that is spent on the question whether a sentence fits at all
-_MAX_KNOWN = 50_000  # configurations that are remembered: with their endings, with what was
-# promised them, and those that surround others
+EFFORT = 300_000  # configurations searched for one mask, times parse states
+_MIN_STATES = 50  # a grammar with fewer parse states counts as if it had so many
+_QUICK = 2_000  # configurations searched for a mask of a small grammar
+_AT_FIRST = 10  # the first question, whether any sentence fits, may cost so many times the effort
+_MAX_KNOWN = 50_000  # configurations that each of the three memories below may hold
 
 Tokens = tuple[int, ...]
 
@@ -60,14 +58,14 @@ class _Surroundings:
     ----------
     numbers : list of int
         The outcomes of the walk that are not dead ends.
-    places : list of Configuration
-        Each of them.
+    configurations : list of Configuration
+        The configuration of each.
     tokens : list of int
-        A token that leads there.
+        A token that leads to each.
     """
 
     numbers: list[int]
-    places: list[Configuration]
+    configurations: list[Configuration]
     tokens: list[int]
 
 
@@ -79,8 +77,8 @@ class TokenBudget:
     index : Index
         Of the grammar and the vocabulary.
     effort : int
-        How much is looked at for one mask, where short endings alone would rule out tokens: so
-        many configurations times the grammar's parse states.
+        How much is searched for one mask where short endings alone would rule out tokens: number of
+        configurations times the grammar's parse states.
 
     Examples
     --------
@@ -98,31 +96,31 @@ class TokenBudget:
     def __init__(self, index: Index, *, effort: int = EFFORT) -> None:
         self._recognizer = index.recognizer
         self._vocabulary = index.vocabulary
-        self._effort = effort // max(index.recognizer.parse_table.n_states, _FEW_STATES)
+        self._effort = effort // max(index.recognizer.parse_table.n_states, _MIN_STATES)
         self._walker = index.walker()
         self._endings = Endings(index.recognizer, index.vocabulary.spelling.reachable_bytes)
         self._fewest = FewestTokens(index.vocabulary)
         self._eos = index.vocabulary.eos_token_ids[0]
         self._eos_bits = bitmask_of(index.vocabulary.eos_token_ids, index.vocabulary.n_words)
         self._paths: dict[Configuration, Tokens | None] = {}
-        self._shorter: dict[Configuration, Tokens] = {}  # than those; what masks rest on
+        self._shorter: dict[Configuration, Tokens] = {}  # shorter than those; masks rest on them
         self._surroundings: dict[Configuration, _Surroundings] = {}
         self._n_surrounding = 0
         self._lock = threading.RLock()
 
     @classmethod
     def of(cls, index: Index) -> TokenBudget:
-        """Return that of an index, which is made once."""
+        """Return the one of an index, which is made once."""
         with _making:
-            found = _known.get(index)
-            if found is None:
-                found = _known[index] = cls(index)
-            return found
+            token_budget = _known.get(index)
+            if token_budget is None:
+                token_budget = _known[index] = cls(index)
+            return token_budget
 
     def shortest(self, step_node: StepNode) -> Tokens | None:
-        """Return tokens that finish a sentence, EOS last: as few as were found.
+        """Return tokens that finish a sentence, EOS last: the fewest that were found.
 
-        None if no ending was found, which may happen where a grammar goes long ways round.
+        None if no ending was found, which may happen if all endings are long and indirect.
         """
         configuration, n, is_all = step_node.configuration, 1, True
         with self._lock:
@@ -147,16 +145,16 @@ class TokenBudget:
 
     @property
     def is_quick(self) -> bool:
-        """Whether a mask within a budget takes but milliseconds, as the grammar is small."""
+        """Whether the grammar is so small that a mask within a budget takes only milliseconds."""
         return self._effort >= _QUICK
 
     def fits(self, following: StepNode, n: int) -> bool:
-        """Return whether an ending of at most `n` tokens is known; it is not looked around."""
+        """Return whether an ending of at most `n` tokens is known; nothing is searched."""
         with self._lock:
             return self._distance(following.configuration) <= n
 
     def n_tokens_of(self, text: bytes) -> int:
-        """Return how many tokens spell a text, at least."""
+        """Return the smallest number of tokens that spell a text."""
         with self._lock:
             tokens = self._fewest.of(text)
             return NEVER if tokens is None else len(tokens)
@@ -166,7 +164,7 @@ class TokenBudget:
 
         Parameters
         ----------
-        step_node : Visit
+        step_node : StepNode
             Where the text is.
         n : int
             How many tokens may be written from there, EOS included.
@@ -185,11 +183,11 @@ class TokenBudget:
         with self._lock:
             around = self._around(configuration)
             self._promise(configuration)
-            distances = [self._distance(place) for place in around.places]
+            distances = [self._distance(after) for after in around.configurations]
             if max(distances, default=0) >= n:
                 self._look_around(configuration, n, self._effort)
                 self._promise(configuration)
-                distances = [self._distance(place) for place in around.places]
+                distances = [self._distance(after) for after in around.configurations]
             allowed = np.zeros(self._vocabulary.n_words, dtype=np.int32)
             walk = self._walk(configuration)
             for number in range(walk.n_outcomes):
@@ -228,7 +226,7 @@ class TokenBudget:
         return None if tokens is None else (*tokens, self._eos)
 
     def _promise(self, configuration: Configuration) -> None:
-        """Remember that what is left of an ending is an ending, for where it leads next."""
+        """Remember the rest of an ending for the configuration after its first token."""
         path = self._path(configuration)
         if path is None or len(path) < 2:
             return
@@ -239,7 +237,7 @@ class TokenBudget:
             self._remember(after, path[1:])
 
     def _remember(self, configuration: Configuration, path: Tokens) -> None:
-        """Remember a shorter path; those remembered longest ago go first."""
+        """Remember a shorter path; the oldest are forgotten first."""
         while len(self._shorter) > _MAX_KNOWN:
             del self._shorter[next(iter(self._shorter))]
         self._shorter.pop(configuration, None)
@@ -249,7 +247,7 @@ class TokenBudget:
 
     def _walk(self, configuration: Configuration) -> Walk:
         walk = self._walker.walk(configuration)
-        assert walk is not None, "below the bottom of a whole stack nothing is asked for"
+        assert walk is not None, "a whole stack has all that a walk reads"
         return walk
 
     def _around(self, configuration: Configuration) -> _Surroundings:
@@ -264,48 +262,49 @@ class TokenBudget:
             for number in range(walk.n_outcomes)
             if walk.verdict(number) != DEAD_END and tokens[number] != NONE
         ]
-        places = [walk.outcome(number).configuration for number in numbers]
+        configurations = [walk.outcome(number).configuration for number in numbers]
         if self._n_surrounding > _MAX_KNOWN:
             self._surroundings.clear()
             self._n_surrounding = 0
-        self._n_surrounding += len(places)
-        found = _Surroundings(numbers, places, [tokens[number] for number in numbers])
-        self._surroundings[configuration] = found
-        return found
+        self._n_surrounding += len(configurations)
+        tokens_there = [tokens[number] for number in numbers]
+        around = _Surroundings(numbers, configurations, tokens_there)
+        self._surroundings[configuration] = around
+        return around
 
     def _look_around(self, root: Configuration, n: int, effort: int) -> bool:
-        """Shorten distances by looking from token to token; say if all was seen within `n`."""
+        """Shorten distances by a search, token by token; return if all within `n` was searched."""
         steps: dict[Configuration, _Surroundings] = {}
         level, depth = [root], 0
         is_all = True
-        while level and depth + 2 <= n:  # who stands here is no sentence, or needs EOS alone
+        while level and depth + 2 <= n:  # with one token left only EOS fits
             following: dict[Configuration, None] = {}
-            for place in level:
-                if place is not root and self._distance(place) <= 2:
-                    continue  # a sentence, or no sentence and one token away from one
-                if place not in self._surroundings and effort <= 0:
+            for here in level:
+                if here is not root and self._distance(here) <= 2:
+                    continue  # a sentence, or one token away from one
+                if here not in self._surroundings and effort <= 0:
                     is_all = False
                     continue
-                steps[place] = around = self._around(place)
-                effort -= len(around.places)
-                following |= dict.fromkeys(around.places)
-            level = [place for place in following if place not in steps]
+                steps[here] = around = self._around(here)
+                effort -= len(around.configurations)
+                following |= dict.fromkeys(around.configurations)
+            level = [here for here in following if here not in steps]
             depth += 1
         self._shorten(steps)
         return is_all
 
     def _shorten(self, steps: dict[Configuration, _Surroundings]) -> None:
-        """Let each distance be at most one more than where a token leads."""
+        """Make each distance at most one more than that of every configuration a token leads to."""
         changed = True
         while changed:
             changed = False
-            for place, around in reversed(steps.items()):
-                best = self._distance(place)
-                for token_id, after in zip(around.tokens, around.places, strict=True):
+            for here, around in reversed(steps.items()):
+                best = self._distance(here)
+                for token_id, after in zip(around.tokens, around.configurations, strict=True):
                     path = self._path(after)
                     if path is not None and len(path) + 1 < best:
                         best = len(path) + 1
-                        self._remember(place, (token_id, *path))
+                        self._remember(here, (token_id, *path))
                         changed = True
 
     def _refusal(self, step_node: StepNode, n: int, *, is_all: bool) -> str:

@@ -1,18 +1,18 @@
 """Short texts that complete a hypothesis of a configuration to a sentence.
 
-In: a :class:`~cfgguide.recognizer.recognizer.Recognizer` and the bytes that tokens hold. Out:
+In: a :class:`~cfgguide.recognizer.recognizer.Recognizer` and the bytes in tokens. Out:
 :class:`Endings`, which finds for a hypothesis bytes after which the text is a sentence.
 
 It goes from lexeme to lexeme: the parser alone says which terminal comes next in a shortest
 completion (:mod:`cfgguide.parser.stack_costs`), the scanner alone how its shortest lexeme is
-written (:mod:`cfgguide.lexer.shortest_lexemes`), and the recogniser reads that, behind white space
-if need be. So what comes out is a completion whatever lexer and parser make of each other, an
-indenter included; it is short, and not always the shortest. Mostly the first try succeeds at every
-lexeme; where it does not, a best-first search goes round. ::
+written (:mod:`cfgguide.lexer.shortest_lexemes`), and the recogniser reads it, after white space if
+necessary. So the result is a completion however lexer, parser and indenter interact; it is short,
+but not always the shortest. Mostly the first lexeme that is tried is right; where it is not, a
+best-first search tries others. ::
 
     {"a": [1, {"b": "x     `"` (STRING), `}`, `]`, `}`      ending  "}]}
 
-Endings of what was passed on the way are remembered: another text that comes to the same stack
+The endings of all hypotheses on the way are remembered: another text that comes to the same stack
 needs only its own first lexeme.
 """
 
@@ -34,11 +34,11 @@ from cfgguide.parser.table import END, ERROR
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 
 _MAX_KNOWN = 50_000  # endings that are remembered
-_FEW, _MANY = 3, 40  # labels that are tried of each lexeme: at first, and if that fails
-_HASTE = 2  # how much the bytes count that are still needed: more than those that are written
-_MAX_TRIED = {_FEW: 60, _MANY: 400}  # hypotheses of one search
+_FEW, _MANY = 3, 40  # ways to end a lexeme that are tried: at first, and if that fails
+_HASTE = 2  # the weight of the bytes still needed; those already written count 1
+_MAX_TRIED = {_FEW: 60, _MANY: 400}  # hypotheses in one search
 
-Place = tuple[Hypothesis, int]  # a hypothesis, and the context of its configuration
+Position = tuple[Hypothesis, int]  # a hypothesis, and the context of its configuration
 Way = tuple[float, bytes, Stack]  # what is still needed, the rest of a lexeme, the stack after it
 
 
@@ -50,7 +50,7 @@ class Endings:
     recognizer : Recognizer
         Of the grammar.
     used : frozenset of int
-        The bytes that tokens hold.
+        The bytes that occur in tokens.
 
     Examples
     --------
@@ -74,53 +74,53 @@ class Endings:
             lengths[rules.indent] = lengths[rules.dedent] = 1
         lengths[END] = inf  # the end is no part of a text
         self._costs = StackCosts(self._table, lengths)
-        self._known: dict[Place, bytes | None] = {}
+        self._known: dict[Position, bytes | None] = {}
         self._known_ways: dict[Hypothesis, list[Way]] = {}
 
     def of(self, configuration: Configuration) -> bytes | None:
         """Return bytes after which the text is a sentence; None if none were found.
 
-        The hypothesis that seems to need least is looked at first, and the first ending is taken.
+        The hypothesis that seems to need the fewest bytes is tried first; the first ending wins.
         """
         needed = sorted(
             (self._needed(hypothesis), number)
             for number, hypothesis in enumerate(configuration.hypotheses)
         )
         for _, number in needed:
-            found = self.ending((configuration.hypotheses[number], configuration.context))
-            if found is not None:
-                return found
+            ending = self.ending((configuration.hypotheses[number], configuration.context))
+            if ending is not None:
+                return ending
         return None
 
-    def ending(self, place: Place) -> bytes | None:
+    def ending(self, position: Position) -> bytes | None:
         """Return bytes after which the text is a sentence; None if none were found."""
-        if place not in self._known:
+        if position not in self._known:
             if len(self._known) > _MAX_KNOWN:
                 self._known.clear()
-            if not self._search(place, _FEW) and not self._search(place, _MANY):
-                self._known[place] = None
-        return self._known[place]
+            if not self._search(position, _FEW) and not self._search(position, _MANY):
+                self._known[position] = None
+        return self._known[position]
 
-    def _search(self, root: Place, n_ways: int) -> bool:
-        """Look for an ending, and remember those of all places on its way; say if there is one."""
+    def _search(self, root: Position, n_ways: int) -> bool:
+        """Look for an ending, and remember it all along its way; return whether there is one."""
         number = count()
-        pending: list[tuple[float, int, int, Place]] = [(0, next(number), 0, root)]
-        came: dict[Place, tuple[Place, bytes]] = {}
+        pending: list[tuple[float, int, int, Position]] = [(0, next(number), 0, root)]
+        came: dict[Position, tuple[Position, bytes]] = {}
         for _ in range(_MAX_TRIED[n_ways]):
             if not pending:
                 return False
-            _, _, length, place = heapq.heappop(pending)
-            ending = self._known.get(place)
-            if ending is None and self._is_sentence(place):
+            _, _, length, position = heapq.heappop(pending)
+            ending = self._known.get(position)
+            if ending is None and self._is_sentence(position):
                 ending = b""
             if ending is not None:
-                self._remember(place, ending, root, came)
+                self._remember(position, ending, root, came)
                 return True
-            for piece in self._pieces(place, n_ways):
-                for after in self._read(place, piece):
+            for piece in self._pieces(position, n_ways):
+                for after in self._read(position, piece):
                     if after == root or after in came:
                         continue
-                    came[after] = (place, piece)
+                    came[after] = (position, piece)
                     total = length + len(piece)
                     guess = total + _HASTE * self._needed(after[0])
                     if guess < inf:
@@ -128,28 +128,34 @@ class Endings:
         return False
 
     def _remember(
-        self, place: Place, ending: bytes, root: Place, came: dict[Place, tuple[Place, bytes]]
+        self,
+        position: Position,
+        ending: bytes,
+        root: Position,
+        came: dict[Position, tuple[Position, bytes]],
     ) -> None:
-        self._known[place] = ending
-        while place != root:
-            place, piece = came[place]
+        self._known[position] = ending
+        while position != root:
+            position, piece = came[position]
             ending = piece + ending
-            self._known[place] = ending
+            self._known[position] = ending
 
-    def _read(self, place: Place, piece: bytes) -> list[Place]:
-        """Return where bytes lead; nowhere if there are too many ways to read them."""
+    def _read(self, position: Position, piece: bytes) -> list[Position]:
+        """Return where bytes lead; an empty list if there are too many ways to read them."""
         try:
-            after = self._recognizer.advance(Configuration((place[0],), place[1]), piece)
+            after = self._recognizer.advance(Configuration((position[0],), position[1]), piece)
         except LimitError:
             after = None
-        return [] if after is None else [(each, after.context) for each in after.hypotheses]
+        if after is None:
+            return []
+        return [(hypothesis, after.context) for hypothesis in after.hypotheses]
 
-    def _is_sentence(self, place: Place) -> bool:
-        return self._recognizer.is_sentence(Configuration((place[0],), place[1]))
+    def _is_sentence(self, position: Position) -> bool:
+        return self._recognizer.is_sentence(Configuration((position[0],), position[1]))
 
-    def _pieces(self, place: Place, n_ways: int) -> Iterator[bytes]:
+    def _pieces(self, position: Position, n_ways: int) -> Iterator[bytes]:
         """Yield what may come next: the rest of the lexeme, or the next one."""
-        hypothesis, context = place
+        hypothesis, context = position
         for _, rest, stack in self._ways(hypothesis)[:n_ways]:
             if rest:
                 yield rest
@@ -161,7 +167,7 @@ class Endings:
         return self._ways(hypothesis)[0][0] if self._ways(hypothesis) else inf
 
     def _ways(self, hypothesis: Hypothesis) -> list[Way]:
-        """Return the ways in which the lexeme can end that the scanner is in, the best first."""
+        """Return the ways to end the lexeme that the scanner is in, the best first."""
         if hypothesis not in self._known_ways:
             if len(self._known_ways) > _MAX_KNOWN:
                 self._known_ways.clear()
@@ -173,7 +179,7 @@ class Endings:
         state, _, stack, indentation = hypothesis
         if self._scanner.is_start[state]:
             return [(self._costs.need(stack).length, b"", stack)]
-        found: list[Way] = []
+        ways: list[Way] = []
         distances = self._texts.distances[state]
         for terminal_id in np.flatnonzero(distances < FAR).tolist():
             rest = self._texts.text(state, terminal_id)
@@ -182,8 +188,8 @@ class Endings:
                 after = self._shifted(stack, indentation._replace(column=column), terminal_id)
                 if after is not None:
                     needed = len(rest + more) + self._costs.need(after).length
-                    found.append((needed, rest + more, after))
-        return found
+                    ways.append((needed, rest + more, after))
+        return ways
 
     def _shifted(self, stack: Stack, indentation: Indentation, terminal_id: int) -> Stack | None:
         if self._recognizer.indentation_rules is None and terminal_id != self._scanner.ignored:
@@ -196,28 +202,27 @@ class Endings:
     def _columns(
         self, terminal_id: int, indentation: Indentation, rest: bytes
     ) -> Iterator[tuple[bytes, int]]:
-        """Yield what to add to a lexeme for the columns that matter, and the column then."""
-        lines = self._recognizer.indentation_rules
-        if lines is None or terminal_id != lines.newline:
+        """Yield what to add to a lexeme for each column that matters, and that column."""
+        rules = self._recognizer.indentation_rules
+        if rules is None or terminal_id != rules.newline:
             yield b"", indentation.column
             return
-        begun = (
-            unpacked(indentation.column)[0] if indentation.column != NO_COLUMN and not rest else 0
-        )
-        if indentation.column != NO_COLUMN and not rest:
+        is_inside = indentation.column != NO_COLUMN and not rest
+        n_spaces = unpacked(indentation.column)[0] if is_inside else 0
+        if is_inside:
             yield b"", indentation.column
         for column in (*indentation.columns, indentation.columns[-1] + ONE_SPACE):
-            width = unpacked(column)[0] - begun
+            width = unpacked(column)[0] - n_spaces
             if width >= 0:
                 yield b" " * width, column
-        if begun:  # another line, further left
+        if n_spaces:  # another line, further left
             for column in indentation.columns:
                 yield b"\n" + b" " * unpacked(column)[0], column
 
     def _next_lexemes(
         self, hypothesis: Hypothesis, stack: Stack, context: int, n_ways: int
     ) -> Iterator[bytes]:
-        """Yield the next lexeme of a shortest completion, or several, if need be behind a space."""
+        """Yield lexemes that begin a completion, with white space before them if it is needed."""
         indentation = hypothesis.indentation
         start = int(self._recognizer.start(stack, context))
         gap = self._texts.gap(start, hypothesis.scanner_state)

@@ -1,8 +1,8 @@
 """The fewest tokens that spell a text.
 
-In: a vocabulary and bytes. Out: the ids of as few tokens as possible that spell them, among several
-such the one whose first tokens are longest. What was found for the end of a text serves all texts
-with that end.
+In: a vocabulary and bytes. Out: the ids of as few tokens as possible that spell them; of several
+such spellings, the one whose first tokens are longest. What was found for a suffix serves all texts
+that end with it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class FewestTokens:
         """Return the ids of the fewest tokens that spell a text; None if none do."""
         if len(self._known) > _MAX_KNOWN:
             self._known = {b"": ()}
-        for start in range(len(text) - 1, -1, -1):  # the ends first, each from shorter ones
+        for start in range(len(text) - 1, -1, -1):  # each suffix from shorter ones
             end = text[start:]
             if end not in self._known:
                 self._known[end] = self._found(end)

@@ -1,12 +1,13 @@
 """The guide: the state of one sequence.
 
 In: an :class:`~cfgguide.index.index.Index`, and the tokens of a sequence one by one. Out: the mask
-for the next token. The only object of the pipeline that changes. All it holds is its tokens and
-what it visited, so copying and rolling back are cheap.
+for the next token. It is the only object of the pipeline that changes. It holds only its tokens and
+the step nodes that they led to, so copying and rolling back are cheap.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -49,9 +50,9 @@ class Guide:
     def __init__(self, index: Index) -> None:
         self._index = index
         self._token_ids: list[int] = []
-        self._step_cache = [index.start]
+        self._step_nodes = [index.start]
         self._is_finished = False
-        self._known_out: Any = _NOTHING  # what was given to be filled last, and that as an array
+        self._known_out: Any = _NOTHING  # the last `out` that was filled, and that as an array
         self._array = np.empty(0, dtype=np.int32)
 
     def __repr__(self) -> str:
@@ -77,12 +78,12 @@ class Guide:
     @property
     def configuration(self) -> Configuration:
         """The configuration after the text so far."""
-        return self._step_cache[-1].configuration
+        return self._step_nodes[-1].configuration
 
     @property
     def step_node(self) -> StepNode:
-        """The visit of that configuration, as an index has it."""
-        return self._step_cache[-1]
+        """The node of that configuration in the step cache of the index."""
+        return self._step_nodes[-1]
 
     @property
     def token_ids(self) -> tuple[int, ...]:
@@ -126,18 +127,18 @@ class Guide:
         if self._is_finished:
             self._checked(out)[:] = 0
             return
-        step_node = self._step_cache[-1]
+        step_node = self._step_nodes[-1]
         if within is not None:
             self._checked(out)[:] = allowed_within(self._index, step_node, within)
             return
         subset = step_node.subset or self._index.allowed(step_node)
-        # Who decodes gives the same array at every step: it was looked at before.
+        # A decode loop gives the same array at every step: it was checked before.
         array = self._array if out is self._known_out else self._checked(out)
         array[:] = subset.bitmask
 
     def _checked(self, out: Any) -> npt.NDArray[np.int32]:
         """Return `out` as an array that a bitmask fits into, and remember it."""
-        known, array = self._index.checked_out  # as another guide may have been given it
+        known, array = self._index.checked_out  # another guide may have checked it
         if out is known:
             self._known_out, self._array = out, array
             return array
@@ -155,13 +156,13 @@ class Guide:
         """Return the ids of the tokens that may come next, ascending; none after EOS."""
         if self._is_finished:
             return np.empty(0, dtype=np.int64)
-        return self._index.allowed(self._step_cache[-1]).token_ids()
+        return self._index.allowed(self._step_nodes[-1]).token_ids()
 
     def allowed_within(self, n: int) -> npt.NDArray[np.int64]:
         """Return the tokens after which a sentence can be finished within `n` tokens in all.
 
-        Whoever takes one of these with `n` tokens left, of the next with `n - 1`, and so on,
-        finishes in time: each time there is one. See :mod:`cfgguide.guide.budget`.
+        Take one of these with `n` tokens left, then one of the next with `n - 1`, and so on: there
+        is always one, and the sentence is finished in time. See :mod:`cfgguide.guide.budget`.
 
         Parameters
         ----------
@@ -180,18 +181,19 @@ class Guide:
         """
         if self._is_finished:
             return np.empty(0, dtype=np.int64)
-        words = allowed_within(self._index, self._step_cache[-1], n)
+        words = allowed_within(self._index, self._step_nodes[-1], n)
         return np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
 
     def shortest_completion(self) -> tuple[int, ...]:
         """Return tokens that finish a sentence from here, EOS last; none after EOS.
 
-        They are as few as were found: no fewer do it where the grammar is small or few are needed.
+        These are the fewest that were found. For small grammars and short endings, they are the
+        fewest possible.
 
         Raises
         ------
         BudgetError
-            If none were found, which may happen where a grammar goes long ways round.
+            If none were found, which may happen if all endings are long and indirect.
 
         Examples
         --------
@@ -205,10 +207,10 @@ class Guide:
         """
         if self._is_finished:
             return ()
-        found = TokenBudget.of(self._index).shortest(self._step_cache[-1])
-        if found is None:
+        token_ids = TokenBudget.of(self._index).shortest(self._step_nodes[-1])
+        if token_ids is None:
             raise BudgetError(f"no way was found to finish a sentence after {self.text!r}")
-        return found
+        return token_ids
 
     def forced_bytes(self) -> bytes:
         """Return the bytes with which every sentence goes on from here.
@@ -227,25 +229,25 @@ class Guide:
         """
         if self._is_finished:
             return b""
-        return JumpForward.of(self._index).forced(self._index, self._step_cache[-1])
+        return JumpForward.of(self._index).forced(self._index, self._step_nodes[-1])
 
     def forced_token_ids(self, tokenizer: object) -> tuple[int, ...]:
-        """Return the tokens that a tokenizer makes of the forced bytes, as far as that is sure.
+        """Return the tokens that a tokenizer makes of the forced bytes, as far as they are certain.
 
-        Left off are those that what follows may change: from the first place on from which some
-        token would reach beyond the forced bytes. See :mod:`cfgguide.guide.forced`.
+        The tokens stop at the first position from which some token would reach beyond the forced
+        bytes: there, the text that follows may change them. See :mod:`cfgguide.guide.forced`.
 
         Parameters
         ----------
         tokenizer : transformers fast tokenizer or tokenizers.Tokenizer
-            That of the vocabulary.
+            The tokenizer of the vocabulary.
         """
         encode = encoder_of(tokenizer)
         return JumpForward.of(self._index).token_ids(self.forced_bytes(), self._token_ids, encode)
 
     def accepts(self, token_id: int) -> bool:
         """Return whether a token may come next; False for ids outside the vocabulary."""
-        return not self._is_finished and self._index.accepts(self._step_cache[-1], token_id)
+        return not self._is_finished and self._index.accepts(self._step_nodes[-1], token_id)
 
     def advance(self, token_id: int) -> None:
         """Consume a token.
@@ -255,20 +257,20 @@ class Guide:
         TokenRejectedError
             If the token may not come next; the guide is left as it was.
         IndexFormatError
-            If it may come next only by the mask of a file that somebody made up.
+            If the token is allowed only because an index file is wrong.
         """
-        step_node = self._step_cache[-1]
+        step_node = self._step_nodes[-1]
         known = step_node.following.get(token_id)
         if known is not None and not self._is_finished:
             self._token_ids.append(int(token_id))
-            self._step_cache.append(known)
+            self._step_nodes.append(known)
             return
         if not self.accepts(token_id):
             raise TokenRejectedError(self._refusal(token_id))
         step_node = self._index.advance(step_node, token_id)
         self._is_finished = token_id in self._index.vocabulary.eos_token_ids
         self._token_ids.append(int(token_id))
-        self._step_cache.append(step_node)
+        self._step_nodes.append(step_node)
 
     def rollback(self, n: int) -> None:
         """Take back the last `n` tokens.
@@ -284,14 +286,14 @@ class Guide:
             )
         if n:
             del self._token_ids[-n:]
-            del self._step_cache[-n:]
+            del self._step_nodes[-n:]
             self._is_finished = False  # EOS can only have been the last token
 
     def copy(self) -> Guide:
-        """Return a guide in the same state that goes its own way."""
+        """Return an independent guide in the same state."""
         copy = Guide(self._index)
         copy._token_ids = self._token_ids.copy()
-        copy._step_cache = self._step_cache.copy()
+        copy._step_nodes = self._step_nodes.copy()
         copy._is_finished = self._is_finished
         return copy
 
@@ -308,18 +310,18 @@ class Guide:
     def explain(self, token_or_bytes: int | bytes) -> Explanation:
         r"""Return why a token, or any bytes, may come next, or why not.
 
-        The text so far is read again for it, which takes some ten microseconds a byte.
+        This reads the text so far again, which takes about ten microseconds a byte.
 
         Parameters
         ----------
         token_or_bytes : int or bytes
-            A token's id; one that is not in the vocabulary is refused. Bytes are told of as if
+            A token's id; one that is not in the vocabulary is refused. Bytes are explained as if
             they were a token.
 
         Returns
         -------
         Explanation
-            For people to read as a text, with all it says as values.
+            It prints as text, and has all that it says as values.
 
         Raises
         ------
@@ -360,3 +362,61 @@ class Guide:
             f"token {token_id} ({spelled}) may not follow {text!r}; "
             f"expected one of: {', '.join(self.expected())}"
         )
+
+
+def fill_bitmasks(guides: Sequence[Guide], out: Any) -> None:
+    """Write the mask of each guide's next token into a row of `out`.
+
+    The guides may read different indexes. Words beyond a guide's own vocabulary are zeroed, and so
+    is the whole row of a guide that has consumed EOS.
+
+    Parameters
+    ----------
+    guides : sequence of Guide
+        One for each row.
+    out : int32 array, shape (n_guides, n_words)
+        A numpy array, or a torch tensor on the CPU, with as many words as the largest vocabulary
+        needs or more. The layout is that of :meth:`Guide.fill_bitmask`.
+
+    Raises
+    ------
+    BitmaskError
+        If `out` has another dtype or shape, has too few words for a guide, or cannot be written
+        to. Nothing is written then.
+
+    Examples
+    --------
+    >>> import cfgguide, numpy as np
+    >>> vocabulary = cfgguide.Vocabulary([b"a", b"b", None], eos_token_ids=2)
+    >>> index = cfgguide.compile(cfgguide.Grammar('start: "ab"'), vocabulary)
+    >>> guides = [cfgguide.Guide(index), cfgguide.Guide(index)]
+    >>> guides[1].advance(0)
+    >>> out = np.empty((2, 1), dtype=np.int32)
+    >>> fill_bitmasks(guides, out)
+    >>> out.tolist()
+    [[1], [2]]
+    """
+    rows = out if type(out) is np.ndarray else np.asarray(out)
+    n_words = [guide.index.vocabulary.n_words for guide in guides]
+    if (
+        rows.dtype != np.int32
+        or rows.ndim != 2
+        or len(rows) != len(guides)
+        or not rows.flags.writeable
+    ):
+        raise BitmaskError(
+            f"the bitmasks are a writeable int32 array of shape ({len(guides)}, "
+            f"{max(n_words, default=0)}), not {rows.dtype} of shape {rows.shape}"
+        )
+    for number, needed in enumerate(n_words):
+        if needed > rows.shape[1]:
+            raise BitmaskError(
+                f"row {number}: the guide's vocabulary needs {needed} words, "
+                f"the bitmasks have {rows.shape[1]}"
+            )
+    for row, guide, needed in zip(rows, guides, n_words, strict=True):
+        if needed == len(row):
+            guide.fill_bitmask(row)
+        else:
+            guide.fill_bitmask(row[:needed])
+            row[needed:] = 0

@@ -3,15 +3,16 @@
 In: the tokens of a prompt, and an index. Out: the prompt without its last tokens, their bytes, and
 the masks under which the model spells these bytes first and then a sentence.
 
-A tokenizer cuts a prompt as if nothing followed. A prompt that ends in ``"`` has a token for that,
-where the model has mostly seen ``"name`` or ``":`` as one, and now thinks these unlikely. Healing
-gives it the choice back: while bytes are left to be spelled, those tokens are allowed that are a
-part of them, and those that begin with all of them and go on as the grammar has it. ::
+A tokenizer cuts a prompt as if nothing followed. A prompt that ends in ``"`` has a token for that
+byte alone, but the model has mostly seen ``"name`` or ``":`` as one token, and now finds these
+unlikely. Healing gives the choice back: while bytes are left to be spelled, the allowed tokens are
+those that spell the next of these bytes, and those that spell all of them and go on with what the
+grammar allows. ::
 
     left to spell  b" t"     allowed  " ", " t", and " tr", " true" where `true` may follow
 
 Source: Lundberg, "The art of prompt design: prompt boundaries and token healing" (2023); here the
-bytes may be cut anew anywhere, and need not be one token's.
+bytes may be cut anywhere, and need not come from one token.
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ MAX_TOKENS = 4  # that are taken back
 
 @dataclass(frozen=True)
 class Healed:
-    """A prompt of which the last tokens were taken back.
+    """A prompt whose last tokens were taken back.
 
     Attributes
     ----------
     token_ids : tuple of int
         What is left of it.
     bytes_left : bytes
-        What the tokens spelled that were taken back.
+        What the removed tokens spelled.
     """
 
     token_ids: tuple[int, ...]
@@ -75,18 +76,18 @@ class Healing:
         self._ids = ids
         self._sorted = sorted(ids)
 
-    def taken_back(self, token_ids: Sequence[int], most: int = MAX_TOKENS) -> Healed:
+    def taken_back(self, token_ids: Sequence[int], max_tokens: int = MAX_TOKENS) -> Healed:
         """Return a prompt without the last tokens that might have been part of a longer one.
 
         Parameters
         ----------
         token_ids : sequence of int
             The prompt. Its first token stays, and so do tokens without text.
-        most : int
-            Most tokens that are taken back.
+        max_tokens : int
+            Maximum number of tokens that are taken back.
         """
         kept, left = len(token_ids), b""
-        while kept > 1 and len(token_ids) - kept < most:
+        while kept > 1 and len(token_ids) - kept < max_tokens:
             token = self._index.vocabulary.tokens[token_ids[kept - 1]]
             if not token or not self._longer(token + left):
                 break
@@ -99,8 +100,8 @@ class Healing:
         Parameters
         ----------
         left : bytes
-            What is left to be spelled before the sentence, or before what is to follow of it.
-        step_node : Visit
+            What is left to be spelled before the sentence goes on.
+        step_node : StepNode
             Where the sentence is.
         """
         if not left:
@@ -113,10 +114,10 @@ class Healing:
             rests = Vocabulary([token[len(left) :] for token in longer] + [None],
                                eos_token_ids=len(longer))  # fmt: skip
             with warnings.catch_warnings(action="ignore", category=VocabularyWarning):
-                found = self._index.over(rests).subset(step_node.configuration)
-            for place in found.token_ids().tolist():
-                if place < len(longer):
-                    bits[self._ids[longer[place]]] = True
+                allowed = self._index.over(rests).subset(step_node.configuration)
+            for rest_id in allowed.token_ids().tolist():
+                if rest_id < len(longer):
+                    bits[self._ids[longer[rest_id]]] = True
         return np.packbits(bits, bitorder="little").view(np.int32)
 
     def advance(self, left: bytes, step_node: StepNode, token_id: int) -> tuple[bytes, StepNode]:
@@ -130,8 +131,8 @@ class Healing:
         assert after is not None, "the token was allowed"
         return b"", StepNode(after)
 
-    def _longer(self, begun: bytes) -> list[bytes]:
-        """Return the tokens that begin with some bytes and go on, sorted."""
-        start = bisect_right(self._sorted, begun)
-        end = bisect_left(self._sorted, begun + b"\xff" * 64, lo=start)
-        return [token for token in self._sorted[start:end] if token.startswith(begun)]
+    def _longer(self, prefix: bytes) -> list[bytes]:
+        """Return the tokens that are longer than a prefix and begin with it, sorted."""
+        start = bisect_right(self._sorted, prefix)
+        end = bisect_left(self._sorted, prefix + b"\xff" * 64, lo=start)
+        return [token for token in self._sorted[start:end] if token.startswith(prefix)]

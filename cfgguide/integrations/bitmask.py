@@ -5,14 +5,13 @@ infinity wherever a token is not allowed. On the CPU one compiled loop goes over
 bitmask (:mod:`cfgguide.integrations.bitmask_kernels`). On another device only the packed words are
 sent there, and they are unpacked in steps of a bounded size.
 
-No float is computed: adding a row of zeros and minus infinities would leave NaN as NaN and turn
-plus infinity into it.
+No float is computed: adding a row of zeros and minus infinities would leave NaN as it is, and turn
+plus infinity into NaN.
 """
 
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -21,14 +20,15 @@ import numpy.typing as npt
 
 from cfgguide.errors import BitmaskError
 from cfgguide.integrations.bitmask_kernels import find_open_rows, mask_rows
+from cfgguide.integrations.dense_mask import is_tensor
 
 if TYPE_CHECKING:
     import torch
 
-# Columns unpacked at once on a device: two bytes each for as long as that takes.
+# Columns unpacked at once on a device; each takes two bytes meanwhile.
 _COLUMNS_AT_ONCE = 1 << 23
 
-#: By the name of a format: the whole numbers of its width, and minus infinity as one.
+#: For each format: the integer dtype of its width, and minus infinity as such an integer.
 _FORMATS: dict[str, tuple[str, Any]] = {
     "float16": ("int16", np.int16(-0x0400)),
     "bfloat16": ("int16", np.int16(-0x0080)),
@@ -52,7 +52,7 @@ def apply_bitmask(logits: Any, bitmask: Any, *, rows: Iterable[int] | None = Non
         tensor on any device. One row alone serves all rows of the logits. There are at most
         ``ceil(n_columns / 32)`` words.
     rows : iterable of int, optional
-        The rows, of both, to which alone the bitmask is applied; by default all.
+        The rows of both to which the bitmask is applied; by default all.
 
     Raises
     ------
@@ -111,10 +111,10 @@ def open_rows(logits: Any, bitmask: Any) -> npt.NDArray[np.bool_]:
 
 
 def mask_on_device(logits: torch.Tensor, words: torch.Tensor, rows: list[int] | None) -> None:
-    """Do what :func:`apply_bitmask` does by operations of torch that every device has.
+    """Do what :func:`apply_bitmask` does, with operations of torch that every device has.
 
-    The words go to the device as they are. There they are unpacked for so many rows at once as
-    have 2 ** 23 columns together, one byte a column and one for the comparison.
+    The packed words go to the device. There they are unpacked for a few rows at a time, with at
+    most 2 ** 23 columns together: one byte for each column and one for the comparison.
 
     Parameters
     ----------
@@ -137,9 +137,9 @@ def mask_on_device(logits: torch.Tensor, words: torch.Tensor, rows: list[int] | 
     else:
         index = torch.tensor(rows, dtype=torch.int64, device=logits.device)
         beyond.index_fill_(0, index, float("-inf"))
-        # All else is allowed in the other rows.
+        # In the other rows everything is allowed.
         words = torch.full_like(words, -1).index_copy_(0, index, words.index_select(0, index))
-    # As bytes: bit i % 8 of byte i // 8. A fresh copy, for its strides are then the usual ones.
+    # As bytes: bit i % 8 of byte i // 8. A fresh copy has the usual strides.
     words = words.reshape(-1).clone(memory_format=torch.contiguous_format)
     flags = words.view(torch.uint8).view(n_rows, -1 if len(words) else 0)
     bit = _bit_of_byte(logits.device)
@@ -155,9 +155,9 @@ def mask_on_device(logits: torch.Tensor, words: torch.Tensor, rows: list[int] | 
 
 
 def open_rows_on_device(logits: torch.Tensor) -> npt.NDArray[np.bool_]:
-    """Do what :func:`open_rows` does by operations of torch that every device has."""
-    found: npt.NDArray[np.bool_] = (logits.detach().amax(dim=-1) != float("-inf")).cpu().numpy()
-    return np.atleast_1d(found)
+    """Do what :func:`open_rows` does, with operations of torch that every device has."""
+    is_open: npt.NDArray[np.bool_] = (logits.detach().amax(dim=-1) != float("-inf")).cpu().numpy()
+    return np.atleast_1d(is_open)
 
 
 @functools.cache
@@ -168,17 +168,12 @@ def _bit_of_byte(device: torch.device) -> torch.Tensor:
     return torch.tensor([1 << bit for bit in range(8)], dtype=torch.uint8, device=device)
 
 
-def _is_tensor(value: object) -> bool:
-    torch: Any = sys.modules.get("torch")  # what is a tensor was made by a torch that is loaded
-    return torch is not None and isinstance(value, torch.Tensor)
-
-
 def _checked_words(logits: Any, bitmask: Any) -> Any:
-    """Return the bitmask with two axes, if it and the logits fit each other."""
+    """Return the bitmask with two axes, after checking that it fits the logits."""
     is_array = isinstance(logits, np.ndarray)
-    if not is_array and not _is_tensor(logits):
+    if not is_array and not is_tensor(logits):
         raise BitmaskError(_wrong_type("logits", logits))
-    if not isinstance(bitmask, np.ndarray) and not _is_tensor(bitmask):
+    if not isinstance(bitmask, np.ndarray) and not is_tensor(bitmask):
         raise BitmaskError(_wrong_type("bitmask", bitmask))
     strides = logits.strides if is_array else logits.stride()
     _check_fit(logits.dtype, logits.shape, strides, bitmask.dtype, bitmask.shape)
@@ -191,7 +186,7 @@ def _wrong_type(name: str, value: object) -> str:
     return f"the {name} must be a numpy array or a torch tensor, not {type(value).__name__}"
 
 
-# A model's logits look alike at each step. Looking them over anew took longer than the masking.
+# A model's logits have the same layout at each step; checking it again took longer than masking.
 @functools.lru_cache(maxsize=256)
 def _check_fit(
     dtype: Any,
@@ -225,9 +220,9 @@ def _check_fit(
         raise BitmaskError("the rows of the logits overlap in memory")
 
 
-@functools.cache  # for numpy takes long to name a dtype
+@functools.cache  # numpy takes long to name a dtype
 def _format_named(dtype: Any) -> str:
-    """Return the name of a dtype, the same for numpy and torch where bytes are in usual order."""
+    """Return the name of a dtype, the same for numpy and torch if bytes are in the usual order."""
     return str(dtype).removeprefix("torch.")
 
 
@@ -241,7 +236,7 @@ def _checked_rows(rows: Iterable[int], shape: tuple[int, ...]) -> list[int]:
 
 
 def _bits_of(logits: Any) -> tuple[npt.NDArray[Any], Any]:
-    """Return logits on the CPU as whole numbers in the same memory, and minus infinity as one."""
+    """Return logits on the CPU as integers in the same memory, and minus infinity as an integer."""
     same_width, minus_infinity = _FORMATS[_format_named(logits.dtype)]
     if isinstance(logits, np.ndarray):
         bits = logits.view(same_width)
@@ -254,14 +249,14 @@ def _bits_of(logits: Any) -> tuple[npt.NDArray[Any], Any]:
 
 
 def _parts(bits: npt.NDArray[Any], rows: list[int] | None) -> list[slice]:
-    """Return which rows a kernel takes at once: rows that follow each other without a gap."""
+    """Return the rows that a kernel takes at once: rows that follow each other without a gap."""
     if rows is None and bits.flags.c_contiguous:
         return [slice(0, len(bits))]
     return [slice(row, row + 1) for row in (range(len(bits)) if rows is None else rows)]
 
 
 def _as_array(words: Any) -> _Words:
-    """Return words as the kernels are compiled for them: contiguous and writeable."""
+    """Return words in the layout that the kernels are compiled for: contiguous and writeable."""
     array: _Words = words if isinstance(words, np.ndarray) else words.cpu().numpy()
     return array if array.flags.carray else array.copy()
 

@@ -27,7 +27,7 @@ BitsArray = npt.NDArray[Any]
 
 @kernel
 def mask_rows(logits: BitsArray, bitmask: Int32Array, minus_infinity: Any) -> None:
-    """Write minus infinity where a bit is not set, and behind the bitmask.
+    """Write minus infinity where a bit is not set, and beyond the bitmask.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Packed masks as one value for each token, for losses and measures.
 
 In: bitmasks of any shape, as numpy arrays or torch tensors. Out: the same with a last axis of one
-column for each token: bool (allowed), or 0 and minus infinity, to be added to logits. That is 8 or
-32 and more times the memory; to mask logits as they are generated, see
+column for each token: bool (allowed), or 0 and minus infinity, to be added to logits. That takes 8,
+or 32 and more, times the memory; to mask logits during generation, see
 :mod:`cfgguide.integrations.bitmask`.
 """
 
@@ -17,7 +17,7 @@ from cfgguide.errors import BitmaskError
 
 
 def is_tensor(value: object) -> bool:
-    """Return whether a value is a tensor of torch; torch is not loaded for that."""
+    """Return whether a value is a tensor of torch, without loading torch."""
     torch: Any = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
 
@@ -69,7 +69,7 @@ def bool_mask(bitmask: Any, n_columns: int) -> Any:
         import torch
 
         flags = bitmask.contiguous().view(torch.uint8)
-        bit = torch.tensor([1 << place for place in range(8)], dtype=torch.uint8)
+        bit = torch.tensor([1 << position for position in range(8)], dtype=torch.uint8)
         bits = ((flags[..., None] & bit.to(bitmask.device)) != 0).flatten(-2)
     missing = n_columns - bits.shape[-1]
     if missing <= 0:

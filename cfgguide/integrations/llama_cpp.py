@@ -3,10 +3,10 @@
 In: an index, and at each step the ids and the logits that ``llama_cpp.Llama`` gives to a logits
 processor. Out: the logits with minus infinity for every token that the grammar does not allow.
 
-llama-cpp-python calls a processor from within C, and an error that is raised there is printed and
-forgotten: the token would be chosen without a mask. So the processor keeps the error, lets nothing
-but EOS be written, and raises it from its stopping criterion (:meth:`LlamaCppProcessor.stop`),
-which is called from Python. That also notices tokens that were chosen without asking.
+llama-cpp-python calls a processor from C, where an error is printed and forgotten: the token would
+be chosen without a mask. So the processor keeps the error, allows only EOS, and raises the error
+from its stopping criterion (:meth:`LlamaCppProcessor.stop`), which is called from Python. The
+criterion also notices tokens that were chosen without the processor.
 
 Written against llama-cpp-python 0.3.36.
 """
@@ -26,7 +26,7 @@ from cfgguide.index.step_cache import StepNode
 from cfgguide.integrations.bitmask import apply_bitmask, open_rows
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
-_PIECE_BYTES = 256  # longer tokens are asked for again
+_PIECE_BYTES = 256  # a longer token needs a second call
 _NOT_ASKED = (
     "a token was chosen without the mask: llama-cpp-python drops logits processors if logit_bias "
     "is given, and draft models choose by themselves; leave them out"
@@ -57,7 +57,7 @@ def vocabulary_of(llama: Any) -> Vocabulary:
     tokens = [_piece(api, vocab, token_id) for token_id in range(size)]
     ends = [token_id for token_id in range(size) if api.llama_vocab_is_eog(vocab, token_id)]
     vocabulary = Vocabulary(tokens, eos_token_ids=ends)
-    # Grammars will be compiled for it, and shall not wait for this.
+    # Compute these now, so that compiling a grammar need not wait for them.
     vocabulary.trie.packed, vocabulary.spelling, vocabulary.digest  # noqa: B018
     return vocabulary
 
@@ -82,7 +82,7 @@ def _piece(api: Any, vocab: Any, token_id: int) -> bytes:
         written = int(api.llama_token_to_piece(vocab, token_id, buffer, size, 0, False))
         if written >= 0:
             return buffer.raw[:written]
-        size = -written  # so many are needed
+        size = -written  # the number of bytes needed
 
 
 class LlamaCppProcessor:
@@ -95,10 +95,11 @@ class LlamaCppProcessor:
         process = LlamaCppProcessor(index)
         llama("A number: ", max_tokens=20, **process.arguments())
 
-    One object serves one call after another, but not two at a time. A call is taken for a new one
-    unless its ids are those of the last step and one token more; so where a prompt is just that,
-    say :meth:`reset` before the call. Do not give `logit_bias` too (llama-cpp-python then drops
-    all processors) nor a draft model, whose tokens are chosen otherwise: both are noticed.
+    One object serves one call after another, but not two at a time. A step continues the last one
+    if it has the same ids and one token more; otherwise it begins a new text. If a prompt happens
+    to be one token longer than the last text, call :meth:`reset` before. Do not use `logit_bias` as
+    well (llama-cpp-python then drops all processors), nor a draft model, which chooses tokens
+    without the processor: both are noticed.
 
     Parameters
     ----------
@@ -124,13 +125,11 @@ class LlamaCppProcessor:
     def reset(self) -> None:
         """Forget the text so far: the next call begins a sentence."""
         self._ids: list[int] = []  # of the last step, the prompt included
-        self._step_node: StepNode | None = (
-            None  # where the sentence is then; None once it has ended
-        )
+        self._step_node: StepNode | None = None  # where the sentence is; None once it has ended
         self._error: BaseException | None = None
 
     def arguments(self) -> dict[str, Any]:
-        """Return what to give to a ``Llama``, or to its ``create_completion`` or ``generate``.
+        """Return the arguments for a ``Llama``, or its ``create_completion`` or ``generate``.
 
         Its ``create_chat_completion`` takes no stopping criteria: give it the `logits_processor`
         alone, and call :meth:`check` afterwards.
@@ -167,7 +166,7 @@ class LlamaCppProcessor:
         Returns
         -------
         float32, shape (n_columns,)
-            A new array. Where something is wrong only EOS is allowed, and :meth:`stop` says what.
+            A new array. After an error only EOS is allowed, and :meth:`stop` raises the error.
         """
         masked = np.array(scores, dtype=np.float32)
         ids = input_ids.tolist()
@@ -185,22 +184,22 @@ class LlamaCppProcessor:
         return masked
 
     def stop(self, input_ids: npt.NDArray[np.intc], logits: npt.NDArray[np.single]) -> bool:
-        """Return False, as a stopping criterion, or raise what went wrong in choosing a token.
+        """Return False, as a stopping criterion, or raise the error of the last step.
 
         Parameters
         ----------
         input_ids : integer, shape (length,)
             Prompt and generated ids before the token that was chosen.
         logits : float32, shape (n_columns,)
-            Not looked at.
+            Not used.
 
         Raises
         ------
         ModelError
             If the model has fewer columns than the vocabulary has ids.
         GenerationError
-            If a token was chosen without the mask, or something else has already ruled out all that
-            the grammar allows.
+            If a token was chosen without the mask, or something else has already ruled out
+            everything that the grammar allows.
         LimitError
             If the grammar has too many ways to read the text.
         """
@@ -210,7 +209,7 @@ class LlamaCppProcessor:
         return False
 
     def check(self) -> None:
-        """Raise what went wrong in the last step, or that there was none, as :meth:`stop` does."""
+        """Raise the error of the last step, or an error if there was no step; see :meth:`stop`."""
         if self._error is not None:
             raise self._error
         if not self._ids:
@@ -221,7 +220,7 @@ class LlamaCppProcessor:
         return bool(self._ids) and ids[:-1] == self._ids
 
     def _follow(self, ids: list[int]) -> None:
-        """Go to where the sentence is behind the ids."""
+        """Go to where the sentence is after the ids."""
         if not self._is_continued(ids):
             self._step_node = self._index.start
             return
@@ -234,12 +233,12 @@ class LlamaCppProcessor:
         if not self._index.accepts(self._step_node, token_id):
             raise GenerationError(
                 f"token {token_id} was chosen, which the grammar does not allow: something changes "
-                "the logits behind the mask; leave that out"
+                "the logits after the mask; leave that out"
             )
         self._step_node = self._index.advance(self._step_node, token_id)
 
     def _mask(self, scores: npt.NDArray[np.single]) -> None:
-        """Mask scores in place; behind the end of a sentence only EOS is left."""
+        """Mask scores in place; after the end of a sentence only EOS is left."""
         vocabulary = self._index.vocabulary
         if len(scores) < vocabulary.size:
             raise ModelError(

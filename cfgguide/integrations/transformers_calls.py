@@ -1,14 +1,14 @@
 """Which call of transformers' ``generate`` a logits processor is called from.
 
-In: nothing but the stack. Out: an object that is one for each call of ``generate``.
+In: the Python stack. Out: an object that is a different one for each call of ``generate``.
 
-transformers tells a processor the ids alone, and they do not tell two calls apart: the second step
+transformers gives a processor only the ids, which do not tell two calls apart: the second step
 after the prompt ``1 2`` and the first after ``1 2 3`` look the same. But each call of ``generate``
 makes a list of its processors, a ``LogitsProcessorList``, calls them through it, and drops it at
-its end. So the list tells the call.
+its end. So the list identifies the call.
 
 An assistant model drafts in a call of ``generate`` of its own, with a list of its own. The outer
-list is then held by a function that is still running, below the one that asks for drafts.
+list is then held by a function that is still running, below the one that requests drafts.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def calling_list() -> list[object] | None:
         if frame.f_code.co_name == "__call__":
             caller = frame.f_locals.get("self")
             if isinstance(caller, module.LogitsProcessorList):
-                found: list[object] = caller
-                return found
+                processors: list[object] = caller
+                return processors
     return None
 
 
@@ -40,13 +40,13 @@ def is_draft(processors: object = None) -> bool:
     Parameters
     ----------
     processors : list, optional
-        Of the call of ``generate`` that it is made for; by default any.
+        The list of the call of ``generate`` that the draft is for; by default any call.
     """
-    is_asked_for = False
+    is_drafting = False
     for frame in _callers():
         module = frame.f_globals.get("__name__", "")
-        is_asked_for = is_asked_for or module == _DRAFTS
-        if is_asked_for and (processors is None or _has(frame, processors)):
+        is_drafting = is_drafting or module == _DRAFTS
+        if is_drafting and (processors is None or _has(frame, processors)):
             return True
     return False
 

