@@ -30,7 +30,7 @@ from cfgguide.guide.guide import Guide
 from cfgguide.index.compiler import compile as compile_index
 from cfgguide.index.compiler import compile_recognizer
 from cfgguide.index.index import Index
-from cfgguide.index.precompute import DEFAULT_MAX_BYTES, Built, shown
+from cfgguide.index.precompute import DEFAULT_MAX_BYTES, Precomputed, precompute_masks, shown
 from cfgguide.liveness.liveness import Liveness
 from cfgguide.storage.cache import user_cache
 from cfgguide.vocabulary.spelling import Spelling
@@ -324,13 +324,14 @@ def _index(options: argparse.Namespace) -> int:
     max_bytes = DEFAULT_MAX_BYTES if options.max_bytes is None else options.max_bytes
     with shown(None) as show, _interruptions() as check:
 
-        def note(built: Built) -> None:
+        def note(precomputed: Precomputed) -> None:
             check()
-            show(built)
+            show(precomputed)
             file.save_now_and_then()
 
         try:
-            built = index.build(
+            precomputed = precompute_masks(
+                index,
                 n_processes=options.processes,
                 max_bytes=max_bytes,
                 max_seconds=options.max_seconds,
@@ -338,7 +339,7 @@ def _index(options: argparse.Namespace) -> int:
             )
         finally:
             file.save()
-    print(built)
+    print(precomputed)
     print(f"{options.output}: {os.path.getsize(options.output):,} bytes")
     return YES
 

@@ -17,7 +17,6 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 from cfgguide.automata.dfa import DEAD
 from cfgguide.automata.witness import PREFERRED
@@ -26,7 +25,6 @@ from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 
 DEFAULT_MAX_STATES = 10_000  # in a search for example texts
 _MANY = 300  # of these, where it is worth while to look ahead
-_terminal_ids_ahead: WeakKeyDictionary[Recognizer, dict[int, list[int]]] = WeakKeyDictionary()
 IGNORED = "(ignored)"  # stands for the terminal of a lexeme that the lexer drops
 
 
@@ -177,10 +175,14 @@ def terminal_ids_ahead(recognizer: Recognizer, scanner_state: int) -> list[int]:
 
     What the parser and the text to come say to them is not looked at.
     """
-    known = _terminal_ids_ahead.setdefault(recognizer, {})
+    known = recognizer.derived(_no_terminal_ids_yet)
     if scanner_state not in known:
         known[scanner_state] = _found_terminal_ids(recognizer, scanner_state)
     return known[scanner_state]
+
+
+def _no_terminal_ids_yet(recognizer: Recognizer) -> dict[int, list[int]]:
+    return {}
 
 
 def _found_terminal_ids(recognizer: Recognizer, scanner_state: int) -> list[int]:

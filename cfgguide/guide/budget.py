@@ -26,7 +26,6 @@ allowed after which something fits (complete). `docs/design/0016-budgets.md` has
 from __future__ import annotations
 
 import threading
-import weakref
 from dataclasses import dataclass
 
 import numpy as np
@@ -113,11 +112,7 @@ class TokenBudget:
     @classmethod
     def of(cls, index: Index) -> TokenBudget:
         """Return that of an index, which is made once."""
-        with _making:
-            found = _known.get(index)
-            if found is None:
-                found = _known[index] = cls(index)
-            return found
+        return index.derived(cls)
 
     def shortest(self, step_node: StepNode) -> Tokens | None:
         """Return tokens that finish a sentence, EOS last: as few as were found.
@@ -316,10 +311,6 @@ class TokenBudget:
         if is_all:
             return f"no sentence can be finished within {n} tokens: {known}; allow more"
         return f"no sentence was found that is finished within {n} tokens: {known}; allow more"
-
-
-_known: weakref.WeakKeyDictionary[Index, TokenBudget] = weakref.WeakKeyDictionary()
-_making = threading.Lock()
 
 
 def allowed_within(index: Index, step_node: StepNode, n: int) -> Int32Array:

@@ -18,8 +18,6 @@ sees the spelling that it knows.
 
 from __future__ import annotations
 
-import threading
-import weakref
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -63,11 +61,7 @@ class JumpForward:
     @classmethod
     def of(cls, index: Index) -> JumpForward:
         """Return that of an index, which is made once."""
-        with _making:
-            found = _known.get(index)
-            if found is None:
-                found = _known[index] = cls(index)
-            return found
+        return index.derived(cls)
 
     def forced(self, index: Index, step_node: StepNode) -> bytes:
         """Return the bytes with which every sentence goes on; empty if there is a choice.
@@ -170,7 +164,3 @@ def encoder_of(tokenizer: Any) -> Encode:
             text, add_special_tokens=False, split_special_tokens=True
         )
     return lambda text: tokenizer.encode(text, add_special_tokens=False).ids
-
-
-_known: weakref.WeakKeyDictionary[Index, JumpForward] = weakref.WeakKeyDictionary()
-_making = threading.Lock()

@@ -113,7 +113,7 @@ class Healing:
             rests = Vocabulary([token[len(left) :] for token in longer] + [None],
                                eos_token_ids=len(longer))  # fmt: skip
             with warnings.catch_warnings(action="ignore", category=VocabularyWarning):
-                found = self._index.over(rests).subset(step_node.configuration)
+                found = self._index.with_vocabulary(rests).subset(step_node.configuration)
             for place in found.token_ids().tolist():
                 if place < len(longer):
                     bits[self._ids[longer[place]]] = True
