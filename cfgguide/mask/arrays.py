@@ -6,6 +6,7 @@ the examples that the kernels are compiled for are made from these annotations.
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_type_hints
@@ -209,14 +210,26 @@ def examples() -> tuple[Tables, PackedTrie, Workspace, Base, Int32Array]:
 
 def _zeros(record: type[tuple[Any, ...]], sizes: Mapping[str, int]) -> Iterator[Any]:
     """Yield the fields of a named tuple, all zero, with axes of given sizes."""
+    for dtype, axes in _types_of_fields(record):
+        if axes is None:
+            yield dtype()
+        else:
+            shape = [axis if isinstance(axis, int) else sizes[axis] for axis in axes]
+            yield np.zeros(shape, dtype=dtype)
+
+
+@functools.cache  # reading annotations takes longer than making the arrays
+def _types_of_fields(record: type[tuple[Any, ...]]) -> list[tuple[Any, list[str | int] | None]]:
+    """Return the type of each field: of a number, or of an array's items and its axes."""
+    types: list[tuple[Any, list[str | int] | None]] = []
     for hint in get_type_hints(record, include_extras=True).values():
         if hint in (int, bool):
-            yield hint()
+            types.append((hint, None))
         else:
             array, *axes = get_args(hint)
             (dtype,) = get_args(get_args(array)[1])
-            shape = [axis if isinstance(axis, int) else sizes[axis] for axis in axes]
-            yield np.zeros(shape, dtype=dtype)
+            types.append((dtype, axes))
+    return types
 
 
 Arguments = TypeVar("Arguments", bound=tuple[Any, ...])
