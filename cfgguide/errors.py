@@ -36,7 +36,7 @@ class GrammarError(CfgGuideError):
 
 
 class PatternError(CfgGuideError):
-    """A terminal's regular expression uses what cannot be turned into an automaton."""
+    """A terminal's regular expression uses a feature that no automaton can express."""
 
     code = "pattern"
 
@@ -84,7 +84,7 @@ class BitmaskError(CfgGuideError):
 
 
 class IndexFormatError(CfgGuideError):
-    """A file of cfgguide's is damaged, of another kind or version, or made from something else."""
+    """A file is damaged, of another kind or version, or made from something else."""
 
     code = "index-format"
 
@@ -96,13 +96,13 @@ class ModelError(CfgGuideError):
 
 
 class GenerationError(CfgGuideError):
-    """Generation was asked for something impossible, such as no new tokens."""
+    """Generation was called with impossible arguments, such as no new tokens."""
 
     code = "generation"
 
 
 class TextError(CfgGuideError):
-    """A text that should be a sentence is none, or its tokens do not spell it."""
+    """A text is not a sentence as it should be, or its tokens do not spell it."""
 
     code = "text"
 
@@ -114,8 +114,8 @@ class BudgetError(CfgGuideError):
 
 
 class VocabularyWarning(UserWarning):
-    """The vocabulary cannot spell all that the grammar allows; the guarantees hold for the rest."""
+    """The vocabulary cannot spell all that the grammar allows; guarantees hold for the rest."""
 
 
 class SchemaWarning(UserWarning):
-    """A part of a JSON Schema was left out, as the caller allowed: it is not guaranteed."""
+    """A part of a JSON Schema was left out, as the caller allowed; it is not guaranteed."""

@@ -1,7 +1,7 @@
 """Limits on what a grammar may cost, so that time and memory stay bounded.
 
-In: a user's :class:`Limits`. Out: a :class:`Budget`, which every step of the compilation asks
-before it grows, and which raises an error that names the limit.
+In: a user's :class:`Limits`. Out: a :class:`Budget`, which every step of compilation checks before
+it uses more, and which raises an error that names the limit.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from dataclasses import dataclass, fields
 
 from cfgguide.errors import LimitError
 
-# What each limit counts, and what else than raising it can be done.
+# What each limit counts, and what to do other than raising it.
 _COUNTED = {
     "max_nesting": (
-        "nested groups or look-aheads at one place",
+        "nested groups or look-aheads at one position",
         "flatten the pattern, or split the terminal",
     ),
     "max_nfa_states": ("NFA states", "lower its counted repetitions"),
@@ -35,7 +35,7 @@ class Limits:
     Parameters
     ----------
     max_nesting : int
-        Groups within groups in the pattern of a terminal; look-aheads at one place of a text.
+        Nested groups in the pattern of a terminal; look-aheads at one position of a text.
     max_nfa_states : int
         NFA states of a terminal; counted repetitions are copied.
     max_fsm_states : int
@@ -43,9 +43,9 @@ class Limits:
     max_scanner_states : int
         States of all union FSMs.
     max_hypotheses : int
-        Ways to read a text while what its terminals look ahead for is not settled.
+        Ways to read a text while what its terminals look ahead for is not resolved.
     max_pairs : int
-        Pairs of a control and a state that deciding what can follow may look at.
+        Pairs of a control and a state that a decision on what can follow may visit.
     max_seconds : float
         Time that compiling may take.
 
@@ -69,7 +69,7 @@ class Limits:
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
             if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-                raise LimitError(f"{name} is a number above 0, not {value!r}")
+                raise LimitError(f"{name} must be a number above 0, not {value!r}")
 
     def __repr__(self) -> str:
         changed = [
@@ -88,16 +88,16 @@ class Budget:
         self._end = time.monotonic() + self.limits.max_seconds if is_timed else float("inf")
 
     def stop_clock(self) -> None:
-        """End the time that counts: the grammar is compiled, and what follows is its use."""
+        """Stop counting time: the grammar is compiled, and what follows is its use."""
         self._end = float("inf")
 
     def check(self, name: str, count: int, who: str) -> None:
-        """Raise an error if `who` needs more of what `name` limits, or if time is over.
+        """Raise an error if `who` needs more of what `name` limits, or if the time is up.
 
         Raises
         ------
         LimitError
-            If `count` is the limit already, or the time is over.
+            If `count` has reached the limit, or the time is up.
         """
         limit = getattr(self.limits, name)
         if count >= limit:

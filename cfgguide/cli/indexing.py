@@ -20,7 +20,7 @@ from cfgguide.errors import CfgGuideError, VocabularyError
 from cfgguide.index.compiler import compile as compile_index
 from cfgguide.index.compiler import compile_recognizer
 from cfgguide.index.index import Index
-from cfgguide.index.precompute import DEFAULT_MAX_BYTES, Built, shown
+from cfgguide.index.precompute import DEFAULT_MAX_BYTES, Precomputed, precompute_masks, shown
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
 SAVE_SECONDS = 30.0  # between two saves of a long build
@@ -40,13 +40,14 @@ def index_command(options: argparse.Namespace) -> int:
     max_bytes = DEFAULT_MAX_BYTES if options.max_bytes is None else options.max_bytes
     with shown(None) as show, _interruptions() as check:
 
-        def note(built: Built) -> None:
+        def note(precomputed: Precomputed) -> None:
             check()
-            show(built)
+            show(precomputed)
             file.save_now_and_then()
 
         try:
-            built = index.build(
+            precomputed = precompute_masks(
+                index,
                 n_processes=options.processes,
                 max_bytes=max_bytes,
                 max_seconds=options.max_seconds,
@@ -54,7 +55,7 @@ def index_command(options: argparse.Namespace) -> int:
             )
         finally:
             file.save()
-    print(built)
+    print(precomputed)
     print(f"{options.output}: {os.path.getsize(options.output):,} bytes")
     return YES
 

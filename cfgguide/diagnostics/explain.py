@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator
-from weakref import WeakKeyDictionary
 
 from cfgguide.diagnostics.diagnosis import last_live
 from cfgguide.diagnostics.explanation import (
@@ -47,8 +46,6 @@ from cfgguide.vocabulary.spelling import Spelling
 
 AFTER_EOS = "the text has ended with EOS"
 _MAX_REASONS = 2
-# What decides for texts in any bytes. It holds the recogniser, but not the index.
-_known: WeakKeyDictionary[Index, Liveness] = WeakKeyDictionary()
 _lock = threading.Lock()
 
 
@@ -207,10 +204,10 @@ class _Judge:
         if self.is_free:
             return self._index.is_live(configuration, quickly=quickly)
         with _lock:
-            everything = self._everything()
+            byte_liveness = self._index.derived(_byte_liveness)
             if quickly:
-                return everything.assurance.is_sure_of(recognizer, configuration)
-            return everything.is_live(configuration)
+                return byte_liveness.always_live.holds_for(recognizer, configuration)
+            return byte_liveness.is_live(configuration)
 
     def may_follow(self, configuration: Configuration) -> bool:
         """Return whether tokens complete what some text does."""
@@ -237,16 +234,14 @@ class _Judge:
         if self.is_free:
             return self._index.expected(configuration)
         with _lock:
-            return self._everything().expected(configuration)
+            return self._index.derived(_byte_liveness).expected(configuration)
 
-    def _everything(self) -> Liveness:
-        if self._index not in _known:
-            spelling = Spelling.of_all_bytes()
-            assurance = cached_liveness.found_or_made(self._recognizer, spelling)
-            _known[self._index] = Liveness(
-                self._recognizer, spelling, budget=self._recognizer.budget, assurance=assurance
-            )
-        return _known[self._index]
+
+def _byte_liveness(index: Index) -> Liveness:
+    """Return what decides for texts in any bytes."""
+    recognizer, spelling = index.recognizer, Spelling.of_all_bytes()
+    always_live = cached_liveness.load_or_make(recognizer, spelling)
+    return Liveness(recognizer, spelling, budget=recognizer.budget, always_live=always_live)
 
 
 class _Why:

@@ -22,7 +22,11 @@ from cfgguide.grammar import lark_frontend
 from cfgguide.grammar.definitions import Definitions
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.grammar.lark_frontend import CompiledGrammar
-from cfgguide.index.compiler import decided, spelled_by
+from cfgguide.index.compiler import (
+    build_byte_liveness,
+    restrict_to_spelling,
+    unspellable_terminals,
+)
 from cfgguide.limits import Budget, Limits
 from cfgguide.liveness.liveness import Liveness
 from cfgguide.parser.table import END
@@ -63,11 +67,11 @@ def inspect(
     began = time.perf_counter()
     compiled = lark_frontend.load(grammar)
     budget = Budget(limits)
-    liveness = decided(compiled, budget=budget)
-    recognizer = liveness.recognizer
+    byte_liveness = build_byte_liveness(compiled, budget=budget)
+    recognizer = byte_liveness.recognizer
     seconds = time.perf_counter() - began
     texts = TerminalTexts(compiled, recognizer.scanner)
-    never = _never_matched(compiled, liveness, texts)
+    never = _never_matched(compiled, byte_liveness, texts)
     definitions = compiled.definitions
     by_indenter = _known_to_indenter(compiled)
     unused = tuple(name for name in definitions.unused_terminals() if name not in by_indenter)
@@ -81,7 +85,7 @@ def inspect(
         unbounded=_unbounded(compiled, definitions, texts),
         unspellable=None
         if tokenizer_or_vocabulary is None
-        else _unspellable(liveness, tokenizer_or_vocabulary, budget),
+        else _unspellable(byte_liveness, tokenizer_or_vocabulary, budget),
     )
 
 
@@ -109,9 +113,9 @@ def _known_to_indenter(compiled: CompiledGrammar) -> set[str]:
 
 
 def _never_matched(
-    compiled: CompiledGrammar, liveness: Liveness, texts: TerminalTexts
+    compiled: CompiledGrammar, byte_liveness: Liveness, texts: TerminalTexts
 ) -> tuple[NeverMatched, ...]:
-    matched = liveness.spellable_terminals()
+    matched = byte_liveness.spellable_terminals()
     rules = compiled.indentation_rules
     fed = () if rules is None else (rules.indent, rules.dedent)
     found = []
@@ -154,9 +158,10 @@ def _unbounded(
 
 
 def _unspellable(
-    liveness: Liveness, tokenizer_or_vocabulary: object, budget: Budget
+    byte_liveness: Liveness, tokenizer_or_vocabulary: object, budget: Budget
 ) -> Unspellable:
     spelling = Vocabulary.of(tokenizer_or_vocabulary).spelling
-    _, terminals = spelled_by(liveness, spelling, budget=budget, use_cache=False)
-    missing = liveness.recognizer.scanner.used_bytes() - spelling.reachable_bytes
+    liveness = restrict_to_spelling(byte_liveness, spelling, budget=budget, use_cache=False)
+    terminals = unspellable_terminals(byte_liveness, liveness)
+    missing = byte_liveness.recognizer.scanner.used_bytes() - spelling.reachable_bytes
     return Unspellable(terminals, tuple(sorted(missing)))

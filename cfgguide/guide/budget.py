@@ -25,7 +25,6 @@ allowed after which something fits (complete). See `docs/design/0016-budgets.md`
 from __future__ import annotations
 
 import threading
-import weakref
 from dataclasses import dataclass
 
 import numpy as np
@@ -110,12 +109,8 @@ class TokenBudget:
 
     @classmethod
     def of(cls, index: Index) -> TokenBudget:
-        """Return the one of an index, which is made once."""
-        with _making:
-            token_budget = _known.get(index)
-            if token_budget is None:
-                token_budget = _known[index] = cls(index)
-            return token_budget
+        """Return that of an index, which is made once."""
+        return index.derived(cls)
 
     def shortest(self, step_node: StepNode) -> Tokens | None:
         """Return tokens that finish a sentence, EOS last: the fewest that were found.
@@ -315,10 +310,6 @@ class TokenBudget:
         if is_all:
             return f"no sentence can be finished within {n} tokens: {known}; allow more"
         return f"no sentence was found that is finished within {n} tokens: {known}; allow more"
-
-
-_known: weakref.WeakKeyDictionary[Index, TokenBudget] = weakref.WeakKeyDictionary()
-_making = threading.Lock()
 
 
 def check_max_new_tokens(n: int) -> None:

@@ -17,8 +17,6 @@ model sees the forced bytes in the tokens it knows, and may judge what follows a
 
 from __future__ import annotations
 
-import threading
-import weakref
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -61,12 +59,8 @@ class JumpForward:
 
     @classmethod
     def of(cls, index: Index) -> JumpForward:
-        """Return the one of an index, which is made once."""
-        with _making:
-            jump_forward = _known.get(index)
-            if jump_forward is None:
-                jump_forward = _known[index] = cls(index)
-            return jump_forward
+        """Return that of an index, which is made once."""
+        return index.derived(cls)
 
     def forced(self, index: Index, step_node: StepNode) -> bytes:
         """Return the bytes with which every sentence goes on; empty if there is a choice.
@@ -178,7 +172,3 @@ def encoder_of(tokenizer: Any) -> Encode:
         return lambda text: tokenizer.encode(text, add_special_tokens=False).ids
     encode: Encode = tokenizer
     return encode
-
-
-_known: weakref.WeakKeyDictionary[Index, JumpForward] = weakref.WeakKeyDictionary()
-_making = threading.Lock()

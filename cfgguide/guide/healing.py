@@ -114,7 +114,7 @@ class Healing:
             rests = Vocabulary([token[len(left) :] for token in longer] + [None],
                                eos_token_ids=len(longer))  # fmt: skip
             with warnings.catch_warnings(action="ignore", category=VocabularyWarning):
-                allowed = self._index.over(rests).subset(step_node.configuration)
+                allowed = self._index.with_vocabulary(rests).subset(step_node.configuration)
             for rest_id in allowed.token_ids().tolist():
                 if rest_id < len(longer):
                     bits[self._ids[longer[rest_id]]] = True

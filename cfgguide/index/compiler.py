@@ -1,11 +1,18 @@
-"""The whole pipeline: a grammar and a vocabulary in, an index out."""
+"""The whole pipeline: a grammar and a vocabulary in, an index out.
+
+What needs no vocabulary comes first, and its result is a :class:`Liveness` for texts in any bytes
+(`byte_liveness`), which holds the recogniser::
+
+    Grammar -> CompiledGrammar -> Scanner -> Recognizer -> byte_liveness
+            Lark's tables      automata   both, checked   is there a sentence?
+
+The vocabulary comes second: what it can spell restricts the liveness, and both make the index.
+The user's cache stands around the first part (:func:`_byte_liveness`), and holds masks too.
+"""
 
 from __future__ import annotations
 
-import gc
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from cfgguide.errors import GrammarError, VocabularyError, VocabularyWarning
 from cfgguide.grammar import lark_frontend
@@ -20,100 +27,6 @@ from cfgguide.recognizer.cached import CachedGrammar
 from cfgguide.recognizer.recognizer import Recognizer
 from cfgguide.vocabulary.spelling import Spelling
 from cfgguide.vocabulary.vocabulary import Vocabulary
-
-
-def compile_recognizer(
-    grammar: Grammar, *, limits: Limits | None = None, use_cache: bool = True
-) -> Recognizer:
-    """Return the recogniser of a grammar: what needs no vocabulary.
-
-    Parameters
-    ----------
-    grammar : Grammar
-        What may be written.
-    limits : Limits, optional
-        What compiling may cost.
-    use_cache : bool
-        Whether the user's cache (:mod:`cfgguide.storage.cache`) is asked first, and kept up.
-
-    Raises
-    ------
-    GrammarError
-        If Lark rejects the grammar, or no text is a sentence of it.
-    PatternError
-        If a terminal cannot be turned into an automaton.
-    LimitError
-        If the automata become too large.
-    """
-    budget = Budget(limits)
-    everything = _kept_or_decided(grammar, budget=budget, use_cache=use_cache)
-    budget.stop_clock()
-    return everything.recognizer
-
-
-def _kept_or_decided(grammar: Grammar, *, budget: Budget, use_cache: bool) -> Liveness:
-    """Return what decides for a grammar, from the cache or made anew."""
-    with _no_collection():
-        return _decided_for(grammar, budget=budget, use_cache=use_cache)
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Keep the garbage collector from running, where it is on.
-
-    Compiling makes many objects and hardly any garbage in cycles; a collection in the midst looks
-    at all that the process has loaded, and takes longer than a small grammar.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
-def _decided_for(grammar: Grammar, *, budget: Budget, use_cache: bool) -> Liveness:
-    if not use_cache:
-        return decided(lark_frontend.load(grammar), budget=budget)
-    kept = CachedGrammar(grammar, budget.limits)
-    tables = kept.load()
-    if tables is not None:  # of a grammar that has a sentence: others are not kept
-        recognizer = Recognizer(*tables, budget=budget)
-        return _kept_liveness(recognizer, Spelling.of_all_bytes(), budget=budget)
-    compiled = lark_frontend.load(grammar)
-    everything = decided(compiled, budget=budget)
-    recognizer = everything.recognizer
-    kept.store(
-        compiled.parse_table, recognizer.scanner, compiled.indentation_rules, compiled.imported
-    )
-    cached_liveness.store(recognizer, Spelling.of_all_bytes(), everything.assurance)
-    return everything
-
-
-def _kept_liveness(recognizer: Recognizer, spelling: Spelling, *, budget: Budget) -> Liveness:
-    """Return what decides, with what is assured from the cache, for a large grammar."""
-    assurance = cached_liveness.found_or_made(recognizer, spelling)
-    return Liveness(recognizer, spelling, budget=budget, assurance=assurance)
-
-
-def decided(compiled: CompiledGrammar, *, budget: Budget) -> Liveness:
-    """Return what decides for a grammar written in any bytes; raises as `compile_recognizer`."""
-    machine = scanner.build(compiled, budget=budget)
-    recognizer = Recognizer(
-        compiled.parse_table, machine, compiled.indentation_rules, budget=budget
-    )
-    lark_frontend.check_joined(compiled)
-    lark_frontend.check_width(compiled)
-    everything = Liveness(recognizer, Spelling.of_all_bytes(), budget=budget)
-    if not everything.is_live(recognizer.initial):
-        start = compiled.definitions.start
-        raise GrammarError(
-            f"no text at all is a sentence of the grammar (start rule {start!r}): either "
-            "each rule needs another one first, or a terminal matches no text, or the lexer reads "
-            "neighbouring terminals as one"
-        )
-    return everything
 
 
 def compile(
@@ -135,10 +48,10 @@ def compile(
     limits : Limits, optional
         What compiling may cost.
     max_bytes : int, optional
-        Most bytes of the index's masks; those used longest ago go first. By default all are kept.
+        Most bytes of the index's masks; the least recently used go first. By default all are kept.
     use_cache : bool
-        Whether the user's cache (:mod:`cfgguide.storage.cache`) is asked for the grammar first, and
-        kept up; and asked for masks, which :meth:`Index.keep` puts there.
+        Whether to use the user's cache (:mod:`cfgguide.storage.cache`): the compiled grammar is
+        read from it or stored there, and masks that :meth:`Index.cache_masks` stored are read.
 
     Raises
     ------
@@ -162,67 +75,160 @@ def compile(
     [0, 1]
     """
     budget = Budget(limits)
-    everything = _kept_or_decided(grammar, budget=budget, use_cache=use_cache)
+    byte_liveness = _byte_liveness(grammar, budget=budget, use_cache=use_cache)
     vocabulary = Vocabulary.of(tokenizer_or_vocabulary)
     spelling = vocabulary.spelling
-    liveness, unspellable = spelled_by(everything, spelling, budget=budget, use_cache=use_cache)
+    liveness = restrict_to_spelling(byte_liveness, spelling, budget=budget, use_cache=use_cache)
+    unspellable = unspellable_terminals(byte_liveness, liveness)
     budget.stop_clock()
     if unspellable:
         warnings.warn(
             "some sentences cannot be written with this vocabulary: "
-            + _missing(everything.recognizer, spelling, unspellable),
+            + _what_is_missing(byte_liveness.recognizer, spelling, unspellable),
             VocabularyWarning,
             stacklevel=2,
         )
-    index = Index(everything.recognizer, vocabulary, liveness, max_bytes=max_bytes)
+    index = Index(byte_liveness.recognizer, vocabulary, liveness, max_bytes=max_bytes)
     if use_cache:
-        index.add_cached()
+        index.load_cached_masks()
     return index
 
 
-def spelled_by(
-    everything: Liveness, spelling: Spelling, *, budget: Budget, use_cache: bool
-) -> tuple[Liveness, tuple[str, ...]]:
-    """Return what decides with a vocabulary, and the terminals that it cannot spell.
+def compile_recognizer(
+    grammar: Grammar, *, limits: Limits | None = None, use_cache: bool = True
+) -> Recognizer:
+    """Return the recogniser of a grammar: what needs no vocabulary.
 
     Parameters
     ----------
-    everything : Liveness
-        What decides for the grammar written in any bytes.
+    grammar : Grammar
+        What may be written.
+    limits : Limits, optional
+        What compiling may cost.
+    use_cache : bool
+        Whether to read the result from the user's cache (:mod:`cfgguide.storage.cache`), or store
+        it there.
+
+    Raises
+    ------
+    GrammarError
+        If Lark rejects the grammar, or no text is a sentence of it.
+    PatternError
+        If a terminal cannot be turned into an automaton.
+    LimitError
+        If the automata become too large.
+    """
+    budget = Budget(limits)
+    byte_liveness = _byte_liveness(grammar, budget=budget, use_cache=use_cache)
+    budget.stop_clock()
+    return byte_liveness.recognizer
+
+
+def build_byte_liveness(compiled: CompiledGrammar, *, budget: Budget) -> Liveness:
+    """Return the liveness of a grammar whose sentences may be written in any bytes.
+
+    Raises
+    ------
+    GrammarError, PatternError, LimitError
+        As :func:`compile_recognizer`.
+    """
+    recognizer = Recognizer(
+        compiled.parse_table,
+        scanner.build(compiled, budget=budget),
+        compiled.indentation_rules,
+        budget=budget,
+    )
+    lark_frontend.check_joined(compiled)
+    lark_frontend.check_width(compiled)
+    liveness = Liveness(recognizer, Spelling.of_all_bytes(), budget=budget)
+    if not liveness.is_live(recognizer.initial):
+        start = compiled.definitions.start
+        raise GrammarError(
+            f"no text at all is a sentence of the grammar (start rule {start!r}): either "
+            "each rule needs another one first, or a terminal matches no text, or the lexer reads "
+            "neighbouring terminals as one"
+        )
+    return liveness
+
+
+def _byte_liveness(grammar: Grammar, *, budget: Budget, use_cache: bool) -> Liveness:
+    """Load the grammar with Lark and build its liveness, or take both from the cache."""
+    if not use_cache:
+        return build_byte_liveness(lark_frontend.load(grammar), budget=budget)
+    cached_grammar = CachedGrammar(grammar, budget.limits)
+    tables = cached_grammar.load()
+    if tables is not None:  # that the grammar has a sentence was checked before it was stored
+        recognizer = Recognizer(*tables, budget=budget)
+        return _cached_liveness(recognizer, Spelling.of_all_bytes(), budget=budget)
+    compiled = lark_frontend.load(grammar)
+    liveness = build_byte_liveness(compiled, budget=budget)
+    recognizer = liveness.recognizer
+    cached_grammar.store(
+        compiled.parse_table, recognizer.scanner, compiled.indentation_rules, compiled.imported
+    )
+    cached_liveness.store(recognizer, Spelling.of_all_bytes(), liveness.always_live)
+    return liveness
+
+
+def _cached_liveness(recognizer: Recognizer, spelling: Spelling, *, budget: Budget) -> Liveness:
+    """Return the liveness for a spelling; a large grammar's table comes from the cache."""
+    always_live = cached_liveness.load_or_make(recognizer, spelling)
+    return Liveness(recognizer, spelling, budget=budget, always_live=always_live)
+
+
+def restrict_to_spelling(
+    byte_liveness: Liveness, spelling: Spelling, *, budget: Budget, use_cache: bool
+) -> Liveness:
+    """Return the liveness of a grammar whose sentences are written with a vocabulary.
+
+    Parameters
+    ----------
+    byte_liveness : Liveness
+        The same for texts in any bytes.
     spelling : Spelling
         What the vocabulary can spell.
     budget : Budget
         What deciding may cost.
     use_cache : bool
-        Whether the user's cache is asked, and kept up.
+        Whether to use the user's cache.
 
     Raises
     ------
     VocabularyError
         If no sentence can be spelled.
     """
-    recognizer = everything.recognizer
+    recognizer = byte_liveness.recognizer
     if spelling.spells_any_of(recognizer.scanner.used_bytes()):
-        return everything, ()
-    liveness = (_kept_liveness if use_cache else Liveness)(recognizer, spelling, budget=budget)
-    lost = everything.spellable_terminals() - liveness.spellable_terminals()
-    unspellable = tuple(recognizer.parse_table.terminals[terminal] for terminal in sorted(lost))
+        return byte_liveness
+    make = _cached_liveness if use_cache else Liveness
+    liveness = make(recognizer, spelling, budget=budget)
     if not liveness.is_live(recognizer.initial):
+        unspellable = unspellable_terminals(byte_liveness, liveness)
         raise VocabularyError(
             "the vocabulary can spell no sentence of the grammar: "
-            + _missing(recognizer, spelling, unspellable)
+            + _what_is_missing(recognizer, spelling, unspellable)
         )
-    return liveness, unspellable
+    return liveness
 
 
-def _missing(recognizer: Recognizer, spelling: Spelling, unspellable: tuple[str, ...]) -> str:
+def unspellable_terminals(byte_liveness: Liveness, liveness: Liveness) -> tuple[str, ...]:
+    """Return the names of the terminals of which only other bytes could spell a lexeme."""
+    if liveness is byte_liveness:
+        return ()
+    lost = byte_liveness.spellable_terminals() - liveness.spellable_terminals()
+    names = liveness.recognizer.parse_table.terminals
+    return tuple(names[terminal] for terminal in sorted(lost))
+
+
+def _what_is_missing(
+    recognizer: Recognizer, spelling: Spelling, unspellable: tuple[str, ...]
+) -> str:
     """Describe what a vocabulary lacks, and what to do."""
-    used = recognizer.scanner.used_bytes()
-    lacking = sorted(used - spelling.reachable_bytes)
+    missing_bytes = sorted(recognizer.scanner.used_bytes() - spelling.reachable_bytes)
     parts = []
     if unspellable:
         parts.append(f"it has no tokens for the terminals {', '.join(unspellable)}")
-    if lacking:
-        parts.append(f"it has no token with the bytes {', '.join(map(hex, lacking))}")
-    parts = parts or ["its tokens cannot be joined to one"]
+    if missing_bytes:
+        parts.append(f"it has no token with the bytes {', '.join(map(hex, missing_bytes))}")
+    parts = parts or ["no sequence of its tokens spells one"]
     return " and ".join(parts) + "; use a tokenizer with a token for every byte"

@@ -1,16 +1,16 @@
-"""The configuration trie: under what configurations which subset of the vocabulary is kept.
+"""The configuration trie: which subset of the vocabulary belongs to which configurations.
 
-What a mask depends on is what the configuration knows of the lexer, and as much of its stack, from
-the top, as was read when the mask was made. The entries are a trie (``pygtrie.Trie``) under just
-that path, so one entry serves all stacks that agree as far as it goes, and the longest prefix of a
-configuration's path that is in the trie is its entry. No two entries lie on one path: which state
+A mask depends on what the configuration knows of the lexer, and on as much of its stack, from the
+top, as was read when the mask was made. Entries are stored under just that path in a trie
+(``pygtrie.Trie``), so one entry serves all stacks that begin with it. To find the entry of a
+configuration, look for the longest prefix of its path. No two entries lie on one path: which state
 is read next depends only on those read before. ::
 
     configuration   ((inside STRING), stack 17 4 0)     path (12, 17, 4, 0)
     read            17 and 4 only                        entry under (12, 17, 4)
 
-Entries are bounded in bytes; those looked up longest ago go first. Behind the trie there may be a
-file with more of them (:mod:`cfgguide.index.file`): what is found there becomes an entry.
+Entries may be bounded in bytes; the least recently used go first. Files may hold more of them
+(:mod:`cfgguide.index.file`): an entry that is found there is added to the trie.
 
 Source: Willard & Louf 2023, section 4, "a trie-indexed map".
 """
@@ -32,8 +32,8 @@ from cfgguide.recognizer.recognizer import Configuration
 
 Path = tuple[Hashable, ...]
 
-_KEPT = 0.75  # of the bound, when entries are dropped
-_ENTRY, _LEVEL = 300, 100  # bytes of the objects of an entry, and of each level of its path, about
+_KEPT = 0.75  # of the bound, after entries were dropped
+_ENTRY, _LEVEL = 300, 100  # approximate bytes of an entry, and of each level of its path
 
 
 class Mask(NamedTuple):
@@ -46,7 +46,7 @@ class Mask(NamedTuple):
     bitmask : int32, shape (n_words,)
         The tokens as bits.
     reads : int
-        What it depends on of the layout: `LEVEL_READ`, `COLUMNS_READ`, as bits.
+        What it depends on of the indentation: `LEVEL_READ`, `COLUMNS_READ`, as bits.
     """
 
     depth: int
@@ -74,10 +74,10 @@ class ConfigurationTrie:
 
     Parameters
     ----------
-    unpacked : Copies
-        Where remade bitmasks are remembered.
+    unpacked : UnpackedMasks
+        Remembers bitmasks that were unpacked.
     max_bytes : int, optional
-        Most bytes of the entries and their subsets; those used longest ago go first.
+        Most bytes of the entries and their subsets; the least recently used go first.
     """
 
     def __init__(self, unpacked: UnpackedMasks, *, max_bytes: int | None = None) -> None:
@@ -100,32 +100,32 @@ class ConfigurationTrie:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the entries, their subsets and the copies that are remembered, about."""
+        """Approximate bytes of the entries, their subsets and unpacked masks."""
         return self.nbytes_kept + self._unpacked.nbytes
 
     @property
     def nbytes_kept(self) -> int:
-        """Bytes of the entries and their subsets, about."""
+        """Approximate bytes of the entries and their subsets."""
         return self.subsets.nbytes + _ENTRY * len(self._order) + _LEVEL * self._levels
 
-    def everything(self) -> dict[Path, Subset]:
-        """Return all entries, also those that were never asked for."""
-        found = {path: subset for stored in self._stored for path, subset in stored.entries()}
-        return found | self._order
+    def all_entries(self) -> dict[Path, Subset]:
+        """Return all entries, those of files included."""
+        in_files = {path: subset for stored in self._stored for path, subset in stored.entries()}
+        return in_files | self._order
 
     def paths(self) -> Iterator[Path]:
-        """Yield the paths of all entries, also those that were never asked for."""
+        """Yield the paths of all entries, those of files included."""
         for stored in self._stored:
             yield from stored.paths()
         yield from self._order
 
-    def put_behind(self, stored: StoredTrie) -> None:
-        """Look for what is not here among stored entries, after those that are there already."""
+    def add_stored(self, stored: StoredTrie) -> None:
+        """Add stored entries; they are searched after those that were added before."""
         self._stored.append(stored)
         self._deepest = max(self._deepest, stored.deepest)
 
-    def take_in(self) -> None:
-        """Take in all stored entries, so that they count."""
+    def load_stored(self) -> None:
+        """Load all stored entries, so that their bytes count."""
         adopted: dict[Subset, Subset] = {}
         for path, subset in ((p, s) for stored in self._stored for p, s in stored.entries()):
             if path in self._order:
@@ -141,31 +141,31 @@ class ConfigurationTrie:
     ) -> Subset | None:
         """Return the subset of a configuration, if there is one.
 
-        With an indenter it is looked for under as much of the layout as masks were seen to need:
-        what is read first depends on the rest alone, so no two of these have an entry.
+        With an indenter, each choice of what a mask may need of the indentation is looked up. At
+        most one has an entry: what is read first depends on the rest of the path alone.
         """
         if indentation_key is None:
             return self._find(path_of(configuration, self._deepest))
         _, *stacks = path_of(configuration, self._deepest, indentation_key)
         for reads in indentation_key.possible_reads:
             head = lexers_part(configuration, indentation_key._replace(reads=reads))
-            found = self._find((head, *stacks))
-            if found is not None:
-                return found
+            subset = self._find((head, *stacks))
+            if subset is not None:
+                return subset
         return None
 
     def _find(self, path: Path) -> Subset | None:
         step = self._trie.longest_prefix(path)
         if step:
             self._order.move_to_end(step.key)
-            found: Subset = step.value
-            return found
+            known: Subset = step.value
+            return known
         for stored in self._stored:
             entry = stored.find(path)
             if entry is not None:
-                path, subset = entry
+                prefix, subset = entry
                 subset = self.subsets.adopt(subset)
-                self._put(path, subset)
+                self._put(prefix, subset)
                 return subset
         return None
 
@@ -175,13 +175,13 @@ class ConfigurationTrie:
         mask: Mask,
         indentation_key: IndentationKey | None = None,
     ) -> Subset:
-        """Keep the mask of a configuration, of which there is none yet."""
+        """Add the mask of a configuration that has no entry yet."""
         if indentation_key is not None:
             indentation_key = indentation_key._replace(reads=indentation_key.reads | mask.reads)
         return self._add(path_of(configuration, mask.depth, indentation_key), mask)
 
     def add_precomputed(self, path: Path, mask: Mask) -> None:
-        """Keep a mask under a path, unless there is one that serves all of it."""
+        """Add a mask under a path, unless some entry already serves that path."""
         if not self._trie.longest_prefix(path):
             self._add(path, mask)
 
@@ -193,7 +193,7 @@ class ConfigurationTrie:
         return subset
 
     def _put(self, path: Path, subset: Subset) -> None:
-        self._order[path] = subset  # first: what is found in the trie has an order
+        self._order[path] = subset  # first: what is in the trie is in the order
         self._trie[path] = subset
         self._levels += len(path)
         if self.max_bytes is not None and self.nbytes_kept > self.max_bytes:
@@ -202,23 +202,23 @@ class ConfigurationTrie:
 
     def _drop_oldest(self) -> None:
         path, subset = self._order.popitem(last=False)
-        self._trie.pop(path, None)  # an interruption may have kept it out
+        self._trie.pop(path, None)  # an interruption may have kept it from being added
         self._levels -= len(path)
         self.n_dropped += 1
         self.subsets.release(subset)
 
 
 class IndentationKey(NamedTuple):
-    """What a mask depends on where there is an indenter, beside the lexer and the stack.
+    """What a mask depends on besides the lexer and the stack, if there is an indenter.
 
     Attributes
     ----------
     is_sentence : bool
-        Whether the text may end. Whoever asks knows: it depends on the whole stack.
+        Whether the text may end. It depends on the whole stack, so the caller finds out.
     reads : int
-        What is known to be needed of the layout: `LEVEL_READ`, `COLUMNS_READ`, as bits.
+        What the mask certainly needs of the indentation: `LEVEL_READ`, `COLUMNS_READ`, as bits.
     columns : tuple of int
-        Per hypothesis what counts of `Indentation.column`.
+        Per hypothesis what matters of `Indentation.column`.
     """
 
     is_sentence: bool
@@ -227,7 +227,7 @@ class IndentationKey(NamedTuple):
 
     @property
     def possible_reads(self) -> tuple[int, ...]:
-        """What masks may need of the layout."""
+        """What the mask may need of the indentation, `reads` included."""
         every = (0, LEVEL_READ, COLUMNS_READ, LEVEL_READ | COLUMNS_READ)
         return tuple(reads for reads in every if reads | self.reads == reads)
 
@@ -235,7 +235,7 @@ class IndentationKey(NamedTuple):
 def path_of(
     configuration: Configuration, depth: int, indentation_key: IndentationKey | None = None
 ) -> Path:
-    """Return the lexer's part, and then the stacks' topmost `depth` states, level by level."""
+    """Return the lexer's part, then the topmost `depth` states of the stacks, level by level."""
     hypotheses = configuration.hypotheses
     is_plain = len(hypotheses) == 1 and not hypotheses[0].obligations and not configuration.context
     if is_plain and indentation_key is None:
@@ -255,10 +255,16 @@ def path_of(
 
 
 def lexers_part(configuration: Configuration, indentation_key: IndentationKey) -> Hashable:
-    """Return the first part of a path, where there is an indenter."""
+    """Return the first part of a path, if there is an indenter."""
     parts = tuple(
-        (each.scanner_state, each.obligations, _needed(each.indentation, column, indentation_key))
-        for each, column in zip(configuration.hypotheses, indentation_key.columns, strict=True)
+        (
+            hypothesis.scanner_state,
+            hypothesis.obligations,
+            _needed(hypothesis.indentation, column, indentation_key),
+        )
+        for hypothesis, column in zip(
+            configuration.hypotheses, indentation_key.columns, strict=True
+        )
     )
     return parts, configuration.context
 
@@ -266,7 +272,7 @@ def lexers_part(configuration: Configuration, indentation_key: IndentationKey) -
 def _needed(
     indentation: Indentation, column: int, indentation_key: IndentationKey
 ) -> tuple[int, ...]:
-    """Return what is needed of a layout as numbers; -1 for the level if it is not."""
+    """Return what is needed of an indentation as numbers; -1 for the level if it is not."""
     columns, level, _ = indentation
     if not indentation_key.reads:
         return (int(indentation_key.is_sentence), column)
@@ -280,7 +286,7 @@ def _needed(
 
 
 def _without_indentations(lexer: Hashable) -> Hashable:
-    """Return the lexer's part of a path without what is needed of layouts."""
+    """Return the lexer's part of a path without what is needed of indentations."""
     if not isinstance(lexer, tuple):
         return lexer
     return tuple(part[:2] for part in lexer[0])

@@ -1,25 +1,26 @@
 """The entries of an index in a file, and how they are found there.
 
-In: paths and subsets. Out: named arrays and a JSON value for :mod:`cfgguide.storage.archive`, and
-back: a :class:`Stored`, which reads from the mapped file what is asked for and nothing else, so
-that an index of any size is open at once. ::
+In: paths and subsets. Out: named arrays and a JSON value for :mod:`cfgguide.storage.archive`; and
+back: a :class:`Stored`, which reads from the mapped file only what is looked up, so that an index
+of any size opens at once. ::
 
     paths           int32 (n,)            all paths, one after the other
     path_offsets    int64 (n_entries+1,)  where each starts in `paths`
     hashes          uint64 (n_entries,)   of each path, ascending: entries are found by bisection
     subset_of_entry int32 (n_entries,)
-    rows            int32 (n_rows, n_words)       bitmasks that are kept whole
+    rows            int32 (n_rows, n_words)       bitmasks that are stored whole
     base_of_subset  int32 (n_subsets,)    the row that a subset is like, -1 = the empty one
-    change_offsets  int64 (n_subsets+1,)  where the changes of each start in what follows
-    change_places   uint32, change_words  int32       the words that differ, and where
-    value           {"lexers": [[[[state, [claim, ...]], ...], context], ...]}
+    change_offsets  int64 (n_subsets+1,)  where the changes of each start in the next two
+    change_places   uint32                the indices of the words that differ from the base
+    change_words    int32                 those words
+    value           {"lexers": [[[[state, [obligation, ...]], ...], context], ...]}
 
-A path is the scanner state and then parse states, the top first. Where there is more than one
-hypothesis, or a claim, or a context, it is ``-1 - i`` for the lexer's part number ``i`` and then,
-level by level, a parse state of each hypothesis, -1 for none.
+A path is the scanner state and then parse states, the top first. If there is more than one
+hypothesis, or an obligation, or a context, it is ``-1 - i`` for the lexer's part number ``i`` and
+then, level by level, a parse state of each hypothesis, -1 for none.
 
-What a file says is checked: every number is one that its array can be asked for, and no bit stands
-for a token without text. Which texts the masks allow is taken at its word.
+A file is checked: every index lies in its array, and no bit stands for a token without text. Which
+texts the masks allow is not checked.
 """
 
 from __future__ import annotations
@@ -56,29 +57,31 @@ _DTYPES = {
 
 
 def packed(entries: Iterable[tuple[Path, Subset]], n_words: int) -> tuple[Arrays, dict[str, Any]]:
-    """Return entries as arrays and a JSON value; one path comes once."""
+    """Return entries with distinct paths as arrays and a JSON value."""
     entries = list(entries)
-    # Sorted, so that the same entries give the same bytes in whatever order they came.
+    # Sorted, so that the same entries in any order give the same bytes.
     lexers = sorted({path[0] for path, _ in entries if not isinstance(path[0], int)})  # type: ignore[type-var]
     number_of_lexer = {lexer: number for number, lexer in enumerate(lexers)}
-    found = []
+    hashed_entries = []
     for path, subset in entries:
         numbers = _numbers(path, number_of_lexer)
         assert numbers is not None, "every lexer's part has a number"
-        found.append((_hash(numbers), numbers, subset))
-    found.sort(key=lambda entry: entry[:2])
-    subsets = {subset.key: subset for _, _, subset in found}  # equal ones may be two objects
+        hashed_entries.append((_hash(numbers), numbers, subset))
+    hashed_entries.sort(key=lambda entry: entry[:2])
+    subsets = {
+        subset.key: subset for _, _, subset in hashed_entries
+    }  # equal ones may be two objects
     bases = [subset if subset.is_whole else subset.base for subset in subsets.values()]
     rows = {base.key: base for base in bases if base is not None}
     row_of = {key: row for row, key in enumerate(rows)}
     number_of = {key: number for number, key in enumerate(subsets)}
     kept = [subset for subset in subsets.values() if not subset.is_whole]
     arrays: Arrays = {
-        "paths": _joined([numbers for _, numbers, _ in found], np.int32),
-        "path_offsets": _offsets(len(numbers) for _, numbers, _ in found),
-        "hashes": np.array([key for key, _, _ in found], dtype=np.uint64),
+        "paths": _joined([numbers for _, numbers, _ in hashed_entries], np.int32),
+        "path_offsets": _offsets(len(numbers) for _, numbers, _ in hashed_entries),
+        "hashes": np.array([key for key, _, _ in hashed_entries], dtype=np.uint64),
         "subset_of_entry": np.array(
-            [number_of[subset.key] for _, _, subset in found], dtype=np.int32
+            [number_of[subset.key] for _, _, subset in hashed_entries], dtype=np.int32
         ),
         "rows": np.array([row.bitmask for row in rows.values()], dtype=np.int32).reshape(
             -1, n_words
@@ -94,7 +97,7 @@ def packed(entries: Iterable[tuple[Path, Subset]], n_words: int) -> tuple[Arrays
 
 
 class Stored:
-    """Entries in arrays, most often those of a mapped file.
+    """Entries in arrays, usually those of a mapped file.
 
     Parameters
     ----------
@@ -104,13 +107,13 @@ class Stored:
         Likewise.
     possible : int32, shape (n_words,)
         The tokens that some mask may allow, as bits: those with text, and EOS.
-    unpacked : Copies
-        Where remade bitmasks are remembered.
+    unpacked : UnpackedMasks
+        Remembers bitmasks that were unpacked.
 
     Raises
     ------
     IndexFormatError
-        If a number is out of place.
+        If the arrays could not have been written for such a vocabulary.
     """
 
     def __init__(
@@ -129,7 +132,7 @@ class Stored:
         _check_widths(arrays, self._lexers)
         self._number_of_lexer = {lexer: number for number, lexer in enumerate(self._lexers)}
         self._lengths = frozenset(_lengths(arrays).tolist())
-        # As long as somebody uses them: what an index drops shall not stay here.
+        # Weak, so that what an index drops is freed.
         self._subsets: WeakValueDictionary[int, Subset] = WeakValueDictionary()
         self._rows: WeakValueDictionary[int, Subset] = WeakValueDictionary()
         self.deepest = max(self._lengths, default=1)
@@ -172,12 +175,12 @@ class Stored:
         return (lexer, *(tuple(known[at : at + width]) for at in range(0, len(known), width)))
 
     def _entry(self, key: int, numbers: list[int]) -> int | None:
-        place = int(np.searchsorted(self._hashes, np.uint64(key)))
-        while place < len(self._hashes) and self._hashes[place] == key:
-            start, end = self._arrays["path_offsets"][place : place + 2]
+        entry = int(np.searchsorted(self._hashes, np.uint64(key)))
+        while entry < len(self._hashes) and self._hashes[entry] == key:
+            start, end = self._arrays["path_offsets"][entry : entry + 2]
             if self._arrays["paths"][start:end].tolist() == numbers:
-                return place
-            place += 1
+                return entry
+            entry += 1
         return None
 
     def _subset_of(self, entry: int) -> Subset:
@@ -340,4 +343,4 @@ def _are_lexers(lexers: Any) -> bool:
 
 
 def _refuse(what: str) -> NoReturn:
-    raise IndexFormatError(f"the index cannot be used: {what}; make it anew")
+    raise IndexFormatError(f"the index cannot be used: {what}; make it again")

@@ -1,11 +1,11 @@
 """How much memory an object holds.
 
-In: an object, and what others hold too. Out: the bytes of the object and of all that can be
-reached from it, but not through the shared ones. Classes, modules and functions count as shared.
+In: an object, and shared objects that do not count. Out: the bytes of the object and of all that
+can be reached from it, except through shared objects. Classes, modules and functions are shared.
 
-That is what would be freed with the object, if nobody else held a part of it. Nothing is
-estimated but what only C knows of: arrays count with their data if they own it, whether or not its
-pages were ever touched; those of a mapped file do not. About a microsecond an object.
+That is what would be freed with the object, if nothing else referred to its parts. Arrays that own
+their data count in full, even if the pages were never touched; those of a mapped file do not count.
+It takes about a microsecond for each object.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def footprint(root: object, *, shared: Iterable[object] = ()) -> int:
     root : object
         The object.
     shared : iterable of object
-        What does not count, nor what can be reached only through it.
+        What does not count, and is not followed.
 
     Examples
     --------
@@ -37,15 +37,15 @@ def footprint(root: object, *, shared: Iterable[object] = ()) -> int:
     >>> footprint([array, array], shared=[array]) < 100
     True
     """
-    left_out = list(shared)  # kept, so that no id is used twice
-    seen = {id(each) for each in left_out}
+    excluded = list(shared)  # kept alive, so that no id is used twice
+    seen = {id(value) for value in excluded}
     n_bytes = 0
     pending = [root]
     while pending:
-        found = pending.pop()
-        if id(found) in seen or isinstance(found, _SHARED):
+        value = pending.pop()
+        if id(value) in seen or isinstance(value, _SHARED):
             continue
-        seen.add(id(found))
-        n_bytes += sys.getsizeof(found)
-        pending.extend(gc.get_referents(found))
+        seen.add(id(value))
+        n_bytes += sys.getsizeof(value)
+        pending.extend(gc.get_referents(value))
     return n_bytes

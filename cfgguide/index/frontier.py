@@ -1,20 +1,20 @@
 """Which configurations there can be, by the scanner state and the topmost parse states.
 
 In: a :class:`~cfgguide.liveness.liveness.Liveness`. Out: a :class:`Frontier`: the parts of
-configurations whose masks are still to be made, those likely to be met soon first.
+configurations whose masks are still to be made, those likely to be needed soon first.
 
 A mask depends on the scanner state and on as much of the stack, from the top, as is read while it
 is made. So there is a tree for each scanner state and each parse state that can be on top when a
 lexeme starts. Where the known part of a stack does not decide, every parse state that can lie
-below it is tried: what the goto function, or a shift, leads from. Where there is no choice, more
-is taken at once: an entry says itself how much of a stack it depends on. ::
+below it is tried: those from which the goto function, or a shift, leads to it. Where there is only
+one, it is added at once; the finished mask tells how much of the stack it depends on. ::
 
     JSON, after `1`     top `[`               decided: `,` or `]` or more digits
                         top `:`               depends on what is below `{`, by the token `}]`:
                         top `:`, then `{`     try `[`, `,`, `:`, and the bottom below that
 
-This is more than there is: in a real text not every lexeme can stand where the parser would take
-it, nor every stack under it. What is tried in vain does no harm.
+Not all of these configurations occur: in a real text not every lexeme can be where the parser would
+accept it, nor every stack below it. Trying them in vain does no harm.
 
 Source: Willard & Louf 2023, section 4.1, "the pre-image of the transition map".
 """
@@ -43,11 +43,11 @@ from cfgguide.recognizer.recognizer import Configuration, Hypothesis
 Int64Array = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
-DEFAULT_MAX_DEPTH = 64  # of a known part of a stack
+DEFAULT_MAX_DEPTH = 64  # states of a stack that are known
 
 
 class Part(NamedTuple):
-    """A configuration with one hypothesis and no claims, of which a part is known.
+    """The known part of a configuration with one hypothesis and no obligations.
 
     Attributes
     ----------
@@ -56,8 +56,8 @@ class Part(NamedTuple):
     states : tuple of int
         The topmost parse states, the top first.
     weight : float
-        Its share of all configurations, if at each place below the states that can be there are
-        equally many.
+        Its share of all configurations, if at each level below all possible states are equally
+        likely.
     """
 
     scanner_state: int
@@ -67,7 +67,7 @@ class Part(NamedTuple):
 
     @property
     def configuration(self) -> Configuration:
-        """The configuration, as if there were nothing below."""
+        """The configuration as if nothing were below."""
         stack = Stack.of(reversed(self.states))
         return Configuration((Hypothesis(self.scanner_state, NO_OBLIGATIONS, stack),), self.context)
 
@@ -102,16 +102,16 @@ class Frontier:
     liveness : Liveness
         Of the grammar.
     known : iterable of path
-        Of masks that were made before.
+        Those of masks that were made before.
     max_depth : int
-        Most states of a stack that are known; what is not decided by them is given up.
+        Most states of a stack; a part that they do not decide is given up.
 
     Attributes
     ----------
     n_decided : int
-        Number of parts that decide.
+        Number of parts that decide their mask.
     n_given_up : int
-        Number of parts that do not, and on which nothing more is done.
+        Number of parts that do not, and are not extended.
     share : float
         The decided parts' share of all configurations, from 0 to 1; see :class:`Part`.
     """
@@ -136,7 +136,7 @@ class Frontier:
 
     @property
     def n_left(self) -> int:
-        """Number of parts that are known of and neither decided nor given up."""
+        """Number of known parts that are neither decided nor given up."""
         return self._n_untried + len(self._children) + len(self._undecided)
 
     @property
@@ -144,10 +144,10 @@ class Frontier:
         """Number of parts that are kept in memory."""
         return len(self._children) + len(self._undecided)
 
-    def take(self, most: int) -> list[Part]:
-        """Return the next parts to try; fewer if there are not as many now."""
+    def take(self, max_parts: int) -> list[Part]:
+        """Return the next parts to try; fewer if there are fewer now."""
         taken: list[Part] = []
-        while len(taken) < most and (part := self._next()) is not None:
+        while len(taken) < max_parts and (part := self._next()) is not None:
             path = part.path(len(part.states))
             if any(path[:end] in self._known for end in range(1, len(path) + 1)):
                 self.decided(part)
@@ -158,11 +158,11 @@ class Frontier:
         return taken
 
     def put_back(self, parts: Iterable[Part]) -> None:
-        """Take in parts that were not tried after all."""
+        """Add parts again that were not tried after all."""
         self._children.extendleft(parts)
 
     def decided(self, part: Part, path: Path | None = None) -> None:
-        """Note that a part decides; `path` is what its mask depends on."""
+        """Note that a part decides its mask; `path` is what the mask depends on."""
         self.n_decided += 1
         self.share += part.weight
         if path is not None and len(path) == 1:  # it serves other roots too
@@ -176,7 +176,7 @@ class Frontier:
             self.give_up(part)
 
     def give_up(self, part: Part) -> None:
-        """Note that a part costs too much to decide."""
+        """Note that a part is not extended any more."""
         self.n_given_up += 1
 
     def _next(self) -> Part | None:
@@ -192,7 +192,7 @@ class Frontier:
 
     def _branch(self, part: Part) -> None:
         below = self._predecessors(part.states[-1])
-        if not below:  # no stack is like that
+        if not below:  # there is no such stack
             self.share += part.weight
         weight = part.weight / max(len(below), 1)
         for state in below:
@@ -200,7 +200,7 @@ class Frontier:
             self._children.append(part._replace(states=states, weight=weight))
 
     def _lengthened(self, states: tuple[int, ...]) -> tuple[int, ...]:
-        """Return a part of a stack with what lies below without a choice."""
+        """Return a part of a stack, and what lies below as long as there is only one choice."""
         while len(states) < self._max_depth:
             below = self._predecessors(states[-1])
             if len(below) != 1:
@@ -209,7 +209,7 @@ class Frontier:
         return states
 
     def _parts(self, roots: Int64Array) -> Iterator[Part]:
-        """Yield the roots; they are not all kept as objects."""
+        """Yield the roots; making all objects at once would take too much memory."""
         for state, context, top in roots:
             states = self._lengthened((int(top),))
             yield Part(int(state), int(context), states, 1 / len(roots))
@@ -236,7 +236,7 @@ def _roots(liveness: Liveness) -> Int64Array:
             reached[start, context] = _reached(scanner, start, context)
         for terminal_id, after in _ends(scanner, reached[start, context][0]):
             tops = [top] if terminal_id == scanner.ignored else shifted[terminal_id]
-            fresh = {(found, after) for found in tops if liveness.predecessors(found)} - starts
+            fresh = {(state, after) for state in tops if liveness.predecessors(state)} - starts
             starts |= fresh
             pending.extend(sorted(fresh))
     possible = _possible_terminal_ids(liveness)
@@ -305,7 +305,7 @@ def _resolved(scanner: Scanner, codes: IntArray) -> Int64Array:
 
 
 def _ends(scanner: Scanner, codes: Int64Array) -> list[tuple[int, int]]:
-    """Return the labels of the lexemes that can end, and the contexts then."""
+    """Return the terminal ids of the lexemes that can end, and the contexts then."""
     states, contexts = np.divmod(codes, len(scanner.contexts))
     ends = np.stack([scanner.match[states], contexts], axis=1)
     ends = ends[(ends[:, 0] != NO_MATCH) & (ends[:, 0] <= scanner.ignored)]
@@ -313,15 +313,15 @@ def _ends(scanner: Scanner, codes: Int64Array) -> list[tuple[int, int]]:
 
 
 def _possible_terminal_ids(liveness: Liveness) -> BoolArray:
-    """Return which labels the lexeme in each scanner state may come to have.
+    """Return which terminal ids the lexeme in each scanner state may get.
 
     Returns
     -------
     bool, shape (n_scanner_states, n_terminals + 2)
         The last two: a lexeme that is dropped, and one that no rule uses.
     """
-    scanner, assurance = liveness.recognizer.scanner, liveness.assurance
+    scanner, always_live = liveness.recognizer.scanner, liveness.always_live
     possible = np.zeros((scanner.n_states, scanner.ignored + 2), dtype=np.bool_)
-    states = np.repeat(np.arange(scanner.n_states), np.diff(assurance.end_offsets))
-    possible[states, assurance.end_terminal_ids] = True
+    states = np.repeat(np.arange(scanner.n_states), np.diff(always_live.end_offsets))
+    possible[states, always_live.end_terminal_ids] = True
     return possible

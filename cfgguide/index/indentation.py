@@ -1,11 +1,11 @@
-"""What masks depend on where there is an indenter, beside the lexer and the stack.
+"""What masks depend on besides the lexer and the stack, if there is an indenter.
 
-In: a recogniser with rules of lines, and a vocabulary. Out: a :class:`IndentationKeys`, which tells
-for a configuration what its mask certainly depends on, and what of its layout was read.
+In: a recogniser with an indenter, and a vocabulary. Out: :class:`IndentationKeys`, which tell for a
+configuration what its mask certainly depends on, and what of its indentation was read.
 
-Most masks depend neither on columns nor on the number of brackets. Whether the text may end
-depends on the whole stack, as all open blocks have to be closed: so that is found out for each
-configuration, and the masks of those that may end and of those that may not are kept apart.
+Most masks depend neither on columns nor on the number of brackets. Whether the text may end depends
+on the whole stack, because all open blocks must be closed. So it is found out for each
+configuration, and those that may end have other masks than those that may not.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class IndentationKeys:
     Parameters
     ----------
     recognizer : Recognizer
-        With rules of lines.
+        With an indenter.
     vocabulary : Vocabulary
         Whose tokens the masks are about.
     """
@@ -38,27 +38,26 @@ class IndentationKeys:
     def part(self, configuration: Configuration) -> IndentationKey:
         """Return what is known before the mask is made.
 
-        Where a token could come to a limit, all of the layout counts.
+        Where a token could reach a limit, the whole indentation matters.
         """
-        equivalence_classes, brackets = self._most_opened
-        indentation_rules = self._reader.indentation_rules
+        blocks, brackets = self._max_opened
+        rules = self._reader.indentation_rules
         is_tight = any(
-            each.indentation.level >= indentation_rules.max_brackets - brackets
-            or len(each.indentation.columns) > indentation_rules.max_indents - equivalence_classes
-            for each in configuration.hypotheses
+            indentation.level >= rules.max_brackets - brackets
+            or len(indentation.columns) > rules.max_indents - blocks
+            for _, _, _, indentation in configuration.hypotheses
         )
         is_sentence = self._recognizer.is_sentence(configuration)
         columns = tuple(
             0
-            if self._reader.is_counted[each.scanner_state]
-            and each.indentation.column < self._few_digits
-            else each.indentation.column
-            for each in configuration.hypotheses
+            if self._reader.is_counted[state] and indentation.column < self._few_digits
+            else indentation.column
+            for state, _, _, indentation in configuration.hypotheses
         )
         return IndentationKey(is_sentence, LEVEL_READ | COLUMNS_READ if is_tight else 0, columns)
 
     def read_to_decide(self, configuration: Configuration) -> int:
-        """Return what of its layouts was read to decide whether a configuration is live."""
+        """Return what was read of its indentations to decide whether a configuration is live."""
         reads = 0
         for state, *_ in configuration.hypotheses:
             if self._reader.is_newline[state]:
@@ -68,16 +67,14 @@ class IndentationKeys:
 
     @cached_property
     def _few_digits(self) -> int:
-        """So few digits that no token can make them too many."""
+        """The number of digits below which no token can make them too many."""
         return self._reader.indentation_rules.max_digits - self._vocabulary.trie.max_depth - 1
 
     @cached_property
-    def _most_opened(self) -> tuple[int, int]:
-        """How many blocks and how many brackets a token can open, at most."""
+    def _max_opened(self) -> tuple[int, int]:
+        """The most blocks and the most brackets that a token can open."""
         opening = self._reader.opening_bytes
         tokens = [token for token in self._vocabulary.tokens if token]
-        equivalence_classes = max(
-            (token.count(b"\n") + token.count(b"\r") for token in tokens), default=0
-        )
+        blocks = max((token.count(b"\n") + token.count(b"\r") for token in tokens), default=0)
         brackets = max((sum(map(opening.__contains__, token)) for token in tokens), default=0)
-        return equivalence_classes + 1, brackets + 1  # and one by the lexeme that is being read
+        return blocks + 1, brackets + 1  # and one by the lexeme that is being read

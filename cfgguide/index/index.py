@@ -1,8 +1,9 @@
 """The index: from configurations to the subsets of the vocabulary that may follow.
 
 In: a compiled grammar's recogniser and a vocabulary. Out: an :class:`Index`, which gives the
-:class:`Subset` of a configuration: computed on the first visit, looked up ever after
-(:mod:`cfgguide.index.configuration_trie`), kept in a file if wanted (:mod:`cfgguide.index.file`).
+:class:`Subset` of a configuration: computed when it is first needed, then looked up
+(:mod:`cfgguide.index.configuration_trie`), and saved to a file on request
+(:mod:`cfgguide.index.file`).
 
 Source: Willard & Louf 2023, section 4.
 """
@@ -11,14 +12,14 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
 from cfgguide.errors import IndexFormatError
 from cfgguide.index import cached as cached_masks
 from cfgguide.index import file as index_file
-from cfgguide.index import precompute
 from cfgguide.index.configuration_trie import (
     ConfigurationTrie,
     IndentationKey,
@@ -28,7 +29,6 @@ from cfgguide.index.configuration_trie import (
 )
 from cfgguide.index.footprint import footprint
 from cfgguide.index.indentation import IndentationKeys
-from cfgguide.index.precompute import Built, Progress
 from cfgguide.index.step_cache import StepCache, StepNode
 from cfgguide.limits import Budget
 from cfgguide.liveness.liveness import BELOW, Liveness
@@ -36,11 +36,14 @@ from cfgguide.mask.arrays import Int32Array
 from cfgguide.mask.subset import Subset, UnpackedMasks, bitmask_of
 from cfgguide.mask.walk import Outcome, Walker
 from cfgguide.recognizer import file as grammar_file
+from cfgguide.recognizer.derived import Derived
 from cfgguide.recognizer.recognizer import Configuration, Recognizer
 from cfgguide.storage import archive
 from cfgguide.storage.archive import Arrays
 from cfgguide.vocabulary.notebook import PLAIN, coloured, token_table
 from cfgguide.vocabulary.vocabulary import Vocabulary
+
+Value = TypeVar("Value")
 
 KIND = "index"
 VERSION = 1  # of what the masks mean
@@ -61,7 +64,7 @@ class Index:
     liveness : Liveness
         Decides whether a sentence can follow.
     max_bytes : int, optional
-        Most bytes of its masks; those used longest ago go first. By default all are kept.
+        Most bytes of its masks; the least recently used go first. By default all are kept.
 
     Attributes
     ----------
@@ -82,7 +85,7 @@ class Index:
         self.recognizer = recognizer
         self.vocabulary = vocabulary
         self._liveness = liveness
-        self._walker = Walker(recognizer, vocabulary.trie, liveness.assurance)
+        self._walker = Walker(recognizer, vocabulary.trie, liveness.always_live)
         self._indentations = (
             IndentationKeys(recognizer, vocabulary) if recognizer.indentation_rules else None
         )
@@ -91,7 +94,8 @@ class Index:
         self._eos = bitmask_of(vocabulary.eos_token_ids, vocabulary.n_words)
         self._step_cache = StepCache(recognizer.initial)
         self._lock = threading.Lock()
-        # What a guide was given to be filled last, and that as an array.
+        self._derived = Derived()
+        # The buffer that a guide filled last, and the same as an array.
         self.checked_out: tuple[Any, Int32Array] = (object(), np.empty(0, dtype=np.int32))
         self._n_cached = 0  # of `n_made`, when the cache was written
 
@@ -109,7 +113,7 @@ class Index:
 
     @property
     def start(self) -> StepNode:
-        """The visit of the configuration before any token."""
+        """The node of the configuration before any token."""
         return self._step_cache.start
 
     @property
@@ -119,7 +123,7 @@ class Index:
 
     @property
     def n_made(self) -> int:
-        """Number of masks that were made here and not found in a file."""
+        """Number of masks that were made by this index, not read from a file."""
         return self._entries.n_made
 
     @property
@@ -129,38 +133,68 @@ class Index:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all masks, what they are found by, and the copies in use, about."""
+        """Approximate bytes of the masks, of what finds them, and of unpacked masks."""
         return self._entries.nbytes
 
     @property
-    def footprint(self) -> int:
-        """Bytes that would be freed with it: masks, tables, workspace and all it remembers.
+    def nbytes_kept(self) -> int:
+        """Approximate bytes of the masks and of what finds them."""
+        return self._entries.nbytes_kept
 
-        It takes some milliseconds to find out. What the vocabulary holds does not count.
+    @property
+    def max_bytes(self) -> int | None:
+        """The bound on `nbytes_kept`, if there is one."""
+        return self._entries.max_bytes
+
+    @property
+    def liveness(self) -> Liveness:
+        """What decides whether a sentence can follow; for one thread at a time."""
+        return self._liveness
+
+    @property
+    def footprint(self) -> int:
+        """Bytes that would be freed with it: masks, tables, workspace and all that it remembers.
+
+        Measuring takes some milliseconds. What the vocabulary holds does not count.
         """
         vocabulary = self.vocabulary
         trie = vocabulary.trie
         return footprint(
-            self, shared=[vocabulary, vocabulary.spelling, trie, trie.packed, *trie.packed]
+            self,
+            shared=[
+                vocabulary,
+                vocabulary.tokens,
+                vocabulary.spelling,
+                trie,
+                trie.packed,
+                *trie.packed,
+            ],
         )
 
+    def derived(self, make: Callable[[Index], Value]) -> Value:
+        """Return what a function makes of this index; it is made once and kept with the index.
+
+        The value should not hold the index: nothing else would free either.
+        """
+        return self._derived.get(make, self)
+
     def walker(self) -> Walker:
-        """Return a walker, for one thread at a time, that can be used while masks are made."""
-        return Walker(self.recognizer, self.vocabulary.trie, self._liveness.assurance)
+        """Return a walker of its own for one thread, to be used while this index makes masks."""
+        return Walker(self.recognizer, self.vocabulary.trie, self._liveness.always_live)
 
-    def over(self, others: Vocabulary) -> Index:
-        """Return an index of other tokens, after which all goes on with this vocabulary."""
-        return Index(self.recognizer, others, self._liveness)
+    def with_vocabulary(self, vocabulary: Vocabulary) -> Index:
+        """Return an index whose next token is from another vocabulary, and later ones from this."""
+        return Index(self.recognizer, vocabulary, self._liveness)
 
-    def rest(self) -> None:
-        """Free the workspace in which masks are made; the next new mask makes another."""
+    def release_workspace(self) -> None:
+        """Free the workspace in which masks are made; the next new mask allocates another."""
         with self._lock:
-            self._walker.rest()
+            self._walker.release_workspace()
 
-    def forget_steps(self) -> None:
-        """Forget where tokens led, but not the masks; guides go on as they were."""
+    def clear_step_cache(self) -> None:
+        """Forget where tokens led, but not the masks; guides are not affected."""
         with self._lock:
-            self._step_cache.forget()
+            self._step_cache.clear()
 
     @property
     def digest(self) -> str:
@@ -175,7 +209,7 @@ class Index:
         Parameters
         ----------
         path : path
-            The file; one that is there is replaced.
+            The file; an existing one is replaced.
 
         Raises
         ------
@@ -184,39 +218,47 @@ class Index:
         """
         archive.write(path, *self.packed(), kind=KIND, digest=self.digest)
 
-    def keep(self) -> None:
-        """Keep the masks in the user's cache, with those that are there by then.
+    def save_tables(self, path: str | os.PathLike[str]) -> None:
+        """Write the index without its masks, for another process to load."""
+        tables, grammar = self._packed_tables()
+        masks, lexers = self._packed_masks({})
+        archive.write(
+            path, tables | masks, grammar | lexers, kind=KIND, digest=self.digest, is_durable=False
+        )
+
+    def cache_masks(self) -> None:
+        """Store the masks in the user's cache, together with those that are there already.
 
         :func:`cfgguide.compile` finds them there in later processes. Nothing happens if no mask is
-        new or the cache is off; what cannot be kept is made anew another time.
+        new or the cache is off. Masks that cannot be stored are made again when they are needed.
         """
         if self.n_made > self._n_cached:
             self._n_cached = self.n_made
-            self.add_cached()
-            cached_masks.store(self.digest, *self._packed_masks(self._everything()))
+            self.load_cached_masks()
+            cached_masks.store(self.digest, *self._packed_masks(self._all_entries()))
 
-    def add_cached(self) -> None:
-        """Use the masks that are in the user's cache, if there are any."""
-        found = cached_masks.load(self.digest)
+    def load_cached_masks(self) -> None:
+        """Use the masks in the user's cache, if there are any."""
+        cached = cached_masks.load(self.digest)
         try:
-            if found is not None:
-                self.add_packed(*found)
+            if cached is not None:
+                self.add_packed(*cached)
         except IndexFormatError:
             cached_masks.drop(self.digest)
 
     def packed(self) -> tuple[Arrays, object]:
         """Return the grammar's tables and all masks as arrays and a JSON value."""
         tables, grammar = self._packed_tables()
-        masks, found = self._packed_masks(self._everything())
-        return tables | masks, grammar | found
+        masks, lexers = self._packed_masks(self._all_entries())
+        return tables | masks, grammar | lexers
 
-    def _everything(self) -> dict[Path, Subset]:
+    def _all_entries(self) -> dict[Path, Subset]:
         with self._lock:
-            return self._entries.everything()
+            return self._entries.all_entries()
 
     def _packed_masks(self, entries: dict[Path, Subset]) -> tuple[Arrays, dict[str, object]]:
-        masks, found = index_file.packed(entries.items(), self.vocabulary.n_words)
-        return {f"masks.{name}": array for name, array in masks.items()}, {"masks": found}
+        masks, lexers = index_file.packed(entries.items(), self.vocabulary.n_words)
+        return {f"masks.{name}": array for name, array in masks.items()}, {"masks": lexers}
 
     def _packed_tables(self) -> tuple[Arrays, dict[str, object]]:
         tables = (
@@ -237,27 +279,27 @@ class Index:
     ) -> Index:
         """Open an index that was saved.
 
-        The file is mapped: masks are read as they are asked for, and processes that open the same
-        file share its memory. New masks are made as always.
+        The file is mapped: each mask is read when it is first needed, and processes that open the
+        same file share its memory. Masks that the file lacks are made as usual.
 
         Parameters
         ----------
         path : path
             The file.
         tokenizer_or_vocabulary : Vocabulary, or a tokenizer
-            What the index was made for.
+            The one that the index was made for.
         max_bytes : int, optional
             As for :class:`Index`.
 
         Raises
         ------
         IndexFormatError
-            If the file is not whole, not an index, or one for another vocabulary or version.
+            If the file is damaged, no index, or one for another vocabulary or version.
         """
         vocabulary = Vocabulary.of(tokenizer_or_vocabulary)
         arrays, value = archive.read(path, kind=KIND)
         if not isinstance(value, dict) or "grammar" not in value:
-            raise IndexFormatError(f"{os.fspath(path)!r} holds no grammar; make it anew")
+            raise IndexFormatError(f"{os.fspath(path)!r} holds no grammar; save the index again")
         tables = grammar_file.unpacked(archive.part(arrays, "grammar."), value["grammar"])
         budget = Budget()
         recognizer = Recognizer(*tables, budget=budget)
@@ -273,7 +315,7 @@ class Index:
         Raises
         ------
         IndexFormatError
-            If the file is not whole, or not such an index.
+            If the file is damaged, or no such index.
         """
         self.add_packed(*archive.read(path, kind=KIND, digest=self.digest))
 
@@ -286,28 +328,42 @@ class Index:
             archive.part(arrays, "masks."), masks, possible=possible, unpacked=self._unpacked
         )
         with self._lock:
-            self._entries.put_behind(stored)
+            self._entries.add_stored(stored)
 
     def subset(self, configuration: Configuration) -> Subset:
         """Return the tokens that may follow, EOS among them where the text is a sentence."""
         with self._lock:
             n_dropped = self._entries.n_dropped
-            indentation_rules = (
-                self._indentations.part(configuration) if self._indentations else None
-            )
-            if (found := self._entries.find(configuration, indentation_rules)) is None:
-                found = self._fill(configuration, indentation_rules)
+            indentation_key = self._indentations.part(configuration) if self._indentations else None
+            subset = self._entries.find(configuration, indentation_key)
+            if subset is None:
+                subset = self._fill(configuration, indentation_key)
             if self._entries.n_dropped > n_dropped:
-                self._step_cache.forget()  # they hold what was dropped
-            return found
+                self._step_cache.clear()  # its nodes hold what was dropped
+            return subset
+
+    def known_paths(self) -> list[Path]:
+        """Return the paths of all entries, those of files included.
+
+        Unless the index is bounded, what is in files is loaded first, so that it counts.
+        """
+        with self._lock:
+            if self._entries.max_bytes is None:
+                self._entries.load_stored()
+            return list(self._entries.paths())
+
+    def add_mask(self, path: Path, mask: Mask) -> None:
+        """Keep a mask that was made for all configurations with a path."""
+        with self._lock:
+            self._entries.add_precomputed(path, mask)
 
     def mask_of(self, configuration: Configuration) -> Mask | None:
-        """Make a mask, where of the stacks only the topmost states may be known.
+        """Make the mask of a configuration of which only the tops of the stacks may be known.
 
         Returns
         -------
         Mask or None
-            None if the mask depends on what lies below.
+            None if the mask depends on what is below.
 
         Raises
         ------
@@ -317,92 +373,25 @@ class Index:
         with self._lock:
             return self._mask(configuration)
 
-    def build(
-        self,
-        *,
-        n_processes: int | None = None,
-        max_bytes: int | None = precompute.DEFAULT_MAX_BYTES,
-        max_seconds: float | None = None,
-        progress: Progress = None,
-    ) -> Built:
-        """Make masks ahead of their first use, until all are made or a bound is reached.
-
-        What is not made is made when it is first asked for, as without this. So are those of
-        configurations in which the text can be read in several ways, or that claim something of the
-        text to come, and all masks of grammars with an indenter. Guides may use the index at the
-        same time. What was made stays when the call is interrupted, and a later call goes on.
-
-        Parameters
-        ----------
-        n_processes : int, optional
-            Processes that make masks: 1 for this one, more for others, which this one feeds. By
-            default this one, and after two seconds one for each core.
-        max_bytes : int, optional
-            Most bytes of the masks and of what is still to be tried. An index that is bounded
-            itself is not filled beyond that.
-        max_seconds : float, optional
-            Most seconds; a mask that is being made is finished.
-        progress : bool or callable, optional
-            True for a bar on standard error, by default where that is a terminal. A callable gets
-            a :class:`~cfgguide.index.precompute.Built` every now and then.
-
-        Returns
-        -------
-        Built
-            How much was made.
-
-        Examples
-        --------
-        >>> import cfgguide
-        >>> vocabulary = cfgguide.Vocabulary([b"(", b"((", b")", b"))", None], eos_token_ids=4)
-        >>> index = cfgguide.compile(cfgguide.Grammar('start: "(" start? ")"'), vocabulary)
-        >>> built = index.build()
-        >>> built.share, built.is_complete
-        (1.0, True)
-        """
-        work = precompute.Work(
-            self._liveness,
-            self.vocabulary,
-            self._entries,
-            self._lock,
-            self.mask_of,
-            self._save_tables,
-        )
-        return precompute.build(
-            work,
-            n_processes=n_processes,
-            max_bytes=max_bytes,
-            max_seconds=max_seconds,
-            progress=progress,
-        )
-
-    def _save_tables(self, path: str | os.PathLike[str]) -> None:
-        """Write an index without masks, for another process to open."""
-        tables, grammar = self._packed_tables()
-        masks, found = self._packed_masks({})
-        archive.write(
-            path, tables | masks, grammar | found, kind=KIND, digest=self.digest, is_durable=False
-        )
-
     def allowed(self, step_node: StepNode) -> Subset:
-        """Return the tokens that may follow a visited configuration."""
+        """Return the tokens that may follow the configuration of a node."""
         if step_node.subset is None:
             step_node.subset = self.subset(step_node.configuration)
         return step_node.subset
 
     def accepts(self, step_node: StepNode, token_id: int) -> bool:
-        """Return whether one token may follow; its mask is not made for that."""
+        """Return whether one token may follow, without making the mask."""
         if step_node.subset is not None:
             return token_id in step_node.subset
         return token_id in step_node.following or self._accepts(step_node.configuration, token_id)
 
     def advance(self, step_node: StepNode, token_id: int) -> StepNode:
-        """Return where an accepted token leads; EOS leads nowhere else.
+        """Return the node that an accepted token leads to; EOS leads to the same node.
 
         Raises
         ------
         IndexFormatError
-            If the grammar refuses it, and only the mask of a file allows it.
+            If the grammar refuses the token and only a mask from a file allows it.
         """
         following = step_node.following.get(token_id)
         if following is not None:
@@ -416,8 +405,8 @@ class Index:
             if after is not None:
                 return self._step_cache.step(step_node, token_id, after)
         raise IndexFormatError(
-            f"the index allows token {token_id}, which the grammar refuses: it was read from a "
-            "file that somebody made up; remove it"
+            f"the index allows token {token_id}, but the grammar refuses it: the index was loaded "
+            "from a file that cfgguide did not write; remove the file"
         )
 
     def _accepts(self, configuration: Configuration, token_id: int) -> bool:
@@ -430,10 +419,13 @@ class Index:
         return after is not None and self.is_live(after)
 
     def is_live(self, configuration: Configuration, *, quickly: bool = False) -> bool:
-        """Return whether tokens can complete it; `quickly`: only if that is known at once."""
+        """Return whether tokens can complete a sentence.
+
+        With `quickly`, False also means that it is not known without a search.
+        """
         with self._lock:
             if quickly:
-                return self._liveness.assurance.is_sure_of(self.recognizer, configuration)
+                return self._liveness.always_live.holds_for(self.recognizer, configuration)
             return self._liveness.is_live(configuration)
 
     def expected(self, configuration: Configuration) -> tuple[str, ...]:
@@ -441,25 +433,22 @@ class Index:
         with self._lock:
             return self._liveness.expected(configuration)
 
-    def _fill(
-        self, configuration: Configuration, indentation_rules: IndentationKey | None
-    ) -> Subset:
-        mask = self._mask(
-            configuration, is_sentence=bool(indentation_rules and indentation_rules.is_sentence)
-        )
-        assert mask is not None, "below the bottom of a whole stack nothing is asked for"
-        return self._entries.add(configuration, mask, indentation_rules)
+    def _fill(self, configuration: Configuration, indentation_key: IndentationKey | None) -> Subset:
+        is_sentence = indentation_key is not None and indentation_key.is_sentence
+        mask = self._mask(configuration, is_sentence=is_sentence)
+        assert mask is not None, "nothing lies below the bottom of a whole stack"
+        return self._entries.add(configuration, mask, indentation_key)
 
     def _mask(self, configuration: Configuration, *, is_sentence: bool = False) -> Mask | None:
         if (walk := self._walker.walk(configuration)) is None:
             return None
         inspected, reads = walk.inspected, walk.reads
-        for number in walk.open_outcomes:
-            outcome = walk.outcome(number)
+        for index in walk.open_outcomes:
+            outcome = walk.outcome(index)
             is_live = self._is_live(outcome, configuration, inspected)
             if is_live is None:
                 return None
-            walk.resolve(number, is_live=is_live)
+            walk.resolve(index, is_live=is_live)
             if self._indentations:
                 reads |= self._indentations.read_to_decide(outcome.configuration)
         bitmask = np.zeros(self.vocabulary.n_words, dtype=np.int32)
@@ -471,9 +460,9 @@ class Index:
     def _is_live(
         self, outcome: Outcome, configuration: Configuration, inspected: list[int]
     ) -> bool | None:
-        """Decide an outcome, and note in `inspected` how deep that looked into the base.
+        """Decide an outcome, and note in `inspected` how much of the base that has read.
 
-        None if what decides lies below a part of a stack.
+        None if the known tops of the stacks do not decide.
         """
         answer = self._liveness.decide(outcome.configuration)
         if BELOW in answer.heights:

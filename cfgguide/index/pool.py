@@ -1,13 +1,13 @@
-"""A pool of indexes, for services that are sent their grammars.
+"""A pool of indexes, for services that receive grammars at run time.
 
-In: a vocabulary and a bound on memory; then grammars, as they come. Out: the index of each, made
-when it is first asked for. When all indexes together hold more memory than the bound, those asked
-for longest ago are let go. Who still has a guide of one goes on with it.
+In: a vocabulary and a bound on memory; then grammars. Out: the index of each, made when it is first
+requested. When all indexes together hold more memory than the bound, the least recently requested
+are dropped. A guide of a dropped index still works.
 
-What an index holds is measured (:mod:`cfgguide.index.footprint`), since it grows while it is used:
-when it is made, when others have been asked for since, and then in turn, one with every few
-questions. Most of a small index is the workspace in which masks are made. So only the indexes asked
-for last keep theirs; another makes it again with its next new mask.
+An index grows with use, so what it holds is measured (:mod:`cfgguide.index.footprint`): when
+it is made, when its workspace is released, and in turn, one index every few requests. Most of a
+small index is the workspace in which masks are made. So only the indexes requested last keep
+theirs; another index allocates it again for its next new mask.
 """
 
 from __future__ import annotations
@@ -24,26 +24,25 @@ from cfgguide.vocabulary.vocabulary import Vocabulary
 
 DEFAULT_MAX_BYTES = 500_000_000
 
-_N_AWAKE = 16  # indexes that keep their workspaces
-_SPREAD = 1.25  # resident memory by count: objects that come and go leave holes (docs/design/0010)
-_QUESTIONS = 32  # to known indexes, after which one of them is measured again
+_MAX_WORKSPACES = 16  # indexes that keep theirs
+_SPREAD = 1.25  # resident bytes per counted byte: freed objects leave holes (docs/design/0010)
+_N_REQUESTS = 32  # after so many, another index is measured again
 
 
 class IndexPool:
-    """Indexes of many grammars for one vocabulary, bounded in memory. Safe with many threads.
+    """Indexes of many grammars for one vocabulary, bounded in memory; thread-safe.
 
     Parameters
     ----------
     tokenizer_or_vocabulary : Vocabulary, or a tokenizer
         What is written with; a tokenizer goes through :meth:`Vocabulary.from_tokenizer`.
     max_bytes : int
-        Most bytes of resident memory for all indexes together, about; the one asked for last is
-        kept in any case, and its masks are bounded by half of it.
+        Approximate bound on the resident memory of all indexes together. The index requested last
+        is always kept; the masks of an index are bounded by half of this.
     limits : Limits, optional
         What compiling a grammar may cost.
     use_cache : bool
-        Whether the user's cache (:mod:`cfgguide.storage.cache`) is asked for each grammar, and kept
-        up.
+        Whether to use the user's cache (:mod:`cfgguide.storage.cache`) for each grammar.
 
     Examples
     --------
@@ -67,10 +66,10 @@ class IndexPool:
         self._limits = limits
         self._use_cache = use_cache
         self._lock = threading.Lock()
-        self._indexes: OrderedDict[Grammar, Future[Index]] = OrderedDict()  # the last asked last
-        self._bytes: OrderedDict[Grammar, int] = OrderedDict()  # the last measured last
-        self._awake: OrderedDict[Grammar, None] = OrderedDict()
-        self._n_questions = 0
+        self._indexes: OrderedDict[Grammar, Future[Index]] = OrderedDict()  # most recent last
+        self._bytes: OrderedDict[Grammar, int] = OrderedDict()  # measured last is last
+        self._with_workspace: OrderedDict[Grammar, None] = OrderedDict()
+        self._n_requests = 0
 
     def __len__(self) -> int:
         return len(self._indexes)
@@ -84,13 +83,13 @@ class IndexPool:
     def index(self, grammar: Grammar) -> Index:
         """Return the index of a grammar; equal grammars have one.
 
-        Whoever asks for a grammar that is being compiled waits for it; others don't. Files that a
-        grammar imports are read when it is compiled.
+        A request for a grammar that is being compiled waits for it; other requests do not. Files
+        that a grammar imports are read when it is compiled.
 
         Raises
         ------
         CfgGuideError
-            As :func:`cfgguide.compile`. The grammar will be tried again when asked for again.
+            As :func:`cfgguide.compile`. The next request tries to compile the grammar again.
         """
         with self._lock:
             known = self._indexes.get(grammar)
@@ -112,7 +111,7 @@ class IndexPool:
                 max_bytes=self._max_bytes // 2,
                 use_cache=self._use_cache,
             )
-            # Every guide begins with this mask; the workspace is there when the index is measured.
+            # Every guide begins with this mask, and the workspace is measured too.
             index.allowed(index.start)
         except BaseException as error:
             with self._lock:
@@ -121,9 +120,9 @@ class IndexPool:
         else:
             future.set_result(index)
 
-    def _bound(self, asked: Grammar, *, is_new: bool) -> None:
-        """Measure what may have grown, and let go of what is too much."""
-        for grammar, index in self._to_measure(asked, is_new=is_new):
+    def _bound(self, requested: Grammar, *, is_new: bool) -> None:
+        """Measure what may have grown, and drop indexes until the rest fits."""
+        for grammar, index in self._to_measure(requested, is_new=is_new):
             n_bytes = index.footprint
             with self._lock:
                 future = self._indexes.get(grammar)
@@ -135,29 +134,29 @@ class IndexPool:
             for grammar in list(self._indexes):
                 if _SPREAD * n_bytes <= self._max_bytes:
                     break
-                if grammar != asked and grammar in self._bytes:
+                if grammar != requested and grammar in self._bytes:
                     n_bytes -= self._bytes.pop(grammar)
-                    self._awake.pop(grammar, None)
-                    self._indexes.pop(grammar).result().forget_steps()
+                    self._with_workspace.pop(grammar, None)
+                    self._indexes.pop(grammar).result().clear_step_cache()
 
-    def _to_measure(self, asked: Grammar, *, is_new: bool) -> list[tuple[Grammar, Index]]:
+    def _to_measure(self, requested: Grammar, *, is_new: bool) -> list[tuple[Grammar, Index]]:
         with self._lock:
-            self._n_questions += 1
-            grammars = [asked] if is_new else []
-            if is_new or self._n_questions % _QUESTIONS == 0:
+            self._n_requests += 1
+            grammars = [requested] if is_new else []
+            if is_new or self._n_requests % _N_REQUESTS == 0:
                 grammars.extend(list(self._bytes)[:1])
-            self._awake[asked] = None
-            self._awake.move_to_end(asked)
-            asleep = []
-            while len(self._awake) > _N_AWAKE:
-                asleep.append(self._awake.popitem(last=False)[0])
-            found = {grammar: self._indexes.get(grammar) for grammar in [*asleep, *grammars]}
+            self._with_workspace[requested] = None
+            self._with_workspace.move_to_end(requested)
+            released = []
+            while len(self._with_workspace) > _MAX_WORKSPACES:
+                released.append(self._with_workspace.popitem(last=False)[0])
+            futures = {grammar: self._indexes.get(grammar) for grammar in [*released, *grammars]}
         indexes = {
             grammar: future.result()
-            for grammar, future in found.items()
+            for grammar, future in futures.items()
             if future is not None and future.done() and future.exception() is None
         }
-        for grammar in asleep:
+        for grammar in released:
             if grammar in indexes:
-                indexes[grammar].rest()
+                indexes[grammar].release_workspace()
         return list(indexes.items())

@@ -1,12 +1,12 @@
-"""Makes the masks of an index ahead of their first use.
+"""Makes the masks of an index before their first use.
 
-In: what an index is made of (:class:`Work`), and bounds. Out: its entries, and a :class:`Built`
-that says how much of the space of configurations they cover (:mod:`cfgguide.index.frontier`).
+In: an index, and bounds. Out: more entries of the index, and a :class:`Precomputed` that says how
+much of the space of configurations they cover (:mod:`cfgguide.index.frontier`).
 
 The masks are made by this process, or by others (:mod:`cfgguide.index.workers`) to which this one
-deals out parts of configurations and from which it collects the masks. Only this process knows what
-has been decided, and every mask is put in when it comes: whatever is interrupted or killed, what
-was put in stays.
+sends parts of configurations and from which it collects the masks. Only this process knows what
+has been decided, and it adds every mask as soon as it arrives. So an interrupted call, or a killed
+worker, loses nothing that was added.
 
 Source: Willard & Louf 2023, section 4.1.
 """
@@ -17,50 +17,47 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from cfgguide.errors import LimitError
-from cfgguide.index.configuration_trie import ConfigurationTrie, Mask
 from cfgguide.index.frontier import DEFAULT_MAX_DEPTH, Answer, Frontier, Part, Unmade, answer
-from cfgguide.liveness.liveness import Liveness
-from cfgguide.recognizer.recognizer import Configuration
-from cfgguide.vocabulary.vocabulary import Vocabulary
+from cfgguide.index.index import Index
 
 DEFAULT_MAX_BYTES = 500_000_000
 
 _ALONE_SECONDS = 2.0  # before other processes are started
-_PART_BYTES = 300  # of a part that is kept in memory, about
+_PART_BYTES = 300  # of a part in memory, about
 _ENTRY_BYTES = 8_000  # of a deep entry without its mask, at most
-_CHUNK = 128  # parts dealt out at once
+_CHUNK = 128  # parts sent to a worker at once
 _SHOW_SECONDS = 0.2  # between two reports of progress
 _BAR = "{l_bar}{bar}| [{elapsed}{postfix}]"
 
 
 @dataclass(frozen=True)
-class Built:
-    """How much of an index has been made ahead.
+class Precomputed:
+    """How many of the masks of an index have been made.
 
     Attributes
     ----------
     n_decided : int
         Pairs of a scanner state and the topmost parse states for which there is a mask.
     n_left : int
-        Pairs known of that are still to be tried; each may stand for many.
+        Known pairs that are still to be tried; each may lead to many more.
     n_given_up : int
-        Pairs that were too deep, or cost more than the grammar's limits; they stay lazy.
+        Pairs that were too deep, or cost more than the grammar's limits; their masks are made when
+        they are asked for.
     share : float
-        The share of the configurations that the decided pairs cover, from 0 to 1, if at each place
-        of a stack the parse states that can be there are equally many.
+        The share of all configurations that the decided pairs cover, from 0 to 1, if at each
+        level of a stack all possible parse states are equally likely.
     n_entries, n_subsets : int
         Entries and distinct masks of the index.
     n_bytes : int
-        Bytes of both, about.
+        Their approximate size.
     seconds : float
-        How long it took.
+        Time taken.
     n_lost_workers : int
-        Processes that ended before they were told to.
+        Workers that ended unexpectedly.
     """
 
     n_decided: int
@@ -75,7 +72,7 @@ class Built:
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is left to be made ahead."""
+        """Whether nothing is left to be made."""
         return not self.n_left and not self.n_given_up
 
     def __str__(self) -> str:
@@ -91,62 +88,75 @@ class Built:
         )
 
 
-Progress = bool | Callable[[Built], None] | None
+Progress = bool | Callable[[Precomputed], None] | None
 
 
-@dataclass(frozen=True)
-class Work:
-    """What building needs of an index.
-
-    Attributes
-    ----------
-    liveness, vocabulary, entries
-        The index's own.
-    lock : context manager
-        Held while `entries` are changed.
-    mask_of : callable
-        Makes the mask of a configuration, as ``Index.mask_of``.
-    save_tables : callable
-        Writes an index without masks to a path.
-    """
-
-    liveness: Liveness
-    vocabulary: Vocabulary
-    entries: ConfigurationTrie
-    lock: AbstractContextManager[Any]
-    mask_of: Callable[[Configuration], Mask | None]
-    save_tables: Callable[[str], None]
-
-
-def build(
-    work: Work,
+def precompute_masks(
+    index: Index,
     *,
     n_processes: int | None = None,
     max_bytes: int | None = DEFAULT_MAX_BYTES,
     max_seconds: float | None = None,
     max_depth: int = DEFAULT_MAX_DEPTH,
     progress: Progress = None,
-) -> Built:
-    """Make masks until all are made or a bound is reached; see :meth:`cfgguide.Index.build`.
+) -> Precomputed:
+    """Make the masks of an index before their first use, until all are made or a bound is reached.
+
+    Masks that are not made here are made when they are first asked for, as always. So are those of
+    configurations that can be read in several ways or have look-ahead obligations, and all masks of
+    grammars with an indenter. Guides may use the index at the same time. An interrupted call keeps
+    what it made, and a later call continues.
+
+    Parameters
+    ----------
+    index : Index
+        The index.
+    n_processes : int, optional
+        Processes that make masks: 1 for this one, more for others, which this one feeds. By
+        default this one, and after two seconds one for each core.
+    max_bytes : int, optional
+        Most bytes of the masks and of what is still to be tried. An index with a bound of its own
+        is not filled beyond that.
+    max_seconds : float, optional
+        Most seconds; a mask that is being made is finished.
+    max_depth : int
+        Most states of a stack; masks that depend on more are not made.
+    progress : bool or callable, optional
+        True for a bar on standard error, by default only if that is a terminal. A callable gets a
+        :class:`Precomputed` several times a second.
+
+    Returns
+    -------
+    Precomputed
+        How much was made.
 
     Raises
     ------
     LimitError
-        If `n_processes` is not above 0.
+        If `n_processes` is less than 1.
+
+    Examples
+    --------
+    >>> import cfgguide
+    >>> vocabulary = cfgguide.Vocabulary([b"(", b"((", b")", b"))", None], eos_token_ids=4)
+    >>> index = cfgguide.compile(cfgguide.Grammar('start: "(" start? ")"'), vocabulary)
+    >>> precomputed = precompute_masks(index)
+    >>> precomputed.share, precomputed.is_complete
+    (1.0, True)
     """
     if n_processes is not None and n_processes < 1:
-        raise LimitError(f"n_processes is a number above 0, not {n_processes!r}")
-    building = _Building(work, max_bytes=max_bytes, max_seconds=max_seconds, max_depth=max_depth)
+        raise LimitError(f"n_processes must be a number above 0, not {n_processes!r}")
+    run = _Run(index, max_bytes=max_bytes, max_seconds=max_seconds, max_depth=max_depth)
     with shown(progress) as show:
         if n_processes is None:
-            building.alone(_ALONE_SECONDS, show)
+            run.alone(_ALONE_SECONDS, show)
             n_processes = _n_cores()
-        if n_processes > 1 and not building.is_over:
-            building.with_workers(n_processes, show)
+        if n_processes > 1 and not run.is_over:
+            run.with_workers(n_processes, show)
         else:
-            building.alone(None, show)
-        show(building.built)
-    return building.built
+            run.alone(None, show)
+        show(run.precomputed)
+    return run.precomputed
 
 
 def _n_cores() -> int:
@@ -156,38 +166,32 @@ def _n_cores() -> int:
     return os.cpu_count() or 1
 
 
-class _Building:
-    """One call of `build`."""
+class _Run:
+    """One call of `precompute_masks`."""
 
     def __init__(
-        self, work: Work, *, max_bytes: int | None, max_seconds: float | None, max_depth: int
+        self, index: Index, *, max_bytes: int | None, max_seconds: float | None, max_depth: int
     ) -> None:
         self._started = time.monotonic()
-        self._work = work
+        self._index = index
         self._max_seconds = max_seconds
-        self._max_bytes = max_bytes
-        with work.lock:
-            if work.entries.max_bytes is None:
-                work.entries.take_in()
-            else:  # from there on others would be dropped
-                most = work.entries.max_bytes
-                self._max_bytes = most if max_bytes is None else min(most, max_bytes)
-            known = list(work.entries.paths())
-        self._frontier = Frontier(work.liveness, known, max_depth=max_depth)
+        bounds = [bound for bound in (max_bytes, index.max_bytes) if bound is not None]
+        self._max_bytes = min(bounds, default=None)
+        self._frontier = Frontier(index.liveness, index.known_paths(), max_depth=max_depth)
         self._n_lost_workers = 0
 
     @property
-    def built(self) -> Built:
-        entries, frontier = self._work.entries, self._frontier
-        return Built(
+    def precomputed(self) -> Precomputed:
+        index, frontier = self._index, self._frontier
+        return Precomputed(
             frontier.n_decided,
             frontier.n_left,
             frontier.n_given_up,
             min(frontier.share, 1.0) if frontier.n_left or frontier.n_given_up else 1.0,
-            len(entries),
-            len(entries.subsets),
-            entries.nbytes_kept,
-            time.monotonic() - self._started,
+            index.n_entries,
+            index.n_subsets,
+            index.nbytes_kept,
+            self._seconds,
             self._n_lost_workers,
         )
 
@@ -205,39 +209,39 @@ class _Building:
     def _is_full(self) -> bool:
         if self._max_bytes is None:
             return False
-        next_ones = 4 * self._work.vocabulary.n_words + _ENTRY_BYTES  # it may come to be kept whole
-        kept = self._work.entries.nbytes_kept + _PART_BYTES * self._frontier.n_kept
-        return kept + next_ones > self._max_bytes
+        n_bytes = self._index.nbytes_kept + _PART_BYTES * self._frontier.n_kept
+        n_bytes += 4 * self._index.vocabulary.n_words + _ENTRY_BYTES  # the next mask, at most
+        return n_bytes > self._max_bytes
 
-    def alone(self, seconds: float | None, show: Callable[[Built], None]) -> None:
-        """Make masks in this process, for so long."""
+    def alone(self, seconds: float | None, show: Callable[[Precomputed], None]) -> None:
+        """Make masks in this process, until so many seconds after the start."""
         shown = time.monotonic()
         while not self.is_over and (seconds is None or self._seconds < seconds):
             for part in self._frontier.take(1):
-                self._put(part, answer(self._work.mask_of, part))
+                self._put(part, answer(self._index.mask_of, part))
             if time.monotonic() - shown > _SHOW_SECONDS:
-                show(self.built)
+                show(self.precomputed)
                 shown = time.monotonic()
 
-    def with_workers(self, n_processes: int, show: Callable[[Built], None]) -> None:
+    def with_workers(self, n_processes: int, show: Callable[[Precomputed], None]) -> None:
         """Make masks in other processes."""
-        from cfgguide.index.workers import Workers  # seldom needed: it starts processes
+        from cfgguide.index.workers import Workers  # rarely needed
 
-        with Workers(n_processes, self._work.save_tables, self._work.vocabulary) as workers:
+        with Workers(n_processes, self._index.save_tables, self._index.vocabulary) as workers:
             try:
                 while True:
                     while workers.n_idle and not self._is_bounded:
                         parts = self._frontier.take(_CHUNK)
                         if not parts:
                             break
-                        workers.deal(parts)
+                        workers.send(parts)
                     if not workers.n_busy or self._is_bounded:
                         break
                     for parts, answers in workers.collect(_SHOW_SECONDS):
                         self._put_all(parts, answers)
-                    show(self.built)
+                    show(self.precomputed)
             finally:
-                for parts in workers.dealt:
+                for parts in workers.pending:
                     self._frontier.put_back(parts)
 
     @property
@@ -245,43 +249,44 @@ class _Building:
         return time.monotonic() - self._started
 
     def _put_all(self, parts: list[Part], answers: list[Answer] | None) -> None:
-        if answers is None:  # it was killed: another may have more luck with them
+        if answers is None:  # it was killed; another worker gets them
             self._n_lost_workers += 1
             self._frontier.put_back(parts)
             return
-        for part, found in zip(parts, answers, strict=True):
+        for part, mask in zip(parts, answers, strict=True):
             if self._is_full:
                 self._frontier.put_back([part])
             else:
-                self._put(part, found)
+                self._put(part, mask)
 
-    def _put(self, part: Part, found: Answer) -> None:
-        if found is Unmade.TOO_SHALLOW:
+    def _put(self, part: Part, mask: Answer) -> None:
+        if mask is Unmade.TOO_SHALLOW:
             self._frontier.undecided(part)
-        elif found is Unmade.TOO_COSTLY:
+        elif mask is Unmade.TOO_COSTLY:
             self._frontier.give_up(part)
         else:
-            path = part.path(found.depth)
-            with self._work.lock:
-                self._work.entries.add_precomputed(path, found)
+            path = part.path(mask.depth)
+            self._index.add_mask(path, mask)
             self._frontier.decided(part, path)
 
 
 @contextmanager
-def shown(progress: Progress) -> Iterator[Callable[[Built], None]]:
-    """Give what shows how far the building has come; `progress` is as for `Index.build`."""
+def shown(progress: Progress) -> Iterator[Callable[[Precomputed], None]]:
+    """Yield a function that shows progress; `progress` is as for `precompute_masks`."""
     if callable(progress):
         yield progress
     elif progress is False:
-        yield lambda built: None
+        yield lambda precomputed: None
     else:
         from tqdm import tqdm
 
         is_hidden = None if progress is None else False  # None: where there is no terminal
         with tqdm(total=100.0, unit="%", disable=is_hidden, bar_format=_BAR) as bar:
 
-            def show(built: Built) -> None:
-                bar.n = 100 * built.share
-                bar.set_postfix_str(f"{built.n_entries:,} entries, {built.n_left:,} left")
+            def show(precomputed: Precomputed) -> None:
+                bar.n = 100 * precomputed.share
+                bar.set_postfix_str(
+                    f"{precomputed.n_entries:,} entries, {precomputed.n_left:,} left"
+                )
 
             yield show

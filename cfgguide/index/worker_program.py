@@ -2,7 +2,7 @@
 
 In: a folder with a grammar's tables and a vocabulary, and parts of configurations on standard
 input. Out: their masks on standard output; see :mod:`cfgguide.index.workers`. It ends when its
-input ends, which is also what happens when whoever started it is killed.
+input ends, which also happens when its parent is killed.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from cfgguide.index.workers import (
     TABLES,
     VOCABULARY,
     open_vocabulary,
+    packed,
     read_message,
-    told,
     write_message,
 )
 
 
 def main() -> None:
     """Answer until the input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever started this
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
     output = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nothing else shall get between
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nothing else may write to the pipe
     folder = Path(sys.argv[1])
     index = Index.load(folder / TABLES, open_vocabulary(folder / VOCABULARY))
     while (message := read_message(sys.stdin.buffer)) is not None:
         parts = [Part(state, context, tuple(states), 0.0) for state, context, states in message[0]]
-        write_message(output, *told([answer(index.mask_of, part) for part in parts]))
+        write_message(output, *packed([answer(index.mask_of, part) for part in parts]))
 
 
 if __name__ == "__main__":

@@ -1,16 +1,16 @@
-"""Processes that make masks for another one, and what is said between them.
+"""Processes that make masks for another one, and the messages between them.
 
-In: parts of configurations. Out: their masks. A worker is another Python with
-:mod:`cfgguide.index.worker_program`, which opens the grammar's tables and the vocabulary from a
-folder, once, and then answers over pipes until its standard input ends. It is no process of
-`multiprocessing`: those run the user's program once more, or inherit its threads' locks.
+In: parts of configurations. Out: their masks. A worker is another Python that runs
+:mod:`cfgguide.index.worker_program`. It loads the grammar's tables and the vocabulary from a folder
+once, and then answers over pipes until its standard input ends. `multiprocessing` would not do: its
+processes run the user's program again, or inherit the locks of its threads.
 
-A message is the length of a JSON value and that of the bytes behind it (8 bytes each,
-little-endian), the value, and the bytes::
+A message is the length of a JSON value and the length of some bytes (8 bytes each, little-endian),
+then the value, and then the bytes::
 
     [[state, context, [top, ...]], ...]                          parts
-    [[depth, number] or           "TOO_SHALLOW" ..., ...] masks  their masks, of which equal ones
-                                                                 of one message are one
+    [[depth, index] or "TOO_SHALLOW" ..., ...] masks             their masks; equal masks of one
+                                                                 message are sent once
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from cfgguide.vocabulary.vocabulary import Vocabulary
 
 WORKER = "cfgguide.index.worker_program"
 TABLES, VOCABULARY = "tables", "vocabulary"  # names of files
-_NO_TEXT = -1  # in place of the length of a token
+_NO_TEXT = -1  # the length of a token without text
 _SECONDS_TO_END = 5  # for a thread whose worker was killed
 
 
 class Workers:
-    """Processes that make masks, as a context; at its end they are no more.
+    """Processes that make masks, as a context manager; they end with it.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ class Workers:
         self._idle: list[_Worker] = []
         self._all: list[_Worker] = []
         self._asked: dict[_Worker, list[Part]] = {}
-        # Of plain threads and a queue an interruption leaves nothing locked.
-        self._came: SimpleQueue[tuple[_Worker, list[Answer] | None]] = SimpleQueue()
+        # An interruption leaves nothing locked: there are only plain threads and a queue.
+        self._results: SimpleQueue[tuple[_Worker, list[Answer] | None]] = SimpleQueue()
         self._threads: list[Thread] = []
 
     def __enter__(self) -> Self:
@@ -91,20 +91,20 @@ class Workers:
 
     @property
     def n_idle(self) -> int:
-        """How many have nothing to do."""
+        """Number of workers without a task."""
         return len(self._idle)
 
     @property
     def n_busy(self) -> int:
-        """How many have something to do."""
+        """Number of workers with a task."""
         return len(self._asked)
 
     @property
-    def dealt(self) -> list[list[Part]]:
-        """What was dealt out and not collected."""
+    def pending(self) -> list[list[Part]]:
+        """The parts that were sent and whose answers were not collected."""
         return list(self._asked.values())
 
-    def deal(self, parts: list[Part]) -> None:
+    def send(self, parts: list[Part]) -> None:
         """Let an idle worker make the masks of some parts."""
         worker = self._idle.pop()
         self._asked[worker] = parts
@@ -113,20 +113,20 @@ class Workers:
         self._threads[-1].start()
 
     def _ask(self, worker: _Worker, parts: list[Part]) -> None:
-        self._came.put((worker, worker.ask(parts)))
+        self._results.put((worker, worker.ask(parts)))
 
     def collect(self, seconds: float) -> list[tuple[list[Part], list[Answer] | None]]:
-        """Return what has come in, waiting so long for something; None from a lost worker."""
-        found: list[tuple[list[Part], list[Answer] | None]] = []
+        """Return the results that have arrived, waiting for the first; None from a lost worker."""
+        results: list[tuple[list[Part], list[Answer] | None]] = []
         with contextlib.suppress(Empty):
             while True:
-                worker, answers = self._came.get(timeout=0 if found else seconds)
+                worker, answers = self._results.get(timeout=0 if results else seconds)
                 if answers is None:
                     worker.end()
                 else:
                     self._idle.append(worker)
-                found.append((self._asked.pop(worker), answers))
-        return found
+                results.append((self._asked.pop(worker), answers))
+        return results
 
 
 class _Worker:
@@ -147,8 +147,8 @@ class _Worker:
         assert stdin is not None, "there are pipes"
         assert stdout is not None, "there are pipes"
         try:
-            told = [[part.scanner_state, part.context, part.states] for part in parts]
-            write_message(stdin, told, b"")
+            value = [[part.scanner_state, part.context, part.states] for part in parts]
+            write_message(stdin, value, b"")
             message = read_message(stdout)
         except (OSError, ValueError):  # the other end of the pipe, or this one, was closed
             return None
@@ -157,35 +157,34 @@ class _Worker:
     def _answers(self, value: Any, data: bytes) -> list[Answer]:
         masks = np.frombuffer(data, dtype="<i4").reshape(-1, self._n_words).astype(np.int32)
         return [
-            Unmade[told] if isinstance(told, str) else Mask(told[0], masks[told[1]])
-            for told in value
+            Unmade[each] if isinstance(each, str) else Mask(each[0], masks[each[1]])
+            for each in value
         ]
 
     def end(self) -> None:
-        """Kill the process, which has nothing to lose."""
+        """Kill the process; it holds nothing of value."""
         self._process.kill()
         self._process.wait()
 
     def close(self) -> None:
-        """Close the pipes, which nobody reads or writes any more."""
+        """Close the pipes once no thread uses them."""
         for pipe in (self._process.stdin, self._process.stdout):
             assert pipe is not None, "there are pipes"
-            with contextlib.suppress(OSError):  # what was not written is not wanted
+            with contextlib.suppress(OSError):  # unwritten data is not needed
                 pipe.close()
 
 
-def told(answers: Sequence[Answer]) -> tuple[list[Any], bytes]:
+def packed(answers: Sequence[Answer]) -> tuple[list[Any], bytes]:
     """Return answers as a worker sends them."""
-    numbers: dict[bytes, int] = {}
+    indices: dict[bytes, int] = {}
     value: list[Any] = []
-    for found in answers:
-        if isinstance(found, Unmade):
-            value.append(found.name)
+    for answer in answers:
+        if isinstance(answer, Unmade):
+            value.append(answer.name)
         else:
-            data = found.bitmask.astype("<i4", copy=False).tobytes()
-            number = numbers.setdefault(data, len(numbers))
-            value.append([found.depth, number])
-    return value, b"".join(numbers)
+            data = answer.bitmask.astype("<i4", copy=False).tobytes()
+            value.append([answer.depth, indices.setdefault(data, len(indices))])
+    return value, b"".join(indices)
 
 
 def write_message(stream: IO[bytes], value: object, data: bytes) -> None:
@@ -220,7 +219,7 @@ def _save_vocabulary(path: Path, vocabulary: Vocabulary) -> None:
 
 
 def open_vocabulary(path: Path) -> Vocabulary:
-    """Return the vocabulary that a worker finds in its folder."""
+    """Return the vocabulary in a worker's folder."""
     arrays, eos = archive.read(path, kind=VOCABULARY)
     data = arrays["bytes"].tobytes()
     tokens: list[bytes | None] = []

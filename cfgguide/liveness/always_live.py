@@ -1,7 +1,8 @@
 """Where a sentence can follow whatever lies on the stack: a table that decides most questions.
 
-In: a recogniser, and the spelling of a vocabulary. Out: an :class:`Assurance`: how a lexeme can end
-from each scanner state, and in which parse states, after such an end, a sentence is *assured*.
+In: a recogniser, and the spelling of a vocabulary. Out: an :class:`AlwaysLive`: how a lexeme can
+end from each scanner state, and which parse states, after such an end, are *always live*: a
+sentence can follow on every stack.
 
 An LALR(1) parser never shifts a terminal that no sentence goes on with: after a shift there are
 terminals that lead to acceptance, whatever the stack (the viable-prefix property). What can still
@@ -13,8 +14,8 @@ and takes no stack into account. Where it is too small, because Lark resolved co
 terminal of a row cannot follow, only those are looked at with which the shortest completions begin
 that avoid such terminals (:mod:`cfgguide.parser.completions`). ::
 
-    after "12" in a JSON array      `,` or `]` or white space: each can follow      assured
-    after a WORD, next WORD only    the scanner would read both as one              not assured
+    after "12" in a JSON array      `,` or `]` or white space: each can follow      always live
+    after a WORD, next WORD only    the scanner would read both as one              not always live
 
 What is claimed of the text after a lexeme that has ended ("no digit follows") counts only by the
 bytes that settle it at once: those of which none leads on (a *group* of scanner blocks).
@@ -42,11 +43,11 @@ from cfgguide.parser.table import END, ERROR
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 from cfgguide.vocabulary.spelling import BOUNDARY, Spelling
 
-_MAX_CELLS = 1 << 26  # of the table of what can follow; without it nothing is assured
+_MAX_CELLS = 1 << 26  # of the table of what can follow; without it nothing is always live
 
 
 @dataclass(frozen=True)
-class Assurance:
+class AlwaysLive:
     """What is sure on every stack.
 
     Attributes
@@ -56,18 +57,18 @@ class Assurance:
     end_terminal_ids : int32, shape (n_ends,)
         Labels of the lexemes that the one which the scanner is in may become.
     end_groups : int32, shape (n_ends,)
-        What is claimed after it: a column of `is_assured`.
-    is_sure : bool, shape (n_ends,)
+        The obligations after it: a column of `is_always_live`.
+    is_certain : bool, shape (n_ends,)
         Whether it can be spelled, one token a byte, with no look-ahead. Else it is only possible.
     is_letter : bool, shape (n_byte_classes,)
         Whether some byte of the class is a token.
-    is_assured : bool, shape (n_parse_states, n_groups)
-        Whether a sentence can follow in a parse state after a shift, on every stack, if nothing
-        else is claimed. In the last group nothing is claimed at all.
-    is_begun : bool, shape (n_parse_states, n_groups)
-        The same behind a line break: in states where a line starts, an indenter may still feed
+    is_always_live : bool, shape (n_parse_states, n_groups)
+        Whether a sentence can follow in a parse state after a shift, on every stack, with the
+        obligations of the group. The last group has none.
+    is_live_after_newline : bool, shape (n_parse_states, n_groups)
+        The same after a line break: in states where a line starts, an indenter may still feed
         INDENT or DEDENTs, as the column will have it; in others the line break was dropped inside
-        brackets, where none has to follow. Without an indenter `is_assured`.
+        brackets, where none has to follow. Without an indenter `is_always_live`.
     possible_terminal_ids : frozenset of int
         Labels of the lexemes that can be spelled at all.
     """
@@ -75,14 +76,14 @@ class Assurance:
     end_offsets: Int32Array
     end_terminal_ids: Int32Array
     end_groups: Int32Array
-    is_sure: BoolArray
+    is_certain: BoolArray
     is_letter: BoolArray
-    is_assured: BoolArray
-    is_begun: BoolArray
+    is_always_live: BoolArray
+    is_live_after_newline: BoolArray
     possible_terminal_ids: frozenset[int]
 
     @classmethod
-    def of(cls, recognizer: Recognizer, spelling: Spelling) -> Assurance:
+    def of(cls, recognizer: Recognizer, spelling: Spelling) -> AlwaysLive:
         """Return what is sure of a grammar that is written with a vocabulary."""
         scanner = recognizer.scanner
         single = {byte for byte, node in spelling.steps[BOUNDARY] if node == BOUNDARY}
@@ -97,49 +98,53 @@ class Assurance:
         states, ends = states[order], ends[order]
         offsets = np.searchsorted(states, np.arange(scanner.n_states + 1))
         possible_terminal_ids = kinds.terminal_ids_from_starts(scanner, possible)
-        is_assured, is_begun = _assured(recognizer, kinds, sure, letters, possible_terminal_ids)
+        is_always_live, is_live_after_newline = _always_live_states(
+            recognizer, kinds, sure, letters, possible_terminal_ids
+        )
         return cls(
             end_offsets=offsets.astype(np.int32),
             end_terminal_ids=kinds.terminal_ids[ends],
             end_groups=kinds.groups[ends],
-            is_sure=sure[states, ends],
+            is_certain=sure[states, ends],
             is_letter=is_letter,
-            is_assured=is_assured,
-            is_begun=is_begun,
+            is_always_live=is_always_live,
+            is_live_after_newline=is_live_after_newline,
             possible_terminal_ids=possible_terminal_ids,
         )
 
-    def is_sure_of(self, recognizer: Recognizer, configuration: Configuration) -> bool:
+    def holds_for(self, recognizer: Recognizer, configuration: Configuration) -> bool:
         """Return whether it is sure that a sentence can follow; if not, it may still."""
         reader = recognizer.indentation_reader
         return any(
             not hypothesis.obligations
             and (reader is None or not reader.full(hypothesis.indentation))
-            and self._is_sure_of(recognizer, hypothesis)
+            and self._holds_for_hypothesis(recognizer, hypothesis)
             for hypothesis in configuration.hypotheses
         )
 
-    def _is_sure_of(self, recognizer: Recognizer, hypothesis: Hypothesis) -> bool:
+    def _holds_for_hypothesis(self, recognizer: Recognizer, hypothesis: Hypothesis) -> bool:
         state, _, stack, indentation = hypothesis
         if recognizer.scanner.is_start[state]:
-            return bool(self.is_assured[stack.state, -1])
+            return bool(self.is_always_live[stack.state, -1])
         rules = recognizer.indentation_rules
         for end in range(self.end_offsets[state], self.end_offsets[state + 1]):
-            if not self.is_sure[end]:
+            if not self.is_certain[end]:
                 continue
             terminal_id, group = int(self.end_terminal_ids[end]), self.end_groups[end]
             if rules is not None and terminal_id == rules.newline:
-                if self._is_sure_of_line(recognizer, hypothesis, group):
+                if self._holds_after_newline(recognizer, hypothesis, group):
                     return True
                 continue
             shifted = recognizer.shift(stack, indentation, terminal_id)
             if shifted is None or self._lacks_digits(recognizer, hypothesis, terminal_id):
                 continue
-            table = self.is_assured
+            table = self.is_always_live
             if rules is not None and rules.roles[terminal_id] == INLINE:
                 is_start = rules.places[stack.state] == AT_LINE_START
                 if not is_start and recognizer.parse_table.shift(stack, rules.newline) is None:
-                    table = self.is_begun  # else the line break takes white space before it
+                    table = (
+                        self.is_live_after_newline
+                    )  # else the line break takes white space before it
             if table[shifted[0].state, group]:
                 return True
         return False
@@ -156,7 +161,9 @@ class Assurance:
             and bool(recognizer.scanner.match[state] == NO_MATCH)
         )
 
-    def _is_sure_of_line(self, recognizer: Recognizer, hypothesis: Hypothesis, group: int) -> bool:
+    def _holds_after_newline(
+        self, recognizer: Recognizer, hypothesis: Hypothesis, group: int
+    ) -> bool:
         """Return whether it is sure what follows if the lexeme becomes a line break."""
         reader, stack = recognizer.indentation_reader, hypothesis.stack
         assert reader is not None, "there is an indenter"
@@ -164,13 +171,15 @@ class Assurance:
             return False
         after = recognizer.parse_table.shift(stack, reader.indentation_rules.newline)
         if after is None:
-            return hypothesis.indentation.level > 0 and bool(self.is_begun[stack.state, group])
+            return hypothesis.indentation.level > 0 and bool(
+                self.is_live_after_newline[stack.state, group]
+            )
         is_free = bool(reader.is_free[hypothesis.scanner_state])
-        return is_free and bool(self.is_begun[after.state, group])
+        return is_free and bool(self.is_live_after_newline[after.state, group])
 
 
 def possible_terminal_ids(scanner: Scanner, spelling: Spelling) -> frozenset[int]:
-    """Return the labels of the lexemes that can be spelled at all: Assurance.possible_labels."""
+    """Return the labels of the lexemes that can be spelled at all: AlwaysLive.possible_labels."""
     kinds = Kinds.of(scanner)
     reached = kinds.reached(scanner, spelling.reachable_bytes, is_sure=False)
     return kinds.terminal_ids_from_starts(scanner, reached)
@@ -187,14 +196,14 @@ def written(recognizer: Recognizer, terminal_ids: frozenset[int]) -> list[bool]:
     return [terminal in fed for terminal in range(recognizer.parse_table.n_terminals)]
 
 
-def _assured(
+def _always_live_states(
     recognizer: Recognizer,
     kinds: Kinds,
     sure: BoolArray,
     letters: Int32Array,
     possible_terminal_ids: frozenset[int],
 ) -> tuple[BoolArray, BoolArray]:
-    """Return `is_assured` and `is_begun`.
+    """Return `is_always_live` and `is_live_after_newline`.
 
     They come from all terminals of each row, or from those of shortest completions.
     """
@@ -204,17 +213,17 @@ def _assured(
     n_rows = len(np.unique(np.hstack([table.set_of_state[:, None], table.action != ERROR]), axis=0))
     if max(n_cells, n_rows * kinds.n_groups * table.n_terminals) > _MAX_CELLS:
         return nothing, nothing
-    found = found_begun = nothing
+    found = found_after_newline = nothing
     following = _following(scanner, kinds, sure, letters)
     largest = partial(_largest, recognizer, kinds, following)
     if not table.conflicts:
         derives = table.deriving([True] * table.n_terminals)
         if derives[table.left_sides].all():
-            found, found_begun = largest(table.action != ERROR)
+            found, found_after_newline = largest(table.action != ERROR)
     shifted_to = np.unique(table.action[table.action > 0] - 1)
-    is_all = np.where(_is_line_start(recognizer), found_begun[:, -1], found[:, -1])
+    is_all = np.where(_is_line_start(recognizer), found_after_newline[:, -1], found[:, -1])
     if table.terminals[END] in table.conflicts or is_all[shifted_to].all():
-        return found, found_begun
+        return found, found_after_newline
     is_lexed = np.zeros(table.n_terminals + 2, dtype=np.bool_)
     is_lexed[kinds.terminal_ids[following.any(axis=(0, 1))]] = True
     if rules is not None:
@@ -224,9 +233,9 @@ def _assured(
         for number, name in enumerate(table.terminals)
     ]
     completions = Completions.of(table, is_usable, written(recognizer, possible_terminal_ids))
-    more, more_begun = largest(completions.first)
+    more, more_after_newline = largest(completions.first)
     can = completions.is_completable[:, None]
-    return found | (more & can), found_begun | (more_begun & can)
+    return found | (more & can), found_after_newline | (more_after_newline & can)
 
 
 def _is_line_start(recognizer: Recognizer) -> BoolArray:
@@ -242,7 +251,7 @@ def _largest(
     """Return the largest tables in which each pair leads to others with all that it needs.
 
     Where a line has begun, INDENT and DEDENTs may still be fed; later they may not, and a state
-    that needs one is not assured.
+    that needs one is not always live.
 
     Parameters
     ----------
@@ -271,32 +280,38 @@ def _largest(
     rows, row_of_state = np.unique(alike, axis=0, return_inverse=True)
     row_of_state = row_of_state.reshape(-1)
     set_of_row, is_start, unneeded = rows[:, 0], rows[:, 1].astype(bool), rows[:, 2:].astype(bool)
-    is_assured: BoolArray = np.ones((table.n_states, kinds.n_groups), dtype=np.bool_)
-    is_begun = is_assured
+    is_always_live: BoolArray = np.ones((table.n_states, kinds.n_groups), dtype=np.bool_)
+    is_live_after_newline = is_always_live
     while True:
         leads_on = np.zeros(len(kinds.terminal_ids), dtype=np.bool_)
         lexed = np.zeros((*following.shape[:2], table.n_terminals), dtype=np.bool_)
         for terminal, (states, ends) in enumerate(zip(targets, kinds_of, strict=True)):
             if len(ends) and is_fed[terminal]:
                 is_newline = rules is not None and terminal == rules.newline
-                leads = (is_begun if is_newline else is_assured)[states].all(axis=0)
+                leads = (is_live_after_newline if is_newline else is_always_live)[states].all(
+                    axis=0
+                )
                 leads_on[ends] = leads[kinds.groups[ends]]
                 lexed[..., terminal] = (following[..., ends] & leads_on[ends]).any(axis=-1)
         behind = lexed.copy()
-        _go_behind_ignored(lexed, following[..., is_dropped], kinds.groups[is_dropped])
-        _go_behind_ignored(behind, following[..., is_inline], kinds.groups[is_inline])
+        _follow_ignored(lexed, following[..., is_dropped], kinds.groups[is_dropped])
+        _follow_ignored(behind, following[..., is_inline], kinds.groups[is_inline])
         can_follow = np.where(is_start[:, None, None], lexed[set_of_row], behind[set_of_row])
         can_follow |= unneeded[:, None, :]
         found = np.array(can_follow.all(axis=-1)[row_of_state])
-        found_begun = found
+        found_after_newline = found
         if rules is not None:
-            can_follow[..., rules.indent] |= is_assured[targets[rules.indent]].all(axis=0)
-            can_follow[..., rules.dedent] |= is_begun[targets[rules.dedent]].all(axis=0)
+            can_follow[..., rules.indent] |= is_always_live[targets[rules.indent]].all(axis=0)
+            can_follow[..., rules.dedent] |= is_live_after_newline[targets[rules.dedent]].all(
+                axis=0
+            )
             can_follow[~is_start, :, rules.newline] = True
-            found_begun = np.array(can_follow.all(axis=-1)[row_of_state])
-        if np.array_equal(found, is_assured) and np.array_equal(found_begun, is_begun):
-            return is_assured, is_begun
-        is_assured, is_begun = found, found_begun
+            found_after_newline = np.array(can_follow.all(axis=-1)[row_of_state])
+        if np.array_equal(found, is_always_live) and np.array_equal(
+            found_after_newline, is_live_after_newline
+        ):
+            return is_always_live, is_live_after_newline
+        is_always_live, is_live_after_newline = found, found_after_newline
 
 
 def _following(scanner: Scanner, kinds: Kinds, sure: BoolArray, letters: Int32Array) -> BoolArray:
@@ -319,7 +334,7 @@ def _following(scanner: Scanner, kinds: Kinds, sure: BoolArray, letters: Int32Ar
     return following
 
 
-def _go_behind_ignored(lexed: BoolArray, dropped: BoolArray, groups: Int32Array) -> None:
+def _follow_ignored(lexed: BoolArray, dropped: BoolArray, groups: Int32Array) -> None:
     """Add to `lexed` the terminals that come behind ignored text, however much of it."""
     while True:
         before = lexed.copy()

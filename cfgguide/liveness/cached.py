@@ -1,12 +1,12 @@
-"""What is assured of large grammars, in the user's cache.
+"""What is always live in large grammars, in the user's cache.
 
-In: a recogniser and a spelling. Out: their :class:`~cfgguide.liveness.always_live.Assurance`, if
+In: a recogniser and a spelling. Out: their :class:`~cfgguide.liveness.always_live.AlwaysLive`, if
 some process has made the same before and the cache is on. The same means: the tables of the
 recogniser, the bytes that are tokens and those that occur in tokens, and the code of cfgguide. For
-small grammars it is made as quickly as a file is read, and not kept.
+small grammars making it takes no longer than reading a file, so it is not stored.
 
 Kernels read these arrays without checking bounds, so their numbers are checked here, as
-:mod:`cfgguide.recognizer.file` does with tables. Arrays that pass may still assure too much.
+:mod:`cfgguide.recognizer.file` does with tables. Arrays that pass may still claim too much.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from cfgguide.lexer.scanner import NO_MATCH
-from cfgguide.liveness.always_live import Assurance
+from cfgguide.liveness.always_live import AlwaysLive
 from cfgguide.recognizer.cached import ENVIRONMENT
 from cfgguide.recognizer.recognizer import Recognizer
 from cfgguide.storage import archive
@@ -24,34 +24,34 @@ from cfgguide.storage.archive import Arrays
 from cfgguide.storage.cache import user_cache
 from cfgguide.vocabulary.spelling import BOUNDARY, Spelling
 
-KIND = "assurance"
+KIND = "always_live"
 MIN_STATES = 2000  # of the scanner: Python's has 30,000, JSON's 30
 
 _NUMBERS = ("end_offsets", "end_terminal_ids", "end_groups")
-_FLAGS = ("is_sure", "is_letter", "is_assured", "is_begun")
+_FLAGS = ("is_certain", "is_letter", "is_always_live", "is_live_after_newline")
 
 
-def found_or_made(recognizer: Recognizer, spelling: Spelling) -> Assurance | None:
-    """Return what is assured of a large grammar, from the cache or made and kept; else None."""
+def load_or_make(recognizer: Recognizer, spelling: Spelling) -> AlwaysLive | None:
+    """Return the table of a large grammar, from the cache or made and stored; else None."""
     if user_cache() is None or recognizer.scanner.n_states < MIN_STATES:
         return None
-    found = _load(recognizer, spelling)
-    if found is None:
-        found = Assurance.of(recognizer, spelling)
-        store(recognizer, spelling, found)
-    return found
+    always_live = _load(recognizer, spelling)
+    if always_live is None:
+        always_live = AlwaysLive.of(recognizer, spelling)
+        store(recognizer, spelling, always_live)
+    return always_live
 
 
-def store(recognizer: Recognizer, spelling: Spelling, assurance: Assurance) -> None:
-    """Keep what is assured of a large grammar, if there is room."""
+def store(recognizer: Recognizer, spelling: Spelling, always_live: AlwaysLive) -> None:
+    """Store the table of a large grammar, if there is room."""
     cache = user_cache()
     if cache is not None and recognizer.scanner.n_states >= MIN_STATES:
-        arrays: Arrays = {name: getattr(assurance, name) for name in (*_NUMBERS, *_FLAGS)}
-        terminal_ids = sorted(assurance.possible_terminal_ids)
+        arrays: Arrays = {name: getattr(always_live, name) for name in (*_NUMBERS, *_FLAGS)}
+        terminal_ids = sorted(always_live.possible_terminal_ids)
         cache.store(KIND, _key(recognizer, spelling), arrays, terminal_ids)
 
 
-def _load(recognizer: Recognizer, spelling: Spelling) -> Assurance | None:
+def _load(recognizer: Recognizer, spelling: Spelling) -> AlwaysLive | None:
     cache, key = user_cache(), _key(recognizer, spelling)
     found = cache.load(KIND, key) if cache is not None else None
     if cache is None or found is None:
@@ -61,7 +61,7 @@ def _load(recognizer: Recognizer, spelling: Spelling) -> Assurance | None:
         cache.drop(KIND, key)
         return None
     parts: dict[str, Any] = {name: arrays[name].copy() for name in (*_NUMBERS, *_FLAGS)}
-    return Assurance(**parts, possible_terminal_ids=frozenset(terminal_ids))
+    return AlwaysLive(**parts, possible_terminal_ids=frozenset(terminal_ids))
 
 
 def _key(recognizer: Recognizer, spelling: Spelling) -> str:
@@ -71,22 +71,24 @@ def _key(recognizer: Recognizer, spelling: Spelling) -> str:
 
 
 def _is_right(recognizer: Recognizer, arrays: Arrays, terminal_ids: Any) -> bool:
-    """Return whether all numbers are of states, labels and groups that there are."""
+    """Return whether all numbers are states, terminal ids and groups of the grammar."""
     scanner, table = recognizer.scanner, recognizer.parse_table
     if not set(_NUMBERS + _FLAGS) <= set(arrays) or not isinstance(terminal_ids, list):
         return False
     offsets, ends, groups = (arrays[name] for name in _NUMBERS)
-    sure, letter, assured, begun = (arrays[name] for name in _FLAGS)
+    certain, letter, always_live, after_newline = (arrays[name] for name in _FLAGS)
     n_ends = ends.size
-    n_groups = assured.shape[1] if assured.ndim == 2 else 0
+    n_groups = always_live.shape[1] if always_live.ndim == 2 else 0
     shapes: list[tuple[int, ...]] = [(scanner.n_states + 1,), (n_ends,), (n_ends,), (n_ends,)]
     shapes += [(scanner.transitions.shape[1],), *2 * [(table.n_states, n_groups)]]
-    every = (offsets, ends, groups, sure, letter, assured, begun)
+    every = (offsets, ends, groups, certain, letter, always_live, after_newline)
     are_fitting = n_groups > 0 and all(
         array.shape == shape for array, shape in zip(every, shapes, strict=True)
     )
     are_fitting &= all(array.dtype == np.int32 for array in (offsets, ends, groups))
-    are_fitting &= all(array.dtype == np.bool_ for array in (sure, letter, assured, begun))
+    are_fitting &= all(
+        array.dtype == np.bool_ for array in (certain, letter, always_live, after_newline)
+    )
     if not are_fitting:
         return False
     known = np.unique(scanner.match[scanner.match != NO_MATCH])

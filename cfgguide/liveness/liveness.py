@@ -29,7 +29,7 @@ import numpy as np
 from cfgguide.lexer.lookahead import Obligations
 from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.limits import Budget
-from cfgguide.liveness.always_live import Assurance, possible_terminal_ids, written
+from cfgguide.liveness.always_live import AlwaysLive, possible_terminal_ids, written
 from cfgguide.liveness.lexemes import Between, End, Lexemes
 from cfgguide.liveness.pushdown import ACCEPTED, Controls, Line, Pushdown
 from cfgguide.parser.indentation_names import NEWLINE
@@ -84,7 +84,7 @@ class Liveness:
         *,
         budget: Budget | None = None,
         max_nodes: int = DEFAULT_MAX_NODES,
-        assurance: Assurance | None = None,
+        always_live: AlwaysLive | None = None,
     ) -> None:
         self.recognizer = recognizer
         self._table = recognizer.parse_table
@@ -92,18 +92,18 @@ class Liveness:
         self._spelling = spelling
         self._budget = budget
         self._max_nodes = max_nodes
-        self._assurance = assurance
+        self._always_live = always_live
         self._controls: dict[tuple[int, Obligations, int, int, int], Controls] = {}
         self._verdicts: dict[Node, Verdict] = {}
 
     # What most grammars need little of is made when it is first needed.
 
     @property
-    def assurance(self) -> Assurance:
+    def always_live(self) -> AlwaysLive:
         """What is sure without looking at the stack."""
-        if self._assurance is None:
-            self._assurance = Assurance.of(self.recognizer, self._spelling)
-        return self._assurance
+        if self._always_live is None:
+            self._always_live = AlwaysLive.of(self.recognizer, self._spelling)
+        return self._always_live
 
     @cached_property
     def _pushdown(self) -> Pushdown:
@@ -116,7 +116,7 @@ class Liveness:
     def is_live(self, configuration: Configuration) -> bool:
         """Return whether some sequence of tokens completes a configuration to a sentence."""
         return (
-            self.assurance.is_sure_of(self.recognizer, configuration)
+            self.always_live.holds_for(self.recognizer, configuration)
             or self.decide(configuration).is_live
         )
 
@@ -228,8 +228,8 @@ class Liveness:
     def spellable_terminals(self) -> set[int]:
         """Return the terminals of which the vocabulary can spell some lexeme."""
         is_free = len(self._spelling.steps) == 1  # else what can be spelled depends on the place
-        if self._assurance is not None and is_free:
-            terminal_ids = self._assurance.possible_terminal_ids
+        if self._always_live is not None and is_free:
+            terminal_ids = self._always_live.possible_terminal_ids
         elif is_free:
             terminal_ids = possible_terminal_ids(self._scanner, self._spelling)
         else:
@@ -312,7 +312,7 @@ class Liveness:
 
         A stack is a path through the LALR automaton over symbols of which texts can be written.
         """
-        is_written = written(self.recognizer, self.assurance.possible_terminal_ids)
+        is_written = written(self.recognizer, self.always_live.possible_terminal_ids)
         followers, is_reached = self._table.followers(is_written), self._table.reached(is_written)
         below: list[list[int]] = [[] for _ in range(self._table.n_states)]
         for state in np.flatnonzero(is_reached).tolist():

@@ -1,18 +1,27 @@
-"""What the kernels read and write: named tuples of arrays, and the numbers with a meaning."""
+"""What the kernels read and write: named tuples of arrays, and the numbers with a meaning.
+
+Each array is listed once, with its dtype and its axes as an annotation; the workspace itself and
+the examples that the kernels are compiled for are made from these annotations.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeVar
+import functools
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
 
 from cfgguide.vocabulary.trie import PackedTrie
 
+Int8Array = npt.NDArray[np.int8]
 Int32Array = npt.NDArray[np.int32]
 Int64Array = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
 
-# Results of a walk, and of a commit inside it where no cell (>= 0) comes out.
+# Results of a walk, and of a shift inside it where no cell (>= 0) comes out.
 DONE = 0
 REFUSED = -1  # the parser has no action
 TOO_SHALLOW = -2  # the base window ends above a state that is needed
@@ -25,15 +34,15 @@ RUNNING, MATCHING, ASSERTION, DYING = 0, 1, 2, 3  # kinds of scanner states
 
 NOT_COMPUTED = -9  # in `shifts`
 NONE = -1  # no cell, no token, no outcome
-LONGEST_REST = 3  # bytes of a character behind its first
+LONGEST_REST = 3  # bytes of a character after its first
 DEAD_END, LIVE, OPEN = 0, 1, 2  # what is known of an outcome: in `verdicts`
-# Places in `counts`.
+# Indices into `counts`.
 N_CELLS, N_OUTCOMES, N_SEGMENTS, IS_SENTENCE, N_OPEN, N_COLUMNS, READS = 0, 1, 2, 3, 4, 5, 6
 N_COUNTS = 7
 LEVEL_READ, COLUMNS_READ = 1, 2  # in counts[READS], as bits
 
-# A layout as one number: the cell of the innermost column, the level of brackets, and the packed
-# column of the line that a lexeme has begun.
+# An indentation as one number: the cell of the innermost column, the level of brackets, and the
+# packed column of the line that a lexeme has begun.
 LEVEL_SHIFT, COLUMNS_SHIFT = 32, 43
 COLUMN_BITS = (1 << LEVEL_SHIFT) - 1
 LEVEL_BITS = (1 << (COLUMNS_SHIFT - LEVEL_SHIFT)) - 1
@@ -41,51 +50,49 @@ MAX_COLUMN_CELLS = 1 << 19
 
 
 class Tables(NamedTuple):
-    """The grammar's tables; see Scanner, ParseTable, Assurance, Loops and Lines for each.
+    """The grammar's tables, each as its class describes it."""
 
-    Attributes
-    ----------
-    kind : int8, shape (n_scanner_states,)
-        `RUNNING`, `MATCHING`, `ASSERTION` or `DYING` for the dead state.
-    has_indentation : bool
-        Whether there is an indenter; without one the rest is not read.
-    """
-
-    transitions: Int32Array
-    byte_classes: Int32Array
-    match: Int32Array
-    assertions: Int32Array
-    is_assertion: npt.NDArray[np.bool_]
-    kind: npt.NDArray[np.int8]
-    is_start: npt.NDArray[np.bool_]
-    equivalence_classes: Int32Array
-    class_representatives: Int32Array
-    starts: Int32Array
-    contexts: Int32Array
-    set_of_state: Int32Array
-    action: Int32Array
-    goto: Int32Array
-    lengths: Int32Array
-    left_sides: Int32Array
+    # Scanner
+    transitions: Annotated[Int32Array, "scanner_states", "byte_classes"]
+    byte_classes: Annotated[Int32Array, 256]
+    match: Annotated[Int32Array, "scanner_states"]
+    assertions: Annotated[Int32Array, "scanner_states", 3]
+    is_assertion: Annotated[BoolArray, "scanner_states"]
+    kind: Annotated[Int8Array, "scanner_states"]  # RUNNING, MATCHING, ASSERTION; DYING if dead
+    is_start: Annotated[BoolArray, "scanner_states"]
+    equivalence_classes: Annotated[Int32Array, "scanner_states"]
+    class_representatives: Annotated[Int32Array, "equivalence_classes"]
+    starts: Annotated[Int32Array, "terminal_sets", "contexts"]
+    contexts: Annotated[Int32Array, "contexts", "byte_classes"]
+    # ParseTable
+    set_of_state: Annotated[Int32Array, "parse_states"]
+    action: Annotated[Int32Array, "parse_states", "terminals"]
+    goto: Annotated[Int32Array, "parse_states", "nonterminals"]
+    lengths: Annotated[Int32Array, "productions"]
+    left_sides: Annotated[Int32Array, "productions"]
     ignored: int
     end_state: int
     max_reductions: int
-    end_offsets: Int32Array
-    end_terminal_ids: Int32Array
-    end_groups: Int32Array
-    is_sure: npt.NDArray[np.bool_]
-    is_letter: npt.NDArray[np.bool_]
-    is_assured: npt.NDArray[np.bool_]
-    loop_of_state: Int32Array
-    takes: npt.NDArray[np.int64]
+    # AlwaysLive
+    end_offsets: Annotated[Int32Array, "scanner_states_and_one"]
+    end_terminal_ids: Annotated[Int32Array, "ends"]
+    end_groups: Annotated[Int32Array, "ends"]
+    is_certain: Annotated[BoolArray, "ends"]
+    is_letter: Annotated[BoolArray, "byte_classes"]
+    is_always_live: Annotated[BoolArray, "parse_states", "groups"]
+    # Loops
+    loop_of_state: Annotated[Int32Array, "scanner_states"]
+    takes: Annotated[Int64Array, "nodes"]
+    # Whether there is an indenter; without one the rest is not read.
     has_indentation: bool
-    roles: npt.NDArray[np.int8]
-    places: npt.NDArray[np.int8]
-    byte_kinds: npt.NDArray[np.int8]
-    is_followed: npt.NDArray[np.bool_]
-    is_counted: npt.NDArray[np.bool_]
-    is_free: npt.NDArray[np.bool_]
-    is_begun: npt.NDArray[np.bool_]
+    # IndentationRules and IndentationReader, and what AlwaysLive has for them
+    roles: Annotated[Int8Array, "terminal_ids"]
+    places: Annotated[Int8Array, "parse_states"]
+    byte_kinds: Annotated[Int8Array, "byte_classes"]
+    is_followed: Annotated[BoolArray, "scanner_states"]  # the column matters inside the lexeme
+    is_counted: Annotated[BoolArray, "scanner_states"]
+    is_free: Annotated[BoolArray, "scanner_states"]
+    is_live_after_newline: Annotated[BoolArray, "parse_states", "groups"]
     newline: int
     indent: int
     dedent: int
@@ -96,250 +103,133 @@ class Tables(NamedTuple):
 
 
 class Base(NamedTuple):
-    """The configuration that a walk starts from, as much of it as may be needed.
+    """The configuration that a walk starts from, as much of it as may be needed."""
 
-    Attributes
-    ----------
-    parse_states : int32
-        Per hypothesis its topmost parse states, the top first, one after the other.
-    offsets : int32, shape (n_hypotheses + 1,)
-        Where each hypothesis starts in `parse_states`.
-    scanner_states : int32, shape (n_hypotheses,)
-        Their scanner states.
-    obligations : int32
-        Their claims, one after the other.
-    obligation_offsets : int32, shape (n_hypotheses + 1,)
-        Where each hypothesis starts in `obligations`.
-    context : int
-        The context.
-    indentations : int64, shape (n_hypotheses,)
-        Their layouts, each as one number.
-    columns, column_parents, column_depths : int32, shape (n_columns,)
-        The columns of open blocks, as in `Workspace`; the first is that of the file.
-    """
-
-    parse_states: Int32Array
-    offsets: Int32Array
-    scanner_states: Int32Array
-    obligations: Int32Array
-    obligation_offsets: Int32Array
+    # The topmost parse states of each hypothesis, the top first, and where each starts.
+    parse_states: Annotated[Int32Array, "states"]
+    offsets: Annotated[Int32Array, "hypotheses_and_one"]
+    scanner_states: Annotated[Int32Array, "hypotheses"]
+    # The look-ahead obligations of each hypothesis, and where each starts.
+    obligations: Annotated[Int32Array, "obligations"]
+    obligation_offsets: Annotated[Int32Array, "hypotheses_and_one"]
     context: int
-    indentations: Int64Array
-    columns: Int32Array
-    column_parents: Int32Array
-    column_depths: Int32Array
+    indentations: Annotated[Int64Array, "hypotheses"]  # each as one number
+    # The columns of open blocks, as in `Workspace`; the first is that of the file.
+    columns: Annotated[Int32Array, "columns"]
+    column_parents: Annotated[Int32Array, "columns"]
+    column_depths: Annotated[Int32Array, "columns"]
 
 
 class Workspace(NamedTuple):
     """Everything that a walk writes.
 
-    Attributes
-    ----------
-    cell_state, cell_parent, first_child, next_sibling : int32, shape (n_cells,)
-        The arena. Base cells come first; a parent of -1 is outside the base window.
-    cell_home : int32, shape (n_cells,)
-        The base hypothesis that a base cell belongs to.
-    shifts : int32, shape (n_cells, n_terminals + 2)
-        The cell after a lexeme of each label, `REFUSED`, or `NOT_COMPUTED`.
-    frame_n : int32, shape (max_depth + 2,)
-        Number of hypotheses after each byte of the path. The last frame is for lexemes that are
-        about to start.
-    frame_context : int32, shape (max_depth + 2,)
-        Contexts there.
-    next_node, end_node : int32, shape (max_depth + 2,)
-        The nodes of each depth that are still to be visited.
-    frame_is_plain : bool, shape (max_depth + 2,)
-        Whether there is one hypothesis, without claims. Then only its state and its stack are
-        written by the shortest path of the walk.
-    frame_state, frame_cell, frame_n_obligations : int32, shape (max_depth + 2, n_hypotheses)
-        The hypotheses' scanner states, stacks, and numbers of claims.
-    frame_obligations : int32, shape (max_depth + 2, n_hypotheses, n_claims)
-        Their claims, ascending.
-    open_state, open_n_obligations, open_n_tasks : int32, shape (n_claims,)
-        Possibilities still to be worked out: scanner state, numbers of claims and of tasks.
-    open_obligations : int32, shape (n_claims, n_claims)
-        Their claims, ascending.
-    open_task : int32, shape (n_claims, n_claims)
-        Their tasks: scanner states that must match (negative) or must not (positive).
-    outcome_n : int32, shape (n_outcomes,)
-        Number of hypotheses of each distinct configuration that a token leads to.
-    outcome_context : int32, shape (n_outcomes,)
-        Contexts there.
-    outcome_state, outcome_cell, outcome_n_obligations : int32, shape (n_outcomes, n_hypotheses)
-        Those hypotheses.
-    outcome_obligations : int32, shape (n_outcomes, n_hypotheses, n_claims)
-        Their claims.
-    frame_indentation, outcome_indentation : int64, shape (max_depth + 2, n_hypotheses),
-    (n_outcomes, ...)
-        Their layouts, each as one number.
-    column, column_parent, column_depth : int32, shape (n_cells,)
-        The columns of open blocks: packed, the one further out or -1, and how many there are. The
-        base's come first.
-    outcome_hash : int32, shape (a power of two > n_outcomes,)
-        Open-addressing table of outcomes, -1 = free.
-    verdicts : int8, shape (n_outcomes,)
-        `LIVE` if a sentence can follow each outcome, `DEAD_END` if none can, or `OPEN`.
-    segment_start, segment_end, segment_outcome : int32, shape (n_text_tokens,)
-        The tokens that are lexed and parsed without error: ranges of places in the trie's
-        `token_ids`, ascending, and the outcome that each range leads to.
-    inspected : int32, shape (n_hypotheses,)
-        Per base hypothesis how many of its topmost states were read.
-    counts : int32, shape (7,)
-        Number of cells, of outcomes and of segments; 1 if the base is a sentence, else 0; number
-        of outcomes that are `OPEN`; number of columns; what of the base's layouts was read.
+    Axes are named after the arguments of :func:`workspace`: `cells` of the stack arena, `frames`
+    (one for each byte of the path, and one more at the end for lexemes that are about to start),
+    `hypotheses` and `obligations` of each, `outcomes`, `terminal_ids`, `tokens`.
     """
 
-    cell_state: Int32Array
-    cell_parent: Int32Array
-    first_child: Int32Array
-    next_sibling: Int32Array
-    cell_home: Int32Array
-    shifts: Int32Array
-    frame_n: Int32Array
-    frame_context: Int32Array
-    next_node: Int32Array
-    end_node: Int32Array
-    frame_is_plain: npt.NDArray[np.bool_]
-    frame_state: Int32Array
-    frame_cell: Int32Array
-    frame_n_obligations: Int32Array
-    frame_obligations: Int32Array
-    open_state: Int32Array
-    open_n_obligations: Int32Array
-    open_n_tasks: Int32Array
-    open_obligations: Int32Array
-    open_task: Int32Array
-    outcome_n: Int32Array
-    outcome_context: Int32Array
-    outcome_state: Int32Array
-    outcome_cell: Int32Array
-    outcome_n_obligations: Int32Array
-    outcome_obligations: Int32Array
-    outcome_hash: Int32Array
-    verdicts: npt.NDArray[np.int8]
-    segment_start: Int32Array
-    segment_end: Int32Array
-    segment_outcome: Int32Array
-    inspected: Int32Array
-    counts: Int32Array
-    frame_indentation: Int64Array
-    outcome_indentation: Int64Array
-    column: Int32Array
-    column_parent: Int32Array
-    column_depth: Int32Array
+    # The arena of stack cells. Those of the base come first.
+    cell_state: Annotated[Int32Array, "cells"]
+    cell_parent: Annotated[Int32Array, "cells"]  # NONE: outside the base window
+    first_child: Annotated[Int32Array, "cells"]
+    next_sibling: Annotated[Int32Array, "cells"]
+    cell_home: Annotated[Int32Array, "cells"]  # the base hypothesis that a base cell belongs to
+    # The cell after a lexeme of each terminal id, `REFUSED`, or `NOT_COMPUTED`.
+    shifts: Annotated[Int32Array, "cells", "terminal_ids"]
+    # The configuration after each byte of the path: its number of hypotheses, and its context.
+    frame_n: Annotated[Int32Array, "frames"]
+    frame_context: Annotated[Int32Array, "frames"]
+    # The trie nodes of each depth that are still to be visited.
+    next_node: Annotated[Int32Array, "frames"]
+    end_node: Annotated[Int32Array, "frames"]
+    # Whether there is one hypothesis, without obligations. If so, the shortest path of the walk
+    # writes only its state and its stack.
+    frame_is_plain: Annotated[BoolArray, "frames"]
+    # The hypotheses; obligations ascending, and each indentation as one number.
+    frame_state: Annotated[Int32Array, "frames", "hypotheses"]
+    frame_cell: Annotated[Int32Array, "frames", "hypotheses"]
+    frame_indentation: Annotated[Int64Array, "frames", "hypotheses"]
+    frame_n_obligations: Annotated[Int32Array, "frames", "hypotheses"]
+    frame_obligations: Annotated[Int32Array, "frames", "hypotheses", "obligations"]
+    # Possibilities still to be resolved: their obligations, ascending, and their tasks: scanner
+    # states that must match (negative) or must not (positive).
+    open_state: Annotated[Int32Array, "obligations"]
+    open_n_obligations: Annotated[Int32Array, "obligations"]
+    open_n_tasks: Annotated[Int32Array, "obligations"]
+    open_obligations: Annotated[Int32Array, "obligations", "obligations"]
+    open_task: Annotated[Int32Array, "obligations", "obligations"]
+    # The distinct configurations that tokens lead to, as those of the frames.
+    outcome_n: Annotated[Int32Array, "outcomes"]
+    outcome_context: Annotated[Int32Array, "outcomes"]
+    outcome_state: Annotated[Int32Array, "outcomes", "hypotheses"]
+    outcome_cell: Annotated[Int32Array, "outcomes", "hypotheses"]
+    outcome_indentation: Annotated[Int64Array, "outcomes", "hypotheses"]
+    outcome_n_obligations: Annotated[Int32Array, "outcomes", "hypotheses"]
+    outcome_obligations: Annotated[Int32Array, "outcomes", "hypotheses", "obligations"]
+    # Open-addressing hash table of the outcomes, NONE = free; its length is a power of two.
+    outcome_hash: Annotated[Int32Array, "outcome_slots"]
+    verdicts: Annotated[Int8Array, "outcomes"]  # `LIVE`, `DEAD_END` or `OPEN`
+    # The tokens that are lexed and parsed without error: ranges of indices into the trie's
+    # `token_ids`, ascending, and the outcome that each range leads to.
+    segment_start: Annotated[Int32Array, "tokens"]
+    segment_end: Annotated[Int32Array, "tokens"]
+    segment_outcome: Annotated[Int32Array, "tokens"]
+    # How many of the topmost states of each base hypothesis were read.
+    inspected: Annotated[Int32Array, "hypotheses"]
+    counts: Annotated[Int32Array, N_COUNTS]
+    # The columns of open blocks: packed, the next one further out or NONE, and how many there are.
+    # Those of the base come first.
+    column: Annotated[Int32Array, "cells"]
+    column_parent: Annotated[Int32Array, "cells"]
+    column_depth: Annotated[Int32Array, "cells"]
 
 
 def workspace(
     *,
     frames: int,
-    n_terminal_ids: int,
-    n_tokens: int,
+    terminal_ids: int,
+    tokens: int,
     cells: int = 1,
     hypotheses: int = 1,
     obligations: int = 1,
     outcomes: int = 1,
 ) -> Workspace:
-    """Return a workspace of given sizes."""
-
-    def array(*shape: int) -> Int32Array:
-        return np.zeros(shape, dtype=np.int32)
-
-    return Workspace(
-        cell_state=array(cells),
-        cell_parent=array(cells),
-        first_child=array(cells),
-        next_sibling=array(cells),
-        cell_home=array(cells),
-        shifts=array(cells, n_terminal_ids),
-        frame_n=array(frames),
-        frame_context=array(frames),
-        next_node=array(frames),
-        end_node=array(frames),
-        frame_is_plain=np.zeros(frames, dtype=np.bool_),
-        frame_state=array(frames, hypotheses),
-        frame_cell=array(frames, hypotheses),
-        frame_n_obligations=array(frames, hypotheses),
-        frame_obligations=array(frames, hypotheses, obligations),
-        open_state=array(obligations),
-        open_n_obligations=array(obligations),
-        open_n_tasks=array(obligations),
-        open_obligations=array(obligations, obligations),
-        open_task=array(obligations, obligations),
-        outcome_n=array(outcomes),
-        outcome_context=array(outcomes),
-        outcome_state=array(outcomes, hypotheses),
-        outcome_cell=array(outcomes, hypotheses),
-        outcome_n_obligations=array(outcomes, hypotheses),
-        outcome_obligations=array(outcomes, hypotheses, obligations),
-        outcome_hash=array(2 * outcomes),
-        verdicts=np.zeros(outcomes, dtype=np.int8),
-        segment_start=array(n_tokens),
-        segment_end=array(n_tokens),
-        segment_outcome=array(n_tokens),
-        inspected=array(hypotheses),
-        counts=array(N_COUNTS),
-        frame_indentation=np.zeros((frames, hypotheses), dtype=np.int64),
-        outcome_indentation=np.zeros((outcomes, hypotheses), dtype=np.int64),
-        column=array(cells),
-        column_parent=array(cells),
-        column_depth=array(cells),
-    )
+    """Return a workspace of given sizes; `outcomes` is a power of two."""
+    sizes = {**locals(), "outcome_slots": 2 * outcomes}
+    return Workspace(*_zeros(Workspace, sizes))
 
 
 def examples() -> tuple[Tables, PackedTrie, Workspace, Base, Int32Array]:
     """Return arguments of the types that the kernels are compiled for."""
-    numbers, table = np.zeros(1, dtype=np.int32), np.zeros((1, 1), dtype=np.int32)
-    small, indentations = np.zeros(1, dtype=np.int8), np.zeros(1, dtype=np.int64)
-    flags, grid = np.zeros(1, dtype=np.bool_), np.zeros((1, 1), dtype=np.bool_)
-    tables = Tables(
-        transitions=table,
-        byte_classes=numbers,
-        match=numbers,
-        assertions=table,
-        is_assertion=flags,
-        kind=small,
-        is_start=flags,
-        equivalence_classes=numbers,
-        class_representatives=numbers,
-        starts=table,
-        contexts=table,
-        set_of_state=numbers,
-        action=table,
-        goto=table,
-        lengths=numbers,
-        left_sides=numbers,
-        ignored=0,
-        end_state=0,
-        max_reductions=0,
-        end_offsets=numbers,
-        end_terminal_ids=numbers,
-        end_groups=numbers,
-        is_sure=flags,
-        is_letter=flags,
-        is_assured=grid,
-        loop_of_state=numbers,
-        takes=np.zeros(1, dtype=np.int64),
-        has_indentation=False,
-        roles=small,
-        places=small,
-        byte_kinds=small,
-        is_followed=flags,
-        is_counted=flags,
-        is_free=flags,
-        is_begun=grid,
-        newline=0,
-        indent=0,
-        dedent=0,
-        tab=0,
-        max_brackets=0,
-        max_indents=0,
-        max_digits=0,
-    )
-    trie = PackedTrie(table, numbers, 1)
-    base = Base(
-        numbers, numbers, numbers, numbers, numbers, 0, indentations, numbers, numbers, numbers
-    )
-    return tables, trie, workspace(frames=1, n_terminal_ids=1, n_tokens=1), base, numbers
+    numbers = np.zeros(1, dtype=np.int32)
+    trie = PackedTrie(np.zeros((1, 1), dtype=np.int32), numbers, 1)
+    work = workspace(frames=1, terminal_ids=1, tokens=1)
+    ones = defaultdict[str, int](lambda: 1)
+    return Tables(*_zeros(Tables, ones)), trie, work, Base(*_zeros(Base, ones)), numbers
+
+
+def _zeros(record: type[tuple[Any, ...]], sizes: Mapping[str, int]) -> Iterator[Any]:
+    """Yield the fields of a named tuple, all zero, with axes of given sizes."""
+    for dtype, axes in _types_of_fields(record):
+        if axes is None:
+            yield dtype()
+        else:
+            shape = [axis if isinstance(axis, int) else sizes[axis] for axis in axes]
+            yield np.zeros(shape, dtype=dtype)
+
+
+@functools.cache  # reading annotations takes longer than making the arrays
+def _types_of_fields(record: type[tuple[Any, ...]]) -> list[tuple[Any, list[str | int] | None]]:
+    """Return the type of each field: of a number, or of an array's items and its axes."""
+    types: list[tuple[Any, list[str | int] | None]] = []
+    for hint in get_type_hints(record, include_extras=True).values():
+        if hint in (int, bool):
+            types.append((hint, None))
+        else:
+            array, *axes = get_args(hint)
+            (dtype,) = get_args(get_args(array)[1])
+            types.append((dtype, axes))
+    return types
 
 
 Arguments = TypeVar("Arguments", bound=tuple[Any, ...])

@@ -3,16 +3,16 @@
 The machine is that of :mod:`cfgguide.recognizer.recognizer`.
 
 The walk visits the vocabulary trie depth first. Frame ``d`` holds the configuration after the
-first ``d`` bytes of the path, so a node costs one step from its parent's frame, and below a dead
-prefix nothing is visited. Parser stacks live in an arena of cells: first those of the
-configuration that the walk starts from, the *base*, then those that shifts push. A cell is found
-again if the same state is pushed on the same cell, so equal stacks are equal numbers.
+first ``d`` bytes of the path. So a node costs one step from its parent's frame, and nothing below
+a dead prefix is visited. Parser stacks live in an arena of cells: first those of the
+configuration that the walk starts from, the *base*, then those that shifts push. Pushing the same
+state on the same cell gives the same cell, so equal stacks are equal numbers.
 
-What a token leads to is an *outcome*; many tokens lead to few. Tokens side by side in the trie that
-lead to the same are one *segment*, and whole subtrees are taken unseen where a loop of the scanner
-reads all of them (:mod:`cfgguide.mask.loops`). Whether a sentence can follow is judged for each
-outcome by what is sure for every stack (:mod:`cfgguide.liveness.always_live`); what that leaves
-open is decided elsewhere, and the mask filled afterwards.
+A token leads to an *outcome*; many tokens share one. Neighbouring tokens in the trie that lead to
+the same outcome are one *segment*. Where a loop of the scanner reads a whole subtree, the walk
+takes it without visiting it (:mod:`cfgguide.mask.loops`). An outcome is judged by what is live on
+every stack (:mod:`cfgguide.liveness.always_live`); what that leaves open is decided elsewhere, and
+the mask is filled afterwards.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ from cfgguide.vocabulary.trie import BYTE, END_TOKEN, FIRST_CHILD, FIRST_TOKEN, 
 
 @kernel
 def _new_cell(work: Workspace, state: int, parent: int) -> int:
-    """Return the cell of `state` on `parent`, made if need be."""
+    """Return the cell of `state` on `parent`; it is made if there is none."""
     cell = work.first_child[parent]
     while cell != NONE:
         if work.cell_state[cell] == state:
@@ -104,7 +104,7 @@ def _new_cell(work: Workspace, state: int, parent: int) -> int:
 
 @kernel
 def _read(work: Workspace, base_offsets: Int32Array, cell: int) -> int:
-    """Return the state of a cell, noting how deep the base was looked into."""
+    """Return the state of a cell, and note how much of the base has been read."""
     home = work.cell_home[cell]
     if home != NONE:
         rank = cell - base_offsets[home] + 1
@@ -158,7 +158,7 @@ def _shift(
 
 @kernel
 def _ends(tables: Tables, work: Workspace, base_offsets: Int32Array, cell: int) -> int:
-    """Return 1 if ``$END`` is accepted on a stack, 0 if not, or `TOO_SHALLOW` and the like."""
+    """Return 1 if ``$END`` is accepted on a stack, 0 if not, or a failure."""
     for _ in range(tables.max_reductions):
         action = tables.action[_read(work, base_offsets, cell), 0]
         if action >= 0:
@@ -173,7 +173,7 @@ def _ends(tables: Tables, work: Workspace, base_offsets: Int32Array, cell: int) 
 
 @kernel
 def _moved(tables: Tables, indentation: int, byte_class: int, state: int) -> int:
-    """Return the layout after one more byte of a lexeme, -1 where a line is too wide."""
+    """Return the indentation after one more byte of a lexeme, -1 where a line is too wide."""
     kind, column = tables.byte_kinds[byte_class], indentation & COLUMN_BITS
     rest = indentation - column
     if tables.is_counted[state]:
@@ -198,7 +198,7 @@ def _moved(tables: Tables, indentation: int, byte_class: int, state: int) -> int
 
 @kernel
 def _open_block(work: Workspace, indentation: int, column: int) -> int:
-    """Return the layout with one more column, or `TOO_MANY_CELLS`."""
+    """Return the indentation with one more column, or `TOO_MANY_CELLS`."""
     outer, n = indentation >> COLUMNS_SHIFT, work.counts[N_COLUMNS]
     cell = wide(n)
     for known in range(n):
@@ -218,7 +218,7 @@ def _open_block(work: Workspace, indentation: int, column: int) -> int:
 def _begin_line(
     tables: Tables, work: Workspace, base_offsets: Int32Array, cell: int, indentation: int
 ) -> tuple[int, int]:
-    """Return the cell, where a line break was fed, and the layout after INDENT or DEDENTs."""
+    """Return the cell and the indentation after INDENT or DEDENTs, once a line break was fed."""
     column = indentation & COLUMN_BITS
     indentation -= column
     if column == 0:
@@ -256,7 +256,7 @@ def _shift_lexeme(
     terminal_id: int,
     indentation: int,
 ) -> tuple[int, int]:
-    """Return the cell and the layout after a lexeme; or `REFUSED` and the like."""
+    """Return the cell and the indentation after a lexeme; `REFUSED` or a failure as the cell."""
     if not tables.has_indentation:
         return _shift(tables, work, base_offsets, cell, terminal_id), indentation
     plain = indentation & ~COLUMN_BITS
@@ -287,65 +287,65 @@ def _shift_lexeme(
 
 
 @kernel
-def _put(work: Workspace, number: int, obligation: int) -> int:
-    """Add a claim to an open possibility; return `DONE`, `REFUSED` if it denies another, or so."""
-    n = work.open_n_obligations[number]
-    place = n
+def _put(work: Workspace, possibility: int, obligation: int) -> int:
+    """Add an obligation to a possibility: `DONE`, `REFUSED` if it denies another, or a failure."""
+    n = work.open_n_obligations[possibility]
+    at = n
     for index in range(n):
-        known = work.open_obligations[number, index]
-        if known == obligation:
+        other = work.open_obligations[possibility, index]
+        if other == obligation:
             return DONE
-        if known == -obligation:
+        if other == -obligation:
             return REFUSED
-        if known > obligation and place == n:
-            place = index
+        if other > obligation and at == n:
+            at = index
     if n >= work.open_obligations.shape[1]:
         return TOO_MANY_OBLIGATIONS
-    for index in range(n, place, -1):
-        work.open_obligations[number, index] = work.open_obligations[number, index - 1]
-    work.open_obligations[number, place] = obligation
-    work.open_n_obligations[number] = n + 1
+    for index in range(n, at, -1):
+        work.open_obligations[possibility, index] = work.open_obligations[possibility, index - 1]
+    work.open_obligations[possibility, at] = obligation
+    work.open_n_obligations[possibility] = n + 1
     return DONE
 
 
 @kernel
-def _fork(tables: Tables, work: Workspace, number: int, assertion: int, sign: int) -> int:
-    """Split an open possibility by the question of a state.
+def _fork(tables: Tables, work: Workspace, possibility: int, assertion: int, sign: int) -> int:
+    """Split a possibility by whether the assertion of a state holds.
 
-    If the state is its own (`sign` 0), the answer says how that goes on; else the answer is a task,
-    to match (`sign` -1) or not to match (1).
+    If it is the possibility's own state (`sign` 0), that becomes the state for either answer. Else
+    the state for either answer is a task: it must match (`sign` -1) or must not match (1).
     """
-    other, n_tasks = number + 1, work.open_n_tasks[number]
+    other, n_tasks = possibility + 1, work.open_n_tasks[possibility]
     if other >= len(work.open_state) or n_tasks + 2 > work.open_task.shape[1]:
         return TOO_MANY_OBLIGATIONS
-    work.open_state[other] = work.open_state[number]
-    work.open_n_obligations[other] = work.open_n_obligations[number]
-    for place in range(work.open_n_obligations[number]):
-        work.open_obligations[other, place] = work.open_obligations[number, place]
-    for place in range(n_tasks):
-        work.open_task[other, place] = work.open_task[number, place]
+    work.open_state[other] = work.open_state[possibility]
+    work.open_n_obligations[other] = work.open_n_obligations[possibility]
+    for index in range(work.open_n_obligations[possibility]):
+        work.open_obligations[other, index] = work.open_obligations[possibility, index]
+    for index in range(n_tasks):
+        work.open_task[other, index] = work.open_task[possibility, index]
     looked_for = tables.assertions[assertion, 0]
-    for which, answer in ((number, 2), (other, 1)):  # the last is worked out first
+    for chosen, answer in ((possibility, 2), (other, 1)):  # the last is resolved first
         n = n_tasks
-        going_on = tables.assertions[assertion, answer]
+        next_state = tables.assertions[assertion, answer]
         if sign == 0:
-            work.open_state[which] = going_on
+            work.open_state[chosen] = next_state
         else:
-            work.open_task[which, n] = sign * going_on
+            work.open_task[chosen, n] = sign * next_state
             n += 1
-            if going_on == 0 and sign < 0:
-                work.open_state[which] = 0  # a dead state does not match
-        work.open_task[which, n] = -looked_for if answer == 1 else looked_for
-        work.open_n_tasks[which] = n + 1
+            if next_state == 0 and sign < 0:
+                work.open_state[chosen] = 0  # a dead state does not match
+        work.open_task[chosen, n] = -looked_for if answer == 1 else looked_for
+        work.open_n_tasks[chosen] = n + 1
     return DONE
 
 
 @kernel
-def _work_out(tables: Tables, work: Workspace, number: int) -> int:
-    """Do the tasks of an open possibility: `DONE`, `REFUSED` if it is false, 1 if it was split."""
-    while work.open_n_tasks[number] > 0:
-        work.open_n_tasks[number] -= 1
-        task = work.open_task[number, work.open_n_tasks[number]]
+def _work_out(tables: Tables, work: Workspace, possibility: int) -> int:
+    """Do the tasks of a possibility: `DONE`, `REFUSED` if it is false, 1 if it was split."""
+    while work.open_n_tasks[possibility] > 0:
+        work.open_n_tasks[possibility] -= 1
+        task = work.open_task[possibility, work.open_n_tasks[possibility]]
         state = wide(abs(task))
         if state == 0:
             continue
@@ -354,22 +354,24 @@ def _work_out(tables: Tables, work: Workspace, number: int) -> int:
                 return REFUSED
             continue
         if tables.is_assertion[state]:
-            result = _fork(tables, work, number, state, wide(-1 if task < 0 else 1))
+            result = _fork(tables, work, possibility, state, wide(-1 if task < 0 else 1))
             return 1 if result == DONE else result
         equivalence_class = tables.equivalence_classes[state]
-        result = _put(work, number, wide(-equivalence_class if task < 0 else equivalence_class))
+        result = _put(
+            work, possibility, wide(-equivalence_class if task < 0 else equivalence_class)
+        )
         if result != DONE:
             return result
-    state = work.open_state[number]
+    state = work.open_state[possibility]
     if state != 0 and tables.is_assertion[state]:
-        result = _fork(tables, work, number, wide(state), wide(0))
+        result = _fork(tables, work, possibility, wide(state), wide(0))
         return 1 if result == DONE else result
     return DONE
 
 
 @kernel
 def _append(work: Workspace, frame: int, state: int, cell: int, indentation: int) -> int:
-    """Append a hypothesis without claims to a frame, unless it is there."""
+    """Append a hypothesis without obligations to a frame, unless it is there."""
     n = work.frame_n[frame]
     for earlier in range(n):
         if (
@@ -391,12 +393,12 @@ def _append(work: Workspace, frame: int, state: int, cell: int, indentation: int
 
 @kernel
 def _emit(
-    tables: Tables, work: Workspace, frame: int, number: int, cell: int, indentation: int
+    tables: Tables, work: Workspace, frame: int, possibility: int, cell: int, indentation: int
 ) -> int:
-    """Append an open possibility to a frame, unless it is there or hopeless."""
+    """Append a possibility to a frame, unless it is there or can never match."""
     state, n_obligations, n = (
-        work.open_state[number],
-        work.open_n_obligations[number],
+        work.open_state[possibility],
+        work.open_n_obligations[possibility],
         work.frame_n[frame],
     )
     if state == 0:
@@ -405,7 +407,7 @@ def _emit(
         indentation &= ~COLUMN_BITS
     if tables.match[state] < 0:
         for index in range(n_obligations):
-            if work.open_obligations[number, index] == tables.equivalence_classes[state]:
+            if work.open_obligations[possibility, index] == tables.equivalence_classes[state]:
                 return DONE
     for earlier in range(n):
         if (
@@ -418,7 +420,7 @@ def _emit(
             for index in range(n_obligations):
                 if (
                     work.frame_obligations[frame, earlier, index]
-                    != work.open_obligations[number, index]
+                    != work.open_obligations[possibility, index]
                 ):
                     is_same = False
             if is_same:
@@ -430,25 +432,25 @@ def _emit(
     work.frame_indentation[frame, n] = indentation
     work.frame_n_obligations[frame, n] = n_obligations
     for index in range(n_obligations):
-        work.frame_obligations[frame, n, index] = work.open_obligations[number, index]
+        work.frame_obligations[frame, n, index] = work.open_obligations[possibility, index]
     work.frame_n[frame] = n + 1
     return DONE
 
 
 @kernel
 def _resolve(tables: Tables, work: Workspace, frame: int, cell: int, indentation: int) -> int:
-    """Work out open possibility 0 and all that it is split into; append them to a frame."""
-    number = wide(0)
-    while number >= 0:
-        result = _work_out(tables, work, number)
+    """Resolve possibility 0 and all that it is split into; append the results to a frame."""
+    possibility = wide(0)
+    while possibility >= 0:
+        result = _work_out(tables, work, possibility)
         if result == 1:
-            number += 1
+            possibility += 1
             continue
         if result == DONE:
-            result = _emit(tables, work, frame, number, cell, indentation)
+            result = _emit(tables, work, frame, possibility, cell, indentation)
         if result != DONE and result != REFUSED:
             return result
-        number -= 1
+        possibility -= 1
     return DONE
 
 
@@ -456,7 +458,7 @@ def _resolve(tables: Tables, work: Workspace, frame: int, cell: int, indentation
 def _extend(
     tables: Tables, work: Workspace, depth: int, source: int, index: int, byte_class: int
 ) -> int:
-    """Append to a frame what a hypothesis of another is after one more byte of its lexeme."""
+    """Append to a frame what a hypothesis of another becomes after one more byte."""
     target = tables.transitions[work.frame_state[source, index], byte_class]
     if target == 0:
         return DONE
@@ -475,24 +477,24 @@ def _extend(
     work.open_state[0] = target
     work.open_n_obligations[0] = 0
     work.open_n_tasks[0] = n_obligations
-    for place in range(n_obligations):  # the first claim is worked out first
-        obligation = work.frame_obligations[source, index, place]
+    for rank in range(n_obligations):  # the first obligation is resolved first
+        obligation = work.frame_obligations[source, index, rank]
         later = tables.transitions[tables.class_representatives[abs(obligation)], byte_class]
         if later == 0 and obligation < 0:
             return DONE  # what was to match is dead
-        work.open_task[0, n_obligations - 1 - place] = later if obligation > 0 else -later
+        work.open_task[0, n_obligations - 1 - rank] = later if obligation > 0 else -later
     return _resolve(tables, work, depth, wide(work.frame_cell[source, index]), indentation)
 
 
 @kernel
 def _ends_before(tables: Tables, work: Workspace, depth: int, index: int, byte_class: int) -> bool:
-    """Return whether a lexeme that matches in a frame can end there, with this byte behind it."""
+    """Return whether a lexeme that matches in a frame can end there, before this byte."""
     equivalence_class = tables.equivalence_classes[work.frame_state[depth, index]]
     after = tables.transitions[tables.class_representatives[equivalence_class], byte_class]
     if tables.match[after] >= 0:
         return False
-    for place in range(work.frame_n_obligations[depth, index]):
-        obligation = work.frame_obligations[depth, index, place]
+    for rank in range(work.frame_n_obligations[depth, index]):
+        obligation = work.frame_obligations[depth, index, rank]
         after = tables.transitions[tables.class_representatives[abs(obligation)], byte_class]
         if (obligation > 0 and tables.match[after] >= 0) or (obligation < 0 and after == 0):
             return False
@@ -516,14 +518,14 @@ def _start_next(
     cell: int,
     indentation: int,
 ) -> int:
-    """Fill the last frame with the lexemes that may start where one of a frame has ended."""
+    """Fill the last frame with the lexemes that may start where a frame's hypothesis ends one."""
     last = len(work.frame_n) - 1
     work.frame_n[last] = 0
     n_obligations = work.frame_n_obligations[depth, index]
     work.open_n_obligations[0] = n_obligations
     work.open_n_tasks[0] = 0
-    for place in range(n_obligations):
-        work.open_obligations[0, place] = work.frame_obligations[depth, index, place]
+    for rank in range(n_obligations):
+        work.open_obligations[0, rank] = work.frame_obligations[depth, index, rank]
     equivalence_class = tables.equivalence_classes[work.frame_state[depth, index]]
     result = _put(work, wide(0), wide(equivalence_class)) if equivalence_class else DONE
     if result != DONE:
@@ -605,10 +607,10 @@ def _is_outcome(work: Workspace, depth: int, outcome: int) -> bool:
             or work.outcome_n_obligations[outcome, index] != n_obligations
         ):
             return False
-        for place in range(n_obligations):
+        for rank in range(n_obligations):
             if (
-                work.outcome_obligations[outcome, index, place]
-                != work.frame_obligations[depth, index, place]
+                work.outcome_obligations[outcome, index, rank]
+                != work.frame_obligations[depth, index, rank]
             ):
                 return False
     return True
@@ -616,7 +618,7 @@ def _is_outcome(work: Workspace, depth: int, outcome: int) -> bool:
 
 @kernel
 def _outcome(work: Workspace, depth: int) -> int:
-    """Return the number of a frame's configuration among the distinct outcomes."""
+    """Return the index of a frame's configuration among the distinct outcomes."""
     n = work.frame_n[depth]
     mask = len(work.outcome_hash) - 1
     slot = int(work.frame_context[depth])
@@ -624,8 +626,8 @@ def _outcome(work: Workspace, depth: int) -> int:
         state, cell = int(work.frame_state[depth, index]), int(work.frame_cell[depth, index])
         indentation = int(work.frame_indentation[depth, index])
         slot = (slot * 31 + state * 7919 + cell + indentation % 1009) & 0xFFFFFF
-        for place in range(work.frame_n_obligations[depth, index]):
-            slot = (slot * 17 + int(work.frame_obligations[depth, index, place])) & 0xFFFFFF
+        for rank in range(work.frame_n_obligations[depth, index]):
+            slot = (slot * 17 + int(work.frame_obligations[depth, index, rank])) & 0xFFFFFF
     slot = (slot ^ (slot >> 15)) & mask
     while work.outcome_hash[slot] != NONE:
         if _is_outcome(work, depth, work.outcome_hash[slot]):
@@ -643,9 +645,9 @@ def _outcome(work: Workspace, depth: int) -> int:
         work.outcome_cell[outcome, index] = work.frame_cell[depth, index]
         work.outcome_indentation[outcome, index] = work.frame_indentation[depth, index]
         work.outcome_n_obligations[outcome, index] = work.frame_n_obligations[depth, index]
-        for place in range(work.frame_n_obligations[depth, index]):
-            work.outcome_obligations[outcome, index, place] = work.frame_obligations[
-                depth, index, place
+        for rank in range(work.frame_n_obligations[depth, index]):
+            work.outcome_obligations[outcome, index, rank] = work.frame_obligations[
+                depth, index, rank
             ]
     return int(outcome)
 
@@ -673,8 +675,8 @@ def _base(tables: Tables, work: Workspace, base: Base) -> int:
         first, n_obligations = base.obligation_offsets[home], 0
         if base.obligation_offsets[home + 1] - first > work.frame_obligations.shape[2]:
             return TOO_MANY_OBLIGATIONS
-        for place in range(first, base.obligation_offsets[home + 1]):
-            work.frame_obligations[0, home, n_obligations] = base.obligations[place]
+        for index in range(first, base.obligation_offsets[home + 1]):
+            work.frame_obligations[0, home, n_obligations] = base.obligations[index]
             n_obligations += 1
         work.frame_n_obligations[0, home] = n_obligations
     work.frame_n[0] = n
@@ -693,7 +695,7 @@ def _base(tables: Tables, work: Workspace, base: Base) -> int:
         work.column_parent[cell] = base.column_parents[cell]
         work.column_depth[cell] = base.column_depths[cell]
     if tables.has_indentation:
-        return DONE  # whether it is a sentence is told by the recogniser
+        return DONE  # the recogniser says whether it is a sentence
     return _base_ends(tables, work, base)
 
 
@@ -721,7 +723,7 @@ def _base_ends(tables: Tables, work: Workspace, base: Base) -> int:
 
 @kernel
 def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
-    """Find all tokens that are lexed and parsed without error from a base configuration.
+    """Find all tokens that can be lexed and parsed without error after a base configuration.
 
     Returns
     -------
@@ -759,8 +761,8 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
         if has_contexts:
             context = tables.contexts[work.frame_context[depth - 1], byte_class]
             work.frame_context[depth] = context
-        # The common case, which `step` would treat alike but whose calls would cost more than
-        # the work: one hypothesis, which lives on and does not leave a match behind.
+        # The common case: one hypothesis, which goes on and has not matched. `_step` would do
+        # the same, but its calls would cost more than the work.
         state = frame_state[depth - 1, 0]
         target = transitions[state, byte_class]
         after = kind[target]
@@ -776,7 +778,7 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
                 frame_indentation[depth, 0] = frame_indentation[depth - 1, 0]
             is_plain[depth] = True
         else:
-            # Nearly as common: the lexeme ends here and another starts, on a stack that is known.
+            # Nearly as common: the lexeme ends here and another starts, after a known shift.
             is_done = False
             if is_plain[depth - 1]:
                 frame_n[depth - 1] = 1
@@ -845,7 +847,7 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
                 and last_outcome == segment_outcome[n_segments - 1]
                 and (first_token == segment_end[n_segments - 1])
             ):
-                segment_end[n_segments - 1] = end_token  # it goes on
+                segment_end[n_segments - 1] = end_token  # the segment continues
             else:
                 segment_start[n_segments], segment_end[n_segments] = first_token, end_token
                 segment_outcome[n_segments] = last_outcome
@@ -867,7 +869,7 @@ def _judge_end(
     indentation: int,
 ) -> int:
     """Return what is known of one end of a lexeme, where there is an indenter."""
-    terminal_id, is_begun = wide(tables.end_terminal_ids[end]), False
+    terminal_id, is_after_newline = wide(tables.end_terminal_ids[end]), False
     after = cell
     if terminal_id == tables.newline:
         if tables.places[_read(work, base_offsets, cell)] == IN_STRING:
@@ -882,7 +884,7 @@ def _judge_end(
             return after
         elif not tables.is_free[state]:
             return OPEN
-        is_begun = True
+        is_after_newline = True
     else:
         role = tables.roles[terminal_id] if terminal_id < tables.ignored else FED
         n_digits = indentation & COLUMN_BITS
@@ -896,21 +898,19 @@ def _judge_end(
         if role == COUNTED and n_digits >= tables.max_digits and tables.match[state] < 0:
             return OPEN
         if role == INLINE and tables.places[_read(work, base_offsets, cell)] != AT_LINE_START:
-            # A line break takes white space before it: if the parser takes one, that is another
-            # end of the lexeme; if not, none has to follow.
+            # A line break includes the white space before it. If the parser accepts one, that is
+            # another end of the lexeme; if not, none has to follow.
             taken = _shift(tables, work, base_offsets, cell, tables.newline)
             if taken < 0 and taken != REFUSED:
                 return taken
-            is_begun = taken == REFUSED
+            is_after_newline = taken == REFUSED
     depth = work.column_depth[indentation >> COLUMNS_SHIFT]
     is_full = indentation >> LEVEL_SHIFT & LEVEL_BITS >= tables.max_brackets
-    if is_full or depth >= tables.max_indents or not tables.is_sure[end]:
+    if is_full or depth >= tables.max_indents or not tables.is_certain[end]:
         return OPEN
     parse_state, group = _read(work, base_offsets, wide(after)), tables.end_groups[end]
-    is_live = (
-        tables.is_begun[parse_state, group] if is_begun else tables.is_assured[parse_state, group]
-    )
-    return LIVE if is_live else OPEN
+    is_always_live = tables.is_live_after_newline if is_after_newline else tables.is_always_live
+    return LIVE if is_always_live[parse_state, group] else OPEN
 
 
 @kernel
@@ -922,16 +922,16 @@ def _judge_state(
     cell: int,
     indentation: int,
 ) -> int:
-    """Return what is known of a lexeme that the scanner is in, if nothing is claimed."""
+    """Return what is known of a lexeme that the scanner is in, without obligations."""
     verdict = wide(DEAD_END)
     for end in range(tables.end_offsets[state], tables.end_offsets[state + 1]):
         if tables.has_indentation:
-            found = wide(
+            end_verdict = wide(
                 _judge_end(tables, work, base_offsets, state, cell, wide(end), indentation)
             )
-            if found == LIVE or found < 0:
-                return found
-            if found == OPEN:
+            if end_verdict == LIVE or end_verdict < 0:
+                return end_verdict
+            if end_verdict == OPEN:
                 verdict = wide(OPEN)
             continue
         after = _shift(tables, work, base_offsets, cell, tables.end_terminal_ids[end])
@@ -940,64 +940,53 @@ def _judge_state(
         if after < 0:
             return after
         verdict = wide(OPEN)
-        if tables.is_sure[end]:
+        if tables.is_certain[end]:
             parse_state = _read(work, base_offsets, wide(after))
-            if tables.is_assured[parse_state, tables.end_groups[end]]:
+            if tables.is_always_live[parse_state, tables.end_groups[end]]:
                 return LIVE
     return verdict
 
 
 @kernel
-def _is_doomed_now(tables: Tables, state: int, looked_for: int) -> bool:
-    """Return whether each next byte of a lexeme has a scanner state match that must not."""
-    for byte_class in range(tables.transitions.shape[1]):
-        target = tables.transitions[state, byte_class]
-        if target and tables.match[tables.transitions[looked_for, byte_class]] < 0:
-            return False
-    return True
-
-
-@kernel
-def _is_doomed_soon(tables: Tables, state: int, looked_for: int) -> bool:
-    """Return whether the next two bytes do."""
-    for byte_class in range(tables.transitions.shape[1]):
-        target = wide(tables.transitions[state, byte_class])
-        after = wide(tables.transitions[looked_for, byte_class])
-        if target == 0 or tables.match[after] >= 0:
-            continue
-        if after == 0 or tables.match[target] >= 0 or tables.is_assertion[target]:
-            return False
-        if tables.is_assertion[after] or not _is_doomed_now(tables, target, after):
-            return False
-    return True
-
-
-@kernel
 def _is_doomed(tables: Tables, state: int, looked_for: int) -> bool:
-    """Return whether a lexeme can go on only with bytes after which a claim is false.
+    """Return whether a lexeme can continue only with bytes after which an obligation is false.
 
-    The text may have been cut inside a character that a name goes on with: who took the name for
-    a keyword finds himself refuted at the end of the character, within three bytes.
+    The text may have been cut inside a character that a name continues with: whoever took the name
+    for a keyword is refuted at the end of that character, within `LONGEST_REST` bytes.
     """
     if tables.match[state] >= 0 or tables.is_assertion[state]:
         return False
-    for byte_class in range(tables.transitions.shape[1]):
-        target = wide(tables.transitions[state, byte_class])
-        after = wide(tables.transitions[looked_for, byte_class])
-        if target == 0 or tables.match[after] >= 0:
-            continue
-        if after == 0 or tables.match[target] >= 0 or tables.is_assertion[target]:
+    # Depth first over all sequences of `LONGEST_REST` byte classes. A sequence is a number whose
+    # digits are the classes, so adding `rest` goes to the next sequence with another beginning.
+    n_byte_classes = tables.transitions.shape[1]
+    n_sequences = n_byte_classes**LONGEST_REST
+    sequence = wide(0)
+    while sequence < n_sequences:
+        target, after, rest = wide(state), wide(looked_for), wide(n_sequences)
+        is_refuted = False
+        for _ in range(LONGEST_REST):
+            rest //= n_byte_classes
+            byte_class = sequence // rest % n_byte_classes
+            target = wide(tables.transitions[target, byte_class])
+            after = wide(tables.transitions[after, byte_class])
+            is_refuted = target == 0 or tables.match[after] >= 0
+            if is_refuted:
+                break
+            if after == 0 or tables.match[target] >= 0:
+                return False
+            if tables.is_assertion[target] or tables.is_assertion[after]:
+                return False
+        if not is_refuted:
             return False
-        if tables.is_assertion[after] or not _is_doomed_soon(tables, target, after):
-            return False
+        sequence += rest
     return True
 
 
 @kernel
 def _resolves(tables: Tables, work: Workspace, outcome: int, index: int, byte_class: int) -> bool:
-    """Return whether a byte of a class makes all claims true at once."""
-    for place in range(work.outcome_n_obligations[outcome, index]):
-        obligation = wide(work.outcome_obligations[outcome, index, place])
+    """Return whether a byte of a class fulfils all obligations at once."""
+    for rank in range(work.outcome_n_obligations[outcome, index]):
+        obligation = wide(work.outcome_obligations[outcome, index, rank])
         after = tables.transitions[tables.class_representatives[abs(obligation)], byte_class]
         if after != 0 if obligation > 0 else tables.match[after] < 0:
             return False
@@ -1008,16 +997,16 @@ def _resolves(tables: Tables, work: Workspace, outcome: int, index: int, byte_cl
 def _is_resolved_soon(
     tables: Tables, work: Workspace, base_offsets: Int32Array, outcome: int, index: int
 ) -> bool:
-    """Return whether more of the lexeme makes all claims true, and it can end then.
+    """Return whether more of the lexeme fulfils all obligations, and it can end then.
 
-    One byte is looked at; where it only goes on with a character, the rest of that, too.
+    One byte is tried; where it only begins a character, the rest of that too.
     """
     state, cell = wide(work.outcome_state[outcome, index]), work.outcome_cell[outcome, index]
     indentation = work.outcome_indentation[outcome, index]
     obligation = wide(work.outcome_obligations[outcome, index, 0])
     looked_for = wide(tables.class_representatives[abs(obligation)])
-    for number in range(LONGEST_REST):
-        if number and work.outcome_n_obligations[outcome, index] > 1:
+    for n_read in range(LONGEST_REST):
+        if n_read and work.outcome_n_obligations[outcome, index] > 1:
             return False
         next_state, next_looked_for = wide(0), wide(0)
         for byte_class in range(tables.transitions.shape[1]):
@@ -1025,9 +1014,9 @@ def _is_resolved_soon(
             if target == 0 or not tables.is_letter[byte_class]:
                 continue
             if tables.has_indentation and tables.is_followed[target]:
-                continue  # the layout would have to follow
+                continue  # the indentation would have to follow
             after = wide(tables.transitions[looked_for, byte_class])
-            if number == 0:
+            if n_read == 0:
                 is_resolved = _resolves(tables, work, outcome, index, byte_class)
             else:
                 is_resolved = after == 0 if obligation > 0 else tables.match[after] >= 0
@@ -1050,7 +1039,7 @@ def _is_resolved_soon(
 def _judge_next(
     tables: Tables, work: Workspace, base_offsets: Int32Array, outcome: int, index: int
 ) -> int:
-    """Return `LIVE` if the lexeme may end here, and the next begin so that all claims are true."""
+    """Return `LIVE` if the lexeme may end and the next one's first byte fulfils all obligations."""
     state, cell = work.outcome_state[outcome, index], wide(work.outcome_cell[outcome, index])
     if tables.match[state] < 0:
         return OPEN
@@ -1087,8 +1076,8 @@ def _judge(
     n_obligations = work.outcome_n_obligations[outcome, index]
     if n_obligations == 0 or verdict < 0 or verdict == DEAD_END:
         return verdict
-    for place in range(n_obligations):
-        obligation = wide(work.outcome_obligations[outcome, index, place])
+    for rank in range(n_obligations):
+        obligation = wide(work.outcome_obligations[outcome, index, rank])
         looked_for = wide(tables.class_representatives[abs(obligation)])
         if obligation > 0 and _is_doomed(tables, wide(state), looked_for):
             return DEAD_END
@@ -1126,7 +1115,7 @@ def _judge_all(tables: Tables, work: Workspace, base_offsets: Int32Array) -> int
 
 @kernel
 def outcomes(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
-    """Walk, and judge what was found.
+    """Walk, and judge all outcomes.
 
     Returns
     -------

@@ -1,15 +1,15 @@
 r"""Loops of the scanner that read whole subtrees of the vocabulary.
 
-In: a scanner, and a vocabulary trie. Out: for each scanner state that goes round on many characters
-(inside a string, a name, a comment) the nodes below which every token leads from that state back to
-it. The walk takes such a subtree as a whole instead of reading on. ::
+In: a scanner, and a vocabulary trie. Out: for each scanner state that many characters lead back to
+itself (inside a string, a name, a comment) the nodes below which every token does. The walk takes
+such a subtree as a whole instead of visiting it. ::
 
-    inside a JSON string    goes round on every character but " \ and control characters
+    inside a JSON string    every character but " \ and control characters leads back
     a node with letters, digits and é below it      taken
-    a node with a quote below it                    visited, and its children are asked
+    a node with a quote below it                    visited, then its children
 
-A character beyond ASCII goes round by way of states that stand inside it. Two states whose
-characters go round alike have one loop.
+A character beyond ASCII leads back through states that stand inside the character. Two states with
+the same characters and steps share one loop.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MAX_STATES = 10_000  # inside the characters of a loop
 
 @dataclass(frozen=True)
 class Loops:
-    """Which subtrees the scanner states go round in.
+    """Which subtrees of the vocabulary each scanner state loops in.
 
     Attributes
     ----------
@@ -56,10 +56,9 @@ class Loops:
     ) -> Loops:
         """Return the loops of a scanner; states beyond the first 63 loops have none.
 
-        With an indenter, what changes the column of a line is no loop.
-
-        Where the text means something to look-behind, no state is known by its loop alone, and
-        there are none.
+        With an indenter, states and bytes that change the column of a line have no loop. If the
+        scanner has several contexts, the bytes of a loop may change the context, and there are no
+        loops at all.
         """
         states = np.arange(scanner.n_states)
         rows = scanner.transitions[:, scanner.byte_classes]
@@ -78,29 +77,29 @@ class Loops:
                 if loop in loops or len(loops) < _MAX_LOOPS:
                     loop_of_state[state] = loops.setdefault(loop, len(loops))
         takes = np.zeros(len(trie.nodes) - 1, dtype=np.int64)
-        for (n_states, data), number in loops.items():
+        for (n_states, data), loop_index in loops.items():
             steps = np.frombuffer(data, dtype=np.int32).reshape(n_states, 256)
-            trie_kernels.add_loop(trie.nodes, steps, 1 << number, takes)
+            trie_kernels.add_loop(trie.nodes, steps, 1 << loop_index, takes)
         return cls(loop_of_state, takes)
 
 
 def _steps(
     scanner: Scanner, rows: Int32Array, state: int, goes_round: npt.NDArray[np.bool_]
 ) -> Int32Array:
-    """Return how characters lead from a state back to it.
+    """Return how the bytes of characters lead from a state back to it.
 
     Parameters
     ----------
     rows : int32, shape (n_scanner_states, 256)
         The scanner's transitions by bytes.
     goes_round : bool, shape (256,)
-        The bytes that lead to the state at once.
+        The bytes that lead back at once.
 
     Returns
     -------
     int32, shape (n_states, 256)
         The next state by the last one and a byte: 0 is the state itself, others stand inside
-        characters and are numbered as they are met; -1 leads elsewhere.
+        characters and are numbered in the order of discovery; -1 leads elsewhere.
     """
     numbers = {state: 0}
     order = [state]

@@ -1,17 +1,17 @@
 """Subsets of the vocabulary: the values of the index.
 
-In: bitmasks, as they are made. Out: a :class:`Subset` for each, equal ones being one. Masks of one
-grammar are much alike: those made in one scanner state share all that no stack can change, many
-hold only a few tokens, many all but a few. So a mask is kept as the words in which it differs from
-another, its *base*, where that is less: the empty mask, or the first that was made in the same
-scanner state. ::
+In: bitmasks, as they are made. Out: a :class:`Subset` for each; equal bitmasks share one. Masks of
+one grammar are much alike: those made in one scanner state share all that no stack can change, many
+hold only a few tokens, many all but a few. So a mask is stored as the words in which it differs
+from another, its *base*, if that is smaller: the empty mask, or the first mask that was stored
+whole for the same scanner state. ::
 
     inside a string     ff fb ff ff ff bf ...     a base of its own
     on another stack    ff fb ff ff ff bf .3      words 6: .3
     after `tru`         00 00 10 00 00 00 ...     words 2: 10
 
-The whole bitmask is made when it is asked for, and remembered. These copies may be forgotten at any
-time, and are, all at once, when they have grown to a bound.
+The whole bitmask is unpacked when it is needed, and remembered. Unpacked masks may be forgotten at
+any time; they are all forgotten when they reach a bound.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from collections.abc import Hashable, Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-DEFAULT_MAX_UNPACKED = 16_000_000  # bytes of bitmasks that are remembered beside what is kept
+DEFAULT_MAX_UNPACKED = 16_000_000  # bytes of unpacked masks
 
-_OVERHEAD = 400  # bytes of the objects of a subset, about
+_OVERHEAD = 400  # approximate bytes of the objects of a subset
 
 Int32Array = npt.NDArray[np.int32]
 Places = npt.NDArray[np.uint32]
@@ -37,13 +37,13 @@ class Subset:
     Attributes
     ----------
     base : Subset or None
-        What it is like; None if it is kept whole, or like the empty one.
+        The subset it differs from; None for the empty one, or if this one is stored whole.
     places : uint32, shape (n_changes,)
-        The words that differ from the base, ascending; where there is none, from zeros.
+        The indices of the words that differ from the base, ascending.
     words : int32, shape (n_changes,) or (ceil(vocabulary size / 32),)
-        Those words; or all, if it is kept whole.
+        Those words; or all of them, if it is stored whole.
     is_whole : bool
-        Whether it is.
+        Whether it is stored whole.
     """
 
     __slots__ = (
@@ -69,14 +69,14 @@ class Subset:
         self.is_whole = places is None
         self.places = np.empty(0, dtype=np.uint32) if places is None else places
         self.base = base
-        self.n_users = 0  # entries of an index, and subsets that are like it
+        self.n_users = 0  # entries of an index, and subsets with this base
         self._unpacked = unpacked
         self._key: bytes | None = None
         self._bitmask: Int32Array | None = words if self.is_whole else None
 
     @classmethod
     def of(cls, bitmask: Int32Array) -> Subset:
-        """Return the subset of a bitmask, kept whole."""
+        """Return the subset of a bitmask, stored whole."""
         return cls(_frozen(bitmask.copy()))
 
     @property
@@ -86,27 +86,27 @@ class Subset:
         Bit ``i % 32`` of word ``i // 32`` is set if token ``i`` is in the subset.
         """
         bitmask = self._bitmask
-        return self._remade() if bitmask is None else bitmask
+        return self._unpack() if bitmask is None else bitmask
 
     @property
     def key(self) -> bytes:
-        """A digest of the bitmask: that of another subset is another."""
+        """A digest of the bitmask; different subsets have different digests."""
         if self._key is None:
             self._key = _key_of(self.bitmask)
         return self._key
 
     @property
     def n_tokens(self) -> int:
-        """How many tokens are in it."""
+        """Number of tokens."""
         return int(np.bitwise_count(self.bitmask.view(np.uint32)).sum())
 
     @property
     def nbytes(self) -> int:
-        """Bytes that it takes, about, but for a remembered copy."""
+        """Approximate bytes, without an unpacked bitmask."""
         return self.words.nbytes + self.places.nbytes + _OVERHEAD
 
     def forget(self) -> None:
-        """Forget the copy of the bitmask."""
+        """Forget the unpacked bitmask."""
         if not self.is_whole:
             self._bitmask = None
 
@@ -117,8 +117,8 @@ class Subset:
         """Return the ids in the subset, ascending; int64, shape (n_tokens,)."""
         return np.flatnonzero(np.unpackbits(self.bitmask.view(np.uint8), bitorder="little"))
 
-    def _remade(self) -> Int32Array:
-        assert self._unpacked is not None, "a subset that is kept whole is never made again"
+    def _unpack(self) -> Int32Array:
+        assert self._unpacked is not None, "a subset that is stored whole is never unpacked"
         if self.base is None:
             bitmask = np.zeros(self._unpacked.n_words, dtype=np.int32)
         else:
@@ -130,21 +130,21 @@ class Subset:
 
 
 class UnpackedMasks:
-    """The bitmasks that are remembered beside what is kept.
+    """The bitmasks that are remembered unpacked.
 
     Parameters
     ----------
     n_words : int
         Length of each.
     max_bytes : int
-        Most bytes of all; they are forgotten when they come to more.
+        Most bytes of all; beyond that all are forgotten.
     """
 
     def __init__(self, n_words: int, max_bytes: int = DEFAULT_MAX_UNPACKED) -> None:
         self.n_words = n_words
-        self._most = max(1, max_bytes // (4 * n_words + 1))
+        self._max_masks = max(1, max_bytes // (4 * n_words + 1))
         self._owners: list[Subset] = []
-        self._lock = threading.Lock()  # guides remake bitmasks while the index's is not held
+        self._lock = threading.Lock()  # guides unpack without holding the index's lock
 
     @property
     def nbytes(self) -> int:
@@ -152,9 +152,9 @@ class UnpackedMasks:
         return 4 * self.n_words * len(self._owners)
 
     def note(self, subset: Subset) -> None:
-        """Note that a subset has a copy now."""
+        """Note that a subset has an unpacked bitmask now."""
         with self._lock:
-            if len(self._owners) >= self._most:
+            if len(self._owners) >= self._max_masks:
                 for owner in self._owners:
                     owner.forget()
                 self._owners.clear()
@@ -162,13 +162,13 @@ class UnpackedMasks:
 
 
 class Subsets:
-    """All subsets of an index, each once."""
+    """The distinct subsets of an index."""
 
     def __init__(self, unpacked: UnpackedMasks) -> None:
         self._unpacked = unpacked
         self._known: dict[bytes, Subset] = {}
         self._bases: dict[Hashable, Subset] = {}
-        self._place_of_base: dict[Subset, Hashable] = {}  # in `_bases`
+        self._key_of_base: dict[Subset, Hashable] = {}  # in `_bases`
         self.nbytes = 0
 
     def __len__(self) -> int:
@@ -185,13 +185,13 @@ class Subsets:
         bitmask : int32, shape (n_words,)
             The tokens as bits.
         like : hashable
-            Bitmasks that come with equal values are expected to be alike.
+            Bitmasks with equal values here are expected to be alike.
         """
         known = self._known.get(_key_of(bitmask))
         return self.adopt(self._made(bitmask, like) if known is None else known)
 
     def adopt(self, subset: Subset) -> Subset:
-        """Take in a subset, such as one of a file, or its equal, with one more user."""
+        """Return a subset, such as one of a file, or its equal here, with one more user."""
         known = self._known.setdefault(subset.key, subset)
         if not known.n_users:
             self.nbytes += known.nbytes
@@ -201,14 +201,14 @@ class Subsets:
         return known
 
     def release(self, subset: Subset) -> None:
-        """Take a user from a subset, which is forgotten with its last."""
+        """Remove a user from a subset; the subset is forgotten with its last user."""
         subset.n_users -= 1
         if subset.n_users:
             return
         del self._known[subset.key]
         self.nbytes -= subset.nbytes
-        if subset in self._place_of_base:
-            del self._bases[self._place_of_base.pop(subset)]
+        if subset in self._key_of_base:
+            del self._bases[self._key_of_base.pop(subset)]
         if subset.base is not None:
             self.release(subset.base)
 
@@ -225,7 +225,7 @@ class Subsets:
         whole = Subset.of(bitmask)
         if known is None:
             self._bases[like] = whole
-            self._place_of_base[whole] = like
+            self._key_of_base[whole] = like
         return whole
 
 
@@ -239,7 +239,7 @@ def _frozen(bitmask: Int32Array) -> Int32Array:
 
 
 def is_in_bitmask(token_id: int, bitmask: Int32Array) -> bool:
-    """Return whether the bit of a token is set; not if the token is beyond the mask.
+    """Return whether the bit of a token is set; False if the token is beyond the mask.
 
     Examples
     --------
@@ -253,7 +253,7 @@ def is_in_bitmask(token_id: int, bitmask: Int32Array) -> bool:
 
 
 def bitmask_of(token_ids: Sequence[int] | Int32Array, n_words: int) -> Int32Array:
-    """Return the bitmask of some tokens, as :attr:`Subset.bitmask` has it."""
+    """Return the bitmask of some tokens, in the format of :attr:`Subset.bitmask`."""
     bits = np.zeros(32 * n_words, dtype=np.bool_)
     bits[np.asarray(token_ids, dtype=np.int64)] = True
     return np.packbits(bits, bitorder="little").view(np.int32)

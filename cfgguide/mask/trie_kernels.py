@@ -20,7 +20,7 @@ def add_loop(nodes: Int32Array, steps: Int32Array, bit: int, takes: npt.NDArray[
     nodes : int32, shape (n_nodes + 1, 4)
         The trie; see PackedTrie.
     steps : int32, shape (n_states, 256)
-        How bytes lead from state 0 back to it, through states inside of characters; -1 leads
+        How bytes lead from state 0 back to it, through states inside characters; -1 leads
         elsewhere.
     bit : int
         The mark.
@@ -50,7 +50,7 @@ def add_loop(nodes: Int32Array, steps: Int32Array, bit: int, takes: npt.NDArray[
                 or nodes[here, FIRST_TOKEN] < nodes[first, FIRST_TOKEN]
                 or level + 1 == n_levels
             ):
-                is_fine = False  # it leads elsewhere, or a token ends inside of a character
+                is_fine = False  # it leads elsewhere, or a token ends inside a character
             else:
                 level += 1
                 child[level], end[level], state[level] = first, last, after
@@ -66,8 +66,8 @@ def fill(trie: PackedTrie, work: Workspace, bitmask: Int32Array) -> None:
     for segment in range(work.counts[N_SEGMENTS]):
         if work.verdicts[work.segment_outcome[segment]] == LIVE:
             start, end = work.segment_start[segment], work.segment_end[segment]
-            for place in range(start, end):
-                token_id = token_ids[place]
+            for index in range(start, end):
+                token_id = token_ids[index]
                 bitmask[token_id >> 5] |= np.int32(1) << np.int32(token_id & 31)
 
 

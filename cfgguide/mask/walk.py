@@ -2,11 +2,11 @@
 
 In: a :class:`~cfgguide.recognizer.recognizer.Recognizer`, a vocabulary trie and a configuration.
 Out: a :class:`Walk`: the tokens that are lexed and parsed without error, grouped by the
-configuration that each leads to, what is known of those, and how much of the stack was read. Most
-that many tokens lead to is judged by the kernel; what it leaves open is decided once per group.
+configuration that they lead to (an *outcome*), and how much of the stack was read. The kernel
+judges most outcomes; the caller decides those that it leaves open, once for each.
 
-The kernel gets only a window of the stack's top, since most walks read no further; if one does,
-the walk is repeated with a larger window, and likewise for every other size that proves too small.
+The kernel gets only a window of the stack's top, since most walks read no further. If one does, the
+walk is repeated with a larger window, and likewise for every other size that proves too small.
 """
 
 from __future__ import annotations
@@ -22,13 +22,12 @@ import numpy.typing as npt
 from cfgguide.automata.dfa import DEAD
 from cfgguide.errors import LimitError
 from cfgguide.lexer.scanner import NO_MATCH, Scanner
-from cfgguide.liveness.always_live import Assurance
+from cfgguide.liveness.always_live import AlwaysLive
 from cfgguide.mask import arrays, jit, kernels, trie_kernels
 from cfgguide.mask.arrays import Int32Array
 from cfgguide.mask.loops import Loops
 from cfgguide.parser.indentation import COLUMN_0, Indentation
 from cfgguide.parser.stack import Stack
-from cfgguide.recognizer.indentation import IndentationReader
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 from cfgguide.vocabulary.trie import PackedTrie, VocabularyTrie
 
@@ -36,7 +35,6 @@ MAX_OBLIGATIONS = 1 << 11  # of a hypothesis
 MAX_SIZE = 1 << 26  # of any array of the workspace, in rows
 
 _EXAMPLES = arrays.examples()
-_N_COMMON = arrays.Tables._fields.index("has_indentation")  # tables that are always needed
 jit.load(kernels.outcomes, *_EXAMPLES[:4])
 jit.load(trie_kernels.fill, *_EXAMPLES[1:3], _EXAMPLES[4])
 
@@ -82,34 +80,34 @@ class Walk:
         self._work = work
         self._cells = _Cells(work, configuration, offsets)
         self.is_sentence = bool(work.counts[arrays.IS_SENTENCE])
-        #: What of the layouts was read: `LEVEL_READ`, `COLUMNS_READ`.
+        #: What was read of the indentations: `LEVEL_READ`, `COLUMNS_READ`.
         self.reads = int(work.counts[arrays.READS])
         self.inspected: list[int] = work.inspected[: len(configuration.hypotheses)].tolist()
         self.n_outcomes = int(work.counts[arrays.N_OUTCOMES])
 
     @property
     def open_outcomes(self) -> list[int]:
-        """The numbers of the outcomes that the kernel could not judge."""
+        """The indices of the outcomes that the kernel could not judge."""
         verdicts = self._work.verdicts[: self.n_outcomes]
         return np.flatnonzero(verdicts == arrays.OPEN).tolist()
 
-    def outcome(self, number: int) -> Outcome:
-        """Return an outcome by its number."""
+    def outcome(self, outcome: int) -> Outcome:
+        """Return an outcome by its index."""
         work = self._work
         hypotheses, origins = [], []
-        for index in range(int(work.outcome_n[number])):
-            stack, origin = self._cells.stack(int(work.outcome_cell[number, index]))
-            n_obligations = int(work.outcome_n_obligations[number, index])
-            obligations = tuple(work.outcome_obligations[number, index, :n_obligations].tolist())
-            indentation = self._indentation(int(work.outcome_indentation[number, index]))
-            state = int(work.outcome_state[number, index])
+        for index in range(int(work.outcome_n[outcome])):
+            stack, origin = self._cells.stack(int(work.outcome_cell[outcome, index]))
+            n_obligations = int(work.outcome_n_obligations[outcome, index])
+            obligations = tuple(work.outcome_obligations[outcome, index, :n_obligations].tolist())
+            indentation = self._indentation(int(work.outcome_indentation[outcome, index]))
+            state = int(work.outcome_state[outcome, index])
             hypotheses.append(Hypothesis(state, obligations, stack, indentation))
             origins.append(origin)
-        context = int(work.outcome_context[number])
+        context = int(work.outcome_context[outcome])
         return Outcome(Configuration(tuple(hypotheses), context), tuple(origins))
 
     def _indentation(self, number: int) -> Indentation:
-        """Return the layout that a number stands for."""
+        """Return the indentation that a number stands for."""
         columns = []
         cell = number >> arrays.COLUMNS_SHIFT
         while cell != arrays.NONE:
@@ -133,61 +131,27 @@ class Walk:
         """Return for each outcome one of the tokens that lead to it."""
         work = self._work
         n_segments = int(work.counts[arrays.N_SEGMENTS])
-        numbers, places = np.unique(work.segment_outcome[:n_segments], return_index=True)
+        outcomes, segments = np.unique(work.segment_outcome[:n_segments], return_index=True)
         first = np.full(self.n_outcomes, arrays.NONE, dtype=np.int64)
-        first[numbers] = self._trie.token_ids[work.segment_start[places]]
+        first[outcomes] = self._trie.token_ids[work.segment_start[segments]]
         return first.tolist()
 
-    def resolve(self, number: int, *, is_live: bool) -> None:
-        """Say of an outcome whether a sentence can follow."""
-        verdict = arrays.LIVE if is_live else arrays.DEAD_END
-        self._work.verdicts[number] = verdict
+    def resolve(self, outcome: int, *, is_live: bool) -> None:
+        """Set whether a sentence can follow an outcome."""
+        self._work.verdicts[outcome] = arrays.LIVE if is_live else arrays.DEAD_END
 
-    def verdict(self, number: int) -> int:
+    def verdict(self, outcome: int) -> int:
         """Return what is known of an outcome: `LIVE`, `DEAD_END` or `OPEN`."""
-        return int(self._work.verdicts[number])
+        return int(self._work.verdicts[outcome])
 
 
 class Walker:
     """Runs the kernel; owns its workspace, and so serves one thread at a time."""
 
-    def __init__(self, recognizer: Recognizer, trie: VocabularyTrie, assurance: Assurance) -> None:
-        table, scanner = recognizer.parse_table, recognizer.scanner
-        reader = recognizer.indentation_reader
-        loops = Loops.of(scanner, trie.packed, reader)
-        self._tables = arrays.like(
-            _EXAMPLES[0],
-            arrays.Tables(
-                scanner.transitions,
-                scanner.byte_classes,
-                scanner.match,
-                scanner.assertions,
-                scanner.is_assertion,
-                _kinds(scanner),
-                scanner.is_start,
-                scanner.equivalence_classes,
-                scanner.class_representatives,
-                scanner.starts,
-                scanner.contexts,
-                table.set_of_state,
-                table.action,
-                table.goto,
-                table.lengths,
-                table.left_sides,
-                scanner.ignored,
-                table.end_state,
-                table.max_reductions,
-                assurance.end_offsets,
-                assurance.end_terminal_ids,
-                assurance.end_groups,
-                assurance.is_sure,
-                assurance.is_letter,
-                assurance.is_assured,
-                loops.loop_of_state,
-                loops.takes,
-                *(_line_tables(reader, assurance) if reader else _EXAMPLES[0][_N_COMMON:]),
-            ),
-        )
+    def __init__(
+        self, recognizer: Recognizer, trie: VocabularyTrie, always_live: AlwaysLive
+    ) -> None:
+        self._tables = arrays.like(_EXAMPLES[0], _tables(recognizer, trie.packed, always_live))
         self._arrays = arrays.like(_EXAMPLES[1], trie.packed)
         self._trie = trie
         self._budget = recognizer.budget
@@ -243,8 +207,8 @@ class Walker:
         assert self._work is not None, "there was a walk"
         trie_kernels.fill(self._arrays, self._work, bitmask)
 
-    def rest(self) -> None:
-        """Give the workspace back, between walks; the next walk makes another."""
+    def release_workspace(self) -> None:
+        """Free the workspace, between walks; the next walk allocates another."""
         self._work = None
 
     def _base(self, configuration: Configuration) -> arrays.Base:
@@ -268,7 +232,7 @@ class Walker:
         )
 
     def _enlarge(self, result: int) -> None:
-        """Make larger what proved too small."""
+        """Enlarge what proved too small."""
         name = {
             arrays.TOO_SHALLOW: "window",
             arrays.TOO_MANY_CELLS: "cells",
@@ -288,10 +252,28 @@ class Walker:
         sizes = {name: size for name, size in self._sizes.items() if name != "window"}
         return arrays.workspace(
             frames=self._trie.max_depth + 2,
-            n_terminal_ids=self._tables.ignored + 2,
-            n_tokens=len(self._arrays.token_ids),
+            terminal_ids=self._tables.ignored + 2,
+            tokens=len(self._arrays.token_ids),
             **sizes,
         )
+
+
+def _tables(recognizer: Recognizer, trie: PackedTrie, always_live: AlwaysLive) -> arrays.Tables:
+    """Return the tables of a grammar: each field from the one object that has it."""
+    scanner, reader = recognizer.scanner, recognizer.indentation_reader
+    loops = Loops.of(scanner, trie, reader)
+    owners: list[object] = [scanner, recognizer.parse_table, always_live, loops]
+    fields: dict[str, Any] = {"kind": _kinds(scanner)}
+    if reader is not None:
+        owners += [reader.indentation_rules, reader]
+        fields["has_indentation"] = True
+        fields["byte_kinds"] = reader.kinds
+        fields["is_followed"] = reader.is_newline | reader.is_counted
+    for name in arrays.Tables._fields:
+        for owner in owners:
+            if name not in fields and hasattr(owner, name):
+                fields[name] = getattr(owner, name)
+    return _EXAMPLES[0]._replace(**fields)
 
 
 def _kinds(scanner: Scanner) -> npt.NDArray[np.int8]:
@@ -301,30 +283,8 @@ def _kinds(scanner: Scanner) -> npt.NDArray[np.int8]:
     return kinds.astype(np.int8)
 
 
-def _line_tables(reader: IndentationReader, assurance: Assurance) -> tuple[Any, ...]:
-    """Return the last of the tables: those of an indenter."""
-    lines = reader.indentation_rules
-    return (
-        True,
-        lines.roles,
-        lines.places,
-        reader.kinds,
-        reader.is_newline | reader.is_counted,
-        reader.is_counted,
-        reader.is_free,
-        assurance.is_begun,
-        lines.newline,
-        lines.indent,
-        lines.dedent,
-        lines.tab,
-        lines.max_brackets,
-        lines.max_indents,
-        lines.max_digits,
-    )
-
-
 class _Columns:
-    """Numbers layouts, and puts their columns into cells that they share."""
+    """Turns indentations into numbers; those with equal outer columns share cells."""
 
     def __init__(self) -> None:
         self.columns = [COLUMN_0]
@@ -333,7 +293,7 @@ class _Columns:
         self._known: dict[tuple[int, int], int] = {}
 
     def number(self, indentation: Indentation) -> int:
-        """Return a layout as one number."""
+        """Return an indentation as one number."""
         cell = 0
         for column in indentation.columns[1:]:
             key = (cell, column)

@@ -22,9 +22,10 @@ This is the slow and obvious form of the machine; :mod:`cfgguide.mask.walk` is i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -34,8 +35,11 @@ from cfgguide.limits import Budget
 from cfgguide.parser.indentation import FLAT, NO_COLUMN, Indentation, IndentationRules
 from cfgguide.parser.stack import Stack
 from cfgguide.parser.table import START_STATE, ParseTable
+from cfgguide.recognizer.derived import Derived
 from cfgguide.recognizer.indentation import IndentationReader
 from cfgguide.storage import archive
+
+Value = TypeVar("Value")
 
 
 class Hypothesis(NamedTuple):
@@ -112,6 +116,7 @@ class Recognizer:
         )
         self.budget = budget or Budget()
         self.lookahead = Lookahead(scanner)
+        self._derived = Derived()
         self._contexts = memoryview(scanner.contexts.data)  # quicker to index than the array
         self._byte_classes: list[int] = scanner.byte_classes.tolist()
         self._match: list[int] = scanner.match.tolist()
@@ -120,6 +125,10 @@ class Recognizer:
         self.initial = Configuration(
             tuple(Hypothesis(state, obligations, stack) for state, obligations in possible)
         )
+
+    def derived(self, make: Callable[[Recognizer], Value]) -> Value:
+        """Return what a function makes of this recogniser; it is made once and kept with it."""
+        return self._derived.get(make, self)
 
     @cached_property
     def digest(self) -> str:

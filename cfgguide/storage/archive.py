@@ -1,4 +1,4 @@
-"""Files of named arrays and one JSON value, that anyone may have damaged.
+"""Files of named arrays and one JSON value, which may be damaged when they are read.
 
 In: arrays by name and a JSON value; out: one file in the safetensors format, and back. ::
 
@@ -9,13 +9,13 @@ In: arrays by name and a JSON value; out: one file in the safetensors format, an
     then          the arrays, without gaps: those of the largest items first, then by name
 
 The data starts at a multiple of 64 bytes, and the order keeps every array aligned to its items.
-The value of ``json`` is the JSON value as text, since safetensors has only texts there. The
-checksum is the CRC-32 of the whole file with ``00000000`` in its place. It stands first, so that a
-damaged file is refused before anything in it is understood.
+The value of ``json`` is the JSON value as text, since safetensors allows only strings there. The
+checksum is the CRC-32 of the whole file with ``00000000`` in its place. It comes first, so that a
+damaged file is refused before anything else in it is parsed.
 
-A checksum tells damage, not malice: whoever writes files can make one that is right. Reading takes
-time and memory in proportion to the file, whatever it says, and never runs or unpacks anything.
-What the numbers in the arrays mean is for the reader to check.
+A checksum detects damage, not malice: anyone who can write files can compute it. Reading takes time
+and memory in proportion to the size of the file, and never runs or unpacks anything. The caller
+checks what the numbers in the arrays mean.
 
 Source of the format: https://huggingface.co/docs/safetensors, "Format".
 """
@@ -44,7 +44,7 @@ from cfgguide.errors import IndexFormatError, LimitError
 Arrays = dict[str, npt.NDArray[Any]]
 
 FORMAT = "cfgguide 1"  # raised when the layout of the file changes; each kind has its own version
-MAX_HEADER = 1 << 24  # bytes; parsing takes up to some twenty times that
+MAX_HEADER = 1 << 24  # bytes; parsing takes up to about twenty times as many
 PARTIAL = ".partial"  # ends the name of a file that is being written
 
 _ALIGNMENT = 64
@@ -80,13 +80,12 @@ def digest(arrays: Mapping[str, npt.NDArray[Any]], value: object) -> str:
     >>> digest({"x": np.zeros(2)}, [1]) == digest({"x": np.zeros(2)}, (1,))
     True
     """
-    found = hashlib.sha256()
+    sha256 = hashlib.sha256()
     for name, array in sorted(arrays.items()):
-        told = json.dumps([name, array.dtype.str, array.shape, None])
-        found.update(told.encode())
-        found.update(np.ascontiguousarray(array).data)
-    found.update(_json(value).encode())
-    return found.hexdigest()
+        sha256.update(json.dumps([name, array.dtype.str, array.shape, None]).encode())
+        sha256.update(np.ascontiguousarray(array).data)
+    sha256.update(_json(value).encode())
+    return sha256.hexdigest()
 
 
 def write(
@@ -100,24 +99,24 @@ def write(
 ) -> None:
     """Write a file, or leave everything as it was.
 
-    The file is written under another name in the same folder and then renamed: whoever reads at
-    the same time gets the old file or the new one. A killed process leaves at most a file whose
-    name starts with a dot and ends with ``.partial``.
+    The file is written under another name in the same folder and then renamed: a concurrent reader
+    gets the old file or the new one. A killed process leaves at most a file whose name starts with
+    a dot and ends with ``.partial``.
 
     Parameters
     ----------
     path : path
-        The file; one that is there is replaced.
+        The file; an existing one is replaced.
     arrays : mapping of str to array
         Of bool, integers, or floating-point numbers.
     value : JSON value
         Tuples come back as lists.
     kind : str
-        What the file is for; another kind is not read.
+        What the file is for; `read` refuses another kind.
     digest : str
         What it was made from.
     is_durable : bool
-        Whether the data is on the disk when this returns, whatever happens to the machine then.
+        Whether the data is on the disk when this returns, even if the machine then fails.
 
     Raises
     ------
@@ -226,7 +225,7 @@ def _header(
 
 
 class _Reader:
-    """Reads one file; whatever is wrong with it is an IndexFormatError that names it."""
+    """Reads one file; whatever is wrong with it raises an IndexFormatError that names the file."""
 
     def __init__(self, path: str | os.PathLike[str], kind: str) -> None:
         self._path = os.fspath(path)
@@ -240,7 +239,7 @@ class _Reader:
         if not isinstance(metadata, dict) or not all(
             isinstance(text, str) for text in metadata.values()
         ):
-            self._refuse("its metadata is no object of texts")
+            self._refuse("its metadata is not an object of strings")
         self._check(metadata, digest)
         if "json" not in metadata:
             self._refuse("it has no JSON value")
@@ -249,60 +248,60 @@ class _Reader:
 
     def _refuse(self, what: str, cause: BaseException | None = None) -> NoReturn:
         raise IndexFormatError(
-            f"{self._path!r} is no usable file of kind {self._kind!r}: {what}; make it anew, "
+            f"{self._path!r} is not a usable file of kind {self._kind!r}: {what}; make it again, "
             "or remove it"
         ) from cause
 
     def _mapped(self) -> mmap.mmap:
-        """Return the mapped file, if it is one, and at least as long as the shortest header."""
+        """Return the mapped file; it must be regular, and long enough for a header."""
         try:
-            # A pipe must not block; what is opened is looked at, not what has that name later.
+            # A pipe must not block. The checks are of what was opened, not of the name.
             flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
             descriptor = os.open(self._path, flags)
         except (OSError, ValueError) as error:
             self._refuse(f"it cannot be opened ({error})", error)
         try:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode):
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
                 self._refuse("it is not a regular file")
-            if found.st_size < 10:
-                self._refuse(f"it is cut short: {found.st_size} bytes cannot hold a header")
-            return mmap.mmap(descriptor, found.st_size, access=mmap.ACCESS_READ)
+            if status.st_size < 10:
+                self._refuse(f"it is cut short: {status.st_size} bytes cannot hold a header")
+            return mmap.mmap(descriptor, status.st_size, access=mmap.ACCESS_READ)
         except (OSError, ValueError) as error:
             self._refuse(f"it cannot be mapped ({error})", error)
         finally:
             os.close(descriptor)
 
     def _checked_header(self, mapped: mmap.mmap) -> bytes:
-        """Return the header of a file that is as it was written."""
+        """Return the header of an undamaged file."""
         if mapped[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
             self._refuse("it is a zip archive, such as an .npz, which is never unpacked")
         length = int.from_bytes(mapped[:8], "little")
         if length > MAX_HEADER:
-            self._refuse(f"its header claims {length} bytes, of which at most {MAX_HEADER} may be")
+            self._refuse(f"its header claims {length} bytes, more than the {MAX_HEADER} allowed")
         if length > len(mapped) - 8:
             self._refuse(f"it is cut short: of {length} bytes of header it has {len(mapped) - 8}")
         header = mapped[8 : 8 + length]
-        found = _CHECKSUM.match(header)
-        if found is None:
+        match = _CHECKSUM.match(header)
+        if match is None:
             self._refuse("its header does not start as cfgguide writes it")
         blank = bytearray(header)
         blank[_CHECKSUM_PLACE] = _NO_CHECKSUM
         checksum = zlib.crc32(blank, zlib.crc32(mapped[:8]))
         with memoryview(mapped) as whole:
             checksum = zlib.crc32(whole[8 + length :], checksum)
-        if int(found[1], 16) != checksum:
+        if int(match[1], 16) != checksum:
             self._refuse("it is damaged: its checksum is wrong")
         return header
 
     def _parsed(self, text: bytes | str, *, is_object: bool = True) -> Any:
         try:
-            found = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+            value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
         except (ValueError, RecursionError) as error:
             self._refuse(f"its JSON cannot be read ({error})", error)
-        if is_object and not isinstance(found, dict):
-            self._refuse("its header is no JSON object")
-        return found
+        if is_object and not isinstance(value, dict):
+            self._refuse("its header is not a JSON object")
+        return value
 
     def _check(self, metadata: dict[str, str], digest: str | None) -> None:
         if metadata.get("format") != FORMAT:
@@ -316,20 +315,20 @@ class _Reader:
             )
 
     def _arrays(self, described: dict[str, Any], data: memoryview) -> Arrays:
-        """Return the arrays, which lie side by side and fill all of the data."""
-        places = [self._place(name, what) for name, what in described.items()]
+        """Return the arrays, which must fill all of the data without gaps."""
+        extents = [self._extent(name, what) for name, what in described.items()]
         arrays: Arrays = {}
         end = 0
-        for start, stop, name, dtype, shape in sorted(places, key=lambda place: place[:3]):
+        for start, stop, name, dtype, shape in sorted(extents, key=lambda extent: extent[:3]):
             if start != end or start % dtype.itemsize or stop > len(data):
                 self._refuse(f"the array {name!r} overlaps another, or lies outside the file")
             end = stop
             arrays[name] = np.frombuffer(data[start:stop], dtype).reshape(shape)
         if end != len(data):
-            self._refuse(f"there are {len(data) - end} bytes behind its arrays")
+            self._refuse(f"there are {len(data) - end} bytes after its arrays")
         return arrays
 
-    def _place(self, name: str, what: Any) -> tuple[int, int, str, np.dtype[Any], list[int]]:
+    def _extent(self, name: str, what: Any) -> tuple[int, int, str, np.dtype[Any], list[int]]:
         """Return the start, end, name, dtype and shape of a described array."""
         if not isinstance(what, dict) or set(what) != {"dtype", "shape", "data_offsets"}:
             self._refuse(f"the array {name!r} is not described by dtype, shape and data_offsets")
@@ -338,7 +337,7 @@ class _Reader:
             self._refuse(f"the array {name!r} has the dtype {what['dtype']!r}")
         shape, offsets = what["shape"], what["data_offsets"]
         if not _is_numbers(shape) or len(shape) > _MAX_DIMENSIONS:
-            self._refuse(f"the array {name!r} has no shape that an array can have")
+            self._refuse(f"the array {name!r} does not have the shape of an array")
         if math.prod(max(length, 1) for length in shape) > _MAX_ITEMS:
             self._refuse(f"the array {name!r} claims more than {_MAX_ITEMS} items")
         size = math.prod(shape) * dtype.itemsize
@@ -355,14 +354,14 @@ def _is_numbers(value: object) -> bool:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a name stands twice in one object")
-    return found
+    unique = dict(pairs)
+    if len(unique) != len(pairs):
+        raise ValueError("a name occurs twice in one object")
+    return unique
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def part(arrays: Arrays, prefix: str) -> Arrays:

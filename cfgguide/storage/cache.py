@@ -1,11 +1,11 @@
-"""The folder in which what was computed once is kept for the next process.
+"""The folder in which results are kept for later processes.
 
-In: what a thing was made from, as a digest, and the thing as arrays; out: the same arrays in any
-later process. The environment decides where and how much:
+In: the digest of what a result was made from, and the result as arrays. Out: the same arrays in any
+later process. Environment variables say where and how much:
 
 ``CFGGUIDE_CACHE``
-    The folder; ``off`` or ``0`` for no cache. By default, and if it is empty, platformdirs' folder
-    for caches.
+    The folder; ``off`` or ``0`` for no cache. If it is unset or empty, platformdirs' folder for
+    caches.
 ``CFGGUIDE_CACHE_BYTES``
     Most bytes of all entries together; 1,000,000,000 by default.
 
@@ -15,12 +15,11 @@ later process. The environment decides where and how much:
     <folder>/compiled/.<random>.partial       one that is being written, or whose writer was killed
     <folder>/models/                          not part of this: see cfgguide.models.load
 
-Nothing here ever fails: where a folder cannot be read or written, things are computed anew, and an
-entry that is damaged is removed. Any number of processes may use one folder at once; each entry is
-whole under its name or not there. An entry's time of change is when it was last used, and those
-used longest ago go first.
+The cache never fails: if the folder cannot be read or written, results are computed again, and a
+damaged entry is removed. Any number of processes may use one folder at once: an entry is complete
+or absent. Its modification time is when it was last used, and the least recently used go first.
 
-Whoever may write into the folder decides what is found there: it belongs to one user.
+Anyone who can write to the folder decides what is read from it, so it belongs to one user.
 """
 
 from __future__ import annotations
@@ -45,17 +44,17 @@ if TYPE_CHECKING:
 FOLDER_VARIABLE = "CFGGUIDE_CACHE"
 SIZE_VARIABLE = "CFGGUIDE_CACHE_BYTES"
 DEFAULT_MAX_BYTES = 1_000_000_000
-MAX_ENTRIES = 4096  # looking at so many takes 10 ms, at each new entry
+MAX_ENTRIES = 4096  # listing so many takes 10 ms, for each new entry
 
 _OFF = ("off", "0")
 _PARTIAL = ".partial"
 # Longer than any write takes; only a killed process leaves such a file.
 _STALE_SECONDS = 60 * 60
-_MIN_BYTES = 4096  # what a file takes on most disks, however short it is
+_MIN_BYTES = 4096  # what even a short file takes on most disks
 
 
 def folder() -> Path:
-    """Return the folder of everything that cfgguide keeps, whether or not the cache is off."""
+    """Return the folder of everything that cfgguide stores, even if the cache is off."""
     named = os.environ.get(FOLDER_VARIABLE)
     if named and named.lower() not in _OFF:
         return Path(named).expanduser()
@@ -68,15 +67,17 @@ def user_cache() -> Cache | None:
     Raises
     ------
     LimitError
-        If the environment's bound on bytes is no number.
+        If the bound on bytes in the environment is not a number.
     """
     if os.environ.get(FOLDER_VARIABLE, "").lower() in _OFF:
         return None
-    said = os.environ.get(SIZE_VARIABLE) or str(DEFAULT_MAX_BYTES)
-    if not (said.isascii() and said.isdigit()):
-        raise LimitError(f"{SIZE_VARIABLE} is a number of bytes, such as 500000000, not {said!r}")
+    size = os.environ.get(SIZE_VARIABLE) or str(DEFAULT_MAX_BYTES)
+    if not (size.isascii() and size.isdigit()):
+        raise LimitError(
+            f"{SIZE_VARIABLE} must be a number of bytes, such as 500000000, not {size!r}"
+        )
     try:
-        return Cache(folder() / "compiled", max_bytes=int(said))
+        return Cache(folder() / "compiled", max_bytes=int(size))
     except (RuntimeError, ValueError):  # there is no home folder, or the number has 5,000 digits
         return None
 
@@ -96,7 +97,7 @@ class Cache:
     Parameters
     ----------
     folder : Path
-        Where they are; made when the first is written.
+        Where they are; created with the first entry.
     max_bytes : int
         Most bytes of all entries together.
     max_entries : int
@@ -123,24 +124,24 @@ class Cache:
 
     def load(self, kind: str, digest: str) -> tuple[Arrays, Any] | None:
         """Return the arrays and the JSON value of an entry, or None if there is none."""
-        from cfgguide.storage import archive  # numpy is not needed to tell where a folder is
+        from cfgguide.storage import archive  # numpy is not needed to find the folder
 
         path = self.path(kind, digest)
         if not os.path.exists(path):
             return None
         try:
-            found = archive.read(path, kind=kind, digest=digest)
+            entry = archive.read(path, kind=kind, digest=digest)
         except IndexFormatError:
             self.drop(kind, digest)
             return None
         with contextlib.suppress(OSError):
             os.utime(path)
-        return found
+        return entry
 
     def store(
         self, kind: str, digest: str, arrays: Mapping[str, npt.NDArray[Any]], value: object = None
     ) -> None:
-        """Keep an entry, if there is room and the folder can be written."""
+        """Store an entry, if there is room and the folder can be written."""
         from cfgguide.storage import archive
 
         if sum(array.nbytes for array in arrays.values()) > self.max_bytes:
@@ -152,11 +153,11 @@ class Cache:
             self.trim()
 
     def drop(self, kind: str, digest: str) -> None:
-        """Remove an entry that turned out to be of no use."""
+        """Remove an entry that turned out to be damaged."""
         _remove(self.path(kind, digest))
 
     def entries(self) -> list[Entry]:
-        """Return all entries, those used longest ago first."""
+        """Return all entries, the least recently used first."""
         return sorted(
             Entry(status.st_mtime, max(status.st_size, _MIN_BYTES), Path(file.path))
             for file, status in self._files()
@@ -164,7 +165,7 @@ class Cache:
         )
 
     def trim(self) -> None:
-        """Remove what was used longest ago until the rest is within bounds."""
+        """Remove the least recently used entries until the rest is within bounds."""
         n_entries = n_bytes = 0
         for file, status in self._files():
             if not file.name.endswith(_PARTIAL):
@@ -182,7 +183,7 @@ class Cache:
             n_bytes -= entry.n_bytes
 
     def clear(self) -> int:
-        """Remove everything, what is being written too; return the number of entries removed."""
+        """Remove everything, unfinished files too; return the number of entries removed."""
         n_entries = len(self.entries())
         for file, _ in self._files():
             _remove(Path(file.path))

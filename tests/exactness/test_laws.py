@@ -21,7 +21,7 @@ from support.small_tokenizers import standard_library_vocabulary
 
 import cfgguide
 from cfgguide.index.compiler import compile_recognizer
-from cfgguide.liveness.always_live import Assurance
+from cfgguide.liveness.always_live import AlwaysLive
 from cfgguide.mask.walk import Walker
 from cfgguide.vocabulary.spelling import Spelling
 from cfgguide.vocabulary.trie import VocabularyTrie
@@ -373,8 +373,8 @@ def test_masks_do_not_depend_on_the_order_in_which_the_index_was_filled(name):
 def test_the_walk_is_the_recognizer_token_by_token(name, seed):
     recognizer = compile_recognizer(GRAMMARS[name])
     vocabulary = standard_library_vocabulary()
-    assurance = Assurance.of(recognizer, Spelling.of(vocabulary.tokens))
-    walker = Walker(recognizer, VocabularyTrie.of(vocabulary), assurance)
+    always_live = AlwaysLive.of(recognizer, Spelling.of(vocabulary.tokens))
+    walker = Walker(recognizer, VocabularyTrie.of(vocabulary), always_live)
     configuration = recognizer.advance(recognizer.initial, walked(name, seed).text)
     found = walker.walk(configuration)
     led = {

@@ -43,7 +43,7 @@ def path(tmp_path) -> Path:
 def rows(index: Index) -> dict[bytes, int]:
     """The masks of all entries, and how many entries have each."""
     counts: dict[bytes, int] = {}
-    for subset in index._entries.everything().values():
+    for subset in index._entries.all_entries().values():
         key = subset.bitmask.tobytes()
         counts[key] = counts.get(key, 0) + 1
     return counts
@@ -151,7 +151,7 @@ def test_a_bounded_index_with_a_file_behind_it(path):
     assert tight._entries.n_dropped > tight.n_entries
     (stored,) = tight._entries._stored
     tight._unpacked._owners.clear()
-    tight._step_cache.forget()
+    tight._step_cache.clear()
     gc.collect()  # visits lead to each other
     assert len(stored._subsets) == tight.n_subsets
 
@@ -290,7 +290,7 @@ def damaged(index: Index, name: str):
 def test_masks_that_nobody_saved_are_refused(path, filled, name):
     arrays, value = damaged(filled, name)
     archive.write(path, arrays, value, kind="index", digest=filled.digest)
-    with pytest.raises(IndexFormatError, match=r"the index cannot be used: .*; make it anew"):
+    with pytest.raises(IndexFormatError, match=r"the index cannot be used: .*; make it again"):
         Index.load(path, VOCABULARY)
     fresh = cfgguide.compile(Grammar(GRAMMARS["look-around"][0]), VOCABULARY)
     with pytest.raises(IndexFormatError):
@@ -408,7 +408,7 @@ def test_masks_that_somebody_made_up_end_in_an_error_at_the_step(path):
     guide = Guide(Index.load(path, index.vocabulary))
     assert guide.allowed_token_ids().tolist() == [0, 1, 2, 3]
     for refused in (1, 3):  # a text that the grammar refuses, and EOS where there is no sentence
-        with pytest.raises(IndexFormatError, match="somebody made up"):
+        with pytest.raises(IndexFormatError, match="cfgguide did not write"):
             guide.advance(refused)
         assert (guide.token_ids, guide.is_finished) == ((), False)
     guide.advance(2)
@@ -447,7 +447,7 @@ def test_a_killed_process_leaves_an_index_that_loads(path):
             time.sleep(delay)
             writer.kill()
         loaded = Index.load(path, index.vocabulary)
-        found.append(len(loaded._entries.everything()))
+        found.append(len(loaded._entries.all_entries()))
         assert walked(loaded, 1) == walked(index, 1)
     assert max(found) > 0, "some writer did write"
 
@@ -490,7 +490,7 @@ def test_what_two_processes_keep_adds_up(cache):
     for index, seeds in ((first, range(3)), (second, range(3, 6))):
         for seed in seeds:
             walked(index, seed)
-        index.keep()
+        index.cache_masks()
     third = whole_index(*GRAMMARS["json"])
     for seed in range(6):
         walked(third, seed)
@@ -500,7 +500,7 @@ def test_what_two_processes_keep_adds_up(cache):
 def test_cached_masks_that_are_bad_are_dropped_and_made_anew(cache):
     index = whole_index(*GRAMMARS["json"])
     found = walked(index, 1)
-    index.keep()
+    index.cache_masks()
     (path,) = kept(cache)
     kind, _, digest = path.name.partition("-")
     arrays, value = archive.read(path, kind=kind)
@@ -519,9 +519,9 @@ def test_large_indexes_and_those_without_a_cache_are_not_kept(cache, monkeypatch
     index = whole_index(*GRAMMARS["json"])
     walked(index, 1)
     monkeypatch.setattr(cached_masks, "MAX_BYTES", 100)
-    index.keep()
+    index.cache_masks()
     assert kept(cache) == []
     walked(index, 2)
     monkeypatch.setenv("CFGGUIDE_CACHE", "off")
-    index.keep()
+    index.cache_masks()
     assert kept(cache) == []

@@ -94,7 +94,7 @@ def test_subsets_are_what_a_plain_dict_holds(masks, max_bytes, rng):
         assert {id(subset) for subset, _ in users} <= known
         assert all(subset.base is None or id(subset.base) in known for subset in subsets)
     assert (len(subsets), subsets.nbytes) == (0, 0)
-    assert subsets._bases == subsets._place_of_base == {}
+    assert subsets._bases == subsets._key_of_base == {}
 
 
 def test_a_mask_like_another_is_kept_as_what_differs():
@@ -221,7 +221,7 @@ def test_eight_threads_fill_one_index_as_one_thread_does(grammar, max_bytes):
     try:
         while not n_rounds or time.monotonic() < end:
             index = cfgguide.compile(Grammar(grammar), vocabulary, max_bytes=max_bytes)
-            index._unpacked._most = 3  # remade again and again
+            index._unpacked._max_masks = 3  # unpacked again and again
             found = in_threads(index, list(expected), n_rounds)
             assert all(masks == expected[seed] for seed, masks in found)
             assert len(found) == 8 * len(expected)

@@ -46,10 +46,10 @@ def test_an_index_knows_what_it_holds():
     used = index.footprint
     assert used > fresh + index.nbytes / 2
     assert index.footprint == used, "measuring adds nothing"
-    index.rest()
+    index.release_workspace()
     workspace = used - index.footprint
     assert workspace > 100_000
-    index.forget_steps()
+    index.clear_step_cache()
     assert index.footprint < used - workspace
     assert walked(index, 1) == masks
     assert walked(index, 2)

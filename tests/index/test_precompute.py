@@ -23,7 +23,7 @@ import cfgguide.cli.generating
 import cfgguide.cli.main
 from cfgguide.errors import IndexFormatError, LimitError
 from cfgguide.index.configuration_trie import Path as EntryPath
-from cfgguide.index.precompute import Built
+from cfgguide.index.precompute import Precomputed, precompute_masks
 from cfgguide.lexer.lookahead import NO_OBLIGATIONS
 from cfgguide.parser.stack import Stack
 from cfgguide.parser.table import START_STATE
@@ -97,7 +97,7 @@ def compiled(name: str, **options) -> cfgguide.Index:
 
 
 def entries(index: cfgguide.Index) -> dict[EntryPath, bytes]:
-    return {path: each.bitmask.tobytes() for path, each in index._entries.everything().items()}
+    return {path: each.bitmask.tobytes() for path, each in index._entries.all_entries().items()}
 
 
 def known_part(path: EntryPath) -> tuple[int, int, list[int]]:
@@ -131,7 +131,7 @@ def is_plain(configuration: Configuration) -> bool:
 @pytest.mark.parametrize("name", GRAMMARS)
 def test_a_mask_made_ahead_is_that_of_every_stack_that_begins_so(name):
     index, lazy = compiled(name), compiled(name)
-    index.build(max_bytes=1_000_000)
+    precompute_masks(index, max_bytes=1_000_000)
     rng = random.Random(0)
     made = entries(index)
     n_compared = 0
@@ -157,7 +157,7 @@ COMPLETE = [
 @pytest.mark.parametrize("name", GRAMMARS)
 def test_guides_find_the_masks_that_they_would_have_made(name):
     index, lazy = compiled(name), compiled(name)
-    built = index.build(max_bytes=3_500_000)
+    built = precompute_masks(index, max_bytes=3_500_000)
     assert built.is_complete == (built.share == 1.0)
     assert built.is_complete == (name in COMPLETE)
     rng, n_found = random.Random(1), 0
@@ -180,15 +180,15 @@ def test_guides_find_the_masks_that_they_would_have_made(name):
 
 
 def test_what_is_built_is_told():
-    built = compiled("brackets").build()
+    built = precompute_masks(compiled("brackets"))
     assert (built.is_complete, built.n_left, built.n_given_up) == (True, 0, 0)
     assert built.n_entries <= built.n_decided
     assert str(built).startswith(f"100.0% covered: {built.n_decided} pairs")
-    bounded = compiled("json").build(max_bytes=100_000)
+    bounded = precompute_masks(compiled("json"), max_bytes=100_000)
     assert 0 < bounded.share < 1
     assert not bounded.is_complete
     assert f"{bounded.n_left:,} left" in str(bounded)
-    nearly = Built(1, 0, 2, 0.99999, 1, 1, 1, 1.0, 3)
+    nearly = Precomputed(1, 0, 2, 0.99999, 1, 1, 1, 1.0, 3)
     assert "99.9% covered: 1 pairs" in str(nearly)
     assert "2 given up, 3 workers lost" in str(nearly)
 
@@ -196,7 +196,7 @@ def test_what_is_built_is_told():
 def test_a_bound_on_bytes_holds():
     index = compiled("json")
     for most in (0, 60_000, 200_000):
-        built = index.build(max_bytes=most)
+        built = precompute_masks(index, max_bytes=most)
         assert built.n_bytes <= most
         assert (built.n_entries > 0) == (most > 0)
         assert not built.is_complete
@@ -204,14 +204,14 @@ def test_a_bound_on_bytes_holds():
 
 def test_a_bound_on_seconds_holds():
     index = compiled("json")
-    built = index.build(max_seconds=0)
+    built = precompute_masks(index, max_seconds=0)
     assert (built.n_entries, built.share) == (0, 0)
     assert built.n_left
 
 
 def test_a_bounded_index_is_filled_and_nothing_dropped():
     index = compiled("json", max_bytes=100_000)
-    assert not index.build().is_complete
+    assert not precompute_masks(index).is_complete
     assert index._entries.n_dropped == 0
     assert index.n_entries > 50
 
@@ -219,32 +219,34 @@ def test_a_bounded_index_is_filled_and_nothing_dropped():
 def test_stacks_that_never_decide_end_at_the_bound():
     grammar = cfgguide.Grammar('start: "a" start | "b" start | "(" start ")" | "a"')
     vocabulary = cfgguide.Vocabulary([*words("ab()", 3, 20), None], eos_token_ids=0)
-    built = cfgguide.compile(grammar, vocabulary).build(max_bytes=1_000_000)
+    built = precompute_masks(cfgguide.compile(grammar, vocabulary), max_bytes=1_000_000)
     assert 0 < built.share < 1
 
 
 @pytest.mark.parametrize("n_processes", [0, -1])
 def test_there_is_at_least_one_process(n_processes):
-    with pytest.raises(LimitError, match=f"n_processes is a number above 0, not {n_processes}"):
-        compiled("brackets").build(n_processes=n_processes)
+    with pytest.raises(
+        LimitError, match=f"n_processes must be a number above 0, not {n_processes}"
+    ):
+        precompute_masks(compiled("brackets"), n_processes=n_processes)
 
 
 @pytest.mark.parametrize("name", ["json", "look-around, with contexts"])
 def test_a_saved_index_is_built_further_without_doing_anything_twice(name, tmp_path):
     whole = compiled(name)
-    whole.build(max_bytes=3_500_000)
+    precompute_masks(whole, max_bytes=3_500_000)
     some = compiled(name)
-    n_some = some.build(max_bytes=150_000).n_entries
+    n_some = precompute_masks(some, max_bytes=150_000).n_entries
     assert 0 < n_some < whole.n_entries
     some.save(tmp_path / "index")
     rest = cfgguide.Index.load(tmp_path / "index", some.vocabulary)
-    rest.build(max_bytes=3_500_000)
+    precompute_masks(rest, max_bytes=3_500_000)
     if name in COMPLETE:
         assert rest.n_made == whole.n_entries - n_some
         assert entries(rest) == entries(whole)
     rest.save(tmp_path / "index")
     again = cfgguide.Index.load(tmp_path / "index", some.vocabulary)
-    again.build(max_bytes=100_000)  # full from the beginning
+    precompute_masks(again, max_bytes=100_000)  # full from the beginning
     assert again.n_made == 0
     assert entries(again) == entries(rest)
 
@@ -255,8 +257,8 @@ def test_masks_made_lazily_before_are_kept():
     for _ in range(30):
         guide.advance(int(guide.allowed_token_ids()[0]))
     n_lazy = index.n_made
-    ahead.build()
-    index.build()
+    precompute_masks(ahead)
+    precompute_masks(index)
     assert n_lazy
     assert entries(index).items() >= entries(ahead).items()
     assert index.n_made == index.n_entries  # nothing twice
@@ -264,26 +266,26 @@ def test_masks_made_lazily_before_are_kept():
 
 def test_an_interrupted_build_keeps_what_was_made():
     index = compiled("json")
-    seen: list[Built] = []
+    seen: list[Precomputed] = []
 
-    def interrupt(built: Built) -> None:
-        seen.append(built)
+    def interrupt(precomputed: Precomputed) -> None:
+        seen.append(precomputed)
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        index.build(max_bytes=100_000, progress=interrupt)
+        precompute_masks(index, max_bytes=100_000, progress=interrupt)
     assert index.n_entries == seen[0].n_entries > 0
-    assert index.build().is_complete
+    assert precompute_masks(index).is_complete
     whole = compiled("json")
-    whole.build()
+    precompute_masks(whole)
     assert entries(index) == entries(whole)
 
 
 def test_progress_is_shown_if_wanted(capsys):
-    compiled("brackets").build(progress=True)
+    precompute_masks(compiled("brackets"), progress=True)
     assert "100%" in capsys.readouterr().err
-    compiled("brackets").build(progress=False)
-    compiled("brackets").build()  # standard error is no terminal
+    precompute_masks(compiled("brackets"), progress=False)
+    precompute_masks(compiled("brackets"))  # standard error is no terminal
     assert capsys.readouterr().err == ""
 
 
@@ -310,8 +312,8 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="ne
 @pytest.mark.parametrize("name", ["json", "look-around, with contexts"])
 def test_other_processes_make_the_same_masks(name):
     alone, together = compiled(name), compiled(name)
-    told = alone.build(n_processes=1, max_bytes=3_000_000)
-    found = together.build(n_processes=2, max_bytes=3_000_000)
+    told = precompute_masks(alone, n_processes=1, max_bytes=3_000_000)
+    found = precompute_masks(together, n_processes=2, max_bytes=3_000_000)
     if told.is_complete:
         assert entries(together) == entries(alone)
         assert (found.n_decided, found.share) == (told.n_decided, told.share)
@@ -325,11 +327,11 @@ def test_other_processes_make_the_same_masks(name):
 @pytest.mark.slow
 def test_bounds_hold_with_other_processes():
     index = compiled("json", max_bytes=300_000)
-    built = index.build(n_processes=2)
+    built = precompute_masks(index, n_processes=2)
     assert built.n_bytes <= 300_000
     assert built.n_left
     assert index._entries.n_dropped == 0
-    assert compiled("json").build(n_processes=2, max_seconds=0).n_entries == 0
+    assert precompute_masks(compiled("json"), n_processes=2, max_seconds=0).n_entries == 0
 
 
 @needs_proc
@@ -338,27 +340,27 @@ def test_a_killed_worker_is_no_loss():
     index, whole = compiled("json"), compiled("json")
     killed = []
 
-    def kill(built: Built) -> None:
+    def kill(precomputed: Precomputed) -> None:
         if not killed and built.n_entries:
             killed.append(workers()[0])
             os.kill(killed[0], signal.SIGKILL)
 
-    built = index.build(n_processes=3, progress=kill)
+    built = precompute_masks(index, n_processes=3, progress=kill)
     assert killed
     assert built.is_complete
-    whole.build()
+    precompute_masks(whole)
     assert entries(index) == entries(whole)
 
 
 @needs_proc
 @pytest.mark.slow
 def test_without_workers_the_rest_stays_lazy(large):
-    def kill(built: Built) -> None:
+    def kill(precomputed: Precomputed) -> None:
         for worker in workers() if built.n_entries else ():
             os.kill(worker, signal.SIGKILL)
 
     n_before = large.n_entries
-    built = large.build(n_processes=2, progress=kill)
+    built = precompute_masks(large, n_processes=2, progress=kill)
     assert built.n_lost_workers == 2
     assert built.n_left
     assert "2 workers lost" in str(built)
@@ -369,13 +371,13 @@ def test_without_workers_the_rest_stays_lazy(large):
 
 @pytest.mark.slow
 def test_an_interrupted_build_ends_its_processes(large):
-    def interrupt(built: Built) -> None:
-        if built.n_entries > n_before:
+    def interrupt(precomputed: Precomputed) -> None:
+        if precomputed.n_entries > n_before:
             raise KeyboardInterrupt
 
     n_before = large.n_entries
     with pytest.raises(KeyboardInterrupt):
-        large.build(n_processes=2, progress=interrupt)
+        precompute_masks(large, n_processes=2, progress=interrupt)
     assert large.n_entries > n_before
     assert workers() == []
 
@@ -385,7 +387,7 @@ def test_json_is_covered_with_a_vocabulary_of_realistic_size():
     vocabulary = standard_library_vocabulary()
     index = cfgguide.compile(cfgguide.Grammar.bundled("json"), vocabulary)
     lazy = cfgguide.compile(cfgguide.Grammar.bundled("json"), vocabulary)
-    assert index.build().is_complete
+    assert precompute_masks(index).is_complete
     documents = sorted((ROOT / "tests" / "golden").glob("*/accept/*.json"))
     texts = [document.read_text() for document in documents]
     texts += ['{"a": [1.5e-3, true, {"b\\u00e9": null}], "c": [[], [[{}]]]}', "[" * 9 + "]" * 9]
@@ -429,7 +431,7 @@ def test_index_writes_a_file_and_says_what_is_in_it(folder, capsys):
     assert covered.startswith("100.0% covered: ")
     assert size == f"index: {os.path.getsize('index'):,} bytes"
     index = cfgguide.Index.load("index", small_tokenizer())
-    assert f" {index.build().n_entries} entries" in covered
+    assert f" {precompute_masks(index).n_entries} entries" in covered
     assert index.n_made == 0
 
 
@@ -452,7 +454,7 @@ def test_index_goes_on_from_its_own_file_and_no_other(folder, capsys):
     [
         (["--output", "nowhere/index"], "[error] cannot write 'nowhere/index': No such file"),
         (["--eos", "</nothing>"], "[vocabulary] the tokenizer has no token '</nothing>' for --eos"),
-        (["--processes", "0"], "[limit] n_processes is a number above 0, not 0"),
+        (["--processes", "0"], "[limit] n_processes must be a number above 0, not 0"),
     ],
 )
 def test_what_index_cannot_do_is_an_error(folder, capsys, options, said):
@@ -502,7 +504,7 @@ def started(*arguments: str) -> subprocess.Popen:
 
 
 def n_saved() -> int:
-    return len(cfgguide.Index.load("index", small_tokenizer())._entries.everything())
+    return len(cfgguide.Index.load("index", small_tokenizer())._entries.all_entries())
 
 
 def wait_until_saved(ran: subprocess.Popen, n_more_than: int) -> None:

@@ -9,7 +9,7 @@ import cfgguide
 from cfgguide import Grammar, Guide
 from cfgguide.index.compiler import compile_recognizer
 from cfgguide.liveness import cached as cached_liveness
-from cfgguide.liveness.always_live import Assurance
+from cfgguide.liveness.always_live import AlwaysLive
 from cfgguide.liveness.cached import KIND
 from cfgguide.storage.cache import Cache, user_cache
 from cfgguide.vocabulary.spelling import Spelling
@@ -34,7 +34,7 @@ def kept(cache: Cache) -> list[str]:
     return [name.removeprefix(f"{KIND}-") for name in names if name.startswith(KIND)]
 
 
-def same(one: Assurance | None, other: Assurance | None) -> bool:
+def same(one: AlwaysLive | None, other: AlwaysLive | None) -> bool:
     assert one is not None
     assert other is not None
     return all(np.array_equal(value, getattr(other, name)) for name, value in vars(one).items())
@@ -42,9 +42,9 @@ def same(one: Assurance | None, other: Assurance | None) -> bool:
 
 def test_what_is_assured_comes_back_as_it_was(cache):
     recognizer = compile_recognizer(GRAMMAR)
-    made = Assurance.of(recognizer, ALL_BYTES)
+    made = AlwaysLive.of(recognizer, ALL_BYTES)
     assert len(kept(cache)) == 1
-    found = cached_liveness.found_or_made(recognizer, ALL_BYTES)
+    found = cached_liveness.load_or_make(recognizer, ALL_BYTES)
     assert same(found, made)
     assert [array.dtype for array in vars(found).values() if isinstance(array, np.ndarray)] == [
         array.dtype for array in vars(made).values() if isinstance(array, np.ndarray)
@@ -56,11 +56,14 @@ def test_what_is_found_is_used(cache):
     (digest,) = kept(cache)
     arrays, terminal_ids = cache.load(KIND, digest)
     cache.store(
-        KIND, digest, {**arrays, "is_assured": np.zeros_like(arrays["is_assured"])}, terminal_ids
+        KIND,
+        digest,
+        {**arrays, "is_always_live": np.zeros_like(arrays["is_always_live"])},
+        terminal_ids,
     )
-    found = cached_liveness.found_or_made(recognizer, ALL_BYTES)
+    found = cached_liveness.load_or_make(recognizer, ALL_BYTES)
     assert found is not None
-    assert not found.is_assured.any()
+    assert not found.is_always_live.any()
 
 
 @pytest.mark.parametrize("lacking", [b"", b"{", b"q"])
@@ -84,10 +87,10 @@ def test_nothing_is_kept_of_small_grammars_or_without_a_cache(cache, monkeypatch
     compile_recognizer(GRAMMAR, use_cache=False)
     monkeypatch.setattr(cached_liveness, "MIN_STATES", 1000)
     recognizer = compile_recognizer(GRAMMAR)
-    assert cached_liveness.found_or_made(recognizer, ALL_BYTES) is None
+    assert cached_liveness.load_or_make(recognizer, ALL_BYTES) is None
     monkeypatch.setattr(cached_liveness, "MIN_STATES", 1)
     monkeypatch.setenv("CFGGUIDE_CACHE", "off")
-    assert cached_liveness.found_or_made(recognizer, ALL_BYTES) is None
+    assert cached_liveness.load_or_make(recognizer, ALL_BYTES) is None
     assert kept(cache) == []
 
 
@@ -100,7 +103,7 @@ def replace(name, change):
 
 
 NUMBERS = ("end_offsets", "end_terminal_ids", "end_groups")
-FLAGS = ("is_sure", "is_letter", "is_assured", "is_begun")
+FLAGS = ("is_certain", "is_letter", "is_always_live", "is_live_after_newline")
 HUGE = 2**31 - 1
 DAMAGES = {
     **{
@@ -116,7 +119,8 @@ DAMAGES = {
     **{f"{name} cut": replace(name, lambda array: array[:-1]) for name in NUMBERS + FLAGS},
     **{f"{name} deeper": replace(name, lambda array: array[None]) for name in NUMBERS + FLAGS},
     "no groups": lambda arrays, terminal_ids: arrays.update(
-        is_assured=arrays["is_assured"][:, :0], is_begun=arrays["is_begun"][:, :0]
+        is_always_live=arrays["is_always_live"][:, :0],
+        is_live_after_newline=arrays["is_live_after_newline"][:, :0],
     ),
     "offsets that go back": lambda arrays, terminal_ids: arrays["end_offsets"].__setitem__(1, HUGE),
     "offsets that start late": lambda arrays, terminal_ids: arrays["end_offsets"].__setitem__(0, 1),
@@ -135,8 +139,8 @@ def test_what_cannot_be_right_is_made_anew(cache, name):
     DAMAGES[name](arrays, terminal_ids)
     cache.store(KIND, digest, arrays, terminal_ids)
     assert cache.path(KIND, digest).read_bytes() != whole
-    again = cached_liveness.found_or_made(recognizer, ALL_BYTES)
-    assert same(again, Assurance.of(recognizer, ALL_BYTES))
+    again = cached_liveness.load_or_make(recognizer, ALL_BYTES)
+    assert same(again, AlwaysLive.of(recognizer, ALL_BYTES))
     assert cache.path(KIND, digest).read_bytes() == whole
 
 
@@ -146,5 +150,5 @@ def test_terminal_ids_of_another_shape_are_made_anew(cache, terminal_ids):
     (digest,) = kept(cache)
     arrays, _ = cache.load(KIND, digest)
     cache.store(KIND, digest, arrays, terminal_ids)
-    again = cached_liveness.found_or_made(recognizer, ALL_BYTES)
-    assert same(again, Assurance.of(recognizer, ALL_BYTES))
+    again = cached_liveness.load_or_make(recognizer, ALL_BYTES)
+    assert same(again, AlwaysLive.of(recognizer, ALL_BYTES))

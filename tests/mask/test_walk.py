@@ -16,7 +16,7 @@ from support.walked_grammars import GRAMMARS, words
 
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.index.compiler import compile_recognizer
-from cfgguide.liveness.always_live import Assurance
+from cfgguide.liveness.always_live import AlwaysLive
 from cfgguide.liveness.liveness import Liveness
 from cfgguide.mask.arrays import LIVE, OPEN
 from cfgguide.mask.walk import Walk, Walker
@@ -36,8 +36,8 @@ def recognizer_of(grammar: str) -> Recognizer:
 def machine(grammar: str, tokens: list[bytes]) -> tuple[Recognizer, Vocabulary, Walker]:
     recognizer = recognizer_of(grammar)
     vocabulary = Vocabulary([*tokens, None], eos_token_ids=len(tokens))
-    assurance = Assurance.of(recognizer, Spelling.of(tokens))
-    return recognizer, vocabulary, Walker(recognizer, VocabularyTrie.of(vocabulary), assurance)
+    always_live = AlwaysLive.of(recognizer, Spelling.of(tokens))
+    return recognizer, vocabulary, Walker(recognizer, VocabularyTrie.of(vocabulary), always_live)
 
 
 @functools.cache

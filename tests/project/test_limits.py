@@ -58,7 +58,7 @@ def test_only_compiling_is_timed(monkeypatch):
 
 @pytest.mark.parametrize("value", [0, -1, "many", None, True, float("nan")])
 def test_a_limit_is_a_number_above_zero(value):
-    with pytest.raises(LimitError, match="max_pairs is a number above 0"):
+    with pytest.raises(LimitError, match="max_pairs must be a number above 0"):
         Limits(max_pairs=value)
 
 

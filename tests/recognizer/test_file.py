@@ -238,8 +238,8 @@ def test_what_is_not_refused_can_be_run(made):
         except IndexFormatError:
             continue
         recognizer = cfgguide.recognizer.recognizer.Recognizer(table, automaton)
-        assurance = cfgguide.liveness.always_live.Assurance.of(recognizer, vocabulary.spelling)
-        walker = cfgguide.mask.walk.Walker(recognizer, vocabulary.trie, assurance)
+        always_live = cfgguide.liveness.always_live.AlwaysLive.of(recognizer, vocabulary.spelling)
+        walker = cfgguide.mask.walk.Walker(recognizer, vocabulary.trie, always_live)
         for data in (b"", b"a", b"if", b'"a', b"1 a"):
             configuration = recognizer.advance(recognizer.initial, data)
             if configuration is not None:
@@ -477,7 +477,7 @@ from cfgguide.grammar import lark_frontend
 from cfgguide.lexer import scanner
 from cfgguide.mask import walk
 from cfgguide.recognizer import file as grammar_file, recognizer
-from cfgguide.liveness.always_live import Assurance
+from cfgguide.liveness.always_live import AlwaysLive
 from cfgguide.errors import CfgGuideError
 
 
@@ -511,8 +511,8 @@ for attempt in range(int(sys.argv[2])):
         n_refused += 1
         continue
     recognizer = recognizer.Recognizer(table, automaton)
-    assurance = Assurance.of(recognizer, vocabulary.spelling)
-    walker = walk.Walker(recognizer, vocabulary.trie, assurance)
+    always_live = AlwaysLive.of(recognizer, vocabulary.spelling)
+    walker = walk.Walker(recognizer, vocabulary.trie, always_live)
     walker._tables = walker._tables._make(
         each.view(Bounded) if isinstance(each, np.ndarray) else each for each in walker._tables
     )

@@ -209,14 +209,14 @@ BAD = {
     "JSON and more": (raw("} 1"), "JSON cannot be read"),
     "JSON not UTF-8": (sealed(BLANK[:-1] + b',"\xff":1}'), "JSON cannot be read"),
     "JSON nested": (raw(',"x":' + "[" * 200_000 + "]" * 200_000 + "}"), "JSON cannot be read"),
-    "JSON names twice": (raw(',"x":1,"x":1}'), "stands twice"),
+    "JSON names twice": (raw(',"x":1,"x":1}'), "occurs twice"),
     "JSON NaN": (raw(',"x":NaN}'), "NaN"),
     "JSON long number": (raw(',"x":' + "1" * 10_000 + "}"), "JSON cannot be read"),
-    "metadata twice": (raw(',"__metadata__":{}}'), "stands twice"),
-    "metadata not texts": (forged({}, kind=3), "no object of texts"),
+    "metadata twice": (raw(',"__metadata__":{}}'), "occurs twice"),
+    "metadata not texts": (forged({}, kind=3), "not an object of strings"),
     "value nested": (forged({}, json="[" * 200_000), "JSON cannot be read"),
     "value cut": (forged({}, json='{"a":'), "JSON cannot be read"),
-    "value twice": (forged({}, json='{"a":1,"a":2}'), "stands twice"),
+    "value twice": (forged({}, json='{"a":1,"a":2}'), "occurs twice"),
     "other format": (forged({}, format="cfgguide 2"), "format 'cfgguide 2'"),
     "other kind": (forged({}, kind="index"), "kind 'index'"),
     "other digest": (forged({}, digest="d2"), "made from something else"),
@@ -224,20 +224,20 @@ BAD = {
     "arrays share": (forged({"x": array(), "y": array()}, EIGHT), "overlaps"),
     "a gap": (forged({"x": array(), "y": array(start=9, end=17)}, bytes(17)), "overlaps"),
     "outside": (forged({"x": array(shape=[200], end=800)}, EIGHT), "outside the file"),
-    "unused data": (forged({"x": array()}, bytes(16)), "8 bytes behind"),
+    "unused data": (forged({"x": array()}, bytes(16)), "8 bytes after"),
     "not aligned": (forged({"x": array("U8", [1], 0, 1), "y": array("I32", [1], 1, 5)}, bytes(5)),
                     "overlaps"),
     "dtype unknown": (forged({"x": array("I128")}, EIGHT), "dtype 'I128'"),
     "dtype object": (forged({"x": array("O")}, EIGHT), "dtype 'O'"),
     "dtype no text": (forged({"x": array(["I32"])}, EIGHT), "dtype"),
-    "shape negative": (forged({"x": array(shape=[-2, -1])}, EIGHT), "no shape"),
-    "shape true": (forged({"x": array(shape=[True, 2])}, EIGHT), "no shape"),
-    "shape fraction": (forged({"x": array(shape=[2.0])}, EIGHT), "no shape"),
-    "shape no list": (forged({"x": {**array(), "shape": 2}}, EIGHT), "no shape"),
-    "shape huge": (forged({"x": array(shape=[2**62])}, EIGHT), "no shape"),
+    "shape negative": (forged({"x": array(shape=[-2, -1])}, EIGHT), "not have the shape"),
+    "shape true": (forged({"x": array(shape=[True, 2])}, EIGHT), "not have the shape"),
+    "shape fraction": (forged({"x": array(shape=[2.0])}, EIGHT), "not have the shape"),
+    "shape no list": (forged({"x": {**array(), "shape": 2}}, EIGHT), "not have the shape"),
+    "shape huge": (forged({"x": array(shape=[2**62])}, EIGHT), "not have the shape"),
     "shape huge and empty": (forged({"x": array(shape=[0, 2**50, 2**50], end=0)}), "more than"),
     "shape overflows": (forged({"x": array(shape=[2**32, 2**32])}, EIGHT), "more than"),
-    "shape of many": (forged({"x": array(shape=[1] * 99)}, EIGHT), "no shape"),
+    "shape of many": (forged({"x": array(shape=[1] * 99)}, EIGHT), "not have the shape"),
     "shape does not fit": (forged({"x": array(shape=[3])}, EIGHT), "do not fit"),
     "offsets backwards": (forged({"x": array(start=8, end=0)}, EIGHT), "do not fit"),
     "offsets negative": (forged({"x": array(start=-8, end=0)}, EIGHT), "do not fit"),
@@ -258,7 +258,7 @@ def test_a_bad_file_is_refused(path, name):
     path.write_bytes(content)
     with pytest.raises(IndexFormatError, match=says) as raised:
         archive.read(path, kind="test", digest="d1")
-    assert re.search("make it anew", str(raised.value))
+    assert re.search("make it again", str(raised.value))
 
 
 def test_what_is_no_file_is_refused(tmp_path):

@@ -63,7 +63,7 @@ def test_the_environment_names_folder_and_size(monkeypatch, tmp_path):
 def test_a_size_that_is_no_number_is_told(monkeypatch, tmp_path, value):
     monkeypatch.setenv("CFGGUIDE_CACHE", str(tmp_path))
     monkeypatch.setenv("CFGGUIDE_CACHE_BYTES", value)
-    with pytest.raises(LimitError, match="CFGGUIDE_CACHE_BYTES is a number of bytes"):
+    with pytest.raises(LimitError, match="CFGGUIDE_CACHE_BYTES must be a number of bytes"):
         user_cache()
 
 
