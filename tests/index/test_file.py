@@ -472,13 +472,13 @@ def test_masks_that_were_kept_are_found_by_compile(cache):
     made = whole_index(*GRAMMARS["look-around"])
     found = [walked(made, seed) for seed in range(3)]
     assert kept(cache) == []
-    made.keep()
+    made.cache_masks()
     (path,) = kept(cache)
     again = whole_index(*GRAMMARS["look-around"])
     assert [walked(again, seed) for seed in range(3)] == found
     assert again.n_made == 0
     before = path.stat().st_ino
-    again.keep()
+    again.cache_masks()
     assert path.stat().st_ino == before, "there was nothing new"
     other = whole_index(*GRAMMARS["look-around"], use_cache=False)
     walked(other, 0)
@@ -509,7 +509,7 @@ def test_cached_masks_that_are_bad_are_dropped_and_made_anew(cache):
     again = whole_index(*GRAMMARS["json"])
     assert kept(cache) == []
     assert walked(again, 1) == found
-    again.keep()
+    again.cache_masks()
     kept(cache)[0].write_bytes(b"no file of masks")
     assert walked(whole_index(*GRAMMARS["json"]), 1) == found
     assert kept(cache) == []

@@ -341,7 +341,7 @@ def test_a_killed_worker_is_no_loss():
     killed = []
 
     def kill(precomputed: Precomputed) -> None:
-        if not killed and built.n_entries:
+        if not killed and precomputed.n_entries:
             killed.append(workers()[0])
             os.kill(killed[0], signal.SIGKILL)
 
@@ -356,7 +356,7 @@ def test_a_killed_worker_is_no_loss():
 @pytest.mark.slow
 def test_without_workers_the_rest_stays_lazy(large):
     def kill(precomputed: Precomputed) -> None:
-        for worker in workers() if built.n_entries else ():
+        for worker in workers() if precomputed.n_entries else ():
             os.kill(worker, signal.SIGKILL)
 
     n_before = large.n_entries
