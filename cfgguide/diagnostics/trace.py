@@ -127,9 +127,9 @@ class Lexing:
         byte_class = int(scanner.byte_classes[byte])
         ways: dict[Hypothesis, Way] = {}
         for hypothesis, way in self.ways.items():
-            extended, begun = recognizer.step(hypothesis, self.context, byte_class)
-            for following in extended:
+            for following in recognizer.extended(hypothesis, byte_class):
                 ways.setdefault(following, way)
+            begun = recognizer.begun(hypothesis, self.context, byte_class)
             if begun:
                 ended = self._ended(recognizer, hypothesis, way)
                 for following in begun:

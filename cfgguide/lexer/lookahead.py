@@ -27,6 +27,7 @@ from cfgguide.lexer.scanner import NO_MATCH, Scanner
 
 Obligations = tuple[int, ...]  # sorted; +class: will not match, -class: will match
 NO_OBLIGATIONS: Obligations = ()
+_MAX_STEPS = 100_000  # that are remembered, of about 200 bytes
 
 
 class Lookahead:
@@ -39,6 +40,7 @@ class Lookahead:
         self._is_assertion: list[bool] = scanner.is_assertion.tolist()
         self._equivalence_classes: list[int] = scanner.equivalence_classes.tolist()
         self._class_representatives: list[int] = scanner.class_representatives.tolist()
+        self._steps: dict[tuple[int, Obligations, int], list[tuple[int, Obligations]]] = {}
         self._after: dict[tuple[Obligations, int], tuple[Obligations, ...]] = {}
         self._resolved: dict[tuple[int, Obligations], tuple[tuple[int, Obligations], ...]] = {}
 
@@ -55,12 +57,18 @@ class Lookahead:
             return []
         if not obligations and not self._is_assertion[target]:
             return [(target, NO_OBLIGATIONS)]  # mostly
-        return [
-            possible
-            for after in self.after(obligations, byte_class)
-            for possible in self.resolved(target, after)
-            if not self._is_hopeless(*possible)
-        ]
+        key = (target, obligations, byte_class)
+        possible = self._steps.get(key)
+        if possible is None:
+            if len(self._steps) >= _MAX_STEPS:
+                self._steps.clear()
+            possible = self._steps[key] = [
+                resolved
+                for after in self.after(obligations, byte_class)
+                for resolved in self.resolved(target, after)
+                if not self._is_hopeless(*resolved)
+            ]
+        return possible
 
     def after(self, obligations: Obligations, byte_class: int) -> tuple[Obligations, ...]:
         """Return the obligations after one more byte, as alternatives; none if one is false.

@@ -170,8 +170,9 @@ class Recognizer:
             byte_class, context = self._byte_classes[byte], configuration.context
             hypotheses: list[Hypothesis] = []
             for hypothesis in configuration.hypotheses:
-                extended, begun = self.step(hypothesis, context, byte_class)
-                hypotheses += extended + begun if begun else extended
+                hypotheses += self.extended(hypothesis, byte_class)
+                if self._match[hypothesis.scanner_state] != NO_MATCH:
+                    hypotheses += self.begun(hypothesis, context, byte_class)
             if not hypotheses:
                 return None
             if len(hypotheses) > 1:
@@ -186,10 +187,20 @@ class Recognizer:
         if n_hypotheses > 1:
             self.budget.check("max_hypotheses", n_hypotheses - 1, "the grammar")
 
-    def step(
-        self, hypothesis: Hypothesis, context: int, byte_class: int
-    ) -> tuple[list[Hypothesis], list[Hypothesis]]:
-        """Return what a hypothesis becomes with one more byte.
+    def extended(self, hypothesis: Hypothesis, byte_class: int) -> list[Hypothesis]:
+        """Return what a hypothesis becomes if one more byte belongs to its lexeme."""
+        state, obligations, stack, indentation = hypothesis
+        possible = self.lookahead.step(state, obligations, byte_class)
+        reader = self.indentation_reader
+        following = []  # in a loop: a comprehension is a call, and this runs for each byte
+        for target, owed in possible:
+            moved = reader.moved(indentation, target, byte_class) if reader else indentation
+            if moved is not None:
+                following.append(Hypothesis(target, owed, stack, moved))
+        return following
+
+    def begun(self, hypothesis: Hypothesis, context: int, byte_class: int) -> list[Hypothesis]:
+        """Return what a hypothesis becomes if one more byte begins the next lexeme.
 
         Parameters
         ----------
@@ -199,30 +210,10 @@ class Recognizer:
             That of the text so far.
         byte_class : int
             The class of the byte.
-
-        Returns
-        -------
-        tuple of (list of Hypothesis, list of Hypothesis)
-            What it becomes if the byte belongs to its lexeme, and if the lexeme ends before it.
         """
-        extended = self.extended(hypothesis, byte_class)
-        fresh = self.ended(hypothesis, context, byte_class)
-        if not fresh:
-            return extended, []
-        return extended, [begun for start in fresh for begun in self.extended(start, byte_class)]
-
-    def extended(self, hypothesis: Hypothesis, byte_class: int) -> list[Hypothesis]:
-        """Return what a hypothesis becomes if one more byte belongs to its lexeme."""
-        state, obligations, stack, indentation = hypothesis
-        possible = self.lookahead.step(state, obligations, byte_class)
-        reader = self.indentation_reader
-        if reader is None:
-            return [Hypothesis(target, owed, stack, indentation) for target, owed in possible]
-        following = []
-        for target, owed in possible:
-            moved = reader.moved(indentation, target, byte_class)
-            if moved is not None:
-                following.append(Hypothesis(target, owed, stack, moved))
+        following: list[Hypothesis] = []
+        for start in self.ended(hypothesis, context, byte_class):
+            following += self.extended(start, byte_class)
         return following
 
     def ended(

@@ -115,7 +115,7 @@ def test_a_text_is_complete_when_eos_was_written(max_new_tokens, text, is_comple
     assert (found.token_ids[-1] == EOS) == is_complete
 
 
-def test_complete_texts_parse_and_others_do_not_obligation_to():
+def test_complete_texts_parse_and_others_do_not_pretend_to():
     judge = lark.Lark(GREEK.text, parser="lalr", lexer="contextual")
     n_complete = 0
     for seed in range(40):

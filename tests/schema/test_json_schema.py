@@ -280,7 +280,7 @@ def test_any_order_and_declared_order() -> None:
         json_schema(many, order="any")
 
 
-def test_indentation() -> None:
+def test_whitespace_between_values() -> None:
     schema = {"type": "array"}
     assert is_accepted(schema, ' [1 ,\n{"a" : [ ] }\t]\n')
     assert is_accepted(schema, '[1, {"a":2}]', max_whitespace=1)
