@@ -1,9 +1,9 @@
-"""The kinds of ends that lexemes come to, as a table over scanner states.
+"""Classes of lexeme ends, as a table over scanner states.
 
-In: the union FSMs. Out: :class:`Kinds`. Two ends are of one kind if they are of one terminal and
-have the same obligations about the next byte. Only obligations that the next byte resolves are
-looked at: those of a state that it kills or lets match. :mod:`cfgguide.liveness.lexemes` follows
-single lexemes exactly.
+In: the union FSMs. Out: :class:`LexemeEndClasses`. Two ends are in one class if they have the same
+terminal and the same obligations about the next byte. Only obligations that the next byte resolves
+count: those of a state that it kills or lets match. :mod:`cfgguide.liveness.lexemes` follows single
+lexemes exactly.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Int32Array = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
-class Kinds:
-    """The kinds of ends: by terminal, and by group of obligations.
+class LexemeEndClasses:
+    """The classes of lexeme ends: by terminal, and by group of obligations.
 
     Attributes
     ----------
-    terminal_ids, groups : int32, shape (n_kinds,)
+    terminal_ids, groups : int32, shape (n_classes,)
         Of each kind, sorted.
-    kind_of_state : int32, shape (n_scanner_states,)
+    class_of_state : int32, shape (n_scanner_states,)
         The kind of end in each scanner state that matches; -1 = none.
     resolves : bool, shape (n_groups, n_byte_classes)
         Whether a byte proves all obligations of a group.
@@ -38,7 +38,7 @@ class Kinds:
 
     terminal_ids: Int32Array
     groups: Int32Array
-    kind_of_state: Int32Array
+    class_of_state: Int32Array
     resolves: BoolArray
 
     @property
@@ -47,7 +47,7 @@ class Kinds:
         return len(self.resolves)
 
     @classmethod
-    def of(cls, scanner: Scanner) -> Kinds:
+    def of(cls, scanner: Scanner) -> LexemeEndClasses:
         """Return the kinds of the ends in the union FSMs."""
         resolves = scanner.transitions[scanner.class_representatives] == DEAD
         resolves[0] = True  # states that never match again leave no obligation
@@ -64,17 +64,17 @@ class Kinds:
         # Sorted: the last group has no obligations.
         numbers = scanner.match[ending].astype(np.int64) * len(groups) + group_of_row[:-1]
         kinds, kind_of_end = np.unique(numbers, return_inverse=True)
-        kind_of_state = np.full(scanner.n_states, -1, dtype=np.int32)
-        kind_of_state[np.concatenate([matching, assertion])] = kind_of_end.reshape(-1)
+        class_of_state = np.full(scanner.n_states, -1, dtype=np.int32)
+        class_of_state[np.concatenate([matching, assertion])] = kind_of_end.reshape(-1)
         terminal_ids, group_of_kind = np.divmod(kinds.astype(np.int32), len(groups))
-        return cls(terminal_ids, group_of_kind, kind_of_state, groups)
+        return cls(terminal_ids, group_of_kind, class_of_state, groups)
 
     def terminal_ids_from_starts(self, scanner: Scanner, reached: BoolArray) -> frozenset[int]:
         """Return the terminal ids of the kinds that are reached from some start."""
         is_started = reached[scanner.starts.reshape(-1)].any(axis=0)
         return frozenset(self.terminal_ids[is_started].tolist())
 
-    def reached(self, scanner: Scanner, letters: Iterable[int], *, is_sure: bool) -> BoolArray:
+    def reached(self, scanner: Scanner, letters: Iterable[int], *, is_certain: bool) -> BoolArray:
         """Return the kinds of ends that each scanner state can come to.
 
         Parameters
@@ -83,23 +83,23 @@ class Kinds:
             The union FSMs.
         letters : iterable of int
             The bytes to use.
-        is_sure : bool
+        is_certain : bool
             Whether to go on from an assertion state only with bytes that resolve it at once; else
             with all bytes, and both answers.
 
         Returns
         -------
-        bool, shape (n_scanner_states, n_kinds)
+        bool, shape (n_scanner_states, n_classes)
         """
         classes = classes_of(scanner, letters)
         by_bytes, by_answers = scanner.moves
         by_bytes = by_bytes[:, classes]
-        if is_sure:
+        if is_certain:
             by_bytes[scanner.is_assertion] = _moves_of_assertion(scanner, by_bytes)
         goals = np.zeros((scanner.n_states, len(self.terminal_ids)), dtype=np.bool_)
-        matching = np.flatnonzero(self.kind_of_state >= 0)
-        goals[matching, self.kind_of_state[matching]] = True
-        return reaching((by_bytes,) if is_sure else (by_bytes, by_answers), goals)
+        matching = np.flatnonzero(self.class_of_state >= 0)
+        goals[matching, self.class_of_state[matching]] = True
+        return reaching((by_bytes,) if is_certain else (by_bytes, by_answers), goals)
 
 
 def classes_of(scanner: Scanner, letters: Iterable[int]) -> Int32Array:

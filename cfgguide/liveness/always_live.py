@@ -4,21 +4,21 @@ In: a recogniser, and the spelling of a vocabulary. Out: an :class:`AlwaysLive`:
 end from each scanner state, and which parse states, after such an end, are *always live*: a
 sentence can follow on every stack.
 
-An LALR(1) parser never shifts a terminal that no sentence goes on with: after a shift there are
-terminals that lead to acceptance, whatever the stack (the viable-prefix property). What can still
-stand in the way is the lexer, where two lexemes cannot stand side by side, and the vocabulary,
-where a lexeme cannot be spelled. If from a parse state every terminal of its row can be lexed and
-spelled, perhaps behind ignored text, and the same holds again wherever that leads, then the
-parser's word is enough. That is the largest set of states with this property; it is computed once,
-and takes no stack into account. Where it is too small, because Lark resolved conflicts, or some
-terminal of a row cannot follow, only those are looked at with which the shortest completions begin
-that avoid such terminals (:mod:`cfgguide.parser.completions`). ::
+An LALR(1) parser never shifts a terminal that no sentence continues with: after a shift there are
+terminals that lead to acceptance, whatever the stack (the viable-prefix property). Only the lexer
+can still stand in the way, if two lexemes cannot be adjacent, or the vocabulary, if a lexeme cannot
+be spelled. If from a parse state every terminal of its row can be lexed and spelled, perhaps after
+ignored text, and the same holds again wherever that leads, then the parser's word is enough. The
+table is the largest set of states with this property; it is computed once, and takes no stack into
+account. Where it is too small, because Lark resolved conflicts or some terminal of a row cannot
+follow, a second search avoids such terminals: it looks only at those that begin the shortest
+completions without them (:mod:`cfgguide.parser.completions`). ::
 
     after "12" in a JSON array      `,` or `]` or white space: each can follow      always live
     after a WORD, next WORD only    the scanner would read both as one              not always live
 
-What is claimed of the text after a lexeme that has ended ("no digit follows") counts only by the
-bytes that settle it at once: those of which none leads on (a *group* of scanner blocks).
+Obligations on the text after a lexeme ("no digit follows") count only by the bytes that resolve
+them at once. Those that the same bytes resolve are one *group*.
 
 Where the table says no, :mod:`cfgguide.liveness.liveness` decides.
 
@@ -33,7 +33,7 @@ from functools import partial
 import numpy as np
 
 from cfgguide.automata.dfa import DEAD
-from cfgguide.lexer.lexeme_ends import Int32Array, Kinds, classes_of
+from cfgguide.lexer.lexeme_ends import Int32Array, LexemeEndClasses, classes_of
 from cfgguide.lexer.reachability import BoolArray
 from cfgguide.lexer.scanner import NO_MATCH, Scanner
 from cfgguide.parser.completions import Completions
@@ -48,14 +48,14 @@ _MAX_CELLS = 1 << 26  # of the table of what can follow; without it nothing is a
 
 @dataclass(frozen=True)
 class AlwaysLive:
-    """What is sure on every stack.
+    """What is always live: certain on every stack.
 
     Attributes
     ----------
     end_offsets : int32, shape (n_scanner_states + 1,)
         Where the ends of each scanner state start in what follows.
     end_terminal_ids : int32, shape (n_ends,)
-        Labels of the lexemes that the one which the scanner is in may become.
+        Terminals that the lexeme which the scanner is in may become.
     end_groups : int32, shape (n_ends,)
         The obligations after it: a column of `is_always_live`.
     is_certain : bool, shape (n_ends,)
@@ -70,7 +70,7 @@ class AlwaysLive:
         INDENT or DEDENTs, as the column will have it; in others the line break was dropped inside
         brackets, where none has to follow. Without an indenter `is_always_live`.
     possible_terminal_ids : frozenset of int
-        Labels of the lexemes that can be spelled at all.
+        Terminals of which some lexeme can be spelled.
     """
 
     end_offsets: Int32Array
@@ -84,28 +84,28 @@ class AlwaysLive:
 
     @classmethod
     def of(cls, recognizer: Recognizer, spelling: Spelling) -> AlwaysLive:
-        """Return what is sure of a grammar that is written with a vocabulary."""
+        """Return what is always live in a grammar that is written with a vocabulary."""
         scanner = recognizer.scanner
         single = {byte for byte, node in spelling.steps[BOUNDARY] if node == BOUNDARY}
         is_letter = np.zeros(scanner.transitions.shape[1], dtype=np.bool_)
         letters = classes_of(scanner, single)
         is_letter[letters] = True
-        kinds = Kinds.of(scanner)
-        sure = kinds.reached(scanner, single, is_sure=True)
-        possible = kinds.reached(scanner, spelling.reachable_bytes, is_sure=False)
+        end_classes = LexemeEndClasses.of(scanner)
+        certain = end_classes.reached(scanner, single, is_certain=True)
+        possible = end_classes.reached(scanner, spelling.reachable_bytes, is_certain=False)
         states, ends = np.nonzero(possible)
-        order = np.lexsort((~sure[states, ends], states))  # the sure ones first
+        order = np.lexsort((~certain[states, ends], states))  # the certain ones first
         states, ends = states[order], ends[order]
         offsets = np.searchsorted(states, np.arange(scanner.n_states + 1))
-        possible_terminal_ids = kinds.terminal_ids_from_starts(scanner, possible)
+        possible_terminal_ids = end_classes.terminal_ids_from_starts(scanner, possible)
         is_always_live, is_live_after_newline = _always_live_states(
-            recognizer, kinds, sure, letters, possible_terminal_ids
+            recognizer, end_classes, certain, letters, possible_terminal_ids
         )
         return cls(
             end_offsets=offsets.astype(np.int32),
-            end_terminal_ids=kinds.terminal_ids[ends],
-            end_groups=kinds.groups[ends],
-            is_certain=sure[states, ends],
+            end_terminal_ids=end_classes.terminal_ids[ends],
+            end_groups=end_classes.groups[ends],
+            is_certain=certain[states, ends],
             is_letter=is_letter,
             is_always_live=is_always_live,
             is_live_after_newline=is_live_after_newline,
@@ -113,7 +113,7 @@ class AlwaysLive:
         )
 
     def holds_for(self, recognizer: Recognizer, configuration: Configuration) -> bool:
-        """Return whether it is sure that a sentence can follow; if not, it may still."""
+        """Return whether a sentence certainly can follow; if not, it still may."""
         reader = recognizer.indentation_reader
         return any(
             not hypothesis.obligations
@@ -142,9 +142,8 @@ class AlwaysLive:
             if rules is not None and rules.roles[terminal_id] == INLINE:
                 is_start = rules.places[stack.state] == AT_LINE_START
                 if not is_start and recognizer.parse_table.shift(stack, rules.newline) is None:
-                    table = (
-                        self.is_live_after_newline
-                    )  # else the line break takes white space before it
+                    # Else the line break takes the white space before it.
+                    table = self.is_live_after_newline
             if table[shifted[0].state, group]:
                 return True
         return False
@@ -164,7 +163,7 @@ class AlwaysLive:
     def _holds_after_newline(
         self, recognizer: Recognizer, hypothesis: Hypothesis, group: int
     ) -> bool:
-        """Return whether it is sure what follows if the lexeme becomes a line break."""
+        """Return whether a sentence certainly can follow if the lexeme becomes a line break."""
         reader, stack = recognizer.indentation_reader, hypothesis.stack
         assert reader is not None, "there is an indenter"
         if not reader.takes(NEWLINE, stack.state):
@@ -179,27 +178,24 @@ class AlwaysLive:
 
 
 def possible_terminal_ids(scanner: Scanner, spelling: Spelling) -> frozenset[int]:
-    """Return the labels of the lexemes that can be spelled at all: AlwaysLive.possible_labels."""
-    kinds = Kinds.of(scanner)
-    reached = kinds.reached(scanner, spelling.reachable_bytes, is_sure=False)
-    return kinds.terminal_ids_from_starts(scanner, reached)
+    """Return the terminals that can be spelled: `AlwaysLive.possible_terminal_ids`."""
+    end_classes = LexemeEndClasses.of(scanner)
+    reached = end_classes.reached(scanner, spelling.reachable_bytes, is_certain=False)
+    return end_classes.terminal_ids_from_starts(scanner, reached)
 
 
 def written(recognizer: Recognizer, terminal_ids: frozenset[int]) -> list[bool]:
-    """Return which terminals can come to the parser, if lexemes have these labels."""
-    fed = set(terminal_ids)
-    if (
-        recognizer.indentation_rules is not None
-        and recognizer.indentation_rules.newline in terminal_ids
-    ):
-        fed |= {recognizer.indentation_rules.indent, recognizer.indentation_rules.dedent}
+    """Return which terminals can reach the parser, if lexemes have these terminal ids."""
+    fed, rules = set(terminal_ids), recognizer.indentation_rules
+    if rules is not None and rules.newline in terminal_ids:
+        fed |= {rules.indent, rules.dedent}
     return [terminal in fed for terminal in range(recognizer.parse_table.n_terminals)]
 
 
 def _always_live_states(
     recognizer: Recognizer,
-    kinds: Kinds,
-    sure: BoolArray,
+    end_classes: LexemeEndClasses,
+    certain: BoolArray,
     letters: Int32Array,
     possible_terminal_ids: frozenset[int],
 ) -> tuple[BoolArray, BoolArray]:
@@ -208,14 +204,14 @@ def _always_live_states(
     They come from all terminals of each row, or from those of shortest completions.
     """
     table, scanner, rules = recognizer.parse_table, recognizer.scanner, recognizer.indentation_rules
-    nothing = np.zeros((table.n_states, kinds.n_groups), dtype=np.bool_)
-    n_cells = len(scanner.starts) * kinds.n_groups * len(kinds.terminal_ids)
+    nothing = np.zeros((table.n_states, end_classes.n_groups), dtype=np.bool_)
+    n_cells = len(scanner.starts) * end_classes.n_groups * len(end_classes.terminal_ids)
     n_rows = len(np.unique(np.hstack([table.set_of_state[:, None], table.action != ERROR]), axis=0))
-    if max(n_cells, n_rows * kinds.n_groups * table.n_terminals) > _MAX_CELLS:
+    if max(n_cells, n_rows * end_classes.n_groups * table.n_terminals) > _MAX_CELLS:
         return nothing, nothing
     found = found_after_newline = nothing
-    following = _following(scanner, kinds, sure, letters)
-    largest = partial(_largest, recognizer, kinds, following)
+    following = _following(scanner, end_classes, certain, letters)
+    largest = partial(_largest, recognizer, end_classes, following)
     if not table.conflicts:
         derives = table.deriving([True] * table.n_terminals)
         if derives[table.left_sides].all():
@@ -225,12 +221,12 @@ def _always_live_states(
     if table.terminals[END] in table.conflicts or is_all[shifted_to].all():
         return found, found_after_newline
     is_lexed = np.zeros(table.n_terminals + 2, dtype=np.bool_)
-    is_lexed[kinds.terminal_ids[following.any(axis=(0, 1))]] = True
+    is_lexed[end_classes.terminal_ids[following.any(axis=(0, 1))]] = True
     if rules is not None:
         is_lexed[[rules.indent, rules.dedent]] = is_lexed[rules.newline]
     is_usable = [
-        bool(is_lexed[number]) and name not in table.conflicts
-        for number, name in enumerate(table.terminals)
+        bool(is_lexed[terminal_id]) and name not in table.conflicts
+        for terminal_id, name in enumerate(table.terminals)
     ]
     completions = Completions.of(table, is_usable, written(recognizer, possible_terminal_ids))
     more, more_after_newline = largest(completions.first)
@@ -246,7 +242,7 @@ def _is_line_start(recognizer: Recognizer) -> BoolArray:
 
 
 def _largest(
-    recognizer: Recognizer, kinds: Kinds, following: BoolArray, needed: BoolArray
+    recognizer: Recognizer, end_classes: LexemeEndClasses, following: BoolArray, needed: BoolArray
 ) -> tuple[BoolArray, BoolArray]:
     """Return the largest tables in which each pair leads to others with all that it needs.
 
@@ -260,17 +256,17 @@ def _largest(
     """
     table, rules = recognizer.parse_table, recognizer.indentation_rules
     targets = [np.unique(column[column > 0] - 1) for column in table.action.T]
-    kinds_of = [
-        np.flatnonzero(kinds.terminal_ids == terminal_id)
+    ends_of_terminal = [
+        np.flatnonzero(end_classes.terminal_ids == terminal_id)
         for terminal_id in range(table.n_terminals)
     ]
-    is_dropped = kinds.terminal_ids == recognizer.scanner.ignored
+    is_dropped = end_classes.terminal_ids == recognizer.scanner.ignored
     is_inline = is_dropped.copy()
     is_fed = np.ones(table.n_terminals, dtype=np.bool_)
     unneeded = ~needed
-    unneeded[:, END] = True  # whatever is claimed not to match
+    unneeded[:, END] = True  # whatever must not match
     if rules is not None:
-        is_inline |= rules.roles[kinds.terminal_ids] == INLINE
+        is_inline |= rules.roles[end_classes.terminal_ids] == INLINE
         is_fed = (rules.roles[:-2] != INLINE) & (rules.roles[:-2] != JOIN)
         if rules.ends_last_line:  # elsewhere a line break comes before the end
             in_line = rules.places != AT_LINE_START
@@ -280,23 +276,23 @@ def _largest(
     rows, row_of_state = np.unique(alike, axis=0, return_inverse=True)
     row_of_state = row_of_state.reshape(-1)
     set_of_row, is_start, unneeded = rows[:, 0], rows[:, 1].astype(bool), rows[:, 2:].astype(bool)
-    is_always_live: BoolArray = np.ones((table.n_states, kinds.n_groups), dtype=np.bool_)
+    is_always_live: BoolArray = np.ones((table.n_states, end_classes.n_groups), dtype=np.bool_)
     is_live_after_newline = is_always_live
     while True:
-        leads_on = np.zeros(len(kinds.terminal_ids), dtype=np.bool_)
+        leads_on = np.zeros(len(end_classes.terminal_ids), dtype=np.bool_)
         lexed = np.zeros((*following.shape[:2], table.n_terminals), dtype=np.bool_)
-        for terminal, (states, ends) in enumerate(zip(targets, kinds_of, strict=True)):
+        for terminal, (states, ends) in enumerate(zip(targets, ends_of_terminal, strict=True)):
             if len(ends) and is_fed[terminal]:
                 is_newline = rules is not None and terminal == rules.newline
                 leads = (is_live_after_newline if is_newline else is_always_live)[states].all(
                     axis=0
                 )
-                leads_on[ends] = leads[kinds.groups[ends]]
+                leads_on[ends] = leads[end_classes.groups[ends]]
                 lexed[..., terminal] = (following[..., ends] & leads_on[ends]).any(axis=-1)
-        behind = lexed.copy()
-        _follow_ignored(lexed, following[..., is_dropped], kinds.groups[is_dropped])
-        _follow_ignored(behind, following[..., is_inline], kinds.groups[is_inline])
-        can_follow = np.where(is_start[:, None, None], lexed[set_of_row], behind[set_of_row])
+        lexed_in_line = lexed.copy()
+        _follow_ignored(lexed, following[..., is_dropped], end_classes.groups[is_dropped])
+        _follow_ignored(lexed_in_line, following[..., is_inline], end_classes.groups[is_inline])
+        can_follow = np.where(is_start[:, None, None], lexed[set_of_row], lexed_in_line[set_of_row])
         can_follow |= unneeded[:, None, :]
         found = np.array(can_follow.all(axis=-1)[row_of_state])
         found_after_newline = found
@@ -314,31 +310,33 @@ def _largest(
         is_always_live, is_live_after_newline = found, found_after_newline
 
 
-def _following(scanner: Scanner, kinds: Kinds, sure: BoolArray, letters: Int32Array) -> BoolArray:
+def _following(
+    scanner: Scanner, end_classes: LexemeEndClasses, certain: BoolArray, letters: Int32Array
+) -> BoolArray:
     """Return what the next lexeme can be, whatever the context.
 
     Returns
     -------
-    bool, shape (n_terminal_sets, n_groups, n_kinds)
-        Whether the lexeme can end so, beginning with a byte that settles what the group claims.
+    bool, shape (n_terminal_sets, n_groups, n_end_classes)
+        Whether the lexeme can end so, beginning with a byte that resolves the group's obligations.
     """
-    resolves = kinds.resolves[:, letters].astype(np.float32)
+    resolves = end_classes.resolves[:, letters].astype(np.float32)
     following = np.ones(
-        (len(scanner.starts), kinds.n_groups, len(kinds.terminal_ids)), dtype=np.bool_
+        (len(scanner.starts), end_classes.n_groups, len(end_classes.terminal_ids)), dtype=np.bool_
     )
     for members, starts in enumerate(scanner.starts):
         for start in np.unique(starts):
             first = np.where(scanner.is_assertion[start], DEAD, scanner.transitions[start, letters])
-            can_follow: BoolArray = resolves @ sure[first].astype(np.float32) > 0
+            can_follow: BoolArray = resolves @ certain[first].astype(np.float32) > 0
             following[members] &= can_follow
     return following
 
 
 def _follow_ignored(lexed: BoolArray, dropped: BoolArray, groups: Int32Array) -> None:
-    """Add to `lexed` the terminals that come behind ignored text, however much of it."""
+    """Add to `lexed` the terminals that come after any amount of ignored text."""
     while True:
         before = lexed.copy()
-        for place, group in enumerate(groups):
-            lexed |= dropped[..., place, None] & before[:, group, None]
+        for index, group in enumerate(groups):
+            lexed |= dropped[..., index, None] & before[:, group, None]
         if np.array_equal(before, lexed):
             return

@@ -5,9 +5,9 @@ In: a :class:`~cfgguide.recognizer.recognizer.Recognizer` and a
 configuration between two tokens whether some sequence of tokens and then the end of the text leads
 to acceptance, and says how deep it looked into the stack.
 
-A row of the parse table is not enough, nor is the stack: where two names cannot stand side by side
-because the scanner would read them as one, no text leads on although the parser would. So the
-question is put to lexer, parser and vocabulary together (:mod:`cfgguide.liveness.pushdown`): a
+A row of the parse table is not enough, nor is the stack: where two names cannot be adjacent
+because the scanner would read them as one, no text leads on although the parser would. So this
+asks lexer, parser and vocabulary together (:mod:`cfgguide.liveness.pushdown`): a
 stack is read from the top, and the controls in which one state is left are those in which the next
 is read.
 
@@ -38,7 +38,7 @@ from cfgguide.parser.table import END, START_STATE
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 from cfgguide.vocabulary.spelling import BOUNDARY, Spelling
 
-DEFAULT_MAX_NODES = 20_000  # of the search that settles all stacks at once
+DEFAULT_MAX_NODES = 20_000  # of the search that decides for all stacks at once
 BELOW = 0  # a height: the stack ends above what must be read
 Node = tuple[Controls, int]  # controls in which a state was left, and that state
 
@@ -100,7 +100,7 @@ class Liveness:
 
     @property
     def always_live(self) -> AlwaysLive:
-        """What is sure without looking at the stack."""
+        """What is live on every stack."""
         if self._always_live is None:
             self._always_live = AlwaysLive.of(self.recognizer, self._spelling)
         return self._always_live
