@@ -1,6 +1,6 @@
 """The vocabulary trie: all tokens by their bytes, flat and in preorder.
 
-In: a :class:`~cfgguide.vocabulary.vocabulary.Vocabulary`. Out: a :class:`VocabularyTrie`. A walk
+In: the bytes of every token, by id. Out: a :class:`VocabularyTrie`. A walk
 goes from the first node to the last and skips the subtree of a prefix that leads nowhere.
 
 A node is one byte deeper than its parent and follows it; there is no node for the root. For the
@@ -14,17 +14,14 @@ tokens 0: ``a``, 1: ``ab``, 2: ``b`` and 3: ``ab``::
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-
-if TYPE_CHECKING:
-    from cfgguide.vocabulary.vocabulary import Vocabulary
-
 
 Int32Array = npt.NDArray[np.int32]
 BYTE, FIRST_TOKEN, END_TOKEN, FIRST_CHILD = 0, 1, 2, 3  # columns of `PackedTrie.nodes`
@@ -81,9 +78,7 @@ class VocabularyTrie:
 
     Examples
     --------
-    >>> from cfgguide.vocabulary.vocabulary import Vocabulary
-    >>> vocabulary = Vocabulary([b"a", b"ab", b"b", b"ab", None], eos_token_ids=4)
-    >>> trie = VocabularyTrie.of(vocabulary)
+    >>> trie = VocabularyTrie.of([b"a", b"ab", b"b", b"ab", None])
     >>> trie.arrays.skip.tolist(), trie.arrays.token_ids.tolist()
     ([2, 2, 3], [0, 1, 3, 2])
     """
@@ -92,9 +87,9 @@ class VocabularyTrie:
     max_depth: int
 
     @classmethod
-    def of(cls, vocabulary: Vocabulary) -> VocabularyTrie:
-        """Return the trie of all tokens that have bytes."""
-        tokens = [token or b"" for token in vocabulary.tokens]
+    def of(cls, tokens_by_id: Sequence[bytes | None]) -> VocabularyTrie:
+        """Return the trie of all tokens that have bytes, by their ids."""
+        tokens = [token or b"" for token in tokens_by_id]
         ids = [token_id for token_id, token in enumerate(tokens) if token]
         ids.sort(key=tokens.__getitem__)  # stable: equal tokens stay sorted by id
         texts = [tokens[token_id] for token_id in ids]

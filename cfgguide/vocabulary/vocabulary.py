@@ -195,7 +195,7 @@ class Vocabulary:
         """The tokens by their bytes, made on first use."""
         from cfgguide.vocabulary.trie import VocabularyTrie  # needs numpy
 
-        return VocabularyTrie.of(self)
+        return VocabularyTrie.of(self.tokens)
 
     @cached_property
     def spelling(self) -> Spelling:

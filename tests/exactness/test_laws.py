@@ -374,7 +374,7 @@ def test_the_walk_is_the_recognizer_token_by_token(name, seed):
     recognizer = compile_recognizer(GRAMMARS[name])
     vocabulary = standard_library_vocabulary()
     always_live = AlwaysLive.of(recognizer, Spelling.of(vocabulary.tokens))
-    walker = Walker(recognizer, VocabularyTrie.of(vocabulary), always_live)
+    walker = Walker(recognizer, VocabularyTrie.of(vocabulary.tokens), always_live)
     configuration = recognizer.advance(recognizer.initial, walked(name, seed).text)
     found = walker.walk(configuration)
     led = {

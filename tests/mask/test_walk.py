@@ -37,7 +37,11 @@ def machine(grammar: str, tokens: list[bytes]) -> tuple[Recognizer, Vocabulary, 
     recognizer = recognizer_of(grammar)
     vocabulary = Vocabulary([*tokens, None], eos_token_ids=len(tokens))
     always_live = AlwaysLive.of(recognizer, Spelling.of(tokens))
-    return recognizer, vocabulary, Walker(recognizer, VocabularyTrie.of(vocabulary), always_live)
+    return (
+        recognizer,
+        vocabulary,
+        Walker(recognizer, VocabularyTrie.of(vocabulary.tokens), always_live),
+    )
 
 
 @functools.cache

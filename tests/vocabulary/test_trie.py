@@ -19,7 +19,7 @@ def vocabulary_of(tokens) -> Vocabulary:
 
 @given(TOKENS)
 def test_the_nodes_are_the_distinct_prefixes_in_order(tokens):
-    trie = VocabularyTrie.of(vocabulary_of(tokens))
+    trie = VocabularyTrie.of(vocabulary_of(tokens).tokens)
     texts = [token for token in tokens if token]
     prefixes = sorted({text[:end] for text in texts for end in range(1, len(text) + 1)})
     skips = [
@@ -36,7 +36,7 @@ def test_the_nodes_are_the_distinct_prefixes_in_order(tokens):
 
 
 def test_kernels_get_arrays_that_they_take():
-    arrays = VocabularyTrie.of(vocabulary_of([b"a", b"ab"])).arrays
+    arrays = VocabularyTrie.of([b"a", b"ab"]).arrays
     dtypes = [np.uint8, np.int32, np.int32, np.int32, np.int32]
     assert [array.dtype for array in arrays] == dtypes
     assert all(array.flags.c_contiguous and array.flags.writeable for array in arrays)
