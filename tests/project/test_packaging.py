@@ -48,8 +48,8 @@ def run(*command: str, **options) -> str:
 def test_the_wheel_holds_the_package_and_the_grammars(wheel):
     with zipfile.ZipFile(wheel) as opened:
         held = {name: opened.read(name) for name in opened.namelist() if ".dist-info/" not in name}
-    modules = sorted((ROOT / "cfgguide").glob("*.py"))
-    expected = {f"cfgguide/{path.name}": path.read_bytes() for path in modules}
+    modules = sorted((ROOT / "cfgguide").rglob("*.py"))
+    expected = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in modules}
     expected |= {f"cfgguide/grammars/{path.name}": path.read_bytes() for path in GRAMMARS}
     expected["cfgguide/py.typed"] = b""
     assert "cfgguide/grammars/json.lark" in held

@@ -476,7 +476,8 @@ from cfgguide import Grammar
 from cfgguide.grammar import lark_frontend
 from cfgguide.lexer import scanner
 from cfgguide.mask import walk
-from cfgguide.recognizer import file as grammar_file, recognizer
+from cfgguide.recognizer import file as grammar_file
+from cfgguide.recognizer.recognizer import Recognizer
 from cfgguide.liveness.always_live import AlwaysLive
 from cfgguide.errors import CfgGuideError
 
@@ -510,7 +511,7 @@ for attempt in range(int(sys.argv[2])):
     except CfgGuideError:
         n_refused += 1
         continue
-    recognizer = recognizer.Recognizer(table, automaton)
+    recognizer = Recognizer(table, automaton)
     always_live = AlwaysLive.of(recognizer, vocabulary.spelling)
     walker = walk.Walker(recognizer, vocabulary.trie, always_live)
     walker._tables = walker._tables._make(
