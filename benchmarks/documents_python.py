@@ -70,10 +70,21 @@ def function_or_file(rng: Random) -> str:
 
 def functions() -> Iterator[str]:
     """Yield the functions of this Python's standard library, file by file in a random order."""
+    for source in _shuffled_sources():
+        yield from functions_of(source)
+
+
+def library_expressions() -> Iterator[str]:
+    """Yield the expressions of this Python's standard library, file by file in that order."""
+    for source in _shuffled_sources():
+        yield from expressions_of(source.decode())
+
+
+def _shuffled_sources() -> Iterator[bytes]:
     paths = list(_sources())
     Random(0).shuffle(paths)
     for path in paths:
-        yield from functions_of(path.read_bytes())
+        yield path.read_bytes()
 
 
 def functions_of(source: bytes) -> Iterator[str]:

@@ -101,7 +101,7 @@ def main() -> None:
 
 def _rounds(model: Any, inputs: torch.Tensor, index: Index, options: argparse.Namespace) -> Rounds:
     rounds = Rounds()
-    for used in (None, TimedProcessor(index)):  # what torch and numba do once
+    for used in (None, TimedProcessor(index)):  # what torch does once
         _seconds(model, inputs, options.tokens, 0, used)
     for seed in range(1, options.rounds + 1):
         processor = TimedProcessor(index)

@@ -78,9 +78,6 @@ def _options() -> argparse.Namespace:
         "--before", type=Path, help="another checkout of cfgguide, measured as the engine `before`"
     )
     parser.add_argument("--syncode-python", help="interpreter of an environment that has syncode")
-    parser.add_argument(
-        "--first-ever", action="store_true", help="also start with no compiled kernels on disk"
-    )
     parser.add_argument("--section", help="name of the section; default: masks- and the grammar")
     parser.add_argument("--quick", action="store_true", help="few documents, one round")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the figures")
@@ -125,7 +122,7 @@ def _measure(path: Path, options: argparse.Namespace, work: Path) -> Measured:
     rounds.pythons["syncode"] = options.syncode_python or sys.executable
     if options.before:
         rounds.paths[BEFORE] = str(options.before.resolve())
-    rounds.measure(options.repeats, n_ids=tokenizer.size, is_first_ever_wanted=options.first_ever)
+    rounds.measure(options.repeats, n_ids=tokenizer.size)
     firsts = {name: runs[0] for name, runs in rounds.runs.items() if name != FLOOR}
     return Measured(
         tokenizer=tokenizer.name,
@@ -136,7 +133,6 @@ def _measure(path: Path, options: argparse.Namespace, work: Path) -> Measured:
         runs=rounds.runs,
         comparisons=compare(firsts, REFERENCE, texts, judge),
         starts=rounds.starts,
-        first_ever=rounds.first_ever,
         absent=rounds.absent,
     )
 
@@ -167,7 +163,6 @@ class _Rounds:
     def __init__(self, jobs: dict[str, Job], work: Path) -> None:
         self.runs: dict[str, list[Run]] = {}
         self.starts: dict[str, list[Run]] = {}
-        self.first_ever: dict[str, float] = {}
         self.absent: dict[str, str] = {}
         self.pythons: dict[str, str] = {}
         self.paths: dict[str, str] = {}
@@ -176,27 +171,16 @@ class _Rounds:
         self._nothing = work / "nothing.json"
         self._nothing.write_text("[]", encoding="utf-8")
 
-    def measure(self, repeats: int, *, n_ids: int, is_first_ever_wanted: bool) -> None:
+    def measure(self, repeats: int, *, n_ids: int) -> None:
         for name in self._jobs:
             entry = ENGINES[name]
             if reason := entry.absence(self._jobs[name].grammar, n_ids):
                 self.absent[name] = reason
-            elif entry.kernel_cache:
-                _progress(f"{name}: kernels")
-                # Compiled kernels are a part of the installation: see that there are any.
-                self._attempt(self._without_documents(name), "kernels")
-                if is_first_ever_wanted:
-                    self._start_without_kernels(name)
         for number in range(repeats):
             for name in self._jobs:
                 if name not in self.absent:
                     _progress(f"{name}: round {number + 1} of {repeats}")
                     self._run(name, number)
-
-    def _start_without_kernels(self, name: str) -> None:
-        found = self._attempt(self._without_documents(name), "first-ever", has_kernels=False)
-        if found:
-            self.first_ever[name] = found.seconds["letter"]
 
     def _run(self, name: str, number: int) -> None:
         """Measure with nothing cached, and other starts of an engine that keeps grammars."""
@@ -224,13 +208,11 @@ class _Rounds:
             self._jobs[name], documents=str(self._nothing), n_warm_passes=0, sampled_steps=[]
         )
 
-    def _attempt(self, job: Job, cache: str, *, has_kernels: bool = True) -> Run | None:
+    def _attempt(self, job: Job, cache: str) -> Run | None:
         """Return the run of a job, with a folder of that name for what the engine keeps."""
         # Two OpenMP threads on a busy machine are slower than one, and less steady.
         environment = {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
         entry = ENGINES[job.engine]
-        if entry.kernel_cache and not has_kernels:
-            environment[entry.kernel_cache] = str(self._work / "kernels")
         if entry.cache:
             # With the slash that SynCode puts before names.
             environment[entry.cache] = str(self._work / f"cache-{cache}") + os.sep

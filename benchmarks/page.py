@@ -29,6 +29,8 @@ RESULTS = Path(__file__).parent / "results"
 ORDER = ["masks-json", "masks-sql", "masks-sqlite", "masks-python_expressions", "masks-python"]
 ORDER += ["masks-python-large", "masks-ipv4", "masks-float", "scaling", "generation"]
 ORDER += ["index_size", "index_size-python", "index_size-sql"]
+ORDER += ["batches-json", "batches-sqlite"]
+ORDER += [f"stream-{name}" for name in ("json", "sql", "sqlite", "python_expressions", "python")]
 TARGETS = "## Targets"  # the heading of the page from which on it is generated
 
 

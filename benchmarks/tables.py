@@ -35,8 +35,6 @@ class Measured:
     starts : dict of str to list of Run
         Other starts of the reference, by what they find: its cache filled, no grammar compiled
         before in the process.
-    first_ever : dict of str to float
-        Seconds of a grammar of one letter where not even kernels are on disk.
     absent : dict of str to str
         Engines that were not measured, and why.
     """
@@ -49,7 +47,6 @@ class Measured:
     runs: dict[str, list[Run]]
     comparisons: dict[str, Comparison]
     starts: dict[str, list[Run]]
-    first_ever: dict[str, float]
     absent: dict[str, str]
 
 
@@ -117,8 +114,7 @@ def _advance_rows(measured: Measured) -> list[list[str]]:
 
 
 def _setup_rows(measured: Measured) -> list[list[str]]:
-    head = ["engine", "import", "vocabulary", "grammar of one letter", "grammar to first mask"]
-    rows = [[*head, "first ever: grammar of one letter"]]
+    rows = [["engine", "import", "vocabulary", "grammar of one letter", "grammar to first mask"]]
     starts = {f"{REFERENCE}, {kind}": runs for kind, runs in measured.starts.items()}
     for name, runs in (measured.runs | starts).items():
         row = [name]
@@ -126,8 +122,7 @@ def _setup_rows(measured: Measured) -> list[list[str]]:
             is_known = all(stage in run.seconds for run in runs)
             found = figures.median_of(runs, _milliseconds(stage)) if is_known else None
             row.append(_spread(found) if found else "-")
-        first = measured.first_ever.get(name)
-        rows.append([*row, number(first * 1e3) if first else "-"])
+        rows.append(row)
     return [row for row in rows if row[0] != FLOOR]
 
 

@@ -11,7 +11,7 @@
 [b'}']
 
 The names below are imported when they are first used: ``import cfgguide`` is quick, and loads
-neither torch nor transformers nor numba.
+neither torch nor transformers nor numpy.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from cfgguide.errors import CfgGuideError as CfgGuideError
     from cfgguide.errors import TokenRejectedError as TokenRejectedError
     from cfgguide.grammar.grammar import Grammar as Grammar
+    from cfgguide.guide.batch import fill_bitmasks as fill_bitmasks
     from cfgguide.guide.guide import Guide as Guide
-    from cfgguide.guide.guide import fill_bitmasks as fill_bitmasks
     from cfgguide.index.compiler import compile as compile
     from cfgguide.index.index import Index as Index
     from cfgguide.index.pool import IndexPool as IndexPool
@@ -70,7 +70,7 @@ _NAMES = {
     "choice": "combinators.patterns",
     "compile": "index.compiler",
     "concat": "combinators.sequence",
-    "fill_bitmasks": "guide.guide",
+    "fill_bitmasks": "guide.batch",
     "free_text": "combinators.sequence",
     "generate": "integrations.generation",
     "json_schema": "schema.json_schema",

@@ -119,3 +119,7 @@ class VocabularyWarning(UserWarning):
 
 class SchemaWarning(UserWarning):
     """A part of a JSON Schema was left out, as the caller allowed; it is not guaranteed."""
+
+
+class UncompiledWarning(UserWarning):
+    """The kernels run as Python, slowly; the message says why, and what to do."""

@@ -1,7 +1,8 @@
 """Switch off one part of the engine at a time, and see that the tests notice.
 
 The package and the tests are copied to a temporary folder. Each mutation replaces one text of one
-module there. Then suites of fast tests run against the copy until one fails. ::
+module there, and a kernel is compiled again. Then suites of fast tests run against the copy until
+one fails. ::
 
     python tests/mutations.py               all mutations: some minutes
     python tests/mutations.py look          those with "look" in their names
@@ -27,7 +28,7 @@ from typing import NamedTuple
 from tqdm import tqdm
 
 ROOT = Path(__file__).resolve().parent.parent
-COPIED = ("cfgguide", "grammars", "tests", "conftest.py", "pyproject.toml")
+COPIED = ("cfgguide", "grammars", "tests", "conftest.py", "pyproject.toml", "build_kernels.py")
 CRASHES = "tests/fuzz/crashes"
 #: What takes the least time stands first, since the first failure ends a run.
 SUITES = {
@@ -35,12 +36,13 @@ SUITES = {
         "tests/start_here",
         "tests/exactness/test_probes.py",
         "tests/lexer/test_scanner.py",
-        "tests/mask/test_loops.py",
         "tests/liveness/test_liveness.py",
         "tests/automata/test_dfa.py",
         "tests/recognizer/test_indentation.py",
         "tests/grammar/test_grammar.py",
         "tests/mask/test_walk.py",
+        "tests/mask/test_token_classes.py",
+        "tests/recognizer/test_short_stacks.py",
         "tests/exactness/test_oracle.py",
     ],
     "fuzz": ["tests/fuzz/test_fuzz.py"],
@@ -240,8 +242,8 @@ MUTATIONS = [
     Mutation(
         "conflicts in what is always live",
         "grammar/lark_parts",
-        "            if len(rules) > 1 or lookahead in state.transitions\n",
-        "            if len(rules) > 9\n",
+        "            for terminal in members(automaton.contested(state))\n",
+        "            for terminal in []\n",
     ),
     Mutation(
         "rules without a text in what is always live",
@@ -250,16 +252,41 @@ MUTATIONS = [
         "        if derives[table.left_sides].any():\n",
     ),
     Mutation(
-        "characters in whole subtrees",
-        "mask/trie_kernels",
-        "                is_fine = first == last or takes[here] & bit != 0\n",
-        "                is_fine = True\n",
+        "columns in effects",
+        "mask/effects",
+        "        return (FORM_FEED,) if kind == FORM_FEED else (*column, kind)\n",
+        "        return column\n",
     ),
     Mutation(
-        "whole characters below a node",
-        "mask/trie_kernels",
-        "                or nodes[here, FIRST_TOKEN] < nodes[first, FIRST_TOKEN]\n",
-        "",
+        "what is owed after a lexeme, in effects",
+        "mask/effects",
+        "        owing = self._lookahead.ending(lexeme.state, lexeme.obligations)\n",
+        "        owing = NO_OBLIGATIONS\n",
+    ),
+    Mutation(
+        "as what a lexeme ended, in effects",
+        "mask/effects",
+        "        return self._ended.add(Ended(terminal_id, alternatives, lexeme.column, "
+        "reading.contexts))\n",
+        "        return self._ended.add(Ended(0, alternatives, lexeme.column, reading.contexts))\n",
+    ),
+    Mutation(
+        "what obligations come to, in effects",
+        "mask/effects",
+        "        self.start = self._effects.add(*_sparse(states + obligations + passed), 0)\n",
+        "        self.start = self._effects.add(*_sparse(states + passed), 0)\n",
+    ),
+    Mutation(
+        "proofs that states decide nothing",
+        "recognizer/short_stacks",
+        "        return self._equivalence.holds(states, (lowest,), terminals)\n",
+        "        return True\n",
+    ),
+    Mutation(
+        "reductions that are certain",
+        "recognizer/short_stacks",
+        "            production = -min(actions) - 1 if len(actions) == 1 else _NO_REDUCTION\n",
+        "            production = -min(actions) - 1 if actions else _NO_REDUCTION\n",
     ),
 ]
 
@@ -278,12 +305,14 @@ def apply(mutation: Mutation, folder: Path) -> None:
     path = folder / "cfgguide" / f"{mutation.module}.py"
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace(mutation.old, mutation.new), encoding="utf-8")
+    subprocess.run([sys.executable, "build_kernels.py"], cwd=folder, check=True)
 
 
 def restore(mutation: Mutation, folder: Path) -> None:
-    """Undo the change, with the old time of the file: what numba compiled stays good."""
+    """Undo the change; a kernel is again the one that the checkout has compiled."""
     name = f"cfgguide/{mutation.module}.py"
     shutil.copy2(ROOT / name, folder / name)
+    copy_compiled(folder)
     for path in (folder / CRASHES).glob("*"):  # what the fuzzer wrote, and would try again
         path.unlink()
     shutil.copytree(ROOT / CRASHES, folder / CRASHES, dirs_exist_ok=True)
@@ -296,7 +325,6 @@ def first_failure(suite: str, folder: Path, *, minutes: int = MINUTES) -> str | 
         "PYTHONPATH": str(folder),
         "PYTHONDONTWRITEBYTECODE": "1",
         "CFGGUIDE_FUZZ_SECONDS_TO_SHRINK": "0",
-        "NUMBA_CACHE_DIR": str(folder / "numba"),
     }
     command = [sys.executable, "-m", "pytest", *SUITES[suite], "-m", "not slow", "-x", "-q"]
     command += ["-p", "no:cacheprovider", "--tb=no"]
@@ -322,6 +350,16 @@ def copy_to(folder: Path) -> None:
             )
         else:
             shutil.copy2(ROOT / name, folder / name)
+    copy_compiled(folder)
+
+
+def copy_compiled(folder: Path) -> None:
+    """Copy the compiled kernels, and the digests of what they were compiled from."""
+    for path in [*ROOT.glob("cfgguide/*/*.so"), *ROOT.glob("build/kernels.json")]:
+        copy = folder / path.relative_to(ROOT)
+        copy.parent.mkdir(exist_ok=True)
+        copy.unlink(missing_ok=True)  # one that runs must not change
+        shutil.copy2(path, copy)
 
 
 def notices(mutation: Mutation, suites: list[str], folder: Path, *, every: bool) -> dict[str, str]:

@@ -38,6 +38,21 @@ class Sequence(NamedTuple):
     advance: Callable[[int], object]
 
 
+class Batch(NamedTuple):
+    """Texts that are written side by side, as calls that can be timed without a detour.
+
+    Attributes
+    ----------
+    fill : callable
+        Writes the masks of all into the rows of one array.
+    step : callable
+        Has each text consume its token, and then does the same.
+    """
+
+    fill: Callable[[], object]
+    step: Callable[[list[int]], object]
+
+
 class Engine(Protocol):
     """What is measured.
 
@@ -79,9 +94,8 @@ class Entry:
         What to install.
     grammars : tuple of str or None
         The grammars that it has; None for all.
-    kernel_cache, cache : str or None
-        Environment variables that name the folder of kernels compiled on first use, and the folder
-        where compiled grammars are kept.
+    cache : str or None
+        Environment variable that names the folder where compiled grammars are kept.
     cannot : dict of str to str
         Grammars that it cannot read, and why.
     most_ids : int or None
@@ -95,7 +109,6 @@ class Entry:
     distribution: str | None = None
     pip: str = ""
     grammars: tuple[str, ...] | None = None
-    kernel_cache: str | None = None
     cache: str | None = None
     cannot: Mapping[str, str] = field(default_factory=dict)
     most_ids: int | None = None
@@ -141,13 +154,11 @@ ENGINES = {
         "CfgGuide",
         "cfgguide",
         "pip install -c constraints.txt -e .",
-        kernel_cache="NUMBA_CACHE_DIR",
         cache="CFGGUIDE_CACHE",
     ),
     BEFORE: Entry(
         "engines.cfgguide_engine",
         "CfgGuide",
-        kernel_cache="NUMBA_CACHE_DIR",
         cache="CFGGUIDE_CACHE",
         is_optional=True,
     ),

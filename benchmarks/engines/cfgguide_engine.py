@@ -8,8 +8,16 @@ import numpy as np
 import numpy.typing as npt
 from vocabularies import Tokenizer
 
-from cfgguide import Grammar, Guide, TokenRejectedError, Vocabulary, compile
-from engines import BUNDLED, Sequence, lark_grammar, new_mask
+from cfgguide import (
+    Grammar,
+    Guide,
+    Index,
+    TokenRejectedError,
+    Vocabulary,
+    compile,
+    fill_bitmasks,
+)
+from engines import BUNDLED, Batch, Sequence, lark_grammar, new_mask
 
 
 class CfgGuide:
@@ -33,10 +41,25 @@ class CfgGuide:
             chosen = Grammar(lark_grammar(grammar))
         self._index = compile(chosen, self._vocabulary)
 
+    def save(self, path: str) -> None:
+        """Write the index with the masks that it has by now."""
+        self._index.save(path)
+
+    def load(self, path: str) -> None:
+        """Open an index that was saved, instead of compiling."""
+        self._index = Index.load(path, self._vocabulary)
+
     def start(self) -> Sequence:
         """Start a guide on the index, which all guides share."""
         guide = Guide(self._index)
         return Sequence(partial(guide.fill_bitmask, self.mask), guide.advance)
+
+    def batch(self, n: int) -> Batch:
+        """Start so many guides."""
+        guides = [Guide(self._index) for _ in range(n)]
+        rows = np.zeros((n, len(self.mask)), dtype=np.int32)
+        fill = partial(fill_bitmasks, guides, rows)
+        return Batch(fill, lambda tokens: fill(token_ids=tokens))
 
     def sizes(self) -> dict[str, int]:
         """Return the index's figures."""
@@ -45,4 +68,5 @@ class CfgGuide:
             "index.nbytes": index.nbytes,
             "index.n_entries": index.n_entries,
             "index.n_subsets": index.n_subsets,
+            "index.n_made": index.n_made,
         }

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from vocabularies import Tokenizer
 
-from engines import Sequence, new_mask
+from engines import Batch, Sequence, new_mask
 
 
 class Copy:
@@ -28,6 +28,16 @@ class Copy:
     def start(self) -> Sequence:
         """Return the copying of the row, and for ``advance`` a call that does nothing."""
         return Sequence(partial(np.copyto, self.mask, self._row), id)
+
+    def batch(self, n: int) -> Batch:
+        """Return the copying of the row into many, one by one."""
+        rows = np.zeros((n, len(self.mask)), dtype=np.int32)
+
+        def fill(tokens: list[int] | None = None) -> None:
+            for row in rows:
+                row[:] = self._row
+
+        return Batch(fill, fill)
 
     def sizes(self) -> dict[str, int]:
         """Return nothing."""

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from vocabularies import Tokenizer
 
-from engines import Sequence, grammar_text, new_mask
+from engines import Batch, Sequence, grammar_text, new_mask
 
 
 class LLGuidance:
@@ -46,6 +46,21 @@ class LLGuidance:
         matcher = self._fresh.deep_copy()
         fill = partial(llguidance.numpy.fill_next_token_bitmask, matcher, self._rows, 0)
         return Sequence(fill, matcher.consume_token)
+
+    def batch(self, n: int) -> Batch:
+        """Copy the matcher so many times, for as many threads as it takes by default."""
+        matchers = [self._fresh.deep_copy() for _ in range(n)]
+        rows = np.zeros((n, len(self.mask)), dtype=np.int32)
+        executor = llguidance.LLExecutor()
+        numbered = [(matcher, row) for row, matcher in enumerate(matchers)]
+        fill = partial(llguidance.numpy.fill_next_token_bitmask_par, executor, numbered, rows)
+
+        def step(tokens: list[int]) -> None:
+            pairs = list(zip(matchers, tokens, strict=True))
+            llguidance.numpy.consume_token_par(executor, pairs)
+            fill()
+
+        return Batch(fill, step)
 
     def sizes(self) -> dict[str, int]:
         """Return nothing: llguidance tells no size."""

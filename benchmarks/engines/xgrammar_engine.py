@@ -9,7 +9,7 @@ import numpy.typing as npt
 import xgrammar
 from vocabularies import Tokenizer
 
-from engines import Sequence, grammar_text, new_mask
+from engines import Batch, Sequence, grammar_text, new_mask
 
 
 class XGrammar:
@@ -41,6 +41,19 @@ class XGrammar:
         matcher = xgrammar.GrammarMatcher(self._compiled)
         fill = partial(matcher.fill_next_token_bitmask, self._rows, 0)
         return Sequence(fill, matcher.accept_token)
+
+    def batch(self, n: int) -> Batch:
+        """Start so many matchers, and as many threads as it takes by default."""
+        matchers = [xgrammar.GrammarMatcher(self._compiled) for _ in range(n)]
+        rows = np.zeros((n, len(self.mask)), dtype=np.int32)
+        filler = xgrammar.BatchGrammarMatcher()
+        fill = partial(filler.batch_fill_next_token_bitmask, matchers, rows)
+
+        def step(tokens: list[int]) -> None:
+            filler.batch_accept_token(matchers, tokens)
+            fill()
+
+        return Batch(fill, step)
 
     def sizes(self) -> dict[str, int]:
         """Return the size of the compiled grammar."""

@@ -20,7 +20,7 @@ import sys
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -108,6 +108,7 @@ def _all_characters() -> str:
     return points.tobytes().decode("utf-32-le", "surrogatepass")
 
 
+@lru_cache(maxsize=10_000)
 def characters_of(node: Character, flags: int) -> CharacterClass:
     r"""Return the code points that a node of a pattern matches under flags of ``re``.
 

@@ -145,7 +145,8 @@ def _looking_behind(nfa: Nfa) -> frozenset[int]:
     ]
     for state, (body, _) in nfa.assertions.items():
         rows[state].append(body)
-    before = predecessors(rows)
+    edges = ((state, target) for state, row in enumerate(rows) for target in row)
+    before = predecessors(edges, len(rows))
     found = set(nfa.guards)
     pending = list(found)
     for state in pending:  # grows while it is walked

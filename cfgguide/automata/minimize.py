@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.automata.dfa import DEAD, IF_FAILS, IF_HOLDS, Fsm
-from cfgguide.automata.partition import distinct_columns, predecessors, refined
+from cfgguide.automata.partition import distinct_columns, edges, predecessors, refined
 
 
 def _trimmed(fsm: Fsm) -> Fsm:
     """Return the machine with all states that can no longer match merged into `DEAD`."""
     columns = distinct_columns(np.hstack([fsm.transitions, fsm.assertions[:, IF_HOLDS:]]))[0]
-    before = predecessors(columns.tolist())
+    before = predecessors(edges(columns), fsm.n_states)
     is_live = fsm.is_final.copy()
     pending: list[int] = np.flatnonzero(is_live).tolist()
     for state in pending:  # grows while it is walked

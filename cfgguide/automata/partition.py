@@ -14,6 +14,7 @@ this is a simple form.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 import numpy as np
@@ -39,29 +40,34 @@ def refined(columns: npt.NDArray[np.int32], labels: npt.NDArray[np.int64]) -> np
     int64, shape (n_states,)
         The equivalence class of each state, numbered from 0.
     """
-    rows = columns.tolist()
-    before = predecessors(rows)
+    before = predecessors(edges(columns), len(columns))
     numbers: dict[int, int] = {}
-    block = [numbers.setdefault(label, len(numbers)) for label in labels.tolist()]
-    sizes = Counter(block)
-    affected = list(range(len(rows)))
+    first = [numbers.setdefault(label, len(numbers)) for label in labels.tolist()]
+    block = np.array(first, dtype=np.int32)
+    sizes = Counter(first)
+    affected = list(range(len(columns)))
     while affected:
-        moved = _split(rows, block, sizes, affected)
+        moved = _split(columns, block, sizes, affected)
         affected = sorted({state for target in moved for state in before[target]})
-    return np.array(block, dtype=np.int64)
+    return block.astype(np.int64)
 
 
 def _split(
-    rows: list[list[int]], block: list[int], sizes: Counter[int], affected: list[int]
+    columns: npt.NDArray[np.int32],
+    block: npt.NDArray[np.int32],
+    sizes: Counter[int],
+    affected: list[int],
 ) -> list[int]:
     """Split classes by where the affected states lead now; return the states that moved.
 
     The other states of a class lead where they led before: they stay together and keep its number.
     """
-    parts: dict[int, dict[tuple[int, ...], list[int]]] = {}
-    for state in affected:
-        signature = tuple([block[target] for target in rows[state]])
-        parts.setdefault(block[state], {}).setdefault(signature, []).append(state)
+    signatures = block[columns[affected]]
+    size = signatures.shape[1] * signatures.itemsize
+    keys: list[bytes] = signatures.view(f"V{size}").reshape(-1).tolist() if size else [b""]
+    parts: dict[int, dict[bytes, list[int]]] = {}
+    for state, own, key in zip(affected, block[affected].tolist(), keys, strict=True):
+        parts.setdefault(own, {}).setdefault(key, []).append(state)
     moved: list[int] = []
     for old, groups in parts.items():
         leaving = sorted(groups.values(), key=len)
@@ -71,8 +77,7 @@ def _split(
             new = len(sizes)
             sizes[new] = len(states)
             sizes[old] -= len(states)
-            for state in states:
-                block[state] = new
+            block[states] = new
             moved.extend(states)
     return moved
 
@@ -107,10 +112,17 @@ def distinct_rows(rows: npt.NDArray[Number]) -> tuple[npt.NDArray[Number], npt.N
     return rows[first], numbers.reshape(-1)
 
 
-def predecessors(rows: list[list[int]]) -> list[set[int]]:
-    """Return, for each state, the states that have it in their row."""
-    before: list[set[int]] = [set() for _ in rows]
-    for state, row in enumerate(rows):
-        for target in set(row):
-            before[target].add(state)
+def edges(columns: npt.NDArray[np.int32]) -> Iterator[tuple[int, int]]:
+    """Return pairs of a state and one that it leads to; most of them once."""
+    is_new = np.ones(columns.shape, dtype=np.bool_)
+    is_new[:, 1:] = columns[:, 1:] != columns[:, :-1]  # neighbours mostly lead to the same state
+    places = np.nonzero(is_new)
+    return zip(places[0].tolist(), columns[places].tolist(), strict=True)
+
+
+def predecessors(edges: Iterable[tuple[int, int]], n_states: int) -> list[set[int]]:
+    """Return, for each state, the states that lead to it."""
+    before: list[set[int]] = [set() for _ in range(n_states)]
+    for state, target in edges:
+        before[target].add(state)
     return before

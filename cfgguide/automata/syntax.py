@@ -13,6 +13,7 @@ which characters ``\w`` or a literal match under flags is for the readers of the
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -182,6 +183,29 @@ def parse(pattern: str, flags: int = 0) -> Syntax:
     """
     tree = _parser.parse(pattern, flags)
     return Syntax(_nodes(tree), tree.state.flags)
+
+
+def names_of_groups(pattern: str, flags: int = 0) -> tuple[str, ...]:
+    """Return the names of the groups of a pattern that ``re`` can compile.
+
+    ``re.compile`` spends most of its time on sets of characters, and refuses nothing that its
+    parser has read, except in a look-behind.
+
+    Raises
+    ------
+    re.error, ValueError, OverflowError
+        If ``re`` rejects the pattern.
+    RecursionError
+        If it nests too deeply.
+
+    Examples
+    --------
+    >>> names_of_groups("(?P<sign>[+-])?(?P<digits>[0-9]+)")
+    ('sign', 'digits')
+    """
+    if "(?<" in pattern:
+        return tuple(re.compile(pattern, flags).groupindex)
+    return tuple(_parser.parse(pattern, flags).state.groupdict)
 
 
 def _nodes(items: Iterable[tuple[Any, Any]]) -> Nodes:

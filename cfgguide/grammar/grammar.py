@@ -166,7 +166,7 @@ class Grammar:
                 f"no bundled grammar is called {name!r}; there is "
                 f"{', '.join(cls.bundled_names())}. Use Grammar.open(path) for a file of your own"
             )
-        path = _bundled_folder() / f"{name}.lark"
+        path = bundled_folder() / f"{name}.lark"
         postlex = getattr(_indenters(), _INDENTERS[name]) if name in _INDENTERS else None
         grammar = cls.open(path, start=start, postlex=postlex)
         if max_whitespace is None:
@@ -177,7 +177,7 @@ class Grammar:
     @classmethod
     def bundled_names(cls) -> tuple[str, ...]:
         """Return the names of the bundled grammars, sorted."""
-        names = (path.stem for path in _bundled_folder().glob("*.lark"))
+        names = (path.stem for path in bundled_folder().glob("*.lark"))
         return tuple(sorted(name for name in names if name not in _PARTS))
 
     @classmethod
@@ -267,7 +267,8 @@ def _indenters() -> Any:
     return import_module("cfgguide.grammar.indenters")
 
 
-def _bundled_folder() -> Path:
+def bundled_folder() -> Path:
+    """Return the folder of the bundled grammars."""
     return _PACKAGED if _PACKAGED.is_dir() else _CHECKOUT
 
 

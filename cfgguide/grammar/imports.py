@@ -7,13 +7,18 @@ there. A compiled grammar can be used again as long as that is the same.
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
+import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, NoReturn
 
 #: Where Lark looked for an imported grammar: absolute path, and the SHA-256 in hex of the file
 #: there, or None if there was none.
 ImportedFile = tuple[str, str | None]
+
+_VERSION = re.compile(r"""^__version__\b.*=\s*["'](.+)["']""", re.MULTILINE)
 
 
 class ImportedFiles:
@@ -61,3 +66,18 @@ def _digest(path: str) -> str | None:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return None
+
+
+def version_of_lark() -> str:
+    """Return Lark's version, to which its own grammars belong.
+
+    Lark is not imported for it: compiled grammars do without, and it takes long.
+    """
+    spec = importlib.util.find_spec("lark")
+    if spec is not None and spec.origin is not None:
+        source = Path(spec.origin).read_text(encoding="utf-8")
+        if found := _VERSION.search(source):
+            return found[1]
+    from importlib import metadata  # takes as long as Lark
+
+    return metadata.version("lark")

@@ -25,6 +25,7 @@ from lark.lexer import PatternStr, _create_unless
 from lark.parsers.lalr_analysis import Shift
 from lark.utils import get_regexp_width
 
+from cfgguide.automata.syntax import names_of_groups
 from cfgguide.errors import GrammarError, LimitError
 from cfgguide.grammar import lark_parts
 from cfgguide.grammar.definitions import Definitions
@@ -37,7 +38,6 @@ from cfgguide.parser.indentation_names import INLINE, JOIN, IndentationNames
 from cfgguide.parser.table import NO_STATE, ParseTable
 
 END_NAME = "$END"
-LARK_VERSION = lark.__version__
 
 
 @dataclass(frozen=True)
@@ -289,13 +289,13 @@ def check_joined(grammar: CompiledGrammar) -> None:
     groups: dict[str, list[str]] = {}
     for terminal in _tried(grammar):
         try:
-            joined = re.compile(f"(?P<{terminal.name}>{terminal.pattern})", terminal.flags)
+            joined = names_of_groups(f"(?P<{terminal.name}>{terminal.pattern})", terminal.flags)
         except re.error as error:
             raise GrammarError(
                 f"Lark cannot use the terminal {terminal.name}, since re refuses "
                 f"(?P<{terminal.name}>{terminal.pattern}): {error}"
             ) from None
-        groups[terminal.name] = list(joined.groupindex)
+        groups[terminal.name] = list(joined)
     for members in grammar.terminal_sets:
         used: dict[str, str] = {}
         for group, name in (
@@ -345,7 +345,7 @@ def _parse_table(
 ) -> ParseTable:
     rows = [table.states[state] for state in order]
     number = {state: index for index, state in enumerate(order)}
-    productions = _productions(rows)
+    productions, number_of_rule = _productions(rows)
     terminals, nonterminals = _symbols(rows, rules, unused)
     action = np.zeros((len(rows), len(terminals)), dtype=np.int32)
     goto = np.full((len(rows), len(nonterminals)), NO_STATE, dtype=np.int32)
@@ -356,7 +356,7 @@ def _parse_table(
             elif kind is Shift:
                 action[state, terminals[symbol]] = number[argument] + 1
             else:
-                action[state, terminals[symbol]] = -productions[_production(argument)] - 1
+                action[state, terminals[symbol]] = -number_of_rule[id(argument)] - 1
     return ParseTable(
         terminals=tuple(terminals),
         nonterminals=tuple(nonterminals),
@@ -375,16 +375,22 @@ def _production(rule: Any) -> tuple[str, tuple[str, ...]]:
     return str(rule.origin.name), tuple(str(symbol.name) for symbol in rule.expansion)
 
 
-def _productions(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, tuple[str, ...]], int]:
-    """Return the number of each production. Rules that differ only in their alias are one."""
+def _productions(
+    rows: Iterable[dict[str, Any]],
+) -> tuple[dict[tuple[str, tuple[str, ...]], int], dict[int, int]]:
+    """Return the number of each production, and of each of Lark's rules by its identity.
+
+    Rules that differ only in their alias are one.
+    """
     rules = {
         id(argument): argument
         for row in rows
         for kind, argument in row.values()
         if kind is not Shift
     }
-    found = set(map(_production, rules.values()))
-    return {production: index for index, production in enumerate(sorted(found))}
+    found = {number: _production(rule) for number, rule in rules.items()}
+    numbers = {production: index for index, production in enumerate(sorted(set(found.values())))}
+    return numbers, {rule: numbers[production] for rule, production in found.items()}
 
 
 def _unused(parser: lark.Lark, names: IndentationNames) -> list[str]:

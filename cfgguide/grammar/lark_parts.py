@@ -1,22 +1,31 @@
 """Parts that Lark lets others replace, as cfgguide wants them.
 
-Lark takes the classes of its lexers and its parser from its option ``_plugins``. Ours leave out a
-comparison of terminals that may take any time, and keep what Lark only logs. Lark itself stays as
-it was.
+Lark takes the classes of its lexers and its parser from its option ``_plugins``. Our lexers leave
+out a comparison of terminals that may take any time. Our parser makes Lark's tables from an
+analysis over integers (:mod:`cfgguide.grammar.lalr`), since Lark's own takes most of the time of
+compiling a large grammar, and keeps what Lark only logs. Lark itself stays as it was.
 """
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import partial
 from threading import Lock
 from typing import Any
 
 from lark import load_grammar
+from lark.exceptions import GrammarError
+from lark.grammar import NonTerminal, Terminal
 from lark.lexer import BasicLexer, ContextualLexer
-from lark.parsers.lalr_analysis import LALR_Analyzer
+from lark.parsers.lalr_analysis import IntParseTable, Reduce, Shift
 from lark.parsers.lalr_parser import LALR_Parser
+
+from cfgguide.automata.syntax import names_of_groups
+from cfgguide.grammar.lalr import Automaton, build, members
+from cfgguide.parser.table import Production
 
 _LOCK = Lock()
 
@@ -51,6 +60,13 @@ class _Uncompared:
         return sys.maxsize
 
 
+class _Reading:
+    """Stands for ``re`` where Lark only asks whether it can compile a terminal."""
+
+    error = re.error
+    compile = staticmethod(names_of_groups)
+
+
 class Basic(BasicLexer):
     """A lexer whose terminals are not compared."""
 
@@ -69,23 +85,119 @@ class Contextual(ContextualLexer):
         }
         checked = copy(conf)
         checked.terminals = [terminal for terminal in conf.terminals if terminal.name in tried]
+        checked.re_module = _Reading
         Basic(checked)
         unchecked = copy(conf)
         unchecked.skip_validation = True
-        super().__init__(unchecked, states, always_accept)
+        # States that differ only in their nonterminals share a lexer.
+        read = {state: conf.terminals_by_name.keys() & names for state, names in states.items()}
+        super().__init__(unchecked, read, always_accept)
 
 
 class Parser(LALR_Parser):
-    """Keeps what Lark only logs: the lookaheads of the conflicts that it resolved."""
+    """Lark's tables, from an analysis over integers, and the terminals of the conflicts in them."""
 
     def __init__(self, parser_conf: Any, debug: bool = False, strict: bool = False) -> None:
-        analysis = LALR_Analyzer(parser_conf, debug=debug, strict=strict)
-        analysis.compute_lalr()  # type: ignore[no-untyped-call]
-        self._parse_table = analysis.parse_table
+        (start,) = parser_conf.start
+        automaton = automaton_of(parser_conf.rules, start)
+        states = resolved(automaton, parser_conf.rules, strict=strict)
+        table: Any = IntParseTable  # without types
+        self._parse_table = table(states, {start: 0}, {start: automaton.end_state})
         self.parser_conf = parser_conf
         self.conflicts = {
-            str(lookahead.name)
-            for state in analysis.lr0_itemsets
-            for lookahead, rules in state.lookaheads.items()
-            if len(rules) > 1 or lookahead in state.transitions
+            automaton.symbols[terminal]
+            for state in range(len(states))
+            for terminal in members(automaton.contested(state))
         }
+
+
+def production_of(rule: Any) -> Production:
+    """Return a rule of Lark's as its left and right side."""
+    return str(rule.origin.name), tuple([str(symbol.name) for symbol in rule.expansion])
+
+
+def automaton_of(rules: Sequence[Any], start: str) -> Automaton:
+    """Return the LALR(1) automaton of Lark's rules.
+
+    Raises
+    ------
+    lark.exceptions.GrammarError
+        If there is no start rule.
+    """
+    if not any(rule.origin.name == start for rule in rules):
+        raise GrammarError(f"Using an undefined rule: {NonTerminal(start)}")
+    return build(map(production_of, rules), start)
+
+
+Actions = dict[str, tuple[Any, Any]]  # by symbol: Shift and a state, or Reduce and a rule
+
+
+def resolved(automaton: Automaton, rules: Sequence[Any], *, strict: bool) -> dict[int, Actions]:
+    """Return what Lark does in each state.
+
+    A rule wins over others by its priority, and a shift over all rules.
+
+    Parameters
+    ----------
+    automaton : Automaton
+        The automaton.
+    rules : sequence of lark.grammar.Rule
+        Its rules, in any order.
+    strict : bool
+        Whether a shift does not win either.
+
+    Raises
+    ------
+    lark.exceptions.GrammarError
+        If a conflict is left. Lark's message, which names conflicts in the order of sets; here by
+        state and terminal.
+    """
+    by_production = {production_of(rule): rule for rule in rules}
+    names = automaton.symbols
+    shifts = [(Shift, state) for state in range(automaton.n_states)]
+    # The first rule is above the start rule, and never reduced.
+    reductions: list[Any] = [None, *((Reduce, by_production[each]) for each in automaton.rules[1:])]
+    names_of: dict[int, list[str]] = {}  # many reductions have the same lookaheads
+    states: dict[int, Actions] = {}
+    collisions = []
+    for state, row in enumerate(automaton.transitions):
+        actions: Actions = {names[symbol]: shifts[target] for symbol, target in row.items()}
+        contested = automaton.contested(state)
+        for terminal in members(contested):
+            reduced = winning(automaton.reduced(state, terminal), automaton, by_production)
+            if len(reduced) > 1:
+                collisions.append((names[terminal], [reductions[rule][1] for rule in reduced]))
+            elif strict and terminal in row:
+                raise GrammarError(
+                    f"Shift/Reduce conflict for terminal {names[terminal]}. [strict-mode]\n"
+                    f" * {reductions[reduced[0]][1]}\n"
+                )
+            else:
+                actions.setdefault(names[terminal], reductions[reduced[0]])
+        for rule, lookaheads in automaton.lookaheads[state].items():
+            uncontested = lookaheads & ~contested
+            if uncontested not in names_of:
+                names_of[uncontested] = [names[terminal] for terminal in members(uncontested)]
+            actions.update(dict.fromkeys(names_of[uncontested], reductions[rule]))
+        states[state] = actions
+    if collisions:
+        raise GrammarError("\n\n".join(_collision(*each) for each in collisions))
+    return states
+
+
+def winning(
+    rules: list[int], automaton: Automaton, by_production: Mapping[Production, Any]
+) -> list[int]:
+    """Return the one of several rules that wins by its priority, or all if none does."""
+    priorities = [by_production[automaton.rules[rule]].options.priority or 0 for rule in rules]
+    best = [
+        rule
+        for rule, priority in zip(rules, priorities, strict=True)
+        if priority == max(priorities)
+    ]
+    return best if len(best) == 1 else rules
+
+
+def _collision(terminal: str, rules: Sequence[Any]) -> str:
+    listed = "".join(f"\n\t- {rule}" for rule in rules)
+    return f"Reduce/Reduce collision in {Terminal(terminal)} between the following rules: {listed}"

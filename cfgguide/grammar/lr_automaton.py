@@ -1,27 +1,22 @@
 """The LR automaton of a grammar that may have conflicts, where Lark gives no table.
 
 In: the rules of Lark's grammar. Out: an :class:`Automaton`: the LR(0) states with their items, and
-which rules could be reduced before which terminal. Lark's own analysis computes all of it; this
-module copies it into plain data, in an order that does not change with ``PYTHONHASHSEED``.
-
-Lark's own message about the conflicts is kept too. Lark iterates over sets when it writes the
-message, so these are put in order first, and it always names the same conflict.
-
-Source: Lark's ``LALR_Analyzer`` (DeRemer, Pennello 1982, "Efficient computation of LALR(1)
-look-ahead sets").
+which rules could be reduced before which terminal, by name. Lark's message about the conflicts
+comes with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import lark
-from lark.common import ParserConf
-from lark.parsers.lalr_analysis import LALR_Analyzer
 
-from cfgguide.parser.items import Item
+from cfgguide.grammar import lalr, lark_parts
+from cfgguide.parser.items import Item, productions_of
 from cfgguide.parser.table import Production
 
 
@@ -56,39 +51,6 @@ class Automaton:
         return len(self.items)
 
 
-class _Analyzer(LALR_Analyzer):
-    """Lark's analysis, with its sets put in order before it looks for conflicts."""
-
-    def analyse(self) -> str:
-        """Return what Lark says about conflicts; empty if there are none."""
-        own: Any = self  # Lark's methods have no types
-        own.compute_lr0_states()
-        own.compute_reads_relations()
-        own.compute_includes_lookback()
-        own.compute_lookaheads()
-        self.ordered = self._in_order()
-        own.lr0_itemsets = self.ordered
-        for state in self.ordered:
-            found = sorted(state.lookaheads.items(), key=lambda pair: str(pair[0].name))
-            state.lookaheads = {symbol: sorted(rules, key=_key) for symbol, rules in found}
-        try:
-            self.compute_lalr1_states()
-        except lark.exceptions.GrammarError as error:
-            return str(error).strip()
-        return ""
-
-    def _in_order(self) -> list[Any]:
-        (start,) = self.lr0_start_states.values()
-        order, seen = [start], {id(start)}
-        for state in order:  # grows while it is walked
-            for symbol in sorted(state.transitions, key=lambda symbol: str(symbol.name)):
-                target = state.transitions[symbol]
-                if id(target) not in seen:
-                    seen.add(id(target))
-                    order.append(target)
-        return order
-
-
 def build(rules: Sequence[Any], start: str, *, strict: bool) -> tuple[Automaton, str]:
     """Return the automaton of Lark's rules, and what Lark says about conflicts.
 
@@ -101,43 +63,44 @@ def build(rules: Sequence[Any], start: str, *, strict: bool) -> tuple[Automaton,
     strict : bool
         Whether shift/reduce conflicts are errors too.
     """
-    analyzer = _Analyzer(ParserConf(list(rules), {}, [start]), strict=strict)
-    said = analyzer.analyse()
-    states = analyzer.ordered
-    (root,) = states[0].kernel
-    ordered = [_key(root.rule), *sorted({_key(rule) for rule in rules})]
-    rule_numbers = {rule: number for number, rule in enumerate(ordered)}
-    state_numbers = {id(state): number for number, state in enumerate(states)}
+    found = lark_parts.automaton_of(rules, start)
+    said = ""
+    try:
+        lark_parts.resolved(found, rules, strict=strict)
+    except lark.exceptions.GrammarError as error:
+        said = str(error).strip()
     automaton = Automaton(
-        rules=tuple(ordered),
-        items=tuple(
-            tuple(sorted(Item(rule_numbers[_key(item.rule)], item.index) for item in state.closure))
-            for state in states
-        ),
+        rules=found.rules,
+        items=tuple(_items(found)),
         transitions=tuple(
-            {
-                str(symbol.name): state_numbers[id(state.transitions[symbol])]
-                for symbol in sorted(state.transitions, key=lambda symbol: str(symbol.name))
-            }
-            for state in states
+            {found.symbols[symbol]: target for symbol, target in row.items()}
+            for row in found.transitions
         ),
-        reductions=tuple(
-            {
-                str(symbol.name): tuple(rule_numbers[_key(rule)] for rule in _by_priority(found))
-                for symbol, found in state.lookaheads.items()
-            }
-            for state in states
-        ),
+        reductions=tuple(_reductions(found, rules)),
     )
     return automaton, said
 
 
-def _key(rule: Any) -> Production:
-    return str(rule.origin.name), tuple(str(symbol.name) for symbol in rule.expansion)
+def _items(found: lalr.Automaton) -> Iterator[tuple[Item, ...]]:
+    """Yield the items of each state, sorted: those it was entered with, and those they open."""
+    rules_of = productions_of(found.rules)
+    for kernel, row in zip(found.kernels, found.transitions, strict=True):
+        items = {found.items[number] for number in kernel}
+        for symbol in row:
+            items |= {Item(rule, 0) for rule in rules_of.get(found.symbols[symbol], ())}
+        yield tuple(sorted(items))
 
 
-def _by_priority(rules: Sequence[Any]) -> Sequence[Any]:
-    """Return the rule that wins by its priority, or all of them if none does."""
-    best = max(rule.options.priority or 0 for rule in rules)
-    winners = [rule for rule in rules if (rule.options.priority or 0) == best]
-    return winners if len(winners) == 1 else rules
+def _reductions(
+    found: lalr.Automaton, rules: Sequence[Any]
+) -> Iterator[dict[str, tuple[int, ...]]]:
+    """Yield the rules that may be reduced in each state, by the terminal that comes next."""
+    by_production = {lark_parts.production_of(rule): rule for rule in rules}
+    for state, lookaheads in enumerate(found.lookaheads):
+        terminals = reduce(or_, lookaheads.values(), 0)
+        yield {
+            found.symbols[terminal]: tuple(
+                lark_parts.winning(found.reduced(state, terminal), found, by_production)
+            )
+            for terminal in lalr.members(terminals)
+        }

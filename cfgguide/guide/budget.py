@@ -11,15 +11,20 @@ within a budget has the tokens whose configuration is near enough. ::
     `{"a": [1`  ending `]}`, one token and EOS: distance 2
     `[`  within 3   not `{"`, after which `":0}]` and EOS are needed, but `]`, `1`, `[]` ...
 
-Before a token is ruled out, the configurations around are searched, from token to token, as far as
-the *effort* goes. Distances become shorter where a longer text has fewer tokens, and exact where
-everything near enough was searched. The effort is counted, not timed, so the same question has the
-same answer on every machine.
+The largest distance after any token is remembered for each configuration: with more tokens left,
+the mask is the grammar's own, after one comparison. Other masks are remembered by the tokens left.
+
+In a small grammar with few tokens left, before a token is ruled out, the configurations around are
+searched, from token to token, as far as the *effort* goes. Distances become shorter where a longer
+text has fewer tokens, and exact where everything near enough was searched. The effort is counted,
+not timed, so the same question has the same answer on every machine. Otherwise a token is allowed
+if its ending fits, and nothing else is looked at.
 
 Three things hold. No token is allowed after which nothing fits (sound), since a bound is the length
 of a completion that the recogniser has read. After an allowed token, some token is allowed again
-(live): the endings on which a mask rests are remembered. And within the effort, every token is
-allowed after which something fits (complete). See `docs/design/0016-budgets.md`.
+(live): an ending is a function of the configuration, and the rest of one on which a mask rests is
+remembered. And in a small grammar, within the effort, every token is allowed after which something
+fits (complete). See `docs/design/0016-budgets.md`.
 """
 
 from __future__ import annotations
@@ -42,9 +47,11 @@ from cfgguide.recognizer.recognizer import Configuration
 NEVER = 1 << 30  # a distance: no ending is known
 EFFORT = 300_000  # configurations searched for one mask, times parse states
 _MIN_STATES = 50  # a grammar with fewer parse states counts as if it had so many
-_QUICK = 2_000  # configurations searched for a mask of a small grammar
+_QUICK = 2_000  # configurations searched for a mask of a small grammar; others are not searched
+_MAX_SEARCHED = 64  # tokens left: with more, even a small grammar is not searched
 _AT_FIRST = 10  # the first question, whether any sentence fits, may cost so many times the effort
-_MAX_KNOWN = 50_000  # configurations that each of the three memories below may hold
+_MAX_KNOWN = 50_000  # configurations that each of the memories below may hold
+_MAX_MASK_BYTES = 16_000_000  # of masks that are remembered
 
 Tokens = tuple[int, ...]
 
@@ -55,17 +62,36 @@ class _Surroundings:
 
     Attributes
     ----------
-    numbers : list of int
-        The outcomes of the walk that are not dead ends.
     configurations : list of Configuration
-        The configuration of each.
+        The configuration of each outcome of the walk that is not a dead end.
     tokens : list of int
         A token that leads to each.
     """
 
-    numbers: list[int]
     configurations: list[Configuration]
     tokens: list[int]
+
+
+@dataclass
+class _Reach:
+    """How far the end is after the tokens of a configuration.
+
+    Attributes
+    ----------
+    numbers : int32, shape (n_outcomes,)
+        The outcomes of the walk that are not dead ends.
+    distances : int32, shape (n_outcomes,)
+        The distance of each.
+    most : int
+        The largest of these: with more tokens left, the mask is the grammar's own.
+    masks : dict of int to int32, shape (n_words,)
+        Masks by the number of tokens left; the grammar's own under `NEVER`.
+    """
+
+    numbers: Int32Array
+    distances: Int32Array
+    most: int
+    masks: dict[int, Int32Array]
 
 
 class TokenBudget:
@@ -77,7 +103,7 @@ class TokenBudget:
         Of the grammar and the vocabulary.
     effort : int
         How much is searched for one mask where short endings alone would rule out tokens: number of
-        configurations times the grammar's parse states.
+        configurations times the grammar's parse states. Of a large grammar nothing is searched.
 
     Examples
     --------
@@ -97,14 +123,18 @@ class TokenBudget:
         self._vocabulary = index.vocabulary
         self._effort = effort // max(index.recognizer.parse_table.n_states, _MIN_STATES)
         self._walker = index.walker()
-        self._endings = Endings(index.recognizer, index.vocabulary.spelling.reachable_bytes)
         self._fewest = FewestTokens(index.vocabulary)
+        used = index.vocabulary.spelling.reachable_bytes
+        self._endings = Endings(index.recognizer, used, self._fewest)
         self._eos = index.vocabulary.eos_token_ids[0]
         self._eos_bits = bitmask_of(index.vocabulary.eos_token_ids, index.vocabulary.n_words)
         self._paths: dict[Configuration, Tokens | None] = {}
         self._shorter: dict[Configuration, Tokens] = {}  # shorter than those; masks rest on them
         self._surroundings: dict[Configuration, _Surroundings] = {}
         self._n_surrounding = 0
+        self._reaches: dict[Configuration, _Reach] = {}
+        self._n_reached = 0
+        self._n_masks = 0
         self._lock = threading.RLock()
 
     @classmethod
@@ -119,7 +149,7 @@ class TokenBudget:
         """
         configuration, n, is_all = step_node.configuration, 1, True
         with self._lock:
-            while n < self._distance(configuration) - 1 and is_all:
+            while self.is_quick and n < self._distance(configuration) - 1 and is_all:
                 n = min(2 * n, self._distance(configuration) - 1)
                 is_all = self._look_around(configuration, n, self._effort)
             return self._path(configuration)
@@ -134,13 +164,15 @@ class TokenBudget:
         """
         with self._lock:
             if self._distance(step_node.configuration) > n:
-                is_all = self._look_around(step_node.configuration, n, _AT_FIRST * self._effort)
+                is_all = self.is_quick and self._look_around(
+                    step_node.configuration, n, _AT_FIRST * self._effort
+                )
                 if self._distance(step_node.configuration) > n:
                     raise BudgetError(self._refusal(step_node, n, is_all=is_all))
 
     @property
     def is_quick(self) -> bool:
-        """Whether the grammar is so small that a mask within a budget takes only milliseconds."""
+        """Whether the grammar is so small that a mask within a budget may search."""
         return self._effort >= _QUICK
 
     def fits(self, following: StepNode, n: int) -> bool:
@@ -176,25 +208,67 @@ class TokenBudget:
         """
         configuration = step_node.configuration
         with self._lock:
-            around = self._around(configuration)
-            self._promise(configuration)
-            distances = [self._distance(after) for after in around.configurations]
-            if max(distances, default=0) >= n:
-                self._look_around(configuration, n, self._effort)
-                self._promise(configuration)
-                distances = [self._distance(after) for after in around.configurations]
-            allowed = np.zeros(self._vocabulary.n_words, dtype=np.int32)
-            walk = self._walk(configuration)
-            for number in range(walk.n_outcomes):
-                walk.resolve(number, is_live=False)
-            for number, distance in zip(around.numbers, distances, strict=True):
-                walk.resolve(number, is_live=distance < n)
-            self._walker.fill(allowed)
-            if n > 0 and self._recognizer.is_sentence(configuration):
-                allowed |= self._eos_bits
-            if not allowed.any():
-                raise BudgetError(self._refusal(step_node, n, is_all=False))
-            return allowed
+            reach = self._reaches.get(configuration) or self._reach(configuration)
+            is_all = n > reach.most
+            if is_all and step_node.subset is not None:
+                return step_node.subset.bitmask
+            mask = reach.masks.get(NEVER if is_all else n)
+            if mask is None:
+                mask = self._mask_within(configuration, reach, n)
+                if not mask.any():
+                    raise BudgetError(self._refusal(step_node, n, is_all=False))
+                self._keep(configuration, reach, NEVER if is_all else n, mask)
+            return mask
+
+    # -- masks ------------------------------------------------------------------------------
+
+    def _reach(self, configuration: Configuration) -> _Reach:
+        """Return how far the end is after each token, and remember it."""
+        walk = self._walk(configuration)
+        numbers = [number for number in range(walk.n_outcomes) if walk.verdict(number) != DEAD_END]
+        distances = [self._distance(walk.outcome(number).configuration) for number in numbers]
+        most = max(distances, default=1)
+        reach = _Reach(np.array(numbers, np.int32), np.array(distances, np.int32), most, {})
+        self._n_reached += len(numbers)
+        if self._n_reached > 20 * _MAX_KNOWN:
+            self._reaches.clear()
+            self._n_reached = self._n_masks = 0
+        self._reaches[configuration] = reach
+        return reach
+
+    def _mask_within(self, configuration: Configuration, reach: _Reach, n: int) -> Int32Array:
+        path = self._promise(configuration)
+        if n <= reach.most and self.is_quick:
+            self._look_around(configuration, n, self._effort)
+            path = self._promise(configuration)
+        walk = self._walk(configuration)
+        distances = reach.distances.tolist()
+        if n <= reach.most and self.is_quick:
+            distances = [
+                self._distance(walk.outcome(number).configuration)
+                for number in reach.numbers.tolist()
+            ]
+        for number in range(walk.n_outcomes):
+            walk.resolve(number, is_live=False)
+        for number, distance in zip(reach.numbers.tolist(), distances, strict=True):
+            walk.resolve(number, is_live=distance < n)
+        mask = np.zeros(self._vocabulary.n_words, dtype=np.int32)
+        self._walker.fill(mask)
+        if n >= 1 and self._recognizer.is_sentence(configuration):
+            mask |= self._eos_bits
+        if path is not None and len(path) <= n:
+            mask |= bitmask_of(path[:1], self._vocabulary.n_words)
+        return mask
+
+    def _keep(self, configuration: Configuration, reach: _Reach, n: int, mask: Int32Array) -> None:
+        """Remember a mask."""
+        mask.flags.writeable = False
+        self._n_masks += 1
+        if self._n_masks * mask.nbytes > _MAX_MASK_BYTES:
+            self._reaches = {configuration: reach}
+            reach.masks.clear()
+            self._n_reached, self._n_masks = len(reach.numbers), 1
+        reach.masks[n] = mask
 
     # -- distances --------------------------------------------------------------------------
 
@@ -214,22 +288,21 @@ class TokenBudget:
         return self._paths[configuration]
 
     def _ending(self, configuration: Configuration) -> Tokens | None:
-        if self._recognizer.is_sentence(configuration):
-            return (self._eos,)
         text = self._endings.of(configuration)
         tokens = self._fewest.of(text) if text is not None else None
         return None if tokens is None else (*tokens, self._eos)
 
-    def _promise(self, configuration: Configuration) -> None:
-        """Remember the rest of an ending for the configuration after its first token."""
+    def _promise(self, configuration: Configuration) -> Tokens | None:
+        """Return a path to the end; its rest is remembered for the configuration after a token."""
         path = self._path(configuration)
         if path is None or len(path) < 2:
-            return
+            return path
         token = self._vocabulary.tokens[path[0]]
         after = self._recognizer.advance(configuration, token or b"")
         assert after is not None, "an ending was read before"
         if self._distance(after) >= len(path):
             self._remember(after, path[1:])
+        return path
 
     def _remember(self, configuration: Configuration, path: Tokens) -> None:
         """Remember a shorter path; the oldest are forgotten first."""
@@ -262,13 +335,14 @@ class TokenBudget:
             self._surroundings.clear()
             self._n_surrounding = 0
         self._n_surrounding += len(configurations)
-        tokens_there = [tokens[number] for number in numbers]
-        around = _Surroundings(numbers, configurations, tokens_there)
+        around = _Surroundings(configurations, [tokens[number] for number in numbers])
         self._surroundings[configuration] = around
         return around
 
     def _look_around(self, root: Configuration, n: int, effort: int) -> bool:
         """Shorten distances by a search, token by token; return if all within `n` was searched."""
+        if n > _MAX_SEARCHED:
+            return False
         steps: dict[Configuration, _Surroundings] = {}
         level, depth = [root], 0
         is_all = True

@@ -1,19 +1,23 @@
 """Short texts that complete a hypothesis of a configuration to a sentence.
 
-In: a :class:`~cfgguide.recognizer.recognizer.Recognizer` and the bytes in tokens. Out:
-:class:`Endings`, which finds for a hypothesis bytes after which the text is a sentence.
+In: a :class:`~cfgguide.recognizer.recognizer.Recognizer` and the tokens. Out: :class:`Endings`,
+which finds for a configuration bytes after which the text is a sentence.
 
-It goes from lexeme to lexeme: the parser alone says which terminal comes next in a shortest
-completion (:mod:`cfgguide.parser.stack_costs`), the scanner alone how its shortest lexeme is
-written (:mod:`cfgguide.lexer.shortest_lexemes`), and the recogniser reads it, after white space if
-necessary. So the result is a completion however lexer, parser and indenter interact; it is short,
-but not always the shortest. Mostly the first lexeme that is tried is right; where it is not, a
-best-first search tries others. ::
+It goes from lexeme to lexeme. The parser alone says which terminal comes next in a completion of
+the fewest tokens (:mod:`cfgguide.parser.stack_costs`), the scanner alone how its shortest lexeme is
+written (:mod:`cfgguide.lexer.shortest_lexemes`), and the recogniser's own steps read it, after
+white space if necessary. So the result is a completion however lexer, parser and indenter
+interact; it is short, but not always the shortest. ::
 
     {"a": [1, {"b": "x     `"` (STRING), `}`, `]`, `}`      ending  "}]}
 
-The endings of all hypotheses on the way are remembered: another text that comes to the same stack
-needs only its own first lexeme.
+Where a lexeme starts, the ending depends on the *place* alone: the stack, the indentation and the
+context. It is remembered for each place on the way, so another text that comes to the same stack
+needs only its own first lexeme. Each step lessens what the stack needs, so every way ends. Where
+the parser's word fails, because lexemes cannot stand side by side or a conflict was resolved, a
+bounded best-first search tries other terminals.
+
+An ending is a function of the configuration: what was asked before, or forgotten, changes none.
 """
 
 from __future__ import annotations
@@ -22,24 +26,68 @@ import heapq
 from collections.abc import Iterator
 from itertools import count
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 
 from cfgguide.errors import LimitError
+from cfgguide.guide.fewest_tokens import FewestTokens
+from cfgguide.guide.shifts import RememberedShifts
+from cfgguide.lexer.lookahead import NO_OBLIGATIONS, Obligations
 from cfgguide.lexer.shortest_lexemes import FAR, LexemeTexts
 from cfgguide.parser.indentation import NO_COLUMN, ONE_SPACE, Indentation, unpacked
+from cfgguide.parser.indentation_names import COUNTED, INLINE, JOIN, NEWLINE
 from cfgguide.parser.stack import Stack
 from cfgguide.parser.stack_costs import StackCosts
-from cfgguide.parser.table import END, ERROR
+from cfgguide.parser.table import END
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 
-_MAX_KNOWN = 50_000  # endings that are remembered
-_FEW, _MANY = 3, 40  # ways to end a lexeme that are tried: at first, and if that fails
-_HASTE = 2  # the weight of the bytes still needed; those already written count 1
-_MAX_TRIED = {_FEW: 60, _MANY: 400}  # hypotheses in one search
+_MAX_BYTES = 20_000_000  # of the endings that are remembered, about
+_OVERHEAD = 500  # bytes of what is remembered beside a text
+_MAX_NEEDED = 4096  # tokens of an ending, about; a stack that needs more has none
+_MAX_WAYS = 4  # to end a lexeme
+_MAX_READ = 300  # lexemes that are read in one search
+_HASTE = 2  # the weight of what is still needed in a search; what was written counts 1
+_BYTE = 1 / 1024  # the weight of a byte: of as many tokens, the fewest bytes are best
 
-Position = tuple[Hypothesis, int]  # a hypothesis, and the context of its configuration
-Way = tuple[float, bytes, Stack]  # what is still needed, the rest of a lexeme, the stack after it
+
+class Place(NamedTuple):
+    """Where a lexeme starts, after all that came before has ended.
+
+    Attributes
+    ----------
+    stack : Stack
+        The parser's.
+    indentation : Indentation
+        The open blocks and brackets.
+    context : int
+        What the text so far means to look-behind.
+    """
+
+    stack: Stack
+    indentation: Indentation
+    context: int
+
+
+class _Step(NamedTuple):
+    """Bytes that end a lexeme, and where that leads.
+
+    Attributes
+    ----------
+    text : bytes
+        The rest of the lexeme.
+    obligations : Obligations
+        What must come true of the text after it.
+    place : Place
+        Where the next lexeme starts.
+    may_end : bool
+        Whether the text may end here, if the parser accepts it.
+    """
+
+    text: bytes
+    obligations: Obligations
+    place: Place
+    may_end: bool
 
 
 class Endings:
@@ -51,190 +99,456 @@ class Endings:
         Of the grammar.
     used : frozenset of int
         The bytes that occur in tokens.
+    fewest : FewestTokens
+        Spells texts.
 
     Examples
     --------
     >>> import cfgguide
-    >>> recognizer = cfgguide.index.compile_recognizer(cfgguide.Grammar.bundled("json"))
-    >>> configuration = recognizer.advance(recognizer.initial, b'{"a": [1, {"b": "x')
-    >>> Endings(recognizer, frozenset(range(256))).of(configuration)
+    >>> vocabulary = cfgguide.Vocabulary.of_bytes([])
+    >>> index = cfgguide.compile(cfgguide.Grammar.bundled("json"), vocabulary)
+    >>> endings = Endings(index.recognizer, frozenset(range(256)), FewestTokens(vocabulary))
+    >>> recognizer = index.recognizer
+    >>> endings.of(recognizer.advance(recognizer.initial, b'{"a": [1, {"b": "x'))
     b'"}]}'
     """
 
-    def __init__(self, recognizer: Recognizer, used: frozenset[int]) -> None:
-        self._recognizer = recognizer
-        self._table = recognizer.parse_table
+    def __init__(self, recognizer: Recognizer, used: frozenset[int], fewest: FewestTokens) -> None:
+        table = RememberedShifts.of(recognizer.parse_table)
+        self._recognizer = recognizer.with_parse_table(table)
         self._scanner = recognizer.scanner
+        self._lookahead = self._recognizer.lookahead
+        self._rules = recognizer.indentation_rules
+        self._byte_classes: list[int] = self._scanner.byte_classes.tolist()
+        self._match: list[int] = self._scanner.match.tolist()
         self._texts = LexemeTexts(recognizer.scanner, used)
-        lengths = [
-            inf if length >= FAR else max(length, 1) for length in self._texts.lengths()[:-1]
-        ]
-        rules = recognizer.indentation_rules
-        if rules is not None:
-            lengths[rules.indent] = lengths[rules.dedent] = 1
-        lengths[END] = inf  # the end is no part of a text
-        self._costs = StackCosts(self._table, lengths)
-        self._known: dict[Position, bytes | None] = {}
-        self._known_ways: dict[Hypothesis, list[Way]] = {}
+        self._weights = self._weights_of(fewest, table.n_terminals)
+        self._costs = StackCosts(table, self._weights)
+        self._slow = self._with_role(COUNTED, JOIN)
+        not_plain = self._with_role(NEWLINE, COUNTED, JOIN)
+        self._is_plain = [
+            terminal_id <= self._scanner.ignored and terminal_id not in not_plain
+            for terminal_id in range(self._scanner.ignored + 2)
+        ] + [False]  # the last for `NO_MATCH`
+        self._dropped = [self._scanner.ignored, *sorted(self._with_role(INLINE))]
+        self._pieces: dict[tuple[int, Obligations, int, int, bytes], _Piece | None] = {}
+        self._near: dict[int, list[int]] = {}
+        self._forget()
+
+    def _weights_of(self, fewest: FewestTokens, n_terminals: int) -> list[float]:
+        """Return for each terminal about how many tokens its shortest lexeme takes."""
+        starts = np.unique(self._scanner.starts)
+        nearest = starts[self._texts.distances[starts].argmin(axis=0)].tolist()
+        weights = [inf] * n_terminals
+        for terminal_id in range(n_terminals):
+            text = self._texts.text(nearest[terminal_id], terminal_id)
+            tokens = None if text is None else fewest.of(text)
+            if text is not None and tokens is not None:
+                weights[terminal_id] = max(len(tokens), 1) + len(text) * _BYTE
+        if self._rules is not None:
+            weights[self._rules.indent] = weights[self._rules.dedent] = 1
+        weights[END] = inf  # the end is no part of a text
+        return weights
+
+    def _with_role(self, *roles: int) -> frozenset[int]:
+        """Return the terminals with which an indenter does something."""
+        if self._rules is None:
+            return frozenset()
+        return frozenset(np.flatnonzero(np.isin(self._rules.roles, roles)).tolist())
+
+    def _forget(self) -> None:
+        self._known: dict[Place, bytes | None] = {}
+        self._ends: dict[tuple[Stack, Indentation, int, int], _End | None] = {}
+        self._searches: dict[tuple[Hypothesis, int], bytes | None] = {}
+        self._n_bytes = 0
 
     def of(self, configuration: Configuration) -> bytes | None:
-        """Return bytes after which the text is a sentence; None if none were found.
+        """Return bytes after which the text is a sentence; None if none were found."""
+        if self._n_bytes > _MAX_BYTES:
+            self._forget()
+        context = configuration.context
+        endings = [
+            ending
+            for hypothesis in configuration.hypotheses
+            if (ending := self._direct(hypothesis, context)) is not None
+        ]
+        if not endings:
+            endings = [
+                ending
+                for hypothesis in configuration.hypotheses
+                if (ending := self._searched(hypothesis, context)) is not None
+            ]
+        return min(endings, key=len, default=None)
 
-        The hypothesis that seems to need the fewest bytes is tried first; the first ending wins.
-        """
-        needed = sorted(
-            (self._needed(hypothesis), number)
-            for number, hypothesis in enumerate(configuration.hypotheses)
+    # -- as the parser says -----------------------------------------------------------------
+
+    def _direct(self, hypothesis: Hypothesis, context: int) -> bytes | None:
+        """Return an ending that begins with the best way to end the lexeme, None if none has."""
+        state, obligations, stack, indentation = hypothesis
+        if self._scanner.is_start[state]:
+            may_end = self._lookahead.may_end(obligations)
+            place = Place(stack, indentation, context)
+            return self._joined(_Step(b"", obligations, place, may_end))
+        if not self._is_plain[self._match[state]] and self._is_sentence(hypothesis, context):
+            return b""
+        steps: list[_Step] = []
+        best, needed, least = None, inf, self._costs.need(stack).length
+        for terminal_id in self._nearest(state)[:_MAX_WAYS]:
+            if needed <= least:
+                return best  # mostly: the lexeme is one that is needed anyway
+            if not self._is_plain[terminal_id]:
+                steps += self._lexemes(hypothesis, context, terminal_id)
+                continue
+            piece = self._known_piece(state, obligations, context, terminal_id)
+            if piece is None:
+                continue
+            end = (stack, indentation, piece.context, terminal_id)
+            known = self._ends[end] if end in self._ends else self._end(*end)
+            if known is None:
+                continue
+            length = known.needed + (1 if piece.text else 0)
+            if length < needed and self._can_follow(piece, known.ending):
+                best, needed = piece.text + known.ending, length
+            elif length < needed:
+                steps += self._lexemes(hypothesis, context, terminal_id)
+        for step in sorted(steps, key=self._needed):
+            if self._needed(step) >= needed:
+                break
+            text = self._joined(step)
+            if text is not None:
+                return text
+        return best
+
+    def _end(
+        self, stack: Stack, indentation: Indentation, context: int, terminal_id: int
+    ) -> _End | None:
+        """Return what follows a lexeme, and remember it; None if nothing can."""
+        shifted = self._recognizer.shift(stack, indentation, terminal_id)
+        end = None
+        if shifted is not None:
+            place = Place(*shifted, context)
+            ending = self._joined(_Step(b"", NO_OBLIGATIONS, place, True))
+            if ending is not None:
+                end = _End(self._costs.need(place.stack).length, ending)
+        self._n_bytes += _OVERHEAD + (0 if end is None else len(end.ending))
+        self._ends[stack, indentation, context, terminal_id] = end
+        return end
+
+    def _nearest(self, state: int) -> list[int]:
+        """Return the terminals that a lexeme may still become, those with the least rest first."""
+        if state not in self._near:
+            distances = self._texts.distances[state]
+            near = np.flatnonzero(distances < FAR)
+            self._near[state] = near[np.argsort(distances[near], kind="stable")].tolist()
+        return self._near[state]
+
+    def _needed(self, step: _Step) -> float:
+        """Return about how many tokens a step needs."""
+        return (1 if step.text else 0) + self._costs.need(step.place.stack).length
+
+    def _joined(self, step: _Step) -> bytes | None:
+        """Return a step's text and the ending after it; None if there is none."""
+        pending: list[tuple[Place, list[_Step]]] = []
+        while True:
+            ending = self._tried(pending[-1][1] if pending else [step])
+            if isinstance(ending, Place):
+                if self._may_be_sentence(ending) and any(
+                    self._is_sentence(start, ending.context) for start in self._starts(ending)
+                ):
+                    self._remember(ending, b"")
+                elif self._costs.need(ending.stack).length > _MAX_NEEDED:
+                    self._remember(ending, None)
+                else:
+                    pending.append((ending, list(self._steps(ending))))
+            elif not pending:
+                return ending
+            else:
+                self._remember(pending.pop()[0], ending)
+
+    def _may_be_sentence(self, place: Place) -> bool:
+        """Return whether nothing is needed but what the end of the text feeds."""
+        first = self._costs.need(place.stack).first
+        return first == END or (
+            self._rules is not None and first in (self._rules.newline, self._rules.dedent)
         )
-        for _, number in needed:
-            ending = self.ending((configuration.hypotheses[number], configuration.context))
+
+    def _remember(self, place: Place, ending: bytes | None) -> None:
+        self._n_bytes += _OVERHEAD + len(ending or b"")
+        self._known[place] = ending
+
+    def _tried(self, steps: list[_Step]) -> bytes | Place | None:
+        """Return the first step's text that has an ending, with that, or a place that is needed."""
+        for step in steps:
+            ending = self._after(step)
             if ending is not None:
                 return ending
         return None
 
-    def ending(self, position: Position) -> bytes | None:
-        """Return bytes after which the text is a sentence; None if none were found."""
-        if position not in self._known:
-            if len(self._known) > _MAX_KNOWN:
-                self._known.clear()
-            if not self._search(position, _FEW) and not self._search(position, _MANY):
-                self._known[position] = None
-        return self._known[position]
+    def _after(self, step: _Step) -> bytes | Place | None:
+        """Return a step's text and the ending after it, None, or a place that is needed."""
+        if step.place not in self._known:
+            return step.place
+        rest = self._known[step.place]
+        if rest is None:
+            return None
+        if self._can_follow(step, rest):
+            return step.text + rest
+        for gap in self._gaps(step):
+            if gap.place not in self._known:
+                return gap.place
+            rest = self._known[gap.place]
+            if rest is not None and self._can_follow(gap, rest):
+                return step.text + gap.text + rest
+        return None
 
-    def _search(self, root: Position, n_ways: int) -> bool:
-        """Look for an ending, and remember it all along its way; return whether there is one."""
-        number = count()
-        pending: list[tuple[float, int, int, Position]] = [(0, next(number), 0, root)]
-        came: dict[Position, tuple[Position, bytes]] = {}
-        for _ in range(_MAX_TRIED[n_ways]):
-            if not pending:
-                return False
-            _, _, length, position = heapq.heappop(pending)
-            ending = self._known.get(position)
-            if ending is None and self._is_sentence(position):
-                ending = b""
-            if ending is not None:
-                self._remember(position, ending, root, came)
-                return True
-            for piece in self._pieces(position, n_ways):
-                for after in self._read(position, piece):
-                    if after == root or after in came:
-                        continue
-                    came[after] = (position, piece)
-                    total = length + len(piece)
-                    guess = total + _HASTE * self._needed(after[0])
-                    if guess < inf:
-                        heapq.heappush(pending, (guess, next(number), total, after))
-        return False
+    def _can_follow(self, step: _Step | _Piece, rest: bytes) -> bool:
+        """Return whether an ending fulfils the obligations after a lexeme at once."""
+        if not rest:
+            return step.may_end
+        if not step.obligations:
+            return True
+        byte_class = self._byte_classes[rest[0]]
+        return self._lookahead.after(step.obligations, byte_class) == (NO_OBLIGATIONS,)
 
-    def _remember(
-        self,
-        position: Position,
-        ending: bytes,
-        root: Position,
-        came: dict[Position, tuple[Position, bytes]],
-    ) -> None:
-        self._known[position] = ending
-        while position != root:
-            position, piece = came[position]
-            ending = piece + ending
-            self._known[position] = ending
-
-    def _read(self, position: Position, piece: bytes) -> list[Position]:
-        """Return where bytes lead; an empty list if there are too many ways to read them."""
-        try:
-            after = self._recognizer.advance(Configuration((position[0],), position[1]), piece)
-        except LimitError:
-            after = None
-        if after is None:
-            return []
-        return [(hypothesis, after.context) for hypothesis in after.hypotheses]
-
-    def _is_sentence(self, position: Position) -> bool:
-        return self._recognizer.is_sentence(Configuration((position[0],), position[1]))
-
-    def _pieces(self, position: Position, n_ways: int) -> Iterator[bytes]:
-        """Yield what may come next: the rest of the lexeme, or the next one."""
-        hypothesis, context = position
-        for _, rest, stack in self._ways(hypothesis)[:n_ways]:
-            if rest:
-                yield rest
-            else:
-                yield from self._next_lexemes(hypothesis, stack, context, n_ways)
-
-    def _needed(self, hypothesis: Hypothesis) -> float:
-        """Return about how many bytes a hypothesis needs."""
-        return self._ways(hypothesis)[0][0] if self._ways(hypothesis) else inf
-
-    def _ways(self, hypothesis: Hypothesis) -> list[Way]:
-        """Return the ways to end the lexeme that the scanner is in, the best first."""
-        if hypothesis not in self._known_ways:
-            if len(self._known_ways) > _MAX_KNOWN:
-                self._known_ways.clear()
-            ways = sorted(self._found_ways(hypothesis), key=lambda way: way[:2])
-            self._known_ways[hypothesis] = [way for way in ways if way[0] < inf]
-        return self._known_ways[hypothesis]
-
-    def _found_ways(self, hypothesis: Hypothesis) -> list[Way]:
-        state, _, stack, indentation = hypothesis
-        if self._scanner.is_start[state]:
-            return [(self._costs.need(stack).length, b"", stack)]
-        ways: list[Way] = []
-        distances = self._texts.distances[state]
-        for terminal_id in np.flatnonzero(distances < FAR).tolist():
-            rest = self._texts.text(state, terminal_id)
-            assert rest is not None, "there is a distance"
-            for more, column in self._columns(terminal_id, indentation, rest):
-                after = self._shifted(stack, indentation._replace(column=column), terminal_id)
-                if after is not None:
-                    needed = len(rest + more) + self._costs.need(after).length
-                    ways.append((needed, rest + more, after))
-        return ways
-
-    def _shifted(self, stack: Stack, indentation: Indentation, terminal_id: int) -> Stack | None:
-        if self._recognizer.indentation_rules is None and terminal_id != self._scanner.ignored:
-            if self._table.action[stack.state, terminal_id] == ERROR:
-                return None
-            return self._table.shift(stack, terminal_id)
-        shifted = self._recognizer.shift(stack, indentation, terminal_id)
-        return None if shifted is None else shifted[0]
-
-    def _columns(
-        self, terminal_id: int, indentation: Indentation, rest: bytes
-    ) -> Iterator[tuple[bytes, int]]:
-        """Yield what to add to a lexeme for each column that matters, and that column."""
-        rules = self._recognizer.indentation_rules
-        if rules is None or terminal_id != rules.newline:
-            yield b"", indentation.column
+    def _steps(self, place: Place) -> Iterator[_Step]:
+        """Yield the lexemes that may come next, each with the terminal that the parser says."""
+        need = self._costs.need(place.stack)
+        if need.first == END:
             return
+        steps = [
+            step
+            for start in self._starts(place)
+            for step in self._lexemes(start, place.context, need.first)
+        ]
+        for step in sorted(steps, key=self._needed):
+            if self._costs.need(step.place.stack).length < need.length:  # so that every way ends
+                yield step
+
+    def _starts(self, place: Place, obligations: Obligations = NO_OBLIGATIONS) -> list[Hypothesis]:
+        start = self._recognizer.start(place.stack, place.context)
+        return [
+            Hypothesis(fresh, owed, place.stack, place.indentation)
+            for fresh, owed in self._lookahead.resolved(start, obligations)
+        ]
+
+    def _gaps(self, step: _Step) -> Iterator[_Step]:
+        """Yield ignored texts that fulfil the obligations after a step at once."""
+        place, representatives = step.place, self._scanner.class_representatives
+        start = self._recognizer.start(place.stack, place.context)
+        for obligation in step.obligations:
+            before = int(representatives[abs(obligation)])
+            for terminal_id in self._dropped:
+                gap = self._texts.gap(start, before, terminal_id)
+                for hypothesis in self._starts(place, step.obligations) if gap else ():
+                    yield from self._read(hypothesis, place.context, gap or b"", terminal_id)
+
+    # -- one lexeme -------------------------------------------------------------------------
+
+    def _lexemes(self, hypothesis: Hypothesis, context: int, terminal_id: int) -> list[_Step]:
+        """Return the shortest ways to end a lexeme as a terminal: several if columns matter."""
+        state, obligations, stack, indentation = hypothesis
+        if terminal_id in self._slow:
+            rest = self._texts.text(state, terminal_id)
+            steps = () if rest is None else self._read(hypothesis, context, rest, terminal_id)
+            return list(steps)
+        if self._rules is not None and terminal_id == self._rules.newline:
+            return list(self._line_breaks(hypothesis, context))
+        piece = self._known_piece(state, obligations, context, terminal_id)
+        shifted = None
+        if piece is not None:
+            shifted = self._recognizer.shift(stack, indentation, terminal_id)
+        if piece is None or shifted is None:
+            return []
+        place = Place(*shifted, piece.context)
+        return [_Step(piece.text, piece.obligations, place, piece.may_end)]
+
+    def _line_breaks(self, hypothesis: Hypothesis, context: int) -> Iterator[_Step]:
+        """Yield ways to end a line break, one for each column that matters."""
+        state, obligations, stack, indentation = hypothesis
+        assert self._rules is not None, "there is an indenter"
+        newline = self._rules.newline
+        rest = self._texts.text(state, newline)
+        for more, column in () if rest is None else self._columns(rest, indentation):
+            piece = self._known_piece(state, obligations, context, newline, more)
+            there = indentation._replace(column=column)
+            shifted = None
+            if piece is not None:
+                shifted = self._recognizer.shift(stack, there, newline)
+            if piece is None or shifted is None:
+                continue
+            place = Place(*shifted, piece.context)
+            end = Hypothesis(piece.state, piece.before, stack, there)
+            may_end = self._may_be_sentence(place) and self._is_sentence(end, piece.context)
+            yield _Step(piece.text, piece.obligations, place, may_end)
+
+    def _known_piece(
+        self,
+        state: int,
+        obligations: Obligations,
+        context: int,
+        terminal_id: int,
+        more: bytes = b"",
+    ) -> _Piece | None:
+        """Return the shortest rest of a lexeme, with more bytes of it after that."""
+        key = (state, obligations, context, terminal_id, more)
+        if key not in self._pieces:
+            if len(self._pieces) * _OVERHEAD > _MAX_BYTES:
+                self._pieces.clear()
+            self._pieces[key] = self._piece(*key)
+        return self._pieces[key]
+
+    def _piece(
+        self, state: int, obligations: Obligations, context: int, terminal_id: int, more: bytes
+    ) -> _Piece | None:
+        text = self._texts.text(state, terminal_id)
+        if text is None:
+            return None
+        text += more
+        possible = [(state, obligations)]
+        for byte in text:
+            byte_class = self._byte_classes[byte]
+            context = int(self._scanner.contexts[context, byte_class])
+            possible = [
+                after
+                for here, owed in possible
+                for after in self._lookahead.step(here, owed, byte_class)
+            ]
+        ends = [
+            _Piece(text, after, context, self._lookahead.may_end(after), here, owed)
+            for here, owed in possible
+            if self._match[here] == terminal_id
+            for after in [self._lookahead.ending(here, owed)]
+        ]
+        return min(ends, key=lambda piece: len(piece.obligations), default=None)
+
+    def _read(
+        self, hypothesis: Hypothesis, context: int, text: bytes, terminal_id: int
+    ) -> Iterator[_Step]:
+        """Yield where bytes lead that end a lexeme as a terminal."""
+        after = self._advanced(hypothesis, context, text)
+        for here in after.hypotheses if after is not None else ():
+            if self._match[here.scanner_state] != terminal_id:
+                continue
+            obligations = self._lookahead.ending(here.scanner_state, here.obligations)
+            shifted = self._recognizer.shift(here.stack, here.indentation, terminal_id)
+            if after is not None and shifted is not None:
+                place = Place(*shifted, after.context)
+                may_end = self._may_be_sentence(place) and self._is_sentence(here, after.context)
+                yield _Step(text, obligations, place, may_end)
+
+    def _advanced(self, hypothesis: Hypothesis, context: int, text: bytes) -> Configuration | None:
+        """Return where bytes lead; None also if there are too many ways to read them."""
+        try:
+            return self._recognizer.advance(Configuration((hypothesis,), context), text)
+        except LimitError:
+            return None
+
+    def _is_sentence(self, hypothesis: Hypothesis, context: int) -> bool:
+        return self._recognizer.is_sentence(Configuration((hypothesis,), context))
+
+    def _columns(self, rest: bytes, indentation: Indentation) -> Iterator[tuple[bytes, int]]:
+        """Yield what to add to a line break for each column that matters, and that column."""
         is_inside = indentation.column != NO_COLUMN and not rest
         n_spaces = unpacked(indentation.column)[0] if is_inside else 0
         if is_inside:
             yield b"", indentation.column
         for column in (*indentation.columns, indentation.columns[-1] + ONE_SPACE):
             width = unpacked(column)[0] - n_spaces
-            if width >= 0:
+            if width > 0 or (not width and not is_inside):
                 yield b" " * width, column
         if n_spaces:  # another line, further left
             for column in indentation.columns:
                 yield b"\n" + b" " * unpacked(column)[0], column
 
-    def _next_lexemes(
-        self, hypothesis: Hypothesis, stack: Stack, context: int, n_ways: int
-    ) -> Iterator[bytes]:
-        """Yield lexemes that begin a completion, with white space before them if it is needed."""
-        indentation = hypothesis.indentation
-        start = int(self._recognizer.start(stack, context))
-        gap = self._texts.gap(start, hypothesis.scanner_state)
-        terminal_ids = [self._costs.need(stack).first]
-        if n_ways == _MANY:
-            near = np.flatnonzero(self._texts.distances[start] < FAR).tolist()
-            terminal_ids += [terminal_id for terminal_id in near if terminal_id not in terminal_ids]
-        for terminal_id in terminal_ids:
-            text = self._texts.text(start, terminal_id) if terminal_id != END else None
-            if text is None:
-                continue
-            for more, _ in self._columns(terminal_id, indentation._replace(column=NO_COLUMN), text):
-                yield text + more
-                if gap:
-                    yield gap + text + more
+    # -- otherwise --------------------------------------------------------------------------
+
+    def _searched(self, hypothesis: Hypothesis, context: int) -> bytes | None:
+        """Return an ending by other terminals than the parser says; None if none was found."""
+        key = (hypothesis, context)
+        if key not in self._searches:
+            text = self._search(hypothesis, context)
+            self._n_bytes += _OVERHEAD + len(text or b"")
+            self._searches[key] = text
+        return self._searches[key]
+
+    def _search(self, root: Hypothesis, context: int) -> bytes | None:
+        """Look for an ending, best first."""
+        number = count()
+        seen = {(root, context)}
+        pending = [(0.0, next(number), b"", root, context)]
+        n_read = 0
+        while pending and n_read < _MAX_READ:
+            _, _, text, hypothesis, context = heapq.heappop(pending)
+            for piece in self._pieces_after(hypothesis, context):
+                n_read += 1
+                after = self._advanced(hypothesis, context, piece)
+                for here in after.hypotheses if after is not None else ():
+                    if after is None or (here, after.context) in seen:
+                        continue
+                    seen.add((here, after.context))
+                    rest = self._direct(here, after.context)
+                    if rest is not None:
+                        return text + piece + rest
+                    needed = self._costs.need(here.stack).length
+                    if needed < inf:
+                        guess = len(text + piece) + _HASTE * needed
+                        place = (guess, next(number), text + piece, here, after.context)
+                        heapq.heappush(pending, place)
+        return None
+
+    def _pieces_after(self, hypothesis: Hypothesis, context: int) -> Iterator[bytes]:
+        """Yield what may come next: the rest of the lexeme, or a next one, after a gap perhaps."""
+        state = hypothesis.scanner_state
+        for terminal_id in self._nearest(state)[: 5 * _MAX_WAYS]:
+            rest = self._texts.text(state, terminal_id) or b""
+            yield from filter(None, self._with_columns(rest, terminal_id, hypothesis.indentation))
+        for start in self._recognizer.ended(hypothesis, context):
+            gaps = [
+                gap
+                for terminal_id in self._dropped
+                if (gap := self._texts.gap(start.scanner_state, state, terminal_id))
+            ]
+            for terminal_id in self._nearest(start.scanner_state):
+                lexeme = self._texts.text(start.scanner_state, terminal_id) or b""
+                for text in self._with_columns(lexeme, terminal_id, start.indentation):
+                    yield from (before + text for before in (b"", *gaps))
+
+    def _with_columns(self, rest: bytes, terminal_id: int, indentation: Indentation) -> list[bytes]:
+        """Return the rest of a lexeme, going on to each column if it is a line break."""
+        if self._rules is None or terminal_id != self._rules.newline:
+            return [rest]
+        return [rest + more for more, _ in self._columns(rest, indentation)]
+
+
+class _Piece(NamedTuple):
+    """The rest of a lexeme.
+
+    Attributes
+    ----------
+    text : bytes
+        Its bytes.
+    obligations : Obligations
+        What must come true of the text after it.
+    context : int
+        What the text then means to look-behind.
+    may_end : bool
+        Whether the text may end there, if the parser accepts it.
+    state : int
+        Where the scanner is at its end.
+    before : Obligations
+        The obligations before the lexeme ends there.
+    """
+
+    text: bytes
+    obligations: Obligations
+    context: int
+    may_end: bool
+    state: int
+    before: Obligations
+
+
+class _End(NamedTuple):
+    """What follows a lexeme: about how many tokens are needed, and the ending."""
+
+    needed: float
+    ending: bytes

@@ -2,14 +2,21 @@
 
 In: a vocabulary and bytes. Out: the ids of as few tokens as possible that spell them; of several
 such spellings, the one whose first tokens are longest. What was found for a suffix serves all texts
-that end with it.
+that end with it. A text of more than `BLOCK` bytes is spelled block by block from its end, each in
+as few tokens as possible: all together may be some more than needed, about one in each block.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
-_MAX_KNOWN = 50_000  # texts that are remembered
+BLOCK = 512  # bytes that are spelled at once
+_MAX_BYTES = 20_000_000  # of what is remembered, about
+_OVERHEAD = 200  # bytes of what is remembered of a text beside itself
+
+_Spelling = tuple[int, int, int]  # number of tokens, the first one's id, and its length
 
 
 class FewestTokens:
@@ -29,25 +36,49 @@ class FewestTokens:
             if token:
                 self._ids.setdefault(token, token_id)
         self._longest = max(map(len, self._ids), default=0)
-        self._known: dict[bytes, tuple[int, ...] | None] = {b"": ()}
+        self._forget()
+
+    def _forget(self) -> None:
+        self._known: dict[bytes, _Spelling | None] = {b"": (0, 0, 0)}
+        self._n_bytes = 0
 
     def of(self, text: bytes) -> tuple[int, ...] | None:
         """Return the ids of the fewest tokens that spell a text; None if none do."""
-        if len(self._known) > _MAX_KNOWN:
-            self._known = {b"": ()}
-        for start in range(len(text) - 1, -1, -1):  # each suffix from shorter ones
-            end = text[start:]
-            if end not in self._known:
-                self._known[end] = self._found(end)
-        return self._known[text]
+        if len(text) <= BLOCK:
+            return self._of(text)
+        ends = [*range(len(text) % BLOCK, len(text), BLOCK), len(text)]
+        found: list[int] = []
+        for start, end in pairwise([0, *ends]):
+            tokens = self._of(text[start:end])
+            if tokens is None:
+                return self._of(text)  # one token may have to reach into the next block
+            found += tokens
+        return tuple(found)
 
-    def _found(self, text: bytes) -> tuple[int, ...] | None:
-        best: tuple[int, ...] | None = None
+    def _of(self, text: bytes) -> tuple[int, ...] | None:
+        if text not in self._known:
+            if self._n_bytes > _MAX_BYTES:
+                self._forget()
+            for start in range(len(text) - 1, -1, -1):  # each suffix from shorter ones
+                end = text[start:]
+                if end not in self._known:
+                    self._known[end] = self._found(end)
+                    self._n_bytes += len(end) + _OVERHEAD
+        spelling, found = self._known[text], list[int]()
+        while spelling is not None and text:
+            _, token_id, length = spelling
+            found.append(token_id)
+            text = text[length:]
+            spelling = self._known[text]
+        return None if text else tuple(found)
+
+    def _found(self, text: bytes) -> _Spelling | None:
+        best: _Spelling | None = None
         for length in range(min(len(text), self._longest), 0, -1):
             token_id = self._ids.get(text[:length])
             rest = self._known[text[length:]] if token_id is not None else None
             if token_id is None or rest is None:
                 continue
-            if best is None or len(rest) + 1 < len(best):
-                best = (token_id, *rest)
+            if best is None or rest[0] + 1 < best[0]:
+                best = rest[0] + 1, token_id, length
         return best

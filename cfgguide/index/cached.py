@@ -1,21 +1,27 @@
-"""The masks of indexes in the user's cache.
+"""The masks of indexes, and the token classes of large grammars, in the user's cache.
 
-In: the digest of an index, and its masks as arrays. Out: the same masks in a later process, if the
-cache is on and cfgguide's code has not changed. The bounds of :mod:`cfgguide.storage.cache` hold;
-masks of more than 50 MB are not stored.
+In: the digest of an index, and its masks as arrays or its token classes. Out: the same in a later
+process, if the cache is on and cfgguide's code has not changed. The bounds of
+:mod:`cfgguide.storage.cache` hold; masks of more than 50 MB are not stored.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from cfgguide.recognizer.cached import ENVIRONMENT
+import numpy as np
+
+from cfgguide.mask.token_classes import ClassTrie, TokenClasses
+from cfgguide.recognizer.cached import environment_of_masks
 from cfgguide.storage import archive
 from cfgguide.storage.archive import Arrays
 from cfgguide.storage.cache import user_cache
+from cfgguide.vocabulary.trie import VocabularyTrie
 
 KIND = "masks"
+KIND_OF_CLASSES = "token_classes"
 MAX_BYTES = 50_000_000
+MIN_STATES = 500  # of the scanner: the classes of smaller grammars are found in no time
 
 
 def load(digest: str) -> tuple[Arrays, Any] | None:
@@ -38,5 +44,75 @@ def store(digest: str, arrays: Arrays, value: object) -> None:
         cache.store(KIND, _key(digest), arrays, value)
 
 
+def share_token_classes(
+    digest: str, n_states: int, trie: VocabularyTrie, token_classes: TokenClasses
+) -> None:
+    """Use stored token classes, or store them once they are found, if the grammar is large.
+
+    Parameters
+    ----------
+    digest : str
+        Of the index.
+    n_states : int
+        Of its scanner.
+    trie : VocabularyTrie
+        All tokens.
+    token_classes : TokenClasses
+        Those of the index.
+    """
+    cache = user_cache()
+    if cache is None or n_states < MIN_STATES:
+        return
+    key = _key(digest)
+    found = cache.load(KIND_OF_CLASSES, key)
+    made = None if found is None else _unpacked(trie, found[0])
+    if made is not None:
+        token_classes.trie = made
+        return
+    if found is not None:
+        cache.drop(KIND_OF_CLASSES, key)
+
+    def store_classes(made: ClassTrie) -> None:
+        strings = np.frombuffer(b"".join(made.strings), dtype=np.uint8)
+        lengths = np.array([len(string) for string in made.strings], dtype=np.int32)
+        arrays: Arrays = {
+            "class_of_token": made.class_of_token,
+            "strings": strings,
+            "lengths": lengths,
+        }
+        cache.store(KIND_OF_CLASSES, key, arrays, None)
+
+    token_classes.when_made = store_classes
+
+
+def _unpacked(trie: VocabularyTrie, arrays: Arrays) -> ClassTrie | None:
+    """Return stored token classes; None if they are none of this trie."""
+    if set(arrays) != {"class_of_token", "strings", "lengths"}:
+        return None
+    classes, lengths = arrays["class_of_token"], arrays["lengths"]
+    ends = np.cumsum(lengths)
+    is_right = (
+        classes.dtype == np.int32
+        and classes.shape == trie.packed.token_ids.shape
+        and lengths.ndim == 1
+        and len(lengths) > 0
+        and lengths[0] == 0
+        and (lengths[1:] > 0).all()
+        and arrays["strings"].dtype == np.uint8
+        and ends[-1] == arrays["strings"].size
+        and np.isin(np.arange(1, len(lengths)), classes).all()
+        and (classes >= 0).all()
+        and (classes < len(lengths)).all()
+    )
+    if not is_right:
+        return None
+    data = arrays["strings"].tobytes()
+    strings = tuple(
+        data[end - length : end]
+        for end, length in zip(ends.tolist(), lengths.tolist(), strict=True)
+    )
+    return ClassTrie.of(trie.packed, np.array(classes), strings)
+
+
 def _key(digest: str) -> str:
-    return archive.digest({}, [digest, ENVIRONMENT])
+    return archive.digest({}, [digest, environment_of_masks()])

@@ -17,13 +17,11 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from cfgguide.errors import GrammarError, VocabularyError, VocabularyWarning
-from cfgguide.grammar import lark_frontend
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.grammar.lark_frontend import CompiledGrammar
 from cfgguide.index.index import Index
-from cfgguide.lexer import scanner
 from cfgguide.limits import Budget, Limits
 from cfgguide.liveness import cached as cached_liveness
 from cfgguide.liveness.liveness import Liveness
@@ -31,6 +29,9 @@ from cfgguide.recognizer.cached import CachedGrammar
 from cfgguide.recognizer.recognizer import Recognizer
 from cfgguide.vocabulary.spelling import Spelling
 from cfgguide.vocabulary.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from cfgguide.grammar.lark_frontend import CompiledGrammar
 
 
 def compile(
@@ -94,7 +95,7 @@ def compile(
         )
     index = Index(byte_liveness.recognizer, vocabulary, liveness, max_bytes=max_bytes)
     if use_cache:
-        index.load_cached_masks()
+        index.load_cached()
     return index
 
 
@@ -136,6 +137,9 @@ def build_byte_liveness(compiled: CompiledGrammar, *, budget: Budget) -> Livenes
     GrammarError, PatternError, LimitError
         As :func:`compile_recognizer`.
     """
+    from cfgguide.grammar import lark_frontend
+    from cfgguide.lexer import scanner
+
     recognizer = Recognizer(
         compiled.parse_table,
         scanner.build(compiled, budget=budget),
@@ -160,7 +164,14 @@ def _byte_liveness(grammar: Grammar, *, budget: Budget, use_cache: bool) -> Live
     with _collector.off():
         if use_cache:
             return _cached_byte_liveness(grammar, budget=budget)
-        return build_byte_liveness(lark_frontend.load(grammar), budget=budget)
+        return build_byte_liveness(_load(grammar), budget=budget)
+
+
+def _load(grammar: Grammar) -> CompiledGrammar:
+    """Load the grammar with Lark, which takes long to import: compiled grammars do without it."""
+    from cfgguide.grammar import lark_frontend
+
+    return lark_frontend.load(grammar)
 
 
 def _cached_byte_liveness(grammar: Grammar, *, budget: Budget) -> Liveness:
@@ -169,7 +180,7 @@ def _cached_byte_liveness(grammar: Grammar, *, budget: Budget) -> Liveness:
     if tables is not None:  # that the grammar has a sentence was checked before it was stored
         recognizer = Recognizer(*tables, budget=budget)
         return _cached_liveness(recognizer, Spelling.of_all_bytes(), budget=budget)
-    compiled = lark_frontend.load(grammar)
+    compiled = _load(grammar)
     liveness = build_byte_liveness(compiled, budget=budget)
     recognizer = liveness.recognizer
     cached_grammar.store(

@@ -120,6 +120,7 @@ class Frontier:
         self, liveness: Liveness, known: Iterable[Path], *, max_depth: int = DEFAULT_MAX_DEPTH
     ) -> None:
         self._predecessors = liveness.predecessors
+        self._short_stacks = liveness.recognizer.short_stacks
         self._max_depth = max_depth
         self._known = set(known)
         self._too_shallow = {path[:end] for path in self._known for end in range(2, len(path))}
@@ -149,7 +150,9 @@ class Frontier:
         taken: list[Part] = []
         while len(taken) < max_parts and (part := self._next()) is not None:
             path = part.path(len(part.states))
-            if any(path[:end] in self._known for end in range(1, len(path) + 1)):
+            if self._is_shortened(part):  # no configuration has it
+                self.share += part.weight
+            elif any(path[:end] in self._known for end in range(1, len(path) + 1)):
                 self.decided(part)
             elif path in self._too_shallow:
                 self.undecided(part)
@@ -178,6 +181,12 @@ class Frontier:
     def give_up(self, part: Part) -> None:
         """Note that a part is not extended any more."""
         self.n_given_up += 1
+
+    def _is_shortened(self, part: Part) -> bool:
+        short_stacks = self._short_stacks
+        return short_stacks is not None and not short_stacks.is_short(
+            short_stacks.groups[part.scanner_state], part.states
+        )
 
     def _next(self) -> Part | None:
         while not self._children:
@@ -216,7 +225,7 @@ class Frontier:
 
 
 def _roots(liveness: Liveness) -> Int64Array:
-    """Return scanner states with the parse states that can be on top at the start of their lexeme.
+    """Return scanner states with the parse states that can be on top inside their lexeme.
 
     Returns
     -------
@@ -226,7 +235,7 @@ def _roots(liveness: Liveness) -> Int64Array:
     recognizer = liveness.recognizer
     table, scanner = recognizer.parse_table, recognizer.scanner
     shifted = [np.unique(column[column > 0] - 1).tolist() for column in table.action.T]
-    reached: dict[tuple[int, int], tuple[Int64Array, Int64Array]] = {}
+    reached: dict[tuple[int, int], Int64Array] = {}
     starts = {(START_STATE, 0)}
     pending = list(starts)
     while pending:  # what can be on top, and the context there, when a lexeme starts
@@ -234,28 +243,55 @@ def _roots(liveness: Liveness) -> Int64Array:
         start = int(scanner.starts[table.set_of_state[top], context])
         if (start, context) not in reached:
             reached[start, context] = _reached(scanner, start, context)
-        for terminal_id, after in _ends(scanner, reached[start, context][0]):
+        for terminal_id, after in _ends(scanner, reached[start, context]):
             tops = [top] if terminal_id == scanner.ignored else shifted[terminal_id]
             fresh = {(state, after) for state in tops if liveness.predecessors(state)} - starts
             starts |= fresh
             pending.extend(sorted(fresh))
     possible = _possible_terminal_ids(liveness)
     rows = [_initial(liveness)]
+    short_stacks = recognizer.short_stacks
+    if short_stacks is not None:
+        # Of a shortened stack any state may be on top. Where the next lexeme may start in the same
+        # set, it is one that has that set.
+        alike = [np.flatnonzero(table.set_of_state == each) for each in table.set_of_state]
+        starts = {(state, context) for top, context in starts for state in alike[top].tolist()}
+        all_reached = np.concatenate(list(reached.values()))
+        possible_if_fed = np.where(short_stacks.is_fed[:, None], possible, False)
+        for top in range(table.n_states):
+            rows.append(_below_lexemes(liveness, possible_if_fed, all_reached, top))
+        possible = possible & ~short_stacks.is_fed[:, None]
     for top, context in sorted(starts):
         start = int(scanner.starts[table.set_of_state[top], context])
-        codes, distances = reached[start, context]
-        wanted = np.zeros(possible.shape[1], dtype=np.bool_)
-        wanted[: table.n_terminals] = table.action[top] != ERROR
-        wanted[scanner.ignored] = True
-        states, contexts = np.divmod(codes, len(scanner.contexts))
-        is_kept = np.any(possible[:, wanted], axis=1)[states]
-        is_kept &= ~scanner.is_start[states]
-        tops = np.full(len(codes), top)
-        rows.append(np.stack([distances, states, contexts, tops], axis=1)[is_kept])
+        rows.append(_below_lexemes(liveness, possible, reached[start, context], top))
     every = np.concatenate(rows)
     every = every[np.lexsort(every.T[::-1])]
     _, first = np.unique(every[:, 1:], axis=0, return_index=True)  # by the shortest distance
     return every[np.sort(first), 1:]
+
+
+def _below_lexemes(
+    liveness: Liveness, possible: BoolArray, reached: Int64Array, top: int
+) -> Int64Array:
+    """Return those of the scanner states inside whose lexemes a parse state can be on top.
+
+    Returns
+    -------
+    int64, shape (n_roots, 4)
+        Distance, scanner state, context, parse state.
+    """
+    table, scanner = liveness.recognizer.parse_table, liveness.recognizer.scanner
+    if top != START_STATE and not liveness.predecessors(top):
+        return np.empty((0, 4), dtype=np.int64)
+    wanted = np.zeros(possible.shape[1], dtype=np.bool_)
+    wanted[: table.n_terminals] = table.action[top] != ERROR
+    wanted[scanner.ignored] = True
+    codes, distances = reached.T
+    states, contexts = np.divmod(codes, len(scanner.contexts))
+    is_kept = np.any(possible[:, wanted], axis=1)[states] & ~scanner.is_start[states]
+    tops = np.full(len(codes), top)
+    rows: Int64Array = np.stack([distances, states, contexts, tops], axis=1)[is_kept]
+    return rows
 
 
 def _initial(liveness: Liveness) -> Int64Array:
@@ -268,12 +304,12 @@ def _initial(liveness: Liveness) -> Int64Array:
     return np.array(found, dtype=np.int64).reshape(-1, 4)
 
 
-def _reached(scanner: Scanner, start: int, context: int) -> tuple[Int64Array, Int64Array]:
+def _reached(scanner: Scanner, start: int, context: int) -> Int64Array:
     """Return the scanner states and contexts that bytes lead to, and by how many bytes.
 
     Returns
     -------
-    tuple of int64, shape (n_reached,)
+    int64, shape (n_reached, 2)
         ``state * n_contexts + context`` and the least number of bytes.
     """
     n_contexts = len(scanner.contexts)
@@ -287,7 +323,8 @@ def _reached(scanner: Scanner, start: int, context: int) -> tuple[Int64Array, In
     first = _resolved(scanner, np.array([start * n_contexts + context]))
     reached = list(layers(first, step, n_codes=scanner.n_states * n_contexts))
     distances = np.repeat(np.arange(len(reached)), [len(codes) for codes in reached])
-    return np.concatenate(reached).astype(np.int64), distances
+    found: Int64Array = np.stack([np.concatenate(reached).astype(np.int64), distances], axis=1)
+    return found
 
 
 def _resolved(scanner: Scanner, codes: IntArray) -> Int64Array:
@@ -304,9 +341,9 @@ def _resolved(scanner: Scanner, codes: IntArray) -> Int64Array:
     return np.unique(np.append(codes[~is_assertion], np.array(resolved, dtype=np.int64)))
 
 
-def _ends(scanner: Scanner, codes: Int64Array) -> list[tuple[int, int]]:
+def _ends(scanner: Scanner, reached: Int64Array) -> list[tuple[int, int]]:
     """Return the terminal ids of the lexemes that can end, and the contexts then."""
-    states, contexts = np.divmod(codes, len(scanner.contexts))
+    states, contexts = np.divmod(reached[:, 0], len(scanner.contexts))
     ends = np.stack([scanner.match[states], contexts], axis=1)
     ends = ends[(ends[:, 0] != NO_MATCH) & (ends[:, 0] <= scanner.ignored)]
     return [(int(terminal_id), int(context)) for terminal_id, context in np.unique(ends, axis=0)]

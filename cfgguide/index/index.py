@@ -34,6 +34,7 @@ from cfgguide.limits import Budget
 from cfgguide.liveness.liveness import BELOW, Liveness
 from cfgguide.mask.arrays import Int32Array
 from cfgguide.mask.subset import Subset, UnpackedMasks, bitmask_of
+from cfgguide.mask.token_classes import TokenClasses
 from cfgguide.mask.walk import Outcome, Walker
 from cfgguide.recognizer import file as grammar_file
 from cfgguide.recognizer.derived import Derived
@@ -72,6 +73,8 @@ class Index:
         Whose tokens the masks are about.
     recognizer : Recognizer
         Reads bytes as the grammar's Lark parser would.
+    token_classes : TokenClasses
+        The tokens that no configuration can tell apart.
     """
 
     def __init__(
@@ -85,7 +88,8 @@ class Index:
         self.recognizer = recognizer
         self.vocabulary = vocabulary
         self._liveness = liveness
-        self._walker = Walker(recognizer, vocabulary.trie, liveness.always_live)
+        self.token_classes = TokenClasses(recognizer, vocabulary.trie)
+        self._walker = self.walker()
         self._indentations = (
             IndentationKeys(recognizer, vocabulary) if recognizer.indentation_rules else None
         )
@@ -180,7 +184,7 @@ class Index:
 
     def walker(self) -> Walker:
         """Return a walker of its own for one thread, to be used while this index makes masks."""
-        return Walker(self.recognizer, self.vocabulary.trie, self._liveness.always_live)
+        return Walker(self.recognizer, self.token_classes, self._liveness.always_live)
 
     def with_vocabulary(self, vocabulary: Vocabulary) -> Index:
         """Return an index whose next token is from another vocabulary, and later ones from this."""
@@ -234,11 +238,16 @@ class Index:
         """
         if self.n_made > self._n_cached:
             self._n_cached = self.n_made
-            self.load_cached_masks()
+            self._load_cached_masks()
             cached_masks.store(self.digest, *self._packed_masks(self._all_entries()))
 
-    def load_cached_masks(self) -> None:
-        """Use the masks in the user's cache, if there are any."""
+    def load_cached(self) -> None:
+        """Use the masks and the token classes in the user's cache, if there are any."""
+        n_states, trie = self.recognizer.scanner.n_states, self.vocabulary.trie
+        cached_masks.share_token_classes(self.digest, n_states, trie, self.token_classes)
+        self._load_cached_masks()
+
+    def _load_cached_masks(self) -> None:
         cached = cached_masks.load(self.digest)
         try:
             if cached is not None:
@@ -339,7 +348,7 @@ class Index:
             if subset is None:
                 subset = self._fill(configuration, indentation_key)
             if self._entries.n_dropped > n_dropped:
-                self._step_cache.clear()  # its nodes hold what was dropped
+                self._step_cache.drop()  # its nodes hold what was dropped
             return subset
 
     def known_paths(self) -> list[Path]:

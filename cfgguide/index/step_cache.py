@@ -4,17 +4,35 @@ In: configurations, as guides reach them. Out: one :class:`StepNode` for each, w
 mask and the nodes that its tokens led to. So a known step costs two look-ups, instead of reading
 the bytes of a token and the states of a stack.
 
-The masks belong to the index, so all of this may be forgotten at any time. It is cleared as a whole
-when it reaches a bound; guides keep the nodes they hold.
+The masks belong to the index, so all of this may be forgotten at any time; guides keep the nodes
+they hold. Time is cut into ages, each of so many new nodes or steps. A node is of the age in which
+it was last used here: was new, or was stepped from, or to, by a step that was not known. ::
+
+    this age          nodes and steps are added
+    the age before    little by little, the steps of its nodes are cut
+    before that       little by little, its nodes are forgotten, if they are still of that age
+
+A guide that repeats a known step leaves no trace here, and so costs nothing here. That a node is
+needed shows when its steps have been cut: then a guide asks for one anew.
+
+A node is of the age of the last step that leads to it, or of a later one. So when it is forgotten
+these steps have been cut: nothing but guides holds it, and its memory is freed at once, although
+nodes lead to each other in cycles.
 """
 
 from __future__ import annotations
+
+import threading
 
 from cfgguide.mask.subset import Subset
 from cfgguide.recognizer.recognizer import Configuration
 
 DEFAULT_MAX_NODES = 20_000  # about 1 kB each
 DEFAULT_MAX_STEPS = 200_000  # about 100 bytes each
+
+_N_AGES = 3  # that are remembered
+_OFTEN = 4  # new steps after which something is cut and forgotten
+_AT_ONCE = 12  # nodes whose steps are cut, and as many that are forgotten; a step uses two at most
 
 
 class StepNode:
@@ -28,14 +46,17 @@ class StepNode:
         The tokens that may follow; None until they are first needed.
     following : dict of int to StepNode
         Where the tokens led that were consumed here.
+    age : int
+        In which it was last used.
     """
 
-    __slots__ = ("configuration", "following", "subset")
+    __slots__ = ("age", "configuration", "following", "subset")
 
-    def __init__(self, configuration: Configuration) -> None:
+    def __init__(self, configuration: Configuration, age: int = 0) -> None:
         self.configuration = configuration
         self.subset: Subset | None = None
         self.following: dict[int, StepNode] = {}
+        self.age = age
 
 
 class StepCache:
@@ -48,31 +69,75 @@ class StepCache:
         max_nodes: int = DEFAULT_MAX_NODES,
         max_steps: int = DEFAULT_MAX_STEPS,
     ) -> None:
-        self._initial = initial
-        self._max_nodes = max_nodes
-        self._max_steps = max_steps
-        self._known: dict[Configuration, StepNode] = {}
-        self.clear()
+        self._max_nodes = max_nodes // _N_AGES  # of an age
+        self._max_steps = max_steps // _N_AGES
+        self._lock = threading.Lock()  # guides step without holding the index's lock
+        self._age = 1
+        self._dropped: list[StepNode] = []  # their steps are not cut yet
+        self._begin(initial)
+
+    def _begin(self, initial: Configuration) -> None:
+        self.start = StepNode(initial, self._age)
+        self._known = {initial: self.start}
+        self._new = [self.start]  # of this age
+        self._n_steps = 0
+        self._idle: list[StepNode] = []  # of the age before
+        self._n_cut = 0  # of these
+        self._old: list[StepNode] = []  # of the age before that
 
     def __len__(self) -> int:
         return len(self._known)
 
     def step(self, step_node: StepNode, token_id: int, configuration: Configuration) -> StepNode:
         """Remember that a token led from a node to a configuration, and return its node."""
-        if len(self._known) >= self._max_nodes or self._n_steps >= self._max_steps:
-            self.clear()
-        self._n_steps += 1
-        following = self._known.setdefault(configuration, StepNode(configuration))
-        step_node.following[token_id] = following
-        return following
+        with self._lock:
+            age = self._age
+            following = self._known.setdefault(configuration, StepNode(configuration))
+            if following.age != age:
+                following.age = age
+                self._new.append(following)
+            # A node that was forgotten while a guide held it may have been replaced.
+            if step_node.age != age and self._is_known(step_node):
+                step_node.age = age
+                self._new.append(step_node)
+            step_node.following[token_id] = following
+            self._n_steps += 1
+            if self._n_steps % _OFTEN == 0:
+                self._tidy()
+            return following
+
+    def drop(self) -> None:
+        """Forget all nodes but those that guides hold; their memory is freed little by little."""
+        with self._lock:
+            for nodes in (self._new, self._idle, self._old):
+                self._dropped += nodes
+            self._age += 1
+            self._begin(self.start.configuration)
 
     def clear(self) -> None:
-        """Forget all nodes but those that guides hold.
+        """Forget all nodes but those that guides hold, and free their memory at once."""
+        self.drop()
+        with self._lock:
+            while self._dropped:
+                self._dropped.pop().following = {}
 
-        Nodes lead to each other in cycles. These are cut, so that the memory is freed at once.
-        """
-        for step_node in list(self._known.values()):
-            step_node.following.clear()
-        self.start = StepNode(self._initial)
-        self._known = {self._initial: self.start}
-        self._n_steps = 0
+    def _is_known(self, node: StepNode) -> bool:
+        return self._known.setdefault(node.configuration, node) is node
+
+    def _tidy(self) -> None:
+        """Cut and forget a little; begin another age when this one is full."""
+        for node in self._idle[self._n_cut : self._n_cut + _AT_ONCE]:
+            node.following = {}
+        self._n_cut += _AT_ONCE
+        for node in self._old[-_AT_ONCE:]:
+            if node.age < self._age - 1 and node is not self.start:
+                self._known.pop(node.configuration, None)
+        del self._old[-_AT_ONCE:]
+        for node in self._dropped[-_AT_ONCE:]:
+            node.following = {}
+        del self._dropped[-_AT_ONCE:]
+        is_full = len(self._new) >= self._max_nodes or self._n_steps >= self._max_steps
+        if is_full and self._n_cut >= len(self._idle) and not self._old:
+            self._age += 1
+            self._old, self._idle, self._new = self._idle, self._new, []
+            self._n_cut = self._n_steps = 0

@@ -24,6 +24,7 @@ from cfgguide.index.index import Index
 from cfgguide.integrations.bitmask import apply_bitmask, open_rows
 from cfgguide.integrations.transformers_calls import calling_list, is_draft
 from cfgguide.integrations.transformers_rows import GeneratedRows, IdArray
+from cfgguide.mask.rows import copy_rows
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -146,10 +147,9 @@ class LogitsProcessor:
         ids: IdArray = input_ids.numpy(force=True)
         rows = self._rows_of(ids)
         bitmask = np.empty((len(ids), self._vocabulary.n_words), dtype=np.int32)
-        has_ended = np.zeros(len(ids), dtype=np.bool_)
-        for row, mask in enumerate(rows.masks(ids)):
-            has_ended[row] = mask is None
-            bitmask[row] = self._only_eos if mask is None else mask
+        masks = rows.masks(ids)
+        has_ended = np.array([mask is None for mask in masks])
+        copy_rows([self._only_eos if mask is None else mask for mask in masks], bitmask)
         masked = scores.clone(memory_format=torch.contiguous_format)
         apply_bitmask(masked, bitmask)
         is_ruled_out = ~(open_rows(masked, bitmask) | has_ended)

@@ -36,21 +36,42 @@ def reaching(
     -------
     bool, shape of `goals`
     """
-    columns = [column for array in moves for column in array.T if column.any()]
-    columns = list({column.tobytes(): column for column in columns}.values())
-    # Sets of goals as bits, passed back along the moves until nothing is new.
-    sets = np.packbits(goals.reshape(len(goals), -1), axis=1)
-    is_outside = np.zeros(len(goals), dtype=np.bool_) if within is None else ~within
-    is_outside[DEAD] = True
-    sets[is_outside] = 0
-    while True:
-        before = sets.copy()
-        for column in columns:
-            sets |= sets[column]
-        sets[is_outside] = 0
-        if np.array_equal(before, sets):
-            n_goals = goals.size // len(goals)
-            return np.unpackbits(sets, axis=1, count=n_goals).astype(np.bool_).reshape(goals.shape)
+    is_inside = np.ones(len(goals), dtype=np.bool_) if within is None else within.copy()
+    is_inside[DEAD] = False
+    sources, targets = _edges(moves, is_inside)
+    sets: npt.NDArray[np.uint8] = np.packbits(goals.reshape(len(goals), -1), axis=1)
+    sets[~is_inside] = 0
+    # Sets of goals as bits, passed back along the edges to states that have just got more.
+    is_fresh: BoolArray = np.array(sets.any(axis=1))
+    while is_fresh.any():
+        active = np.flatnonzero(is_fresh[targets])
+        firsts = np.flatnonzero(np.diff(sources[active], prepend=-1))
+        states = sources[active[firsts]]
+        gained = sets[states]
+        if len(active):
+            gained |= np.bitwise_or.reduceat(sets[targets[active]], firsts, axis=0)
+        is_fresh[:] = False
+        is_fresh[states] = (gained != sets[states]).any(axis=1)
+        sets[states] = gained
+    n_goals = goals.size // len(goals)
+    return np.unpackbits(sets, axis=1, count=n_goals).astype(np.bool_).reshape(goals.shape)
+
+
+def _edges(moves: Sequence[IntArray], is_inside: BoolArray) -> tuple[IntArray, IntArray]:
+    """Return from where to where any move leads, inside, by ascending sources."""
+    rows = np.flatnonzero(is_inside)
+    found = []
+    for array in moves:
+        inner = array[rows]
+        is_new = inner != DEAD
+        # Neighbouring bytes mostly lead to the same state.
+        is_new[:, 1:] &= inner[:, 1:] != inner[:, :-1]
+        places = np.nonzero(is_new)
+        found.append((rows[places[0]], inner[places]))
+    sources, targets = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    order = np.argsort(sources, kind="stable")
+    order = order[is_inside[targets[order]]]
+    return sources[order], targets[order]
 
 
 def reachable(

@@ -26,16 +26,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.automata.determinize import fsm_of_pattern
 from cfgguide.automata.dfa import DEAD, IF_FAILS, IF_HOLDS, LOOKED_FOR, N_BYTES, Fsm
 from cfgguide.automata.partition import distinct_columns, refined
-from cfgguide.grammar.lark_frontend import CompiledGrammar, Terminal, TerminalSet
 from cfgguide.lexer.reachability import reachable
 from cfgguide.limits import Budget
+
+if TYPE_CHECKING:  # Lark takes long to import, and compiled grammars do without it
+    from cfgguide.grammar.lark_frontend import CompiledGrammar, Terminal, TerminalSet
 
 NO_MATCH = -1  # in `match`
 
@@ -199,7 +202,7 @@ def build(grammar: CompiledGrammar, *, budget: Budget | None = None) -> Scanner:
         for members in grammar.terminal_sets
     ]
     union.complete()
-    transitions = np.stack(union.rows)
+    transitions = union.transitions()
     assertions = np.array(union.assertions, dtype=np.int32)
     match = np.array([components.terminal_id(rows) for rows, _ in union.states], dtype=np.int32)
     equivalence_classes = _future_classes(transitions, assertions, match != NO_MATCH)
@@ -233,7 +236,9 @@ class _Union:
         self._numbers: dict[tuple[Rows, bool], int] = {((), False): DEAD}
         self.states: list[tuple[Rows, bool]] = [((), False)]
         self._n_answers = [0]
-        self.rows: list[npt.NDArray[np.int32]] = []
+        # Per state the first byte class of each run that leads to one state, and that state.
+        self._firsts: list[list[int]] = []
+        self._targets: list[list[int]] = []
         self.assertions: list[list[int]] = []
 
     def number(self, rows: Rows, *, is_start: bool = False, n_answers: int = 0) -> int:
@@ -249,33 +254,42 @@ class _Union:
 
     def complete(self) -> None:
         """Make the rows of all states that were numbered, and of those that they lead to."""
-        while len(self.rows) < len(self.states):
-            rows, is_start = self.states[len(self.rows)]
+        for state, (rows, is_start) in enumerate(self.states):  # grows while it is walked
             assertion = self._components.assertion(rows)
             if assertion is None:
-                moves = self._moves(rows)
+                firsts, targets = self._moves(rows)
                 assertions = [DEAD] * 3
             else:
                 looked_for, if_holds, if_fails = assertion
-                n_answers = self._n_answers[len(self.rows)] + 1
-                moves = [DEAD] * self._components.n_byte_classes
+                n_answers = self._n_answers[state] + 1
+                firsts, targets = [0], [DEAD]
                 assertions = [
                     self.number(looked_for),
                     self.number(if_holds, is_start=is_start, n_answers=n_answers),
                     self.number(if_fails, is_start=is_start, n_answers=n_answers),
                 ]
-            self.rows.append(np.array(moves, dtype=np.int32))
+            self._firsts.append(firsts)
+            self._targets.append(targets)
             self.assertions.append(assertions)
 
-    def _moves(self, rows: Rows) -> list[int]:
-        """Return the number of the union state after each byte class."""
+    def _moves(self, rows: Rows) -> tuple[list[int], list[int]]:
+        """Return the number of the union state after each run of byte classes."""
         numbers: dict[Rows, int] = {}
-        moves = []
-        for moved in self._components.moved(rows):
+        firsts, moves = self._components.moved(rows)
+        for moved in moves:
             if moved not in numbers:
                 numbers[moved] = self.number(self._components.cut(rows, moved))
-            moves.append(numbers[moved])
-        return moves
+        return firsts, [numbers[moved] for moved in moves]
+
+    def transitions(self) -> npt.NDArray[np.int32]:
+        """Return the number of the state after each byte class, for each state."""
+        n_classes = self._components.n_byte_classes
+        firsts = np.concatenate(
+            [state * n_classes + np.array(firsts) for state, firsts in enumerate(self._firsts)]
+        )
+        targets = np.array(list(chain.from_iterable(self._targets)), dtype=np.int32)
+        lengths = np.diff(firsts, append=len(self.states) * n_classes)
+        return np.repeat(targets, lengths).reshape(-1, n_classes)
 
 
 def _future_classes(
@@ -338,6 +352,9 @@ class _Components:
             np.vstack([table[:, :N_BYTES], *self._context_machines, apart])
         )
         self._table = columns[: len(table)]
+        self._rows: list[list[int]] = self._table.tolist()
+        is_first = self._table[:, 1:] != self._table[:, :-1]
+        self._firsts = [(np.flatnonzero(changes) + 1).tolist() for changes in is_first]
         self._terminal_ids = terminal_ids
         self._is_rider = riders
         self._assertions: list[list[int]] = self._shared_assertions(table[:, N_BYTES:]).tolist()
@@ -372,6 +389,8 @@ class _Components:
         return wanted
 
     def _fsm(self, terminal: Terminal) -> Fsm:
+        from cfgguide.automata.determinize import fsm_of_pattern  # not needed to read a scanner
+
         if terminal.name not in self._fsms:
             self._fsms[terminal.name] = fsm_of_pattern(
                 terminal.pattern, name=terminal.name, flags=terminal.flags, budget=self._budget
@@ -447,11 +466,14 @@ class _Components:
 
         return (looked_for,), answered(IF_HOLDS), answered(IF_FAILS)
 
-    def moved(self, rows: Rows) -> list[Rows]:
-        """Return, for each byte class, the rows that these move to, dead ones too."""
-        if not rows:
-            return [()] * self.n_byte_classes
-        return list(zip(*self._table[list(rows)].tolist(), strict=True))
+    def moved(self, rows: Rows) -> tuple[list[int], list[Rows]]:
+        """Return the rows that these move to, dead ones too, by byte classes.
+
+        Neighbouring byte classes mostly lead to the same rows: only the first of each run counts.
+        """
+        firsts = sorted({0}.union(*[self._firsts[row] for row in rows]))
+        tables = [self._rows[row] for row in rows]
+        return firsts, [tuple([row[first] for row in tables]) for first in firsts]
 
     def cut(self, rows: Sequence[int], moved: Sequence[int]) -> Rows:
         """Drop dead rows, riders of dead names, and whatever stands after the first match."""

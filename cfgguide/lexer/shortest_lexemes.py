@@ -23,7 +23,6 @@ from cfgguide.automata.dfa import DEAD
 from cfgguide.lexer.scanner import NO_MATCH, Scanner
 
 FAR = 30_000  # in `distances`: never
-_AT_ONCE = 32  # terminals
 _PLEASANT = b"x0 \n"  # the bytes that come first
 
 
@@ -56,7 +55,7 @@ class LexemeTexts:
         self._answers = {state: scanner.resolved(state) for state in assertion}
         self.distances = self._measured()
         self._texts: dict[tuple[int, int], bytes] = {}
-        self._gaps: dict[tuple[int, int], bytes | None] = {}
+        self._gaps: dict[tuple[int, int, int], bytes | None] = {}
 
     def lengths(self) -> npt.NDArray[np.int64]:
         """Return the length of each terminal's shortest lexeme; `FAR` where there is none."""
@@ -77,8 +76,8 @@ class LexemeTexts:
             self._texts[key] = bytes(text)
         return self._texts[key]
 
-    def gap(self, start: int, before: int) -> bytes | None:
-        """Return the shortest ignored text that does not continue the lexeme before it.
+    def gap(self, start: int, before: int, terminal_id: int) -> bytes | None:
+        """Return the shortest text of a terminal that does not continue the lexeme before it.
 
         Parameters
         ----------
@@ -86,13 +85,15 @@ class LexemeTexts:
             The state in which the next lexeme starts.
         before : int
             The scanner state at the end of the lexeme before.
+        terminal_id : int
+            A terminal that is dropped, such as white space.
         """
-        key = (start, before)
+        key = (start, before, terminal_id)
         if key not in self._gaps:
-            transitions, ignored = self._scanner.transitions, self._scanner.ignored
+            transitions = self._scanner.transitions
             ways = [
                 (
-                    self.distances[transitions[start, letter], ignored],
+                    self.distances[transitions[start, letter], terminal_id],
                     byte,
                     transitions[start, letter],
                 )
@@ -100,7 +101,7 @@ class LexemeTexts:
                 if transitions[before, letter] == DEAD
             ]
             length, byte, target = min(ways, key=lambda way: way[0], default=(FAR, 0, DEAD))
-            rest = self.text(int(target), ignored) if length < FAR else None
+            rest = self.text(int(target), terminal_id) if length < FAR else None
             self._gaps[key] = None if rest is None else bytes([byte]) + rest
         return self._gaps[key]
 
@@ -126,21 +127,60 @@ class LexemeTexts:
         is_match = (scanner.match != NO_MATCH) & (scanner.match < n_terminal_ids)
         matching = np.flatnonzero(is_match & can_end)
         distances[matching, scanner.match[matching]] = 0
-        targets = np.sort(scanner.transitions[:, classes], axis=1)
-        is_new = np.ones(targets.shape, dtype=np.bool_)
-        is_new[:, 1:] = targets[:, 1:] != targets[:, :-1]
-        is_new &= targets != DEAD
-        sources = np.flatnonzero(is_new.any(axis=1))
-        offsets = np.concatenate([[0], np.cumsum(is_new[sources].sum(axis=1))[:-1]])
-        flat = targets[is_new]
-        for start in range(0, n_terminal_ids, _AT_ONCE):
-            some = distances[:, start : start + _AT_ONCE]
-            while len(sources):
-                for state, answers in self._answers.items():
-                    some[state] = some[list(answers)].min(axis=0, initial=FAR)
-                nearer = np.minimum.reduceat(some[flat], offsets, axis=0) + 1
-                nearer = np.minimum(nearer, some[sources])
-                if np.array_equal(nearer, some[sources]):
-                    break
-                some[sources] = nearer
+        leading = _Sources(scanner.transitions[:, classes])
+        width = max(map(len, self._answers.values()), default=0)
+        answers = np.full((scanner.n_states, width), DEAD, dtype=np.int32)
+        for state, possible in self._answers.items():
+            answers[state, : len(possible)] = possible
+        asking = _Sources(answers)
+        # Breadth first, backwards from the matches, for all terminals at once.
+        flat = distances.reshape(-1)
+        here, distance = np.flatnonzero(flat == 0), 0
+        while len(here):
+            for sources in (asking, leading):
+                before = sources.of(here, n_terminal_ids)
+                before = np.unique(before[flat[before] == FAR])
+                if sources is asking:
+                    flat[before] = distance
+                    here = np.concatenate([here, before])
+            distance += 1
+            here = before
+            flat[here] = distance
         return distances
+
+
+class _Sources:
+    """The states that lead to each state.
+
+    Parameters
+    ----------
+    targets : int32, shape (n_states, any)
+        Where each state leads.
+
+    Attributes
+    ----------
+    offsets : int64, shape (n_states + 1,)
+        Where the states that lead to each state start in `states`.
+    states : int64, shape (n_pairs,)
+        The states that lead there.
+    """
+
+    def __init__(self, targets: npt.NDArray[np.int32]) -> None:
+        targets = np.sort(targets, axis=1)
+        is_new = targets != DEAD
+        is_new[:, 1:] &= targets[:, 1:] != targets[:, :-1]
+        sources = np.repeat(np.arange(len(targets)), is_new.sum(axis=1))
+        flat = targets[is_new]
+        order = np.argsort(flat, kind="stable")
+        self.states = sources[order]
+        self.offsets = np.searchsorted(flat[order], np.arange(len(targets) + 1))
+
+    def of(self, pairs: npt.NDArray[np.int64], n_terminal_ids: int) -> npt.NDArray[np.int64]:
+        """Return the pairs that lead to others, each a state times `n_terminal_ids`, plus an id."""
+        states, terminal_ids = np.divmod(pairs, n_terminal_ids)
+        counts = self.offsets[states + 1] - self.offsets[states]
+        ends = np.cumsum(counts)
+        places = np.arange(counts.sum()) + np.repeat(self.offsets[states] - ends + counts, counts)
+        before: npt.NDArray[np.int64]
+        before = self.states[places] * n_terminal_ids + np.repeat(terminal_ids, counts)
+        return before

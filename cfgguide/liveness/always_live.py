@@ -33,6 +33,7 @@ from functools import partial
 import numpy as np
 
 from cfgguide.automata.dfa import DEAD
+from cfgguide.automata.partition import distinct_rows
 from cfgguide.lexer.lexeme_ends import Int32Array, LexemeEndClasses, classes_of
 from cfgguide.lexer.reachability import BoolArray
 from cfgguide.lexer.scanner import NO_MATCH, Scanner
@@ -206,7 +207,7 @@ def _always_live_states(
     table, scanner, rules = recognizer.parse_table, recognizer.scanner, recognizer.indentation_rules
     nothing = np.zeros((table.n_states, end_classes.n_groups), dtype=np.bool_)
     n_cells = len(scanner.starts) * end_classes.n_groups * len(end_classes.terminal_ids)
-    n_rows = len(np.unique(np.hstack([table.set_of_state[:, None], table.action != ERROR]), axis=0))
+    n_rows = len(distinct_rows(np.hstack([table.set_of_state[:, None], table.action != ERROR]))[0])
     if max(n_cells, n_rows * end_classes.n_groups * table.n_terminals) > _MAX_CELLS:
         return nothing, nothing
     found = found_after_newline = nothing
@@ -272,14 +273,27 @@ def _largest(
             in_line = rules.places != AT_LINE_START
             unneeded[in_line, END] = ~needed[in_line, END]
     # Most states are like others in all that is looked at here.
-    alike = np.hstack([table.set_of_state[:, None], _is_line_start(recognizer)[:, None], unneeded])
-    rows, row_of_state = np.unique(alike, axis=0, return_inverse=True)
-    row_of_state = row_of_state.reshape(-1)
-    set_of_row, is_start, unneeded = rows[:, 0], rows[:, 1].astype(bool), rows[:, 2:].astype(bool)
+    is_start = _is_line_start(recognizer)
+    alike = np.hstack([table.set_of_state[:, None], is_start[:, None], ~unneeded])
+    rows, row_of_state = distinct_rows(alike.astype(np.int32))
+    needs = rows[:, 2:].astype(np.float32)
+    rows_of_sets = [
+        (members, bool(start), np.flatnonzero((rows[:, 0] == members) & (rows[:, 1] == start)))
+        for members, start in np.unique(rows[:, :2], axis=0).tolist()
+    ]
+
+    def all_follow(lexed: BoolArray, lexed_in_line: BoolArray) -> BoolArray:
+        """Return for which states and groups all that they need can follow."""
+        found = np.zeros((len(rows), end_classes.n_groups), dtype=np.bool_)
+        for terminal_set, start, alike in rows_of_sets:
+            lacking = ~(lexed if start else lexed_in_line)[terminal_set]
+            found[alike] = needs[alike] @ lacking.T.astype(np.float32) == 0
+        return np.array(found[row_of_state])
+
+    by_end = np.ascontiguousarray(np.moveaxis(following, -1, 0))
     is_always_live: BoolArray = np.ones((table.n_states, end_classes.n_groups), dtype=np.bool_)
     is_live_after_newline = is_always_live
     while True:
-        leads_on = np.zeros(len(end_classes.terminal_ids), dtype=np.bool_)
         lexed = np.zeros((*following.shape[:2], table.n_terminals), dtype=np.bool_)
         for terminal, (states, ends) in enumerate(zip(targets, ends_of_terminal, strict=True)):
             if len(ends) and is_fed[terminal]:
@@ -287,22 +301,19 @@ def _largest(
                 leads = (is_live_after_newline if is_newline else is_always_live)[states].all(
                     axis=0
                 )
-                leads_on[ends] = leads[end_classes.groups[ends]]
-                lexed[..., terminal] = (following[..., ends] & leads_on[ends]).any(axis=-1)
+                lexed[..., terminal] = by_end[ends[leads[end_classes.groups[ends]]]].any(axis=0)
         lexed_in_line = lexed.copy()
         _follow_ignored(lexed, following[..., is_dropped], end_classes.groups[is_dropped])
         _follow_ignored(lexed_in_line, following[..., is_inline], end_classes.groups[is_inline])
-        can_follow = np.where(is_start[:, None, None], lexed[set_of_row], lexed_in_line[set_of_row])
-        can_follow |= unneeded[:, None, :]
-        found = np.array(can_follow.all(axis=-1)[row_of_state])
-        found_after_newline = found
+        found = found_after_newline = all_follow(lexed, lexed_in_line)
         if rules is not None:
-            can_follow[..., rules.indent] |= is_always_live[targets[rules.indent]].all(axis=0)
-            can_follow[..., rules.dedent] |= is_live_after_newline[targets[rules.dedent]].all(
-                axis=0
-            )
-            can_follow[~is_start, :, rules.newline] = True
-            found_after_newline = np.array(can_follow.all(axis=-1)[row_of_state])
+            for can_follow in (lexed, lexed_in_line):
+                can_follow[..., rules.indent] |= is_always_live[targets[rules.indent]].all(axis=0)
+                can_follow[..., rules.dedent] |= is_live_after_newline[targets[rules.dedent]].all(
+                    axis=0
+                )
+            lexed_in_line[..., rules.newline] = True
+            found_after_newline = all_follow(lexed, lexed_in_line)
         if np.array_equal(found, is_always_live) and np.array_equal(
             found_after_newline, is_live_after_newline
         ):

@@ -1,9 +1,10 @@
 """What is always live in large grammars, in the user's cache.
 
 In: a recogniser and a spelling. Out: their :class:`~cfgguide.liveness.always_live.AlwaysLive`, if
-some process has made the same before and the cache is on. The same means: the tables of the
-recogniser, the bytes that are tokens and those that occur in tokens, and the code of cfgguide. For
-small grammars making it takes no longer than reading a file, so it is not stored.
+it came with the package, or some process has made the same before and the cache is on. The same
+means: the tables of the recogniser, the bytes that are tokens and those that occur in tokens, and
+the code that compiles. For small grammars making it takes no longer than reading a file, so it is
+not stored.
 
 Kernels read these arrays without checking bounds, so their numbers are checked here, as
 :mod:`cfgguide.recognizer.file` does with tables. Arrays that pass may still claim too much.
@@ -17,11 +18,11 @@ import numpy as np
 
 from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.liveness.always_live import AlwaysLive
-from cfgguide.recognizer.cached import ENVIRONMENT
+from cfgguide.recognizer.cached import environment
 from cfgguide.recognizer.recognizer import Recognizer
 from cfgguide.storage import archive
 from cfgguide.storage.archive import Arrays
-from cfgguide.storage.cache import user_cache
+from cfgguide.storage.cache import packaged, user_cache
 from cfgguide.vocabulary.spelling import BOUNDARY, Spelling
 
 KIND = "always_live"
@@ -33,10 +34,10 @@ _FLAGS = ("is_certain", "is_letter", "is_always_live", "is_live_after_newline")
 
 def load_or_make(recognizer: Recognizer, spelling: Spelling) -> AlwaysLive | None:
     """Return the table of a large grammar, from the cache or made and stored; else None."""
-    if user_cache() is None or recognizer.scanner.n_states < MIN_STATES:
+    if recognizer.scanner.n_states < MIN_STATES:
         return None
     always_live = _load(recognizer, spelling)
-    if always_live is None:
+    if always_live is None and user_cache() is not None:
         always_live = AlwaysLive.of(recognizer, spelling)
         store(recognizer, spelling, always_live)
     return always_live
@@ -53,12 +54,13 @@ def store(recognizer: Recognizer, spelling: Spelling, always_live: AlwaysLive) -
 
 def _load(recognizer: Recognizer, spelling: Spelling) -> AlwaysLive | None:
     cache, key = user_cache(), _key(recognizer, spelling)
-    found = cache.load(KIND, key) if cache is not None else None
-    if cache is None or found is None:
+    found = packaged(KIND, key) or (cache.load(KIND, key) if cache is not None else None)
+    if found is None:
         return None
     arrays, terminal_ids = found
     if not _is_right(recognizer, arrays, terminal_ids):
-        cache.drop(KIND, key)
+        if cache is not None:
+            cache.drop(KIND, key)
         return None
     parts: dict[str, Any] = {name: arrays[name].copy() for name in (*_NUMBERS, *_FLAGS)}
     return AlwaysLive(**parts, possible_terminal_ids=frozenset(terminal_ids))
@@ -67,7 +69,7 @@ def _load(recognizer: Recognizer, spelling: Spelling) -> AlwaysLive | None:
 def _key(recognizer: Recognizer, spelling: Spelling) -> str:
     single = sorted(byte for byte, node in spelling.steps[BOUNDARY] if node == BOUNDARY)
     reachable = sorted(spelling.reachable_bytes)
-    return archive.digest({}, [recognizer.digest, single, reachable, ENVIRONMENT])
+    return archive.digest({}, [recognizer.digest, single, reachable, environment()])
 
 
 def _is_right(recognizer: Recognizer, arrays: Arrays, terminal_ids: Any) -> bool:

@@ -1,7 +1,7 @@
 """What the kernels read and write: named tuples of arrays, and the numbers with a meaning.
 
-Each array is listed once, with its dtype and its axes as an annotation; the workspace itself and
-the examples that the kernels are compiled for are made from these annotations.
+Each array is listed once, with its dtype and its axes as an annotation; the workspace itself is
+made from these annotations. `views.pxd` has the same fields for the compiled kernels.
 """
 
 from __future__ import annotations
@@ -9,12 +9,10 @@ from __future__ import annotations
 import functools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
-
-from cfgguide.vocabulary.trie import PackedTrie
 
 Int8Array = npt.NDArray[np.int8]
 Int32Array = npt.NDArray[np.int32]
@@ -46,7 +44,9 @@ LEVEL_READ, COLUMNS_READ = 1, 2  # in counts[READS], as bits
 LEVEL_SHIFT, COLUMNS_SHIFT = 32, 43
 COLUMN_BITS = (1 << LEVEL_SHIFT) - 1
 LEVEL_BITS = (1 << (COLUMNS_SHIFT - LEVEL_SHIFT)) - 1
+ONE_LEVEL = 1 << LEVEL_SHIFT
 MAX_COLUMN_CELLS = 1 << 19
+MAX_PAIRS = 64  # of states that are looked at together
 
 
 class Tables(NamedTuple):
@@ -80,9 +80,6 @@ class Tables(NamedTuple):
     is_certain: Annotated[BoolArray, "ends"]
     is_letter: Annotated[BoolArray, "byte_classes"]
     is_always_live: Annotated[BoolArray, "parse_states", "groups"]
-    # Loops
-    loop_of_state: Annotated[Int32Array, "scanner_states"]
-    takes: Annotated[Int64Array, "nodes"]
     # Whether there is an indenter; without one the rest is not read.
     has_indentation: bool
     # IndentationRules and IndentationReader, and what AlwaysLive has for them
@@ -199,13 +196,13 @@ def workspace(
     return Workspace(*_zeros(Workspace, sizes))
 
 
-def examples() -> tuple[Tables, PackedTrie, Workspace, Base, Int32Array]:
-    """Return arguments of the types that the kernels are compiled for."""
-    numbers = np.zeros(1, dtype=np.int32)
-    trie = PackedTrie(np.zeros((1, 1), dtype=np.int32), numbers, 1)
-    work = workspace(frames=1, terminal_ids=1, tokens=1)
-    ones = defaultdict[str, int](lambda: 1)
-    return Tables(*_zeros(Tables, ones)), trie, work, Base(*_zeros(Base, ones)), numbers
+def tables(**fields: Any) -> Tables:
+    """Return tables with given fields, as the kernels take them; the others are empty."""
+    empty = Tables(*_zeros(Tables, defaultdict[str, int](lambda: 1)))._replace(**fields)
+    return Tables._make(
+        dtype(value) if axes is None else np.ascontiguousarray(value, dtype=dtype)
+        for (dtype, axes), value in zip(_types_of_fields(Tables), empty, strict=True)
+    )
 
 
 def _zeros(record: type[tuple[Any, ...]], sizes: Mapping[str, int]) -> Iterator[Any]:
@@ -230,19 +227,3 @@ def _types_of_fields(record: type[tuple[Any, ...]]) -> list[tuple[Any, list[str 
             (dtype,) = get_args(get_args(array)[1])
             types.append((dtype, axes))
     return types
-
-
-Arguments = TypeVar("Arguments", bound=tuple[Any, ...])
-
-
-def like(example: Arguments, given: Arguments) -> Arguments:
-    """Return named arrays with the memory layout of an example's, copied where they differ.
-
-    A kernel is compiled for a layout: another, such as that of an array that is read-only, would
-    have it compiled again, for many seconds.
-    """
-    parts = [
-        np.require(part, wanted.dtype, ["C", "W"]) if isinstance(wanted, np.ndarray) else part
-        for wanted, part in zip(example, given, strict=True)
-    ]
-    return type(given)(*parts)

@@ -9,13 +9,17 @@ configuration that the walk starts from, the *base*, then those that shifts push
 state on the same cell gives the same cell, so equal stacks are equal numbers.
 
 A token leads to an *outcome*; many tokens share one. Neighbouring tokens in the trie that lead to
-the same outcome are one *segment*. Where a loop of the scanner reads a whole subtree, the walk
-takes it without visiting it (:mod:`cfgguide.mask.loops`). An outcome is judged by what is live on
-every stack (:mod:`cfgguide.liveness.always_live`); what that leaves open is decided elsewhere, and
-the mask is filled afterwards.
+the same outcome are one *segment*. An outcome is judged by what is live on every stack
+(:mod:`cfgguide.liveness.always_live`); what that leaves open is decided elsewhere, and the mask is
+filled afterwards.
 """
 
 from __future__ import annotations
+
+try:
+    import cython
+except ImportError:
+    from cfgguide.mask import uncompiled as cython
 
 from cfgguide.mask.arrays import (
     ASSERTION,
@@ -32,6 +36,7 @@ from cfgguide.mask.arrays import (
     LONGEST_REST,
     MATCHING,
     MAX_COLUMN_CELLS,
+    MAX_PAIRS,
     N_CELLS,
     N_COLUMNS,
     N_OPEN,
@@ -39,6 +44,7 @@ from cfgguide.mask.arrays import (
     N_SEGMENTS,
     NONE,
     NOT_COMPUTED,
+    ONE_LEVEL,
     OPEN,
     READS,
     REFUSED,
@@ -48,11 +54,9 @@ from cfgguide.mask.arrays import (
     TOO_MANY_OUTCOMES,
     TOO_SHALLOW,
     Base,
-    Int32Array,
     Tables,
     Workspace,
 )
-from cfgguide.mask.jit import kernel, wide
 from cfgguide.parser.indentation import (
     AT_LINE_START,
     BREAK,
@@ -80,13 +84,12 @@ from cfgguide.parser.indentation_names import (
 from cfgguide.vocabulary.trie import BYTE, END_TOKEN, FIRST_CHILD, FIRST_TOKEN, PackedTrie
 
 
-@kernel
 def _new_cell(work: Workspace, state: int, parent: int) -> int:
     """Return the cell of `state` on `parent`; it is made if there is none."""
     cell = work.first_child[parent]
     while cell != NONE:
         if work.cell_state[cell] == state:
-            return int(cell)
+            return cell
         cell = work.next_sibling[cell]
     cell = work.counts[N_CELLS]
     if cell >= len(work.cell_state):
@@ -98,39 +101,33 @@ def _new_cell(work: Workspace, state: int, parent: int) -> int:
     work.next_sibling[cell] = work.first_child[parent]
     work.first_child[parent] = cell
     work.cell_home[cell] = NONE
-    work.shifts[cell, :] = NOT_COMPUTED
-    return int(cell)
+    for terminal_id in range(work.shifts.shape[1]):
+        work.shifts[cell, terminal_id] = NOT_COMPUTED
+    return cell
 
 
-@kernel
-def _read(work: Workspace, base_offsets: Int32Array, cell: int) -> int:
+def _read(work: Workspace, base: Base, cell: int) -> int:
     """Return the state of a cell, and note how much of the base has been read."""
     home = work.cell_home[cell]
     if home != NONE:
-        rank = cell - base_offsets[home] + 1
+        rank = cell - base.offsets[home] + 1
         if rank > work.inspected[home]:
             work.inspected[home] = rank
-    return int(work.cell_state[cell])
+    return work.cell_state[cell]
 
 
-@kernel
-def _reduced(
-    tables: Tables, work: Workspace, base_offsets: Int32Array, cell: int, production: int
-) -> int:
+def _reduced(tables: Tables, work: Workspace, base: Base, cell: int, production: int) -> int:
     """Return the cell after one reduction."""
     for _ in range(tables.lengths[production]):
-        cell = wide(work.cell_parent[cell])
+        cell = work.cell_parent[cell]
         if cell == NONE:
             return TOO_SHALLOW
-    below = _read(work, base_offsets, cell)
+    below = _read(work, base, cell)
     goto = tables.goto[below, tables.left_sides[production]]
-    return _new_cell(work, wide(goto), wide(cell))
+    return _new_cell(work, goto, cell)
 
 
-@kernel
-def _shift(
-    tables: Tables, work: Workspace, base_offsets: Int32Array, cell: int, terminal_id: int
-) -> int:
+def _shift(tables: Tables, work: Workspace, base: Base, cell: int, terminal_id: int) -> int:
     """Return the cell after a lexeme: reductions, then the shift."""
     if terminal_id == tables.ignored:
         return cell
@@ -138,17 +135,17 @@ def _shift(
         return REFUSED
     known = work.shifts[cell, terminal_id]
     if known != NOT_COMPUTED:
-        return int(known)
-    top = wide(cell)
-    result = wide(REFUSED)
+        return known
+    top = cell
+    result = REFUSED
     for _ in range(tables.max_reductions):
-        action = tables.action[_read(work, base_offsets, top), terminal_id]
+        action = tables.action[_read(work, base, top), terminal_id]
         if action == 0:
             break
         if action > 0:
-            result = _new_cell(work, wide(action - 1), top)
+            result = _new_cell(work, action - 1, top)
             break
-        top = _reduced(tables, work, base_offsets, top, wide(-action - 1))
+        top = _reduced(tables, work, base, top, -action - 1)
         if top < 0:
             return top
     if result >= 0 or result == REFUSED:
@@ -156,14 +153,13 @@ def _shift(
     return result
 
 
-@kernel
-def _ends(tables: Tables, work: Workspace, base_offsets: Int32Array, cell: int) -> int:
+def _ends(tables: Tables, work: Workspace, base: Base, cell: int) -> int:
     """Return 1 if ``$END`` is accepted on a stack, 0 if not, or a failure."""
     for _ in range(tables.max_reductions):
-        action = tables.action[_read(work, base_offsets, cell), 0]
+        action = tables.action[_read(work, base, cell), 0]
         if action >= 0:
             return 0
-        cell = _reduced(tables, work, base_offsets, wide(cell), wide(-action - 1))
+        cell = _reduced(tables, work, base, cell, -action - 1)
         if cell < 0:
             return cell
         if work.cell_state[cell] == tables.end_state:
@@ -171,7 +167,6 @@ def _ends(tables: Tables, work: Workspace, base_offsets: Int32Array, cell: int) 
     return 0
 
 
-@kernel
 def _moved(tables: Tables, indentation: int, byte_class: int, state: int) -> int:
     """Return the indentation after one more byte of a lexeme, -1 where a line is too wide."""
     kind, column = tables.byte_kinds[byte_class], indentation & COLUMN_BITS
@@ -179,13 +174,13 @@ def _moved(tables: Tables, indentation: int, byte_class: int, state: int) -> int
     if tables.is_counted[state]:
         return indentation + 1 if kind == DIGIT and column <= tables.max_digits else indentation
     if kind == BREAK:
-        return int(rest + COLUMN_0)
+        return rest + COLUMN_0
     if column == 0:
         return indentation
     if kind in (OTHER, DIGIT):
         return rest if tables.tab == CPYTHON_TAB else indentation
     if kind == FORM_FEED:
-        return int(rest + COLUMN_0)
+        return rest + COLUMN_0
     if kind == TAB and tables.tab == CPYTHON_TAB:
         wide_column = (column - 1) >> COLUMN_SHIFT
         column += (((wide_column >> 3) + 1) * 8 - wide_column << COLUMN_SHIFT) + 1
@@ -193,17 +188,16 @@ def _moved(tables: Tables, indentation: int, byte_class: int, state: int) -> int
         column += tables.tab * ONE_SPACE
     else:
         column += ONE_SPACE
-    return int(rest + column) if (column - 1) >> COLUMN_SHIFT <= MAX_COLUMNS else -1
+    return rest + column if (column - 1) >> COLUMN_SHIFT <= MAX_COLUMNS else -1
 
 
-@kernel
 def _open_block(work: Workspace, indentation: int, column: int) -> int:
     """Return the indentation with one more column, or `TOO_MANY_CELLS`."""
     outer, n = indentation >> COLUMNS_SHIFT, work.counts[N_COLUMNS]
-    cell = wide(n)
+    cell = n
     for known in range(n):
         if work.column_parent[known] == outer and work.column[known] == column:
-            cell = wide(known)
+            cell = known
     if cell == n:
         if n >= len(work.column) or n >= MAX_COLUMN_CELLS:
             return TOO_MANY_CELLS
@@ -211,82 +205,79 @@ def _open_block(work: Workspace, indentation: int, column: int) -> int:
         work.column[n] = column
         work.column_parent[n] = outer
         work.column_depth[n] = work.column_depth[outer] + 1
-    return int((indentation & LEVEL_BITS << LEVEL_SHIFT) | cell << COLUMNS_SHIFT)
+    return (indentation & LEVEL_BITS << LEVEL_SHIFT) | cell << COLUMNS_SHIFT
 
 
-@kernel
 def _begin_line(
-    tables: Tables, work: Workspace, base_offsets: Int32Array, cell: int, indentation: int
+    tables: Tables, work: Workspace, base: Base, cell: int, indentation: int
 ) -> tuple[int, int]:
     """Return the cell and the indentation after INDENT or DEDENTs, once a line break was fed."""
     column = indentation & COLUMN_BITS
     indentation -= column
     if column == 0:
-        return (cell, indentation) if tables.tab == CPYTHON_TAB else (wide(REFUSED), indentation)
+        return (cell, indentation) if tables.tab == CPYTHON_TAB else (REFUSED, indentation)
     work.counts[READS] |= COLUMNS_READ
     columns = indentation >> COLUMNS_SHIFT
-    innermost = wide(work.column[columns])
+    innermost = work.column[columns]
     wide_column, narrow_column = (column - 1) >> COLUMN_SHIFT, (column - 1) & NARROW_BITS
     if wide_column > (innermost - 1) >> COLUMN_SHIFT:
         is_clear = narrow_column > (innermost - 1) & NARROW_BITS
         if not is_clear or work.column_depth[columns] >= tables.max_indents:
-            return wide(REFUSED), indentation
-        cell = _shift(tables, work, base_offsets, cell, tables.indent)
+            return REFUSED, indentation
+        cell = _shift(tables, work, base, cell, tables.indent)
         if cell < 0:
             return cell, indentation
         indentation = _open_block(work, indentation, column)
-        return (cell, indentation) if indentation >= 0 else (wide(indentation), indentation)
+        return (cell if indentation >= 0 else indentation), indentation
     while wide_column < (innermost - 1) >> COLUMN_SHIFT:
-        cell = _shift(tables, work, base_offsets, cell, tables.dedent)
+        cell = _shift(tables, work, base, cell, tables.dedent)
         if cell < 0:
             return cell, indentation
-        columns = wide(work.column_parent[columns])
-        innermost = wide(work.column[columns])
+        columns = work.column_parent[columns]
+        innermost = work.column[columns]
     if column != innermost:
-        return wide(REFUSED), indentation
+        return REFUSED, indentation
     return cell, (indentation & LEVEL_BITS << LEVEL_SHIFT) | columns << COLUMNS_SHIFT
 
 
-@kernel
 def _shift_lexeme(
     tables: Tables,
     work: Workspace,
-    base_offsets: Int32Array,
+    base: Base,
     cell: int,
     terminal_id: int,
     indentation: int,
 ) -> tuple[int, int]:
     """Return the cell and the indentation after a lexeme; `REFUSED` or a failure as the cell."""
     if not tables.has_indentation:
-        return _shift(tables, work, base_offsets, cell, terminal_id), indentation
+        return _shift(tables, work, base, cell, terminal_id), indentation
     plain = indentation & ~COLUMN_BITS
     role = tables.roles[terminal_id] if terminal_id < tables.ignored else FED
     if role == COUNTED and indentation - plain > tables.max_digits:
-        return wide(REFUSED), plain
+        return REFUSED, plain
     if role in (FED, COUNTED):
-        return _shift(tables, work, base_offsets, cell, terminal_id), plain
+        return _shift(tables, work, base, cell, terminal_id), plain
     if role in (OPENS, CLOSES):
         level = plain >> LEVEL_SHIFT & LEVEL_BITS
         if level == (tables.max_brackets if role == OPENS else 0):
-            return wide(REFUSED), plain
-        plain += 1 << LEVEL_SHIFT if role == OPENS else -1 << LEVEL_SHIFT
-        return _shift(tables, work, base_offsets, cell, terminal_id), plain
-    place = tables.places[_read(work, base_offsets, cell)]
+            return REFUSED, plain
+        plain += ONE_LEVEL if role == OPENS else -ONE_LEVEL
+        return _shift(tables, work, base, cell, terminal_id), plain
+    place = tables.places[_read(work, base, cell)]
     if role != NEWLINE:
         is_refused = place == AT_LINE_START or (role == JOIN and place == IN_STRING)
-        return (wide(REFUSED) if is_refused else cell), plain
+        return (REFUSED if is_refused else cell), plain
     if place == IN_STRING:
-        return wide(REFUSED), plain
-    after = _shift(tables, work, base_offsets, cell, terminal_id)
+        return REFUSED, plain
+    after = _shift(tables, work, base, cell, terminal_id)
     if after == REFUSED:
         work.counts[READS] |= LEVEL_READ
-        return (cell if plain >> LEVEL_SHIFT & LEVEL_BITS else wide(REFUSED)), plain
+        return (cell if plain >> LEVEL_SHIFT & LEVEL_BITS else REFUSED), plain
     if after < 0:
         return after, plain
-    return _begin_line(tables, work, base_offsets, after, indentation)
+    return _begin_line(tables, work, base, after, indentation)
 
 
-@kernel
 def _put(work: Workspace, possibility: int, obligation: int) -> int:
     """Add an obligation to a possibility: `DONE`, `REFUSED` if it denies another, or a failure."""
     n = work.open_n_obligations[possibility]
@@ -308,7 +299,6 @@ def _put(work: Workspace, possibility: int, obligation: int) -> int:
     return DONE
 
 
-@kernel
 def _fork(tables: Tables, work: Workspace, possibility: int, assertion: int, sign: int) -> int:
     """Split a possibility by whether the assertion of a state holds.
 
@@ -325,8 +315,8 @@ def _fork(tables: Tables, work: Workspace, possibility: int, assertion: int, sig
     for index in range(n_tasks):
         work.open_task[other, index] = work.open_task[possibility, index]
     looked_for = tables.assertions[assertion, 0]
-    for chosen, answer in ((possibility, 2), (other, 1)):  # the last is resolved first
-        n = n_tasks
+    for answer in range(2, 0, -1):
+        chosen, n = (possibility if answer == 2 else other), n_tasks  # `other` is resolved first
         next_state = tables.assertions[assertion, answer]
         if sign == 0:
             work.open_state[chosen] = next_state
@@ -340,13 +330,12 @@ def _fork(tables: Tables, work: Workspace, possibility: int, assertion: int, sig
     return DONE
 
 
-@kernel
 def _work_out(tables: Tables, work: Workspace, possibility: int) -> int:
     """Do the tasks of a possibility: `DONE`, `REFUSED` if it is false, 1 if it was split."""
     while work.open_n_tasks[possibility] > 0:
         work.open_n_tasks[possibility] -= 1
         task = work.open_task[possibility, work.open_n_tasks[possibility]]
-        state = wide(abs(task))
+        state = abs(task)
         if state == 0:
             continue
         if tables.match[state] >= 0:
@@ -354,22 +343,19 @@ def _work_out(tables: Tables, work: Workspace, possibility: int) -> int:
                 return REFUSED
             continue
         if tables.is_assertion[state]:
-            result = _fork(tables, work, possibility, state, wide(-1 if task < 0 else 1))
+            result = _fork(tables, work, possibility, state, -1 if task < 0 else 1)
             return 1 if result == DONE else result
         equivalence_class = tables.equivalence_classes[state]
-        result = _put(
-            work, possibility, wide(-equivalence_class if task < 0 else equivalence_class)
-        )
+        result = _put(work, possibility, -equivalence_class if task < 0 else equivalence_class)
         if result != DONE:
             return result
     state = work.open_state[possibility]
     if state != 0 and tables.is_assertion[state]:
-        result = _fork(tables, work, possibility, wide(state), wide(0))
+        result = _fork(tables, work, possibility, state, 0)
         return 1 if result == DONE else result
     return DONE
 
 
-@kernel
 def _append(work: Workspace, frame: int, state: int, cell: int, indentation: int) -> int:
     """Append a hypothesis without obligations to a frame, unless it is there."""
     n = work.frame_n[frame]
@@ -391,7 +377,6 @@ def _append(work: Workspace, frame: int, state: int, cell: int, indentation: int
     return DONE
 
 
-@kernel
 def _emit(
     tables: Tables, work: Workspace, frame: int, possibility: int, cell: int, indentation: int
 ) -> int:
@@ -437,10 +422,9 @@ def _emit(
     return DONE
 
 
-@kernel
 def _resolve(tables: Tables, work: Workspace, frame: int, cell: int, indentation: int) -> int:
     """Resolve possibility 0 and all that it is split into; append the results to a frame."""
-    possibility = wide(0)
+    possibility = 0
     while possibility >= 0:
         result = _work_out(tables, work, possibility)
         if result == 1:
@@ -454,7 +438,6 @@ def _resolve(tables: Tables, work: Workspace, frame: int, cell: int, indentation
     return DONE
 
 
-@kernel
 def _extend(
     tables: Tables, work: Workspace, depth: int, source: int, index: int, byte_class: int
 ) -> int:
@@ -465,13 +448,13 @@ def _extend(
     n_obligations = work.frame_n_obligations[source, index]
     indentation = work.frame_indentation[source, index]
     if tables.has_indentation and tables.is_followed[target]:
-        indentation = _moved(tables, indentation, byte_class, wide(target))
+        indentation = _moved(tables, indentation, byte_class, target)
         if indentation < 0:
             return DONE  # too wide
     elif tables.has_indentation:
         indentation &= ~COLUMN_BITS
     if n_obligations == 0 and not tables.is_assertion[target]:
-        return _append(work, depth, target, wide(work.frame_cell[source, index]), indentation)
+        return _append(work, depth, target, work.frame_cell[source, index], indentation)
     if n_obligations > work.open_task.shape[1]:
         return TOO_MANY_OBLIGATIONS
     work.open_state[0] = target
@@ -483,10 +466,9 @@ def _extend(
         if later == 0 and obligation < 0:
             return DONE  # what was to match is dead
         work.open_task[0, n_obligations - 1 - rank] = later if obligation > 0 else -later
-    return _resolve(tables, work, depth, wide(work.frame_cell[source, index]), indentation)
+    return _resolve(tables, work, depth, work.frame_cell[source, index], indentation)
 
 
-@kernel
 def _ends_before(tables: Tables, work: Workspace, depth: int, index: int, byte_class: int) -> bool:
     """Return whether a lexeme that matches in a frame can end there, before this byte."""
     equivalence_class = tables.equivalence_classes[work.frame_state[depth, index]]
@@ -501,14 +483,12 @@ def _ends_before(tables: Tables, work: Workspace, depth: int, index: int, byte_c
     return True
 
 
-@kernel
-def _start(tables: Tables, work: Workspace, base_offsets: Int32Array, depth: int, cell: int) -> int:
+def _start(tables: Tables, work: Workspace, base: Base, depth: int, cell: int) -> int:
     """Return the scanner state in which the next lexeme starts."""
-    terminal_set = tables.set_of_state[_read(work, base_offsets, wide(cell))]
-    return int(tables.starts[terminal_set, work.frame_context[depth]])
+    terminal_set = tables.set_of_state[_read(work, base, cell)]
+    return tables.starts[terminal_set, work.frame_context[depth]]
 
 
-@kernel
 def _start_next(
     tables: Tables,
     work: Workspace,
@@ -527,17 +507,14 @@ def _start_next(
     for rank in range(n_obligations):
         work.open_obligations[0, rank] = work.frame_obligations[depth, index, rank]
     equivalence_class = tables.equivalence_classes[work.frame_state[depth, index]]
-    result = _put(work, wide(0), wide(equivalence_class)) if equivalence_class else DONE
+    result = _put(work, 0, equivalence_class) if equivalence_class else DONE
     if result != DONE:
         return DONE if result == REFUSED else result
     work.open_state[0] = start
     return _resolve(tables, work, last, cell, indentation)
 
 
-@kernel
-def _step(
-    tables: Tables, work: Workspace, base_offsets: Int32Array, depth: int, byte_class: int
-) -> int:
+def _step(tables: Tables, work: Workspace, base: Base, depth: int, byte_class: int) -> int:
     """Make frame `depth` from the frame before it; return `DONE` or a failure."""
     work.frame_n[depth] = 0
     last = len(work.frame_n) - 1
@@ -550,17 +527,15 @@ def _step(
         if terminal_id < 0 or not _ends_before(tables, work, depth - 1, index, byte_class):
             continue
         stack, indentation = (
-            wide(work.frame_cell[depth - 1, index]),
+            work.frame_cell[depth - 1, index],
             work.frame_indentation[depth - 1, index],
         )
-        cell, indentation = _shift_lexeme(
-            tables, work, base_offsets, stack, wide(terminal_id), indentation
-        )
+        cell, indentation = _shift_lexeme(tables, work, base, stack, terminal_id, indentation)
         if cell == REFUSED:
             continue
         if cell < 0:
             return cell
-        start = _start(tables, work, base_offsets, depth - 1, cell)
+        start = _start(tables, work, base, depth - 1, cell)
         if not tables.is_assertion[start]:
             target = tables.transitions[start, byte_class]
             if target == 0:
@@ -575,7 +550,7 @@ def _step(
                 and not is_assertion[target]
             ):
                 if tables.has_indentation and tables.is_followed[target]:
-                    indentation = _moved(tables, indentation, byte_class, wide(target))
+                    indentation = _moved(tables, indentation, byte_class, target)
                     if indentation < 0:
                         continue
                 result = _append(work, depth, target, cell, indentation)
@@ -592,7 +567,6 @@ def _step(
     return DONE
 
 
-@kernel
 def _is_outcome(work: Workspace, depth: int, outcome: int) -> bool:
     """Return whether a frame's configuration is that of an outcome."""
     n = work.frame_n[depth]
@@ -616,22 +590,21 @@ def _is_outcome(work: Workspace, depth: int, outcome: int) -> bool:
     return True
 
 
-@kernel
 def _outcome(work: Workspace, depth: int) -> int:
     """Return the index of a frame's configuration among the distinct outcomes."""
     n = work.frame_n[depth]
     mask = len(work.outcome_hash) - 1
-    slot = int(work.frame_context[depth])
+    slot = work.frame_context[depth]
     for index in range(n):
-        state, cell = int(work.frame_state[depth, index]), int(work.frame_cell[depth, index])
-        indentation = int(work.frame_indentation[depth, index])
+        state, cell = work.frame_state[depth, index], work.frame_cell[depth, index]
+        indentation = work.frame_indentation[depth, index]
         slot = (slot * 31 + state * 7919 + cell + indentation % 1009) & 0xFFFFFF
         for rank in range(work.frame_n_obligations[depth, index]):
-            slot = (slot * 17 + int(work.frame_obligations[depth, index, rank])) & 0xFFFFFF
+            slot = (slot * 17 + work.frame_obligations[depth, index, rank]) & 0xFFFFFF
     slot = (slot ^ (slot >> 15)) & mask
     while work.outcome_hash[slot] != NONE:
         if _is_outcome(work, depth, work.outcome_hash[slot]):
-            return int(work.outcome_hash[slot])
+            return work.outcome_hash[slot]
         slot = (slot + 1) & mask
     outcome = work.counts[N_OUTCOMES]
     if outcome >= len(work.outcome_n):
@@ -649,10 +622,9 @@ def _outcome(work: Workspace, depth: int) -> int:
             work.outcome_obligations[outcome, index, rank] = work.frame_obligations[
                 depth, index, rank
             ]
-    return int(outcome)
+    return outcome
 
 
-@kernel
 def _base(tables: Tables, work: Workspace, base: Base) -> int:
     """Load the base into frame 0 and the arena."""
     n = len(base.scanner_states)
@@ -668,7 +640,8 @@ def _base(tables: Tables, work: Workspace, base: Base) -> int:
             work.cell_home[cell] = home
             work.first_child[cell] = NONE
             work.next_sibling[cell] = NONE
-            work.shifts[cell, :] = NOT_COMPUTED
+            for terminal_id in range(work.shifts.shape[1]):
+                work.shifts[cell, terminal_id] = NOT_COMPUTED
         work.frame_state[0, home] = base.scanner_states[home]
         work.frame_cell[0, home] = base.offsets[home]
         work.frame_indentation[0, home] = base.indentations[home]
@@ -680,12 +653,14 @@ def _base(tables: Tables, work: Workspace, base: Base) -> int:
             n_obligations += 1
         work.frame_n_obligations[0, home] = n_obligations
     work.frame_n[0] = n
-    work.frame_context[:] = base.context
+    for depth in range(len(work.frame_context)):
+        work.frame_context[depth] = base.context
     work.counts[N_CELLS] = len(base.parse_states)
     work.counts[N_OUTCOMES] = 0
     work.counts[N_SEGMENTS] = 0
     work.counts[READS] = 0
-    work.outcome_hash[:] = NONE
+    for slot in range(len(work.outcome_hash)):
+        work.outcome_hash[slot] = NONE
     n_columns = len(base.columns)
     if n_columns > len(work.column):
         return TOO_MANY_CELLS
@@ -699,7 +674,6 @@ def _base(tables: Tables, work: Workspace, base: Base) -> int:
     return _base_ends(tables, work, base)
 
 
-@kernel
 def _base_ends(tables: Tables, work: Workspace, base: Base) -> int:
     """Note whether the base is a sentence; return `DONE` or a failure."""
     work.counts[IS_SENTENCE] = 0
@@ -708,12 +682,12 @@ def _base_ends(tables: Tables, work: Workspace, base: Base) -> int:
             continue  # something is still to match
         cell, terminal_id = work.frame_cell[0, home], tables.match[work.frame_state[0, home]]
         if terminal_id >= 0:
-            cell = _shift(tables, work, base.offsets, wide(cell), terminal_id)
+            cell = _shift(tables, work, base, cell, terminal_id)
         elif not tables.is_start[work.frame_state[0, home]]:
             continue
         if cell == REFUSED:
             continue
-        result = _ends(tables, work, base.offsets, cell) if cell >= 0 else cell
+        result = _ends(tables, work, base, cell) if cell >= 0 else cell
         if result < 0:
             return result
         if result:
@@ -721,7 +695,6 @@ def _base_ends(tables: Tables, work: Workspace, base: Base) -> int:
     return DONE
 
 
-@kernel
 def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
     """Find all tokens that can be lexed and parsed without error after a base configuration.
 
@@ -740,16 +713,15 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
     segment_start, segment_end = work.segment_start, work.segment_end
     segment_outcome, n_segments = work.segment_outcome, 0
     has_contexts = len(tables.contexts) > 1
-    loop_of_state, takes = tables.loop_of_state, tables.takes
     frame_indentation, has_indentation, is_followed = (
         work.frame_indentation,
         tables.has_indentation,
         tables.is_followed,
     )
-    indentation = wide(0)
+    indentation = 0
     last_state, last_cell, last_outcome, last_indentation = NONE, NONE, NONE, indentation
     is_plain[0] = frame_n[0] == 1 and frame_n_obligations[0, 0] == 0
-    depth = wide(1)
+    depth = 1
     next_node[depth], end_node[depth] = 0, trie.n_roots
     while depth > 0:
         node = next_node[depth]
@@ -791,14 +763,14 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
                         and tables.roles[terminal_id] != FED
                     ):
                         terminal_id = tables.ignored + 1  # not as simple
-                        cell = wide(NOT_COMPUTED)
+                        cell = NOT_COMPUTED
                     elif 0 <= terminal_id < tables.ignored:
                         cell = work.shifts[cell, terminal_id]
                     if terminal_id < 0 or cell == REFUSED:
                         continue
                     if cell >= 0 and terminal_id <= tables.ignored:
                         indentation = frame_indentation[depth - 1, 0]
-                        start = _start(tables, work, base.offsets, depth - 1, wide(cell))
+                        start = _start(tables, work, base, depth - 1, cell)
                         target = transitions[start, byte_class]
                         is_line = has_indentation and is_followed[target]
                         if kind[start] != ASSERTION and kind[target] != ASSERTION and not is_line:
@@ -809,7 +781,7 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
                             frame_indentation[depth, 0] = indentation
                             is_plain[depth] = is_done = True
             if not is_done:
-                result = _step(tables, work, base.offsets, depth, byte_class)
+                result = _step(tables, work, base, depth, byte_class)
                 if result != DONE:
                     return result
                 if frame_n[depth] == 0:
@@ -822,10 +794,8 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
         first_child, end_child = nodes[node, FIRST_CHILD], nodes[node + 1, FIRST_CHILD]
         first_token, end_token = nodes[node, FIRST_TOKEN], nodes[node, END_TOKEN]
         if first_child < end_child:
-            loop = loop_of_state[state] if is_simple else NONE
-            if loop == NONE or not takes[node] >> loop & 1:
-                end_token = nodes[first_child, FIRST_TOKEN]  # those of the node alone
-                next_node[depth + 1], end_node[depth + 1] = first_child, end_child
+            end_token = nodes[first_child, FIRST_TOKEN]  # those of the node alone
+            next_node[depth + 1], end_node[depth + 1] = first_child, end_child
         if first_token < end_token:
             if not (
                 is_simple
@@ -858,23 +828,22 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
     return DONE
 
 
-@kernel
 def _judge_end(
     tables: Tables,
     work: Workspace,
-    base_offsets: Int32Array,
+    base: Base,
     state: int,
     cell: int,
     end: int,
     indentation: int,
 ) -> int:
     """Return what is known of one end of a lexeme, where there is an indenter."""
-    terminal_id, is_after_newline = wide(tables.end_terminal_ids[end]), False
+    terminal_id, is_after_newline = tables.end_terminal_ids[end], False
     after = cell
     if terminal_id == tables.newline:
-        if tables.places[_read(work, base_offsets, cell)] == IN_STRING:
+        if tables.places[_read(work, base, cell)] == IN_STRING:
             return DEAD_END
-        after = _shift(tables, work, base_offsets, cell, terminal_id)
+        after = _shift(tables, work, base, cell, terminal_id)
         if after == REFUSED:
             work.counts[READS] |= LEVEL_READ
             if indentation >> LEVEL_SHIFT & LEVEL_BITS == 0:
@@ -888,19 +857,17 @@ def _judge_end(
     else:
         role = tables.roles[terminal_id] if terminal_id < tables.ignored else FED
         n_digits = indentation & COLUMN_BITS
-        after, indentation = _shift_lexeme(
-            tables, work, base_offsets, cell, terminal_id, indentation
-        )
+        after, indentation = _shift_lexeme(tables, work, base, cell, terminal_id, indentation)
         if after == REFUSED:
             return DEAD_END
         if after < 0:
             return after
         if role == COUNTED and n_digits >= tables.max_digits and tables.match[state] < 0:
             return OPEN
-        if role == INLINE and tables.places[_read(work, base_offsets, cell)] != AT_LINE_START:
+        if role == INLINE and tables.places[_read(work, base, cell)] != AT_LINE_START:
             # A line break includes the white space before it. If the parser accepts one, that is
             # another end of the lexeme; if not, none has to follow.
-            taken = _shift(tables, work, base_offsets, cell, tables.newline)
+            taken = _shift(tables, work, base, cell, tables.newline)
             if taken < 0 and taken != REFUSED:
                 return taken
             is_after_newline = taken == REFUSED
@@ -908,46 +875,42 @@ def _judge_end(
     is_full = indentation >> LEVEL_SHIFT & LEVEL_BITS >= tables.max_brackets
     if is_full or depth >= tables.max_indents or not tables.is_certain[end]:
         return OPEN
-    parse_state, group = _read(work, base_offsets, wide(after)), tables.end_groups[end]
+    parse_state, group = _read(work, base, after), tables.end_groups[end]
     is_always_live = tables.is_live_after_newline if is_after_newline else tables.is_always_live
     return LIVE if is_always_live[parse_state, group] else OPEN
 
 
-@kernel
 def _judge_state(
     tables: Tables,
     work: Workspace,
-    base_offsets: Int32Array,
+    base: Base,
     state: int,
     cell: int,
     indentation: int,
 ) -> int:
     """Return what is known of a lexeme that the scanner is in, without obligations."""
-    verdict = wide(DEAD_END)
+    verdict = DEAD_END
     for end in range(tables.end_offsets[state], tables.end_offsets[state + 1]):
         if tables.has_indentation:
-            end_verdict = wide(
-                _judge_end(tables, work, base_offsets, state, cell, wide(end), indentation)
-            )
+            end_verdict = _judge_end(tables, work, base, state, cell, end, indentation)
             if end_verdict == LIVE or end_verdict < 0:
                 return end_verdict
             if end_verdict == OPEN:
-                verdict = wide(OPEN)
+                verdict = OPEN
             continue
-        after = _shift(tables, work, base_offsets, cell, tables.end_terminal_ids[end])
+        after = _shift(tables, work, base, cell, tables.end_terminal_ids[end])
         if after == REFUSED:
             continue
         if after < 0:
             return after
-        verdict = wide(OPEN)
+        verdict = OPEN
         if tables.is_certain[end]:
-            parse_state = _read(work, base_offsets, wide(after))
+            parse_state = _read(work, base, after)
             if tables.is_always_live[parse_state, tables.end_groups[end]]:
                 return LIVE
     return verdict
 
 
-@kernel
 def _is_doomed(tables: Tables, state: int, looked_for: int) -> bool:
     """Return whether a lexeme can continue only with bytes after which an obligation is false.
 
@@ -956,75 +919,72 @@ def _is_doomed(tables: Tables, state: int, looked_for: int) -> bool:
     """
     if tables.match[state] >= 0 or tables.is_assertion[state]:
         return False
-    # Depth first over all sequences of `LONGEST_REST` byte classes. A sequence is a number whose
-    # digits are the classes, so adding `rest` goes to the next sequence with another beginning.
-    n_byte_classes = tables.transitions.shape[1]
-    n_sequences = n_byte_classes**LONGEST_REST
-    sequence = wide(0)
-    while sequence < n_sequences:
-        target, after, rest = wide(state), wide(looked_for), wide(n_sequences)
-        is_refuted = False
-        for _ in range(LONGEST_REST):
-            rest //= n_byte_classes
-            byte_class = sequence // rest % n_byte_classes
-            target = wide(tables.transitions[target, byte_class])
-            after = wide(tables.transitions[after, byte_class])
-            is_refuted = target == 0 or tables.match[after] >= 0
-            if is_refuted:
-                break
-            if after == 0 or tables.match[target] >= 0:
-                return False
-            if tables.is_assertion[target] or tables.is_assertion[after]:
-                return False
-        if not is_refuted:
-            return False
-        sequence += rest
-    return True
+    # Breadth first over the pairs of states that both come to; too many are not looked at.
+    states, looked_for_there = [0] * 64, [0] * 64
+    states[0], looked_for_there[0] = state, looked_for
+    first, n_pairs = 0, 1
+    for _ in range(LONGEST_REST):
+        end = n_pairs
+        for pair in range(first, end):
+            for byte_class in range(tables.transitions.shape[1]):
+                target = tables.transitions[states[pair], byte_class]
+                after = tables.transitions[looked_for_there[pair], byte_class]
+                if target == 0 or tables.match[after] >= 0:
+                    continue
+                if after == 0 or tables.match[target] >= 0:
+                    return False
+                if tables.is_assertion[target] or tables.is_assertion[after]:
+                    return False
+                known = end
+                while known < n_pairs and (
+                    states[known] != target or looked_for_there[known] != after
+                ):
+                    known += 1
+                if known == MAX_PAIRS:
+                    return False
+                states[known], looked_for_there[known] = target, after
+                n_pairs = max(n_pairs, known + 1)
+        first = end
+    return first == n_pairs
 
 
-@kernel
 def _resolves(tables: Tables, work: Workspace, outcome: int, index: int, byte_class: int) -> bool:
     """Return whether a byte of a class fulfils all obligations at once."""
     for rank in range(work.outcome_n_obligations[outcome, index]):
-        obligation = wide(work.outcome_obligations[outcome, index, rank])
+        obligation = work.outcome_obligations[outcome, index, rank]
         after = tables.transitions[tables.class_representatives[abs(obligation)], byte_class]
         if after != 0 if obligation > 0 else tables.match[after] < 0:
             return False
     return True
 
 
-@kernel
 def _is_resolved_soon(
-    tables: Tables, work: Workspace, base_offsets: Int32Array, outcome: int, index: int
+    tables: Tables, work: Workspace, base: Base, outcome: int, index: int
 ) -> bool:
     """Return whether more of the lexeme fulfils all obligations, and it can end then.
 
     One byte is tried; where it only begins a character, the rest of that too.
     """
-    state, cell = wide(work.outcome_state[outcome, index]), work.outcome_cell[outcome, index]
+    state, cell = work.outcome_state[outcome, index], work.outcome_cell[outcome, index]
     indentation = work.outcome_indentation[outcome, index]
-    obligation = wide(work.outcome_obligations[outcome, index, 0])
-    looked_for = wide(tables.class_representatives[abs(obligation)])
+    obligation = work.outcome_obligations[outcome, index, 0]
+    looked_for = tables.class_representatives[abs(obligation)]
     for n_read in range(LONGEST_REST):
         if n_read and work.outcome_n_obligations[outcome, index] > 1:
             return False
-        next_state, next_looked_for = wide(0), wide(0)
+        next_state, next_looked_for = 0, 0
         for byte_class in range(tables.transitions.shape[1]):
-            target = wide(tables.transitions[state, byte_class])
+            target = tables.transitions[state, byte_class]
             if target == 0 or not tables.is_letter[byte_class]:
                 continue
             if tables.has_indentation and tables.is_followed[target]:
                 continue  # the indentation would have to follow
-            after = wide(tables.transitions[looked_for, byte_class])
+            after = tables.transitions[looked_for, byte_class]
             if n_read == 0:
                 is_resolved = _resolves(tables, work, outcome, index, byte_class)
             else:
                 is_resolved = after == 0 if obligation > 0 else tables.match[after] >= 0
-            if (
-                is_resolved
-                and _judge_state(tables, work, base_offsets, target, wide(cell), indentation)
-                == LIVE
-            ):
+            if is_resolved and _judge_state(tables, work, base, target, cell, indentation) == LIVE:
                 return True
             is_open = after != 0 and tables.match[after] < 0
             if is_open and not (tables.is_assertion[after] or tables.is_assertion[target]):
@@ -1035,29 +995,25 @@ def _is_resolved_soon(
     return False
 
 
-@kernel
-def _judge_next(
-    tables: Tables, work: Workspace, base_offsets: Int32Array, outcome: int, index: int
-) -> int:
+def _judge_next(tables: Tables, work: Workspace, base: Base, outcome: int, index: int) -> int:
     """Return `LIVE` if the lexeme may end and the next one's first byte fulfils all obligations."""
-    state, cell = work.outcome_state[outcome, index], wide(work.outcome_cell[outcome, index])
+    state, cell = work.outcome_state[outcome, index], work.outcome_cell[outcome, index]
     if tables.match[state] < 0:
         return OPEN
-    after = _shift(tables, work, base_offsets, cell, tables.match[state])
+    after = _shift(tables, work, base, cell, tables.match[state])
     if after < 0:
-        return wide(OPEN)
-    starts = tables.starts[tables.set_of_state[_read(work, base_offsets, wide(after))]]
+        return OPEN
+    terminal_set = tables.set_of_state[_read(work, base, after)]
     for byte_class in range(tables.transitions.shape[1]):
         if tables.transitions[state, byte_class] != 0 or not tables.is_letter[byte_class]:
             continue
         if not _resolves(tables, work, outcome, index, byte_class):
             continue
         is_live = True
-        for start in starts:  # whatever the context
-            target = wide(
-                0 if tables.is_assertion[start] else tables.transitions[start, byte_class]
-            )
-            if target == 0 or _judge_state(tables, work, base_offsets, target, after, 0) != LIVE:
+        for context in range(tables.starts.shape[1]):
+            start = tables.starts[terminal_set, context]
+            target = 0 if tables.is_assertion[start] else tables.transitions[start, byte_class]
+            if target == 0 or _judge_state(tables, work, base, target, after, 0) != LIVE:
                 is_live = False
                 break
         if is_live:
@@ -1065,41 +1021,33 @@ def _judge_next(
     return OPEN
 
 
-@kernel
-def _judge(
-    tables: Tables, work: Workspace, base_offsets: Int32Array, outcome: int, index: int
-) -> int:
+def _judge(tables: Tables, work: Workspace, base: Base, outcome: int, index: int) -> int:
     """Return what is known of one hypothesis of an outcome, or a failure."""
-    state, cell = work.outcome_state[outcome, index], wide(work.outcome_cell[outcome, index])
+    state, cell = work.outcome_state[outcome, index], work.outcome_cell[outcome, index]
     indentation = work.outcome_indentation[outcome, index]
-    verdict = _judge_state(tables, work, base_offsets, wide(state), cell, indentation)
+    verdict = _judge_state(tables, work, base, state, cell, indentation)
     n_obligations = work.outcome_n_obligations[outcome, index]
     if n_obligations == 0 or verdict < 0 or verdict == DEAD_END:
         return verdict
     for rank in range(n_obligations):
-        obligation = wide(work.outcome_obligations[outcome, index, rank])
-        looked_for = wide(tables.class_representatives[abs(obligation)])
-        if obligation > 0 and _is_doomed(tables, wide(state), looked_for):
+        obligation = work.outcome_obligations[outcome, index, rank]
+        looked_for = tables.class_representatives[abs(obligation)]
+        if obligation > 0 and _is_doomed(tables, state, looked_for):
             return DEAD_END
     if verdict == OPEN:
         return verdict
-    if _is_resolved_soon(tables, work, base_offsets, outcome, index):
+    if _is_resolved_soon(tables, work, base, outcome, index):
         return LIVE
-    return (
-        wide(OPEN)
-        if tables.has_indentation
-        else _judge_next(tables, work, base_offsets, outcome, index)
-    )
+    return OPEN if tables.has_indentation else _judge_next(tables, work, base, outcome, index)
 
 
-@kernel
-def _judge_all(tables: Tables, work: Workspace, base_offsets: Int32Array) -> int:
+def _judge_all(tables: Tables, work: Workspace, base: Base) -> int:
     """Judge all outcomes; return `DONE` or a failure."""
     work.counts[N_OPEN] = 0
     for outcome in range(work.counts[N_OUTCOMES]):
         best = DEAD_END
         for index in range(work.outcome_n[outcome]):
-            verdict = _judge(tables, work, base_offsets, outcome, index)
+            verdict = _judge(tables, work, base, outcome, index)
             if verdict < 0:
                 return verdict
             if verdict == LIVE:
@@ -1113,14 +1061,14 @@ def _judge_all(tables: Tables, work: Workspace, base_offsets: Int32Array) -> int
     return DONE
 
 
-@kernel
 def outcomes(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
-    """Walk, and judge all outcomes.
+    """Walk, and judge all outcomes, while other threads run.
 
     Returns
     -------
     int
         `DONE`, with the results in `work`; or a failure that names what must be larger.
     """
-    result = walk(tables, trie, work, base)
-    return _judge_all(tables, work, base.offsets) if result == DONE else result
+    with cython.nogil:
+        result = walk(tables, trie, work, base)
+        return _judge_all(tables, work, base) if result == DONE else result

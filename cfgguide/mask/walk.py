@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,11 @@ from cfgguide.automata.dfa import DEAD
 from cfgguide.errors import LimitError
 from cfgguide.lexer.scanner import NO_MATCH, Scanner
 from cfgguide.liveness.always_live import AlwaysLive
-from cfgguide.mask import arrays, jit, kernels, trie_kernels
+from cfgguide.mask import arrays, kernels, trie_kernels
 from cfgguide.mask.arrays import Int32Array
-from cfgguide.mask.loops import Loops
+from cfgguide.mask.token_classes import ClassTrie, TokenClasses
+from cfgguide.mask.uncompiled import warn_if_uncompiled
+from cfgguide.mask.views import view
 from cfgguide.parser.indentation import COLUMN_0, Indentation
 from cfgguide.parser.stack import Stack
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
@@ -33,10 +36,6 @@ from cfgguide.vocabulary.trie import PackedTrie, VocabularyTrie
 
 MAX_OBLIGATIONS = 1 << 11  # of a hypothesis
 MAX_SIZE = 1 << 26  # of any array of the workspace, in rows
-
-_EXAMPLES = arrays.examples()
-jit.load(kernels.outcomes, *_EXAMPLES[:4])
-jit.load(trie_kernels.fill, *_EXAMPLES[1:3], _EXAMPLES[4])
 
 
 @dataclass(frozen=True)
@@ -149,11 +148,11 @@ class Walker:
     """Runs the kernel; owns its workspace, and so serves one thread at a time."""
 
     def __init__(
-        self, recognizer: Recognizer, trie: VocabularyTrie, always_live: AlwaysLive
+        self, recognizer: Recognizer, token_classes: TokenClasses, always_live: AlwaysLive
     ) -> None:
-        self._tables = arrays.like(_EXAMPLES[0], _tables(recognizer, trie.packed, always_live))
-        self._arrays = arrays.like(_EXAMPLES[1], trie.packed)
-        self._trie = trie
+        self._tables = view(_tables(recognizer, always_live))
+        self._token_classes = token_classes
+        self._use(token_classes.trie)
         self._budget = recognizer.budget
         self._sizes = {
             "window": 32,
@@ -162,7 +161,13 @@ class Walker:
             "obligations": 8,
             "outcomes": 1024,
         }
+
+    def _use(self, trie: VocabularyTrie | ClassTrie) -> None:
+        """Walk over a trie from now on."""
+        self._trie = trie
+        self._packed = view(trie.packed)
         self._work: arrays.Workspace | None = None
+        self._view: arrays.Workspace | None = None  # the same memory, as the kernels read it
 
     def walk(self, configuration: Configuration) -> Walk | None:
         """Return what the tokens lead to.
@@ -182,12 +187,24 @@ class Walker:
         LimitError
             If the walk needs more than `MAX_SIZE` cells, hypotheses or outcomes.
         """
+        warn_if_uncompiled(kernels.__file__)
+        if self._token_classes.trie is not self._trie:
+            self._use(self._token_classes.trie)
+        started = perf_counter()
+        walk = self._walked(configuration)
+        if not self._token_classes.are_made:
+            self._token_classes.work(perf_counter() - started)
+        return walk
+
+    def _walked(self, configuration: Configuration) -> Walk | None:
         while True:
             base = self._base(configuration)
-            work = self._work = self._work or self._workspace()
-            result = kernels.outcomes(self._tables, self._arrays, work, base)
+            if self._work is None or self._view is None:
+                self._work = self._workspace()
+                self._view = view(self._work)
+            result = kernels.outcomes(self._tables, self._packed, self._view, view(base))
             if result == arrays.DONE:
-                return Walk(self._arrays, work, configuration, base.offsets)
+                return Walk(self._trie.packed, self._work, configuration, base.offsets)
             if result == arrays.TOO_SHALLOW and self._sees_all(configuration):
                 return None
             self._enlarge(result)
@@ -204,12 +221,12 @@ class Walker:
         bitmask : int32, shape (n_words,)
             Where the mask goes; without EOS.
         """
-        assert self._work is not None, "there was a walk"
-        trie_kernels.fill(self._arrays, self._work, bitmask)
+        assert self._view is not None, "there was a walk"
+        trie_kernels.fill(self._packed, self._view, bitmask.view(np.uint32))
 
     def release_workspace(self) -> None:
         """Free the workspace, between walks; the next walk allocates another."""
-        self._work = None
+        self._work = self._view = None
 
     def _base(self, configuration: Configuration) -> arrays.Base:
         size = self._sizes["window"]
@@ -253,16 +270,15 @@ class Walker:
         return arrays.workspace(
             frames=self._trie.max_depth + 2,
             terminal_ids=self._tables.ignored + 2,
-            tokens=len(self._arrays.token_ids),
+            tokens=len(self._trie.packed.token_ids),
             **sizes,
         )
 
 
-def _tables(recognizer: Recognizer, trie: PackedTrie, always_live: AlwaysLive) -> arrays.Tables:
+def _tables(recognizer: Recognizer, always_live: AlwaysLive) -> arrays.Tables:
     """Return the tables of a grammar: each field from the one object that has it."""
     scanner, reader = recognizer.scanner, recognizer.indentation_reader
-    loops = Loops.of(scanner, trie, reader)
-    owners: list[object] = [scanner, recognizer.parse_table, always_live, loops]
+    owners: list[object] = [scanner, recognizer.parse_table, always_live]
     fields: dict[str, Any] = {"kind": _kinds(scanner)}
     if reader is not None:
         owners += [reader.indentation_rules, reader]
@@ -273,7 +289,7 @@ def _tables(recognizer: Recognizer, trie: PackedTrie, always_live: AlwaysLive) -
         for owner in owners:
             if name not in fields and hasattr(owner, name):
                 fields[name] = getattr(owner, name)
-    return _EXAMPLES[0]._replace(**fields)
+    return arrays.tables(**fields)
 
 
 def _kinds(scanner: Scanner) -> npt.NDArray[np.int8]:

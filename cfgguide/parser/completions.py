@@ -87,13 +87,14 @@ class _Search:
             name: 1.0 for name, usable in zip(table.terminals, is_usable, strict=True) if usable
         }
         self._measure()
+        self._begins_known: dict[tuple[str, ...], int] = {}
         self._transitions = table.transitions()
 
     def completions(self) -> Completions:
         table = self._table
         origins = self._origins()
         n_states = table.n_states if origins is not None else 0
-        first = np.zeros((table.n_states, table.n_terminals), dtype=np.bool_)
+        first = [0] * table.n_states  # sets of terminals, with a bit for each
         is_completable = np.zeros(table.n_states, dtype=np.bool_)
         ways: list[list[_Way]] = []
         passing: list[set[int]] = []
@@ -102,13 +103,17 @@ class _Search:
             passing.append(set())
             for way in ways[state]:
                 begins = self._begins(way.rest)
-                first[state, [self._terminal_ids[name] for name in begins]] = True
+                first[state] |= begins
                 if not begins:
                     passing[state] |= way.ends
         self._pass_on(first, passing)
         if n_states:
             is_completable[:] = self._completable(ways)
-        return Completions(is_completable, first & (table.action != ERROR))
+        n_bytes = (table.n_terminals + 7) // 8
+        packed = b"".join(terminals.to_bytes(n_bytes, "little") for terminals in first)
+        bits = np.frombuffer(packed, dtype=np.uint8).reshape(table.n_states, n_bytes)
+        is_first = np.unpackbits(bits, axis=1, count=table.n_terminals, bitorder="little")
+        return Completions(is_completable, is_first.astype(np.bool_) & (table.action != ERROR))
 
     def _ways(self, state: int, origins: dict[Item, set[int]]) -> list[_Way]:
         """Return the ways in which a shortest completion may go on from a state.
@@ -116,16 +121,16 @@ class _Search:
         Of those that end in the same reduction the shortest is enough. None leads back to the
         state itself with the same states below.
         """
-        shortest: dict[tuple[int, int], _Way] = {}
+        shortest: dict[tuple[str, int], _Way] = {}
         for (production, dot), below in origins.items():
-            left = int(self._table.left_sides[production])
-            rest = self._right[production][dot:]
-            ends = {int(self._table.goto[under, left]) for under in below}
-            way = _Way(self._length_of(rest), dot, rest, ends)
+            left, right = self._table.productions[production]
+            rest = right[dot:]
+            length = self._length_of(rest)
             known = shortest.get((left, dot))
-            is_shorter = way.length < (inf if known is None else known.length)
-            if is_shorter and not (dot == 1 and ends == {state}):
-                shortest[left, dot] = way
+            if length < (inf if known is None else known.length):
+                ends = {self._transitions[under][left] for under in below}
+                if not (dot == 1 and ends == {state}):
+                    shortest[left, dot] = _Way(length, dot, rest, ends)
         return list(shortest.values())
 
     # -- the grammar ------------------------------------------------------------------------
@@ -144,15 +149,20 @@ class _Search:
     def _length_of(self, symbols: Sequence[str]) -> float:
         return sum(self._length.get(symbol, inf) for symbol in symbols)
 
-    def _begins(self, symbols: Sequence[str]) -> set[str]:
+    def _begins(self, symbols: tuple[str, ...]) -> int:
         """Return the terminals that begin the shortest strings; none if these are empty."""
-        found: set[str] = set()
-        pending = [tuple(symbols)]
+        if symbols not in self._begins_known:
+            self._begins_known[symbols] = self._beginning(symbols)
+        return self._begins_known[symbols]
+
+    def _beginning(self, symbols: tuple[str, ...]) -> int:
+        found = 0
+        pending = [symbols]
         seen: set[str] = set()
         while pending:
             first = next((symbol for symbol in pending.pop() if self._length[symbol]), None)
             if first in self._terminal_ids:
-                found.add(first)
+                found |= 1 << self._terminal_ids[first]
             elif first is not None and first not in seen:
                 seen.add(first)
                 pending.extend(
@@ -187,22 +197,21 @@ class _Search:
                 return None
         return origins
 
-    def _pass_on(self, first: npt.NDArray[np.bool_], passing: list[set[int]]) -> None:
+    def _pass_on(self, first: list[int], passing: list[set[int]]) -> None:
         """Add the terminals that begin completions where nothing is left of an item."""
         table = self._table
-        first[table.end_state, END] = True
+        first[table.end_state] |= 1 << END
         if self._length.get(table.start_symbol, inf) < inf:
-            begins = self._begins([table.start_symbol])
-            first[START_STATE, [self._terminal_ids[name] for name in begins]] = True
-            first[START_STATE, END] = not begins
+            first[START_STATE] |= self._begins((table.start_symbol,)) or 1 << END
         changed = True
         while changed:
             changed = False
             for state, ends in enumerate(passing):
-                if ends:
-                    found = first[list(ends)].any(axis=0) | first[state]
-                    changed |= bool((found != first[state]).any())
-                    first[state] = found
+                found = first[state]
+                for end in ends:
+                    found |= first[end]
+                changed |= found != first[state]
+                first[state] = found
 
     def _completable(self, ways: list[list[_Way]]) -> list[bool]:
         """Return whether every stack with a state on top can be completed, for each state."""

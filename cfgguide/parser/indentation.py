@@ -264,6 +264,7 @@ def _places(
     closings |= names.string_ends
     spans = _spans(table, openings, closings)
     specs = _spec_transitions(names, transitions, spans)
+    ends: dict[int, list[int]] = {}  # of spans, by the state after what opens them
     is_quoted: dict[int, bool] = {START_STATE: False}
     pending = [START_STATE]
 
@@ -286,9 +287,11 @@ def _places(
             if symbol in openings:
                 is_string = symbol in names.strings
                 reach(target, is_string or (quoted and symbol not in names.fields))
-                for span in spans[symbol]:
-                    end = state_after(transitions, state, span)
-                    if end is not None:
+                if target not in ends:  # many states lead there
+                    inside = (state_after(transitions, target, span[1:]) for span in spans[symbol])
+                    ends[target] = [end for end in inside if end is not None]
+                for end in ends[target]:
+                    if is_quoted.get(end) != quoted:
                         reach(end, quoted)
             else:
                 reach(target, quoted or (state, symbol) in specs)
@@ -307,9 +310,10 @@ def _spec_transitions(
     """Return the states in fields, and the terminals there, with which a format spec begins."""
     found: set[tuple[int, str]] = set()
     for field in names.fields & spans.keys():
-        for span in spans[field]:
+        states = [state for state, row in enumerate(transitions) if field in row]
+        for span in spans[field]:  # each begins with the field's bracket
             specs = [index for index, symbol in enumerate(span) if symbol in names.specs]
-            for state in range(len(transitions)) if specs else ():
+            for state in states if specs else ():
                 before = state_after(transitions, state, span[: specs[0]])
                 if before is not None:
                     found.add((before, span[specs[0]]))

@@ -6,8 +6,9 @@ terminal that comes first.
 
 Every item of the topmost state is valid for the stack: where ``A -> b . c`` stands there, a
 shortest string of ``c`` may follow, and then whatever completes the stack with ``A`` in place of
-``b``. So a stack leads to others, each known from a shorter one, and of a stack that grew by a few
-states only these are new. ::
+``b``. So a stack leads to others. Reductions that pop one state are followed at once, for each pair
+of topmost states; all others lead to lower stacks, so of a stack that grew by a few states only
+these are new. ::
 
     [ { STRING :      item  pair -> STRING : . value      1 for a shortest value, then as below
     [ { pair          item  object -> { pair . }          1
@@ -21,11 +22,13 @@ Source: Aho, Lam, Sethi, Ullman, "Compilers", section 4.6, on viable prefixes an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import heapq
+from collections.abc import Iterator, Sequence
 from math import inf
 from typing import NamedTuple
 
-from cfgguide.parser.items import Item, kernels
+import numpy as np
+
 from cfgguide.parser.stack import Stack
 from cfgguide.parser.table import END, NO_STATE, ParseTable
 
@@ -45,6 +48,14 @@ class Need(NamedTuple):
 
     length: float
     first: int
+
+
+class _Way(NamedTuple):
+    """A reduction that a stack can come to: how many states it pops, and what is needed before."""
+
+    n_popped: int
+    left: int
+    need: Need
 
 
 _NOTHING = Need(0, END)
@@ -80,94 +91,165 @@ class StackCosts:
 
     def __init__(self, table: ParseTable, lengths: Sequence[float]) -> None:
         self._table = table
+        self._goto = memoryview(table.goto.data)  # quicker to index than the array
         self._shortest: dict[str, Need] = {
             name: Need(lengths[number], number)
             for number, name in enumerate(table.terminals)
             if lengths[number] < inf
         }
         self._measure()
-        self._ways = [
-            self._ways_of(kernel) for kernel in kernels(table.productions, table.transitions())
-        ]
+        self._kernels = _kernels(table)
+        self._ways: dict[int, list[_Way]] = {}
+        self._exits: dict[tuple[int, int], list[_Way]] = {}
         self._known: dict[Stack, Need] = {}
 
     def need(self, stack: Stack) -> Need:
         """Return the least that completes a stack."""
-        if stack not in self._known:
-            if len(self._known) > _MAX_KNOWN:
-                self._known.clear()
-            cells = []
-            cell: Stack | None = stack
-            while cell is not None and cell not in self._known:
-                cells.append(cell)
-                cell = cell.below
-            for cell in reversed(cells):  # the bottom first: each needs little more than the last
-                self._find(cell)
+        known = self._known.get(stack)
+        if known is not None:
+            return known
+        if len(self._known) > _MAX_KNOWN:
+            self._known.clear()
+        pending = [stack]
+        while pending:  # what a stack needs follows from lower ones
+            here = pending[-1]
+            exits = [(exit_.need, after) for exit_, after in self._left(here)]
+            unknown = [after for _, after in exits if after not in self._known]
+            if unknown:
+                pending += unknown
+                continue
+            pending.pop()
+            self._known[here] = min(
+                (_sum(rest, self._known[after]) for rest, after in exits),
+                key=_length_of,
+                default=self._at_the_bottom(here),
+            )
         return self._known[stack]
 
-    def _find(self, stack: Stack) -> None:
-        """Find the need of a stack, and of all stacks that its reductions lead to."""
-        edges: dict[Stack, list[tuple[Need, Stack]]] = {}
-        pending = [stack]
-        while pending:
-            here = pending.pop()
-            if here in edges or here in self._known:
-                continue
-            edges[here] = [
-                (rest, after)
-                for n_popped, left, rest in self._ways[here.state]
-                if (after := self._after(here, n_popped, left)) is not None
-            ]
-            pending.extend(after for _, after in edges[here])
-        found = dict.fromkeys(edges, _HOPELESS)
-        for here in edges:
-            if here.state == self._table.end_state:
-                found[here] = _NOTHING
-            elif here.below is None:
-                found[here] = self._shortest.get(self._table.start_symbol, _HOPELESS)
-        changed = True
-        while changed:
-            changed = False
-            for here, ways in reversed(edges.items()):
-                for rest, after in ways:
-                    then = found.get(after) or self._known[after]
-                    if rest.length + then.length < found[here].length:
-                        first = rest.first if rest.length else then.first
-                        found[here] = Need(rest.length + then.length, first)
-                        changed = True
-        self._known |= found
+    def _left(self, stack: Stack) -> Iterator[tuple[_Way, Stack]]:
+        """Yield the ways to leave the topmost state and the one below it, and the stack then."""
+        if stack.below is None or self._is_over(stack):
+            return
+        for exit_ in self._exits_of(stack.state, stack.below.state):
+            if exit_.n_popped < stack.height:
+                below = stack.pop(exit_.n_popped)
+                target = self._goto[below.state, exit_.left]
+                if target != NO_STATE:
+                    yield exit_, below.push(target)
 
-    def _after(self, stack: Stack, n_popped: int, left: int) -> Stack | None:
-        """Return a stack after a reduction, or None where no text has it."""
-        if stack.height <= n_popped:
-            return None
-        below = stack.pop(n_popped)
-        target = int(self._table.goto[below.state, left])
-        return None if target == NO_STATE else below.push(target)
+    def _is_over(self, stack: Stack) -> bool:
+        """Return whether the end state comes to the top without another lexeme."""
+        assert stack.below is not None, "there are two states"
+        exits = self._exits_of(stack.state, stack.below.state)
+        return bool(exits) and exits[0].n_popped == 0
+
+    def _at_the_bottom(self, stack: Stack) -> Need:
+        """Return what a stack needs that leads to no lower one."""
+        if stack.below is None:
+            return self._shortest.get(self._table.start_symbol, _HOPELESS)
+        exits = self._exits_of(stack.state, stack.below.state)
+        return exits[0].need if exits and not exits[0].n_popped else _HOPELESS
+
+    def _exits_of(self, state: int, below: int) -> list[_Way]:
+        """Return the shortest ways to pop at least two states, of which the topmost are given.
+
+        A reduction that pops one state puts another on the same state below it. If one is the end
+        state, there is one way alone, which pops nothing.
+        """
+        key = (state, below)
+        if key not in self._exits:
+            needs = {state: _NOTHING}
+            found: dict[tuple[int, int], Need] = {}
+            pending = [state]
+            while pending:
+                pending.sort(key=lambda each: needs[each].length, reverse=True)
+                here = pending.pop()
+                if here == self._table.end_state:
+                    found = {(0, 0): needs[here]}
+                    break
+                for n_popped, left, rest in self._ways_of(here):
+                    need = _sum(needs[here], rest)
+                    if n_popped > 1:
+                        if need.length < found.get((n_popped, left), _HOPELESS).length:
+                            found[n_popped, left] = need
+                        continue
+                    target = self._goto[below, left]
+                    if target == NO_STATE or need.length >= needs.get(target, _HOPELESS).length:
+                        continue
+                    needs[target] = need
+                    pending.append(target)
+            self._exits[key] = [_Way(*way, need) for way, need in found.items()]
+        return self._exits[key]
 
     # -- the grammar ------------------------------------------------------------------------
 
     def _measure(self) -> None:
-        """Find the shortest string that each symbol derives."""
-        changed = True
-        while changed:
-            changed = False
-            for left, right in self._table.productions:
-                need = self._of_symbols(right)
-                if need.length < self._shortest.get(left, _HOPELESS).length:
-                    self._shortest[left] = need
-                    changed = True
+        """Find the shortest string that each symbol derives, the shortest of all first."""
+        productions = self._table.productions
+        using: dict[str, list[int]] = {}
+        n_open = []  # per production, of its symbols
+        pending: list[tuple[float, int, str]] = []
+        for number, (left, right) in enumerate(productions):
+            n_open.append(len(right))
+            for symbol in right:
+                using.setdefault(symbol, []).append(number)
+            if not right:
+                heapq.heappush(pending, (0, END, left))
+        for name, need in self._shortest.items():
+            heapq.heappush(pending, (*need, name))
+        self._shortest = {}
+        while pending:
+            length, first, symbol = heapq.heappop(pending)
+            if symbol in self._shortest:
+                continue
+            self._shortest[symbol] = Need(length, first)
+            for number in using.get(symbol, ()):
+                n_open[number] -= 1
+                left, right = productions[number]
+                if not n_open[number] and left not in self._shortest:
+                    heapq.heappush(pending, (*self._of_symbols(right), left))
 
     def _of_symbols(self, symbols: Sequence[str]) -> Need:
         needs = [self._shortest.get(symbol, _HOPELESS) for symbol in symbols]
         first = next((need.first for need in needs if need.length), END)
         return Need(sum(need.length for need in needs), first)
 
-    def _ways_of(self, items: set[Item]) -> list[tuple[int, int, Need]]:
-        shortest: dict[tuple[int, int], Need] = {}
-        for production, dot in sorted(items):
-            way = dot, int(self._table.left_sides[production])
-            need = self._of_symbols(self._table.productions[production][1][dot:])
-            if need.length < shortest.get(way, _HOPELESS).length:
-                shortest[way] = need
-        return [(*way, need) for way, need in shortest.items()]
+    def _ways_of(self, state: int) -> list[_Way]:
+        """Return the shortest ways to come to the end of the items of a state."""
+        if state not in self._ways:
+            shortest: dict[tuple[int, int], Need] = {}
+            for production, dot in self._kernels[state]:
+                way = dot, int(self._table.left_sides[production])
+                need = self._of_symbols(self._table.productions[production][1][dot:])
+                if need.length < shortest.get(way, _HOPELESS).length:
+                    shortest[way] = need
+            self._ways[state] = [_Way(*way, need) for way, need in shortest.items()]
+        return self._ways[state]
+
+
+def _kernels(table: ParseTable) -> list[list[tuple[int, int]]]:
+    """Return the kernel items of each state: productions, and how many symbols are before the dot.
+
+    A state goes on with a nonterminal just if it was closed over its productions.
+    """
+    following = {name: table.goto[:, number] for number, name in enumerate(table.nonterminals)}
+    for number, name in enumerate(table.terminals):
+        following[name] = np.where(table.action[:, number] > 0, table.action[:, number] - 1, -1)
+    items: list[list[tuple[int, int]]] = [[] for _ in range(table.n_states)]
+    for production, (left, right) in enumerate(table.productions):
+        is_here = following[left] != NO_STATE
+        for dot, symbol in enumerate(right, start=1):
+            targets = following[symbol][is_here]
+            is_here = np.zeros(table.n_states, dtype=np.bool_)
+            is_here[targets[targets != NO_STATE]] = True
+            for state in np.flatnonzero(is_here).tolist():
+                items[state].append((production, dot))
+    return items
+
+
+def _sum(first: Need, then: Need) -> Need:
+    return Need(first.length + then.length, first.first if first.length else then.first)
+
+
+def _length_of(need: Need) -> float:
+    return need.length

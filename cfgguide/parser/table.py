@@ -92,11 +92,15 @@ class ParseTable:
     def transitions(self) -> list[dict[str, int]]:
         """Return the state after each symbol, by name, for each state."""
         transitions: list[dict[str, int]] = [{} for _ in range(self.n_states)]
-        for state, terminal in np.argwhere(self.action > 0).tolist():
-            target = int(self.action[state, terminal]) - 1
-            transitions[state][self.terminals[terminal]] = target
-        for state, left in np.argwhere(self.goto != NO_STATE).tolist():
-            transitions[state][self.nonterminals[left]] = int(self.goto[state, left])
+        shifts, gotos = np.nonzero(self.action > 0), np.nonzero(self.goto != NO_STATE)
+        for names, (states, symbols), targets in (
+            (self.terminals, shifts, self.action[shifts] - 1),
+            (self.nonterminals, gotos, self.goto[gotos]),
+        ):
+            for state, symbol, target in zip(
+                states.tolist(), symbols.tolist(), targets.tolist(), strict=True
+            ):
+                transitions[state][names[symbol]] = target
         return transitions
 
     def shift(self, stack: Stack, terminal: int) -> Stack | None:
@@ -111,7 +115,7 @@ class ParseTable:
                 return None
             if action > 0:
                 return stack.push(action - 1)
-            stack = self._reduced(stack, -action - 1)
+            stack = self.reduced(stack, -action - 1)
             if reductions.repeat(stack):
                 return None
 
@@ -122,7 +126,7 @@ class ParseTable:
             action = int(self.action[stack.state, END])
             if action >= 0:
                 return False
-            stack = self._reduced(stack, -action - 1)
+            stack = self.reduced(stack, -action - 1)
             if stack.state == self.end_state:
                 return True
             if reductions.repeat(stack):
@@ -132,11 +136,16 @@ class ParseTable:
     def max_reductions(self) -> int:
         """More than the reductions that can come before a shift, if they end.
 
-        They always end unless some nonterminal derives itself alone, or itself after symbols
-        that derive the empty text. Of such grammars Lark takes only those whose conflicts it
-        resolves. A parser that does not look for repetition may stop after so many reductions.
+        They always end unless the table :attr:`may_repeat`. Of such grammars Lark takes only those
+        whose conflicts it resolves. A parser that does not look for repetition may stop after so
+        many reductions.
         """
-        return 1 << 16 if _may_repeat(self.productions) else 1 << 62
+        return 1 << 16 if self.may_repeat else 1 << 62
+
+    @cached_property
+    def may_repeat(self) -> bool:
+        """Whether some nonterminal derives itself alone, or after symbols that may be empty."""
+        return _may_repeat(self.productions)
 
     def deriving(self, is_usable: Sequence[bool]) -> npt.NDArray[np.bool_]:
         """Return which nonterminals derive some string of usable terminals.
@@ -165,12 +174,15 @@ class ParseTable:
         is_written : sequence of bool, one for each terminal
             Which terminals occur in texts; nonterminals do that derive strings of them.
         """
-        shifts = np.where(is_written, self.action, ERROR).tolist()
-        gotos = np.where(self.deriving(is_written), self.goto, NO_STATE).tolist()
-        return [
-            {action - 1 for action in row if action > 0} | (set(gone_to) - {NO_STATE})
-            for row, gone_to in zip(shifts, gotos, strict=True)
-        ]
+        is_derived = self.deriving(is_written)
+        shifts = np.nonzero((self.action > 0) & is_written)
+        gotos = np.nonzero((self.goto != NO_STATE) & is_derived)
+        states = np.append(shifts[0], gotos[0]).tolist()
+        targets = np.append(self.action[shifts] - 1, self.goto[gotos]).tolist()
+        followers: list[set[int]] = [set() for _ in range(self.n_states)]
+        for state, target in zip(states, targets, strict=True):
+            followers[state].add(target)
+        return followers
 
     def reached(self, is_written: Sequence[bool]) -> npt.NDArray[np.bool_]:
         """Return which states occur in stacks of texts of some terminals; shape (n_states,)."""
@@ -185,7 +197,8 @@ class ParseTable:
                     pending.append(state)
         return is_reached
 
-    def _reduced(self, stack: Stack, production: int) -> Stack:
+    def reduced(self, stack: Stack, production: int) -> Stack:
+        """Return the stack after one reduction."""
         below = stack.pop(int(self.lengths[production]))
         return below.push(int(self.goto[below.state, self.left_sides[production]]))
 

@@ -1,10 +1,13 @@
-"""Compiled grammars in the user's cache: load and store by a key.
+"""Compiled grammars in the user's cache, and those that come with the package: by a key.
 
-In: a :class:`~cfgguide.grammar.grammar.Grammar` and limits. Out: its tables, if some process has
-compiled the same before and the cache is on. The key covers the text, start rule and options; the
-limits, except for time; the code of cfgguide; and the versions of Lark and of Python, whose ``re``
-decides. Imported files are not part of the key: they are stored with the tables, and looked up
-again on loading (:mod:`cfgguide.grammar.imports`).
+In: a :class:`~cfgguide.grammar.grammar.Grammar` and limits. Out: its tables, if it is a bundled
+grammar that was compiled when the package was built, or some process has compiled the same before
+and the cache is on. The key covers the text, start rule and options; the limits, except for time;
+the code that compiles; and the versions of Lark and of Python, whose ``re`` decides.
+
+Imported files are not part of the key: they are stored with the tables, and looked up again on
+loading (:mod:`cfgguide.grammar.imports`). Bundled grammars import only each other, so their key
+covers all of them, and is the same wherever the package is installed.
 
 Two kinds of grammars are not cached: those with loaders, which may load anything, and those with
 `strict`, whose users ask for Lark's comparison of the terminals.
@@ -12,31 +15,35 @@ Two kinds of grammars are not cached: those with loaders, which may load anythin
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
 import re
 import sys
 import unicodedata
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from cfgguide.errors import IndexFormatError
-from cfgguide.grammar import lark_frontend
-from cfgguide.grammar.grammar import Grammar
-from cfgguide.grammar.imports import ImportedFile, are_as_before
-from cfgguide.grammar.indenters import indentation_names
+from cfgguide.grammar.grammar import Grammar, bundled_folder
+from cfgguide.grammar.imports import ImportedFile, are_as_before, version_of_lark
 from cfgguide.lexer.scanner import Scanner
 from cfgguide.limits import Limits
 from cfgguide.parser.indentation import IndentationRules
 from cfgguide.parser.table import ParseTable
 from cfgguide.recognizer import file as grammar_file
+from cfgguide.storage import runs
 from cfgguide.storage.archive import Arrays
-from cfgguide.storage.cache import user_cache
+from cfgguide.storage.cache import packaged, user_cache
 
 Tables = tuple[ParseTable, Scanner, IndentationRules | None]
 # An import from Lark's grammars or the import paths, wherever the importing grammar is.
 _ABSOLUTE_IMPORT = re.compile(r"%import[ \t]+\w")
+_PACKAGE = Path(__file__).parents[1]
+#: The code that decides what a compiled grammar is, and what is always live in it.
+_COMPILING = ("automata", "grammar", "lexer", "limits.py", "liveness", "parser", "recognizer")
 
 
 class CachedGrammar:
@@ -52,19 +59,23 @@ class CachedGrammar:
 
     def __init__(self, grammar: Grammar, limits: Limits) -> None:
         self._cache = user_cache() if _is_cacheable(grammar) else None
-        self._key = _key(grammar, limits) if self._cache is not None else ""
+        self._is_bundled = _is_cacheable(grammar) and _is_bundled(grammar)
+        is_known = self._cache is not None or self._is_bundled
+        self.key = _key(grammar, limits) if is_known else ""
 
     def load(self) -> Tables | None:
         """Return the tables, or None if they are not there or out of date."""
-        if self._cache is None:
-            return None
-        content = self._cache.load(grammar_file.KIND, self._key)
-        if content is None:
+        if self._is_bundled:
+            content = packaged(grammar_file.KIND, self.key)
+            if content is not None:
+                return _checked(*content, is_packaged=True)
+        content = self._cache.load(grammar_file.KIND, self.key) if self._cache else None
+        if self._cache is None or content is None:
             return None
         try:
             return _checked(*content)
         except IndexFormatError:
-            self._cache.drop(grammar_file.KIND, self._key)
+            self._cache.drop(grammar_file.KIND, self.key)
             return None
 
     def store(
@@ -77,8 +88,8 @@ class CachedGrammar:
         """Store tables, unless an imported file has changed while they were made."""
         if self._cache is not None and are_as_before(imported):
             arrays, value = grammar_file.packed(table, scanner, indentation_rules)
-            value["imported"] = imported
-            self._cache.store(grammar_file.KIND, self._key, arrays, value)
+            value["imported"] = () if self._is_bundled else imported
+            self._cache.store(grammar_file.KIND, self.key, runs.shortened(arrays), value)
 
 
 def _is_cacheable(grammar: Grammar) -> bool:
@@ -89,9 +100,9 @@ def _is_cacheable(grammar: Grammar) -> bool:
     )
 
 
-def _checked(arrays: Arrays, value: Any) -> Tables:
+def _checked(arrays: Arrays, value: Any, *, is_packaged: bool = False) -> Tables:
     """Return the tables; raise `IndexFormatError` if they are damaged or out of date."""
-    tables = grammar_file.unpacked(arrays, value)
+    tables = grammar_file.unpacked(runs.restored(arrays), value, is_packaged=is_packaged)
     imported = value.get("imported")
     if not isinstance(imported, list) or not all(
         isinstance(file, list) and len(file) == 2 and isinstance(file[0], str) for file in imported
@@ -105,12 +116,12 @@ def _checked(arrays: Arrays, value: Any) -> Tables:
 def _key(grammar: Grammar, limits: Limits) -> str:
     """Return the SHA-256 in hex of what a compiled grammar depends on, except imported files."""
     parts = [
-        ENVIRONMENT,
+        environment(),
         grammar.text,
         grammar.start,
         grammar.lexer,
         grammar.regex_flags,
-        indentation_names(grammar.postlex).as_json() if grammar.postlex is not None else None,
+        _indentation(grammar),
         [os.path.abspath(str(path)) for path in grammar.import_paths],
         _home(grammar),
         {name: value for name, value in vars(limits).items() if name != "max_seconds"},
@@ -118,30 +129,61 @@ def _key(grammar: Grammar, limits: Limits) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
+def _indentation(grammar: Grammar) -> object:
+    """Return the names of a grammar's indenter, if it has one."""
+    if grammar.postlex is None:
+        return None
+    from cfgguide.grammar.indenters import indentation_names  # loads Lark
+
+    return indentation_names(grammar.postlex).as_json()
+
+
+def _is_bundled(grammar: Grammar) -> bool:
+    """Return whether a grammar is in the folder of the bundled grammars, and imports only these."""
+    return (
+        grammar.source_path is not None
+        and not grammar.import_paths
+        and Path(grammar.source_path).parent == bundled_folder()
+    )
+
+
 def _home(grammar: Grammar) -> list[str]:
     """Return where Lark looks for a grammar's relative imports; [] if it has none."""
     n_absolute = len(_ABSOLUTE_IMPORT.findall(grammar.text))
     if grammar.text.count("%import") == n_absolute:
         return []
+    if _is_bundled(grammar):
+        return ["bundled", _code(bundled_folder().glob("*.lark"))]
     if grammar.source_path is not None:
         return [os.path.abspath(grammar.source_path)]
     script = getattr(sys.modules.get("__main__"), "__file__", None)
     return [os.getcwd(), os.path.abspath(script or "")]
 
 
-def _environment() -> list[str]:
-    """Return the exact versions of all that compiles; of cfgguide a hash of its code."""
-    code = hashlib.sha256()
-    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
-        code.update(hashlib.sha256(path.read_bytes()).digest())
-    return [
-        code.hexdigest(),
-        lark_frontend.LARK_VERSION,
+@functools.cache
+def environment() -> tuple[str, ...]:
+    """Return what decides how a grammar is compiled: a hash of code, and the versions of others."""
+    paths = [_PACKAGE / name for name in _COMPILING]
+    modules = [path for each in paths for path in ([each] if each.is_file() else each.glob("*.py"))]
+    return (
+        _code(modules),
+        version_of_lark(),
         sys.implementation.name,
-        sys.version,
+        "{}.{}".format(*sys.version_info),
         unicodedata.unidata_version,
         sys.byteorder,
-    ]
+    )
 
 
-ENVIRONMENT = _environment()
+@functools.cache
+def environment_of_masks() -> tuple[str, ...]:
+    """Return what decides how a mask is made: a hash of all code, and the exact Python."""
+    return *environment(), _code(_PACKAGE.rglob("*.py")), sys.version
+
+
+def _code(paths: Iterable[Path]) -> str:
+    """Return a hash of files, by name."""
+    code = hashlib.sha256()
+    for path in sorted(paths):
+        code.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    return code.hexdigest()

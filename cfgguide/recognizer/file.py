@@ -89,8 +89,20 @@ def _smallest(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return array
 
 
-def unpacked(arrays: Arrays, value: Any) -> tuple[ParseTable, Scanner, IndentationRules | None]:
+def unpacked(
+    arrays: Arrays, value: Any, *, is_packaged: bool = False
+) -> tuple[ParseTable, Scanner, IndentationRules | None]:
     """Return the tables that arrays and a JSON value hold, as copies of their own.
+
+    Parameters
+    ----------
+    arrays : dict of str to array
+        The arrays.
+    value : JSON value
+        The value.
+    is_packaged : bool
+        Whether they came with the package. Who could change them could change its code, so what
+        takes longest to check is believed: reductions, and columns after line breaks.
 
     Raises
     ------
@@ -102,11 +114,15 @@ def unpacked(arrays: Arrays, value: Any) -> tuple[ParseTable, Scanner, Indentati
     table = _parse_table(arrays, value)
     scanner = _scanner(arrays, n_terminals=table.n_terminals)
     _check(bool((table.set_of_state < len(scanner.starts)).all()), "set_of_state")
-    _check_reductions(table)
-    return table, scanner, _indentation_rules(names, table, scanner)
+    if not is_packaged:
+        _check_reductions(table)
+    rules = _indentation_rules(names, table, scanner, is_packaged=is_packaged)
+    return table, scanner, rules
 
 
-def _indentation_rules(value: Any, table: ParseTable, scanner: Scanner) -> IndentationRules | None:
+def _indentation_rules(
+    value: Any, table: ParseTable, scanner: Scanner, *, is_packaged: bool
+) -> IndentationRules | None:
     """Return the rules of indentation, which are made again from their names."""
     if value is None:
         return None
@@ -118,7 +134,8 @@ def _indentation_rules(value: Any, table: ParseTable, scanner: Scanner) -> Inden
         kinds = indentation_rules.byte_kinds()
         classes = {(kind, each) for kind, each in zip(kinds, scanner.byte_classes, strict=True)}
         _check(len(classes) == len({each for _, each in classes}), "byte_classes")
-        IndentationReader(indentation_rules, table, scanner)
+        if not is_packaged:
+            IndentationReader(indentation_rules, table, scanner)
     except GrammarError as error:
         _refuse(str(error))
     return indentation_rules
@@ -256,7 +273,7 @@ def _check_reductions(table: ParseTable) -> None:
     """
     below = _below(table)
     deeper: dict[int, int] = {}
-    goto = [_as_bits(np.flatnonzero(column != NO_STATE)) for column in table.goto.T]
+    goto = [_as_bits(is_defined) for is_defined in (table.goto != NO_STATE).T]
     n_steps = 0
     for state, productions in _reductions(table).items():
         levels = [1 << state]
@@ -283,13 +300,6 @@ def _reductions(table: ParseTable) -> dict[int, list[int]]:
     return found
 
 
-def _as_bits(states: npt.NDArray[np.int64]) -> int:
-    found = 0
-    for state in states.tolist():
-        found |= 1 << state
-    return found
-
-
 def _union(below: list[int], states: int) -> int:
     found = 0
     while states:
@@ -301,12 +311,21 @@ def _union(below: list[int], states: int) -> int:
 
 def _below(table: ParseTable) -> list[int]:
     """Return, for each state, the set of states that can lie directly below it."""
-    below = [0] * table.n_states
     shifting, terminals = np.nonzero(table.action > ERROR)
     going, nonterminals = np.nonzero(table.goto != NO_STATE)
-    above = [table.action[shifting, terminals] - 1, table.goto[going, nonterminals]]
-    pairs = np.concatenate(above).astype(np.int64) * table.n_states + np.append(shifting, going)
-    for pair in np.unique(pairs).tolist():
-        target, state = divmod(pair, table.n_states)
-        below[target] |= 1 << state
-    return below
+    above = np.append(table.action[shifting, terminals] - 1, table.goto[going, nonterminals])
+    order = np.argsort(above, kind="stable")
+    lower = np.split(
+        np.append(shifting, going)[order],
+        np.cumsum(np.bincount(above, minlength=table.n_states))[:-1],
+    )
+    found = []
+    for states in lower:
+        is_below = np.zeros(table.n_states, dtype=np.bool_)
+        is_below[states] = True
+        found.append(_as_bits(is_below))
+    return found
+
+
+def _as_bits(is_member: npt.NDArray[np.bool_]) -> int:
+    return int.from_bytes(np.packbits(is_member, bitorder="little").tobytes(), "little")

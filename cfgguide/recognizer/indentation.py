@@ -10,6 +10,7 @@ rules are balanced, the parser takes none inside brackets.)
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -68,9 +69,13 @@ class IndentationReader:
         self._parse_table = parse_table
         self.kinds = _kinds_of_classes(indentation_rules, scanner)
         breaks = np.flatnonzero(self.kinds == BREAK)
-        self.is_newline = reaching(
-            scanner.moves, np.array(scanner.match == indentation_rules.newline)
-        )
+        wanted = [
+            scanner.match == indentation_rules.newline,
+            np.isin(scanner.match, np.flatnonzero(indentation_rules.roles == COUNTED)),
+            np.isin(scanner.match, np.flatnonzero(indentation_rules.roles == OPENS)),
+        ]
+        leads = reaching(scanner.moves, np.stack(wanted, axis=1))
+        self.is_newline = leads[:, 0].copy()
         after_break = np.unique(scanner.transitions[:, breaks])
         after_break = after_break[self.is_newline[after_break]]
         _check_columns(indentation_rules, scanner, self.kinds, after_break)
@@ -80,15 +85,20 @@ class IndentationReader:
         )
         space = int(np.flatnonzero(self.kinds == SPACE)[0])
         self.can_widen = scanner.match[scanner.transitions[:, space]] == indentation_rules.newline
-        counted = np.isin(scanner.match, np.flatnonzero(indentation_rules.roles == COUNTED))
-        self.is_counted = reaching(scanner.moves, counted) & ~self.is_newline
+        self.is_counted = leads[:, 1] & ~self.is_newline
         self.may_count = self._counting(scanner) | self.is_counted
-        self.opening_bytes = _first_bytes(scanner, np.flatnonzero(indentation_rules.roles == OPENS))
+        self.opening_bytes = _first_bytes(scanner, leads[:, 2])
         self._is_newline: list[bool] = self.is_newline.tolist()
         self._is_counted: list[bool] = self.is_counted.tolist()
         self._kinds: list[int] = self.kinds.tolist()
         self._roles: list[int] = indentation_rules.roles.tolist()
         self._places: list[int] = indentation_rules.places.tolist()
+
+    def with_parse_table(self, parse_table: ParseTable) -> IndentationReader:
+        """Return this reader with another form of its parse table."""
+        changed = copy(self)
+        changed._parse_table = parse_table
+        return changed
 
     def _counting(self, scanner: Scanner) -> npt.NDArray[np.bool_]:
         is_other = (self.kinds == OTHER) | (self.kinds == DIGIT)
@@ -243,9 +253,8 @@ def _kinds_of_classes(
     return kinds[first]
 
 
-def _first_bytes(scanner: Scanner, terminal_ids: npt.NDArray[np.int64]) -> frozenset[int]:
-    """Return the bytes that lexemes of some terminals may start with."""
-    leads_there = reaching(scanner.moves, np.isin(scanner.match, terminal_ids))
+def _first_bytes(scanner: Scanner, leads_there: npt.NDArray[np.bool_]) -> frozenset[int]:
+    """Return the bytes that lexemes may start with, if some states lead to their ends."""
     starts = np.flatnonzero(scanner.is_start & ~scanner.assertions.any(axis=1))
     is_first = np.array(leads_there[scanner.transitions[starts]].any(axis=0))[scanner.byte_classes]
     return frozenset(np.flatnonzero(is_first).tolist())

@@ -17,12 +17,16 @@ more. What holds if it ends is worked out only when the next byte is read. ::
                                         ".."   (..)    DOT shifted (. final), if no ... here
                                         "..x"  DOT DOT shifted (x final)
 
+Stacks are shortened on the way, so that configurations with the same future are one
+(:mod:`cfgguide.recognizer.short_stacks`); with `shortens_stacks=False` they are left as they are.
+
 This is the slow and obvious form of the machine; :mod:`cfgguide.mask.walk` is its compiled twin.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import NamedTuple, TypeVar
@@ -37,6 +41,7 @@ from cfgguide.parser.stack import Stack
 from cfgguide.parser.table import START_STATE, ParseTable
 from cfgguide.recognizer.derived import Derived
 from cfgguide.recognizer.indentation import IndentationReader
+from cfgguide.recognizer.short_stacks import ShortStacks
 from cfgguide.storage import archive
 
 Value = TypeVar("Value")
@@ -52,7 +57,8 @@ class Hypothesis(NamedTuple):
     obligations : tuple of int
         What must come true of the text to come; see :mod:`cfgguide.lexer.lookahead`.
     stack : Stack
-        The parser's stack at the start of the lexeme that the scanner is in.
+        The parser's stack at the start of the lexeme that the scanner is in, or a shorter one on
+        which everything that can follow is the same.
     indentation : Indentation
         The open blocks and brackets; always the same without an indenter.
     """
@@ -106,6 +112,7 @@ class Recognizer:
         indentation_rules: IndentationRules | None = None,
         *,
         budget: Budget | None = None,
+        shortens_stacks: bool = True,
     ) -> None:
         self.parse_table = parse_table
         self.scanner = scanner
@@ -120,11 +127,26 @@ class Recognizer:
         self._contexts = memoryview(scanner.contexts.data)  # quicker to index than the array
         self._byte_classes: list[int] = scanner.byte_classes.tolist()
         self._match: list[int] = scanner.match.tolist()
+        self.short_stacks = (
+            ShortStacks(parse_table, scanner, indentation_rules)
+            if shortens_stacks and not parse_table.may_repeat
+            else None
+        )
+        self._groups = self.short_stacks.groups if self.short_stacks else [0] * scanner.n_states
         stack = Stack(START_STATE)
         possible = self.lookahead.resolved(self.start(stack, 0), NO_OBLIGATIONS)
         self.initial = Configuration(
             tuple(Hypothesis(state, obligations, stack) for state, obligations in possible)
         )
+
+    def with_parse_table(self, parse_table: ParseTable) -> Recognizer:
+        """Return this recogniser with another form of its parse table."""
+        changed = copy(self)
+        changed._derived = Derived()
+        changed.parse_table = parse_table
+        if self.indentation_reader is not None:
+            changed.indentation_reader = self.indentation_reader.with_parse_table(parse_table)
+        return changed
 
     def derived(self, make: Callable[[Recognizer], Value]) -> Value:
         """Return what a function makes of this recogniser; it is made once and kept with it."""
@@ -196,8 +218,16 @@ class Recognizer:
         for target, owed in possible:
             moved = reader.moved(indentation, target, byte_class) if reader else indentation
             if moved is not None:
-                following.append(Hypothesis(target, owed, stack, moved))
+                if self._groups[target] != self._groups[state]:
+                    shorter = self._shortened(target, stack)
+                    following.append(Hypothesis(target, owed, shorter, moved))
+                else:
+                    following.append(Hypothesis(target, owed, stack, moved))
         return following
+
+    def _shortened(self, state: int, stack: Stack) -> Stack:
+        assert self.short_stacks is not None, "else all groups are the same"
+        return self.short_stacks.shortened(self._groups[state], stack)
 
     def begun(self, hypothesis: Hypothesis, context: int, byte_class: int) -> list[Hypothesis]:
         """Return what a hypothesis becomes if one more byte begins the next lexeme.

@@ -14,6 +14,7 @@ later process. Environment variables say where and how much:
     <folder>/compiled/<kind>-<digest>         an entry (cfgguide.storage.archive)
     <folder>/compiled/.<random>.partial       one that is being written, or whose writer was killed
     <folder>/models/                          not part of this: see cfgguide.models.load
+    cfgguide/compiled/<kind>-<digest>         the bundled grammars, made with the package
 
 The cache never fails: if the folder cannot be read or written, results are computed again, and a
 damaged entry is removed. Any number of processes may use one folder at once: an entry is complete
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from cfgguide.storage.archive import Arrays
+
+#: What comes with the package: entries that ``tools/compile_grammars.py`` made when it was built.
+PACKAGED = Path(__file__).parents[1] / "compiled"
 
 FOLDER_VARIABLE = "CFGGUIDE_CACHE"
 SIZE_VARIABLE = "CFGGUIDE_CACHE_BYTES"
@@ -79,6 +83,19 @@ def user_cache() -> Cache | None:
     try:
         return Cache(folder() / "compiled", max_bytes=int(size))
     except (RuntimeError, ValueError):  # there is no home folder, or the number has 5,000 digits
+        return None
+
+
+def packaged(kind: str, digest: str) -> tuple[Arrays, Any] | None:
+    """Return an entry that comes with the package, or None if there is none."""
+    from cfgguide.storage import archive
+
+    path = PACKAGED / f"{kind}-{digest}"
+    if not path.exists():
+        return None
+    try:
+        return archive.read(path, kind=kind, digest=digest)
+    except IndexFormatError:
         return None
 
 

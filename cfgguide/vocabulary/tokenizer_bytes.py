@@ -24,8 +24,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 from typing import Any
 
 from cfgguide.errors import TokenizerError
@@ -53,6 +54,11 @@ def _byte_alphabet() -> dict[str, int]:
 
 
 _BYTE_ALPHABET = _byte_alphabet()
+
+#: The alphabet for ``str.translate``; what is outside of it is nothing that Latin-1 could encode.
+_AS_LATIN_1 = dict.fromkeys(range(256), "Ā") | {
+    ord(character): chr(byte) for character, byte in _BYTE_ALPHABET.items()
+}
 
 #: Which tokens are one string after a step; the other steps do not change that.
 _JOINED_BY = {"ByteFallback": "bytes", "ByteLevel": "all", "Fuse": "all"}
@@ -89,12 +95,27 @@ class TokenReading:
             token = token.replace(old, new)
         if self.is_byte_level:
             try:
-                return bytes([_BYTE_ALPHABET[character] for character in token])
-            except KeyError:
+                return token.translate(_AS_LATIN_1).encode("latin-1")
+            except UnicodeEncodeError:
                 return token.encode()  # one character outside the alphabet: the token is literal
         if self.is_byte_fallback and (byte := _BYTE_TOKEN.fullmatch(token)):
             return bytes([int(byte[1], 16)])
         return token.encode()
+
+    def spell_all(self, tokens: Sequence[str]) -> list[bytes]:
+        """Return the bytes that each of many tokens adds to a text.
+
+        >>> TokenReading(is_byte_level=True).spell_all(["Ġ", "ab"])
+        [b' ', b'ab']
+        """
+        if self.is_byte_level and not self.replacements:
+            try:  # each character is a byte: all at once
+                data = "".join(tokens).translate(_AS_LATIN_1).encode("latin-1")
+            except UnicodeEncodeError:
+                return [self.spell(token) for token in tokens]
+            ends = accumulate(map(len, tokens), initial=0)
+            return [data[start:end] for start, end in pairwise(ends)]
+        return [self.spell(token) for token in tokens]
 
 
 def read_decoder(decoder: Mapping[str, Any] | None) -> TokenReading:
@@ -232,7 +253,8 @@ def token_bytes_from_json(
             f"text of a tokenizer.json, with a model and its vocabulary; load another {_BY_HAND}"
         ) from error
     _refuse_marked_words(model, reading)
-    spelled: dict[int, bytes | None] = {i: reading.spell(text) for i, text in strings.items()}
+    texts = reading.spell_all(list(strings.values()))
+    spelled: dict[int, bytes | None] = dict(zip(strings, texts, strict=True))
     for added in added_tokens:
         if added["special"]:
             spelled[added["id"]] = None

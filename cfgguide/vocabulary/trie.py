@@ -54,11 +54,27 @@ class PackedTrie(NamedTuple):
         Token ids, sorted by bytes and then by id.
     n_roots : int
         Number of nodes that are one byte deep; they are the first.
+    row_of_token : int32, shape (n_text_tokens,)
+        For the first of many tokens that one node has: their row. -1 elsewhere.
+    row_ends : int32, shape (n_rows,)
+        Where the tokens of each row end in `token_ids`.
+    rows : uint32, shape (n_rows, n_words)
+        These tokens as bits: bit ``i % 32`` of word ``i // 32`` is set for token ``i``.
     """
 
     nodes: Int32Array
     token_ids: Int32Array
     n_roots: int
+    row_of_token: Int32Array
+    row_ends: Int32Array
+    rows: npt.NDArray[np.uint32]
+
+    @classmethod
+    def without_rows(cls, nodes: Int32Array, token_ids: Int32Array, n_roots: int) -> PackedTrie:
+        """Return a trie no node of which has many tokens."""
+        no_rows = np.empty((0, 0), dtype=np.uint32)
+        none = np.full(len(token_ids), -1, dtype=np.int32)
+        return cls(nodes, token_ids, n_roots, none, np.empty(0, dtype=np.int32), no_rows)
 
 
 @dataclass(frozen=True)
@@ -128,7 +144,7 @@ class VocabularyTrie:
         nodes[:-1, FIRST_TOKEN] = first_token[:-1][order]
         nodes[:-1, END_TOKEN] = first_token[skip][order]
         nodes[:, FIRST_CHILD] = np.cumsum(np.append(len(levels[0]), n_children[order]))
-        return PackedTrie(nodes, token_ids, len(levels[0]))
+        return PackedTrie.without_rows(nodes, token_ids, len(levels[0]))
 
     @property
     def n_nodes(self) -> int:

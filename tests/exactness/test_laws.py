@@ -22,6 +22,7 @@ from support.small_tokenizers import standard_library_vocabulary
 import cfgguide
 from cfgguide.index.compiler import compile_recognizer
 from cfgguide.liveness.always_live import AlwaysLive
+from cfgguide.mask.token_classes import TokenClasses
 from cfgguide.mask.walk import Walker
 from cfgguide.vocabulary.spelling import Spelling
 from cfgguide.vocabulary.trie import VocabularyTrie
@@ -374,7 +375,11 @@ def test_the_walk_is_the_recognizer_token_by_token(name, seed):
     recognizer = compile_recognizer(GRAMMARS[name])
     vocabulary = standard_library_vocabulary()
     always_live = AlwaysLive.of(recognizer, Spelling.of(vocabulary.tokens))
-    walker = Walker(recognizer, VocabularyTrie.of(vocabulary.tokens), always_live)
+    walker = Walker(
+        recognizer,
+        TokenClasses(recognizer, VocabularyTrie.of(vocabulary.tokens)),
+        always_live,
+    )
     configuration = recognizer.advance(recognizer.initial, walked(name, seed).text)
     found = walker.walk(configuration)
     led = {

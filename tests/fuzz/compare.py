@@ -156,7 +156,7 @@ def compare(case: Case, counts: Counter[str], *, written_by: str | None = None) 
 @contextmanager
 def comparing(counts: Counter[str]) -> Iterator[None]:
     """Count what takes too long, and make other people's errors a Crash."""
-    _compile_kernels()
+    _load_all()
     try:
         with at_most(SECONDS), warnings.catch_warnings(action="ignore"):
             yield
@@ -171,8 +171,8 @@ def comparing(counts: Counter[str]) -> Iterator[None]:
 
 
 @functools.cache
-def _compile_kernels() -> None:
-    """Have numba compile all that a guide calls: no case is to blame for the time that takes."""
+def _load_all() -> None:
+    """Load all that a guide calls: no case is to blame for the time that takes."""
     vocabulary = cfgguide.Vocabulary([b"a", None], eos_token_ids=1)
     guide = cfgguide.Guide(cfgguide.compile(cfgguide.Grammar('start: "a"'), vocabulary))
     guide.allowed_token_ids()

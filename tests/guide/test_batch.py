@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import cfgguide
-from cfgguide.errors import BitmaskError
+from cfgguide.errors import BitmaskError, LimitError, TokenRejectedError
 
 WORDS_OF_THREE = 3  # words of an index of 70 ids
 
@@ -98,3 +98,90 @@ def test_a_guide_whose_words_do_not_fit_is_named_and_nothing_is_written(guides):
         "[bitmask] row 1: the guide's vocabulary needs 3 words, the bitmasks have 2"
     )
     assert (out == 9).all()
+
+
+def test_columns_may_lie_apart(guides):
+    whole = np.full((5, 8), 9, dtype=np.int32)
+    cfgguide.fill_bitmasks(guides, whole[:, ::2])
+    assert whole[:, ::2].tolist() == [row_of(guide, 4) for guide in guides]
+    assert (whole[:, 1::2] == 9).all()
+
+
+# --- Rows without a grammar, and tokens -----------------------------------------------------------
+
+
+def test_without_a_grammar_everything_is_allowed(guides):
+    out = np.zeros((3, WORDS_OF_THREE), dtype=np.int32)
+    cfgguide.fill_bitmasks([None, guides[1], None], out)
+    assert out.tolist() == [[-1] * 3, row_of(guides[1], 3), [-1] * 3]
+    cfgguide.fill_bitmasks([None], out[:1, :0])
+
+
+def lists() -> list[cfgguide.Guide]:
+    """Guides of a grammar of lists of digits, at different places; the last has ended."""
+    vocabulary = cfgguide.Vocabulary.of_bytes([b"[1", b",1"])
+    index = cfgguide.compile(
+        cfgguide.Grammar('start: "[" [/[0-9]/ ("," /[0-9]/)*] "]"'), vocabulary
+    )
+    made = [cfgguide.Guide(index) for _ in range(5)]
+    for guide, text in zip(made, (b"", b"[", b"[1,", b"[7]", b"[]"), strict=True):
+        for byte in text:
+            guide.advance(byte)
+    (eos,) = vocabulary.eos_token_ids
+    made[4].advance(eos)
+    return made
+
+
+@pytest.mark.parametrize("kind", [list, np.array, torch.tensor])
+def test_tokens_are_consumed_first(kind):
+    """The same as one call of `advance` and of `fill_bitmask` for each guide."""
+    guides, others = lists(), lists()
+    (eos,) = guides[0].index.vocabulary.eos_token_ids
+    n_words = guides[0].index.vocabulary.n_words
+    tokens = [ord("["), -1, ord("8"), eos, -1]
+    out = np.empty((6, n_words), dtype=np.int32)
+    cfgguide.fill_bitmasks([*guides, None], out, token_ids=kind([*tokens, 99]))
+    for guide, token_id in zip(others, tokens, strict=True):
+        if token_id >= 0:
+            guide.advance(token_id)
+    assert [guide.text for guide in guides] == [b"[", b"[", b"[1,8", b"[7]", b"[]"]
+    assert [guide.is_finished for guide in guides] == [False, False, False, True, True]
+    assert out.tolist() == [*(row_of(guide, n_words) for guide in others), [-1] * n_words]
+
+
+def test_a_refused_token_leaves_the_batch_as_it_was():
+    guides = lists()
+    before = [guide.token_ids for guide in guides]
+    out = np.full((5, 20), 9, dtype=np.int32)
+    with pytest.raises(TokenRejectedError) as caught:
+        cfgguide.fill_bitmasks(guides, out, token_ids=[ord("["), ord("]"), ord("]"), -1, -1])
+    assert caught.value.__notes__ == ["in row 2 of the batch"]
+    with pytest.raises(TokenRejectedError, match="comes after EOS"):
+        cfgguide.fill_bitmasks(guides, out, token_ids=[-1, -1, -1, -1, ord("[")])
+    assert [guide.token_ids for guide in guides] == before
+    assert [guide.is_finished for guide in guides] == [False] * 4 + [True]
+    assert (out == 9).all()
+
+
+def test_a_mask_that_cannot_be_made_leaves_the_batch_as_it_was(monkeypatch):
+    guides = lists()
+    before = [guide.token_ids for guide in guides]
+
+    def too_much(configuration: object) -> None:
+        raise LimitError("too much")
+
+    monkeypatch.setattr(guides[0].index, "subset", too_much)
+    out = np.full((5, 20), 9, dtype=np.int32)
+    with pytest.raises(LimitError) as caught:
+        cfgguide.fill_bitmasks(guides, out, token_ids=[-1, ord("3"), ord("3"), -1, -1])
+    assert caught.value.__notes__ == ["in row 0 of the batch"]
+    assert [guide.token_ids for guide in guides] == before
+    assert (out == 9).all()
+
+
+def test_there_is_one_token_for_each_guide():
+    guides = lists()
+    out = np.empty((5, 20), dtype=np.int32)
+    with pytest.raises(BitmaskError, match="5 guides take 5 tokens, not 2"):
+        cfgguide.fill_bitmasks(guides, out, token_ids=[-1, ord("]")])
+    assert guides[1].text == b"["

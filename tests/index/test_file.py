@@ -525,3 +525,24 @@ def test_large_indexes_and_those_without_a_cache_are_not_kept(cache, monkeypatch
     monkeypatch.setenv("CFGGUIDE_CACHE", "off")
     index.cache_masks()
     assert kept(cache) == []
+
+
+def test_token_classes_of_large_grammars_are_kept(cache):
+    tokens = [bytes([byte]) for byte in range(256)]
+    vocabulary = cfgguide.Vocabulary([*tokens, None], eos_token_ids=256)
+    made = cfgguide.compile(Grammar.bundled("sql"), vocabulary)
+    assert not made.token_classes.are_made
+    made.token_classes.work()
+    again = cfgguide.compile(Grammar.bundled("sql"), vocabulary)
+    assert again.token_classes.are_made
+    for one, other in zip(
+        made.token_classes.trie.packed, again.token_classes.trie.packed, strict=True
+    ):
+        assert np.array_equal(one, other)
+    paths = [entry.path for entry in cache.entries()]
+    (path,) = [path for path in paths if path.name.startswith("token_classes-")]
+    kind, _, digest = path.name.partition("-")
+    arrays, value = archive.read(path, kind=kind)
+    arrays["class_of_token"] = arrays["class_of_token"] + 10_000
+    archive.write(path, arrays, value, kind=kind, digest=digest)
+    assert not cfgguide.compile(Grammar.bundled("sql"), vocabulary).token_classes.are_made

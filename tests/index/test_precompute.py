@@ -149,6 +149,7 @@ def test_a_mask_made_ahead_is_that_of_every_stack_that_begins_so(name):
 COMPLETE = [
     "brackets",
     "json",
+    "what only the lexer knows, of what lies deep",  # the `(` are dropped: nothing closes them
     "fall-backs, with more than one reading",
     "look-around, with contexts",
 ]
@@ -318,7 +319,7 @@ def test_other_processes_make_the_same_masks(name):
         assert entries(together) == entries(alone)
         assert (found.n_decided, found.share) == (told.n_decided, told.share)
     both = entries(together).keys() & entries(alone).keys()
-    assert len(both) > 300
+    assert len(both) > 200
     assert all(
         entries(together)[path] == entries(alone)[path] for path in sorted(both, key=repr)[::20]
     )
@@ -326,9 +327,9 @@ def test_other_processes_make_the_same_masks(name):
 
 @pytest.mark.slow
 def test_bounds_hold_with_other_processes():
-    index = compiled("json", max_bytes=300_000)
+    index = compiled("json", max_bytes=100_000)
     built = precompute_masks(index, n_processes=2)
-    assert built.n_bytes <= 300_000
+    assert built.n_bytes <= 100_000
     assert built.n_left
     assert index._entries.n_dropped == 0
     assert precompute_masks(compiled("json"), n_processes=2, max_seconds=0).n_entries == 0
@@ -524,7 +525,7 @@ def test_a_build_whose_processes_are_all_killed_is_gone_on_with(folder, capsys):
     os.killpg(ran.pid, signal.SIGKILL)
     ran.communicate()
     n_before = n_saved()
-    status, out, _ = run(capsys, *command(*grammar, "--max-seconds", "6"))
+    status, out, _ = run(capsys, *command(*grammar, "--max-seconds", "20"))
     assert status == 0
     assert n_saved() > n_before > 100
     assert f" {n_saved():,} entries" in out

@@ -8,6 +8,7 @@ import os
 import random
 import subprocess
 import sys
+import threading
 import warnings
 from pathlib import Path
 
@@ -18,7 +19,10 @@ from cfgguide.grammar.grammar import Grammar
 from cfgguide.index.compiler import compile_recognizer
 from cfgguide.liveness.always_live import AlwaysLive
 from cfgguide.liveness.liveness import Liveness
+from cfgguide.mask import kernels
 from cfgguide.mask.arrays import LIVE, OPEN
+from cfgguide.mask.token_classes import TokenClasses
+from cfgguide.mask.views import view
 from cfgguide.mask.walk import Walk, Walker
 from cfgguide.parser.stack import Stack
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
@@ -29,19 +33,20 @@ from cfgguide.vocabulary.vocabulary import Vocabulary
 
 @functools.cache
 def recognizer_of(grammar: str) -> Recognizer:
+    """Like the walk, it leaves stacks as they are."""
     with warnings.catch_warnings(action="ignore"):
-        return compile_recognizer(Grammar(grammar))
+        made = compile_recognizer(Grammar(grammar))
+    tables = made.parse_table, made.scanner, made.indentation_rules
+    return Recognizer(*tables, shortens_stacks=False)
 
 
 def machine(grammar: str, tokens: list[bytes]) -> tuple[Recognizer, Vocabulary, Walker]:
     recognizer = recognizer_of(grammar)
     vocabulary = Vocabulary([*tokens, None], eos_token_ids=len(tokens))
     always_live = AlwaysLive.of(recognizer, Spelling.of(tokens))
-    return (
-        recognizer,
-        vocabulary,
-        Walker(recognizer, VocabularyTrie.of(vocabulary.tokens), always_live),
-    )
+    token_classes = TokenClasses(recognizer, VocabularyTrie.of(vocabulary.tokens))
+    token_classes.work()
+    return recognizer, vocabulary, Walker(recognizer, token_classes, always_live)
 
 
 @functools.cache
@@ -204,7 +209,39 @@ def test_more_outcomes_than_there_is_room_for():
     )
 
 
-# --- Without numba's compiler ---------------------------------------------------------------------
+# --- Threads --------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(kernels.__file__.endswith(".py"), reason="Python's own threads take turns")
+def test_other_threads_run_during_a_walk():
+    """With turns of a thousand seconds a thread runs only where another gives way."""
+    recognizer, _, walker = machine('start: "a"', [b"a", b"b"])
+    base = walker._base(recognizer.initial)
+    assert walker.walk(recognizer.initial)
+    given = (walker._tables, walker._packed, walker._view, view(base))
+    gate, seen, turns = threading.Lock(), [], sys.getswitchinterval()
+
+    def run() -> None:
+        with gate:
+            seen.append("it ran")
+
+    sys.setswitchinterval(1000)
+    try:
+        with gate:
+            other = threading.Thread(target=run)
+            other.start()
+        for _ in range(100_000):
+            len(seen)
+        assert seen == [], "Python code does not give way"
+        for _ in range(100_000):
+            kernels.outcomes(*given)
+        assert seen == ["it ran"]
+    finally:
+        sys.setswitchinterval(turns)
+    other.join()
+
+
+# --- Without a compiler ---------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -212,10 +249,12 @@ def test_more_outcomes_than_there_is_room_for():
 def test_the_kernels_run_uncompiled_with_the_same_results(selected):
     """The tests of this file but this one again, on plain Python and numpy, without a warning."""
     options = ["-W", "error::RuntimeWarning", "-q", "-x", "-p", "no:cacheprovider"]
+    options += ["-p", "support.uncompiled"]
     selected = f"not uncompiled and ({selected})"
+    tests = Path(__file__).parents[1]
     result = subprocess.run(
         [sys.executable, "-m", "pytest", *options, "-k", selected, Path(__file__).name],
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        env={**os.environ, "PYTHONPATH": f"{tests}{os.pathsep}{tests.parent}"},
         cwd=Path(__file__).parent,
         capture_output=True,
         text=True,

@@ -150,7 +150,7 @@ KNOWN_BY = {
         "grammar.fragments",
     },
     "interegular": {"diagnostics.overlaps", "grammar.rejections"},
-    "numba": {"mask.jit"},
+    "cython": {"mask.kernels", "mask.rows", "mask.trie_kernels", "integrations.bitmask_kernels"},
     "pygtrie": {"index.configuration_trie"},
     "torch": {
         *(
@@ -225,7 +225,7 @@ def loaded_by(statement: str) -> set[str]:
     return {name.split(".")[0] for name in run.stdout.split()}
 
 
-HEAVY = {"torch", "transformers", "numba", "lark", "tokenizers", "numpy"}
+HEAVY = {"torch", "transformers", "lark", "tokenizers", "numpy"}
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ HEAVY = {"torch", "transformers", "numba", "lark", "tokenizers", "numpy"}
         ),
         (
             "import cfgguide; cfgguide.diagnostics.check_tokenizer",
-            {"torch", "transformers", "tokenizers", "numba"},
+            {"torch", "transformers", "tokenizers"},
         ),
         (
             "import cfgguide; cfgguide.evaluation.evaluate, cfgguide.evaluation.masks_for",

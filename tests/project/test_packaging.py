@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import runpy
 import subprocess
 import sys
 import tarfile
@@ -13,14 +15,20 @@ from pathlib import Path
 
 import pytest
 
+from cfgguide import Grammar
+
 ROOT = Path(__file__).resolve().parents[2]
+BUILD = runpy.run_path(str(ROOT / "build_kernels.py"))
 GRAMMARS = sorted((ROOT / "grammars").glob("*.lark"))
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
-        not all(importlib.util.find_spec(name) for name in ("build", "hatchling")),
-        reason="needs the packages build and hatchling, which make the wheel",
+        not all(
+            importlib.util.find_spec(name)
+            for name in ("build", "hatchling", "Cython", "setuptools")
+        ),
+        reason="needs the packages that make the wheel",
     ),
 ]
 
@@ -52,6 +60,11 @@ def test_the_wheel_holds_the_package_and_the_grammars(wheel):
     expected = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in modules}
     expected |= {f"cfgguide/grammars/{path.name}": path.read_bytes() for path in GRAMMARS}
     expected["cfgguide/py.typed"] = b""
+    for name in BUILD["KERNELS"]:
+        assert held.pop(name + BUILD["SUFFIX"]), "it is compiled"
+    compiled = [name for name in held if name.startswith("cfgguide/compiled/grammar-")]
+    assert len(compiled) == len(Grammar.bundled_names())
+    held = {name: data for name, data in held.items() if not name.startswith("cfgguide/compiled/")}
     assert "cfgguide/grammars/json.lark" in held
     assert held == expected
 
@@ -110,3 +123,18 @@ sys.exit(cfgguide.cli.main.main(["check", "json", "text.json"]))
     parts = ("python_names", "sql_schema")  # of others
     names = [path.stem for path in GRAMMARS if path.stem not in parts]
     assert said == [" ".join(names), "text.json: is a sentence"]
+
+
+def test_without_a_compiler_a_wheel_for_every_machine_is_made_and_says_that_it_is_slow(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path, ROOT],
+        env={**os.environ, "CC": "no-such-compiler"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    (path,) = tmp_path.glob("*.whl")
+    assert path.name.endswith("-py3-none-any.whl")
+    assert "Install a C compiler" in done.stdout + done.stderr
+    with zipfile.ZipFile(path) as opened:
+        assert not any(name.endswith((".so", ".pyd", ".c")) for name in opened.namelist())

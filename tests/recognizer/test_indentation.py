@@ -16,19 +16,11 @@ import lark
 import numpy as np
 import pytest
 from lark.indenter import Indenter
+from support.indenters import TreeIndenter
 
 import cfgguide
 from cfgguide.errors import GrammarError
 from cfgguide.grammar.indenters import CPythonIndenter, columns
-
-
-class TreeIndenter(Indenter):
-    NL_type = "_NL"
-    OPEN_PAREN_types: ClassVar[list[str]] = []
-    CLOSE_PAREN_types: ClassVar[list[str]] = []
-    INDENT_type = "_INDENT"
-    DEDENT_type = "_DEDENT"
-    tab_len = 3
 
 
 class BracketIndenter(TreeIndenter):

@@ -1,0 +1,187 @@
+"""Compiles the kernels, the modules of `KERNELS`, from Python to C with Cython.
+
+A build also compiles the bundled grammars into the package (``tools/compile_grammars.py``).
+
+The build of a wheel or an editable installation runs the hook at the end. In a checkout, ::
+
+    python build_kernels.py          compile beside the sources what was compiled from others
+    python build_kernels.py --check  fail if the checkout would run kernels of other sources
+
+Each module stays Python that also runs uncompiled; `NAME.pxd` beside it has the types that C needs.
+Without a C compiler the installation succeeds, and the kernels run uncompiled. So they do where
+`CFGGUIDE_UNCOMPILED=1` is set, which makes a wheel for every machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+ROOT = Path(__file__).resolve().parent
+
+#: The modules that are compiled. A new one is added here, with its `.pxd` beside it.
+KERNELS = [
+    "cfgguide/mask/views",
+    "cfgguide/mask/kernels",
+    "cfgguide/mask/rows",
+    "cfgguide/mask/trie_kernels",
+    "cfgguide/integrations/bitmask_kernels",
+]
+
+#: C's arithmetic and no checks: what uncompiled kernels do without an error, they do compiled.
+DIRECTIVES = {
+    "annotation_typing": False,  # the types stand in the `.pxd`
+    "boundscheck": False,
+    "cdivision": True,
+    "cpow": True,
+    "freethreading_compatible": True,
+    "infer_types": True,
+    "initializedcheck": False,
+    "language_level": 3,
+    "wraparound": False,
+}
+FLAGS = ["/O2"] if sys.platform == "win32" else ["-O3", "-g0"]
+SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
+#: For each module that was compiled in this checkout the digest of its sources.
+DIGESTS = ROOT / "build" / "kernels.json"
+
+NO_COMPILER = """\
+The kernels could not be compiled ({}).
+cfgguide works without them, but makes masks about 100 times slower. Install a C compiler (for
+Debian or Ubuntu: apt install gcc python3-dev; macOS: xcode-select --install; Windows: the build
+tools of Visual Studio), and install cfgguide again."""
+
+
+class NoCompilerError(Exception):
+    """The C compiler is missing or fails."""
+
+
+def compile_kernels(modules: list[str], folder: Path) -> None:
+    """Compile modules into a folder, each to the path that it has in the package."""
+    from Cython.Build import cythonize
+    from setuptools import Distribution, Extension
+    from setuptools.errors import BaseError, CompileError, LinkError
+
+    with tempfile.TemporaryDirectory() as work:
+        extensions = cythonize(
+            [
+                Extension(name.replace("/", "."), [f"{name}.py"], extra_compile_args=FLAGS)
+                for name in modules
+            ],
+            build_dir=work,
+            compiler_directives=DIRECTIVES,
+            quiet=True,
+        )
+        command: Any = Distribution({"ext_modules": extensions}).get_command_obj("build_ext")
+        command.build_lib, command.build_temp, command.parallel = str(folder), work, True
+        command.ensure_finalized()
+        try:
+            command.run()
+        except (BaseError, CompileError, LinkError) as error:
+            raise NoCompilerError(NO_COMPILER.format(error)) from error
+
+
+def digest(module: str) -> str:
+    """Return what changes with all that a compiled module is made from."""
+    sources = [ROOT / f"{module}.py", Path(__file__), *sorted(ROOT.glob("cfgguide/**/*.pxd"))]
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in sources)).hexdigest()
+
+
+def stale() -> list[str]:
+    """Return the modules that are not compiled, or from other sources."""
+    known = json.loads(DIGESTS.read_text()) if DIGESTS.is_file() else {}
+    return [
+        name
+        for name in KERNELS
+        if not (ROOT / (name + SUFFIX)).is_file() or known.get(name + SUFFIX) != digest(name)
+    ]
+
+
+def is_misleading() -> bool:
+    """Return whether the checkout would run a kernel that was compiled from other sources."""
+    return any((ROOT / (name + SUFFIX)).is_file() for name in stale())
+
+
+def compile_in_place() -> None:
+    """Compile beside the sources what is stale; without a compiler nothing stays there."""
+    modules = stale()
+    for name in modules:
+        (ROOT / (name + SUFFIX)).unlink(missing_ok=True)
+    if not modules:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        compile_kernels(modules, Path(folder))
+        for name in modules:
+            shutil.move(Path(folder) / (name + SUFFIX), ROOT / (name + SUFFIX))
+    known = json.loads(DIGESTS.read_text()) if DIGESTS.is_file() else {}
+    known |= {name + SUFFIX: digest(name) for name in modules}
+    DIGESTS.parent.mkdir(exist_ok=True)
+    DIGESTS.write_text(json.dumps(known, indent=1))
+
+
+def compile_grammars() -> str | None:
+    """Compile the bundled grammars in place; return what went wrong, if anything did."""
+    command = [sys.executable, "tools/compile_grammars.py"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return None if done.returncode == 0 else done.stderr.strip().splitlines()[-1]
+
+
+class KernelsHook(BuildHookInterface):
+    """Compiles kernels and grammars for a wheel, or in place for an editable installation."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compile, and have the wheel say for which Python and machine it is."""
+        if self.target_name != "wheel":
+            return
+        os.chdir(ROOT)
+        failure = compile_grammars()
+        if failure:
+            self.app.display_warning(f"The bundled grammars are compiled when used: {failure}")
+        elif version != "editable":
+            build_data["force_include"]["cfgguide/compiled"] = "cfgguide/compiled"
+        if os.environ.get("CFGGUIDE_UNCOMPILED") == "1":
+            return
+        try:
+            if version == "editable":
+                compile_in_place()
+                return
+            self.folder = Path(tempfile.mkdtemp())
+            compile_kernels(KERNELS, self.folder)
+        except NoCompilerError as error:
+            self.app.display_warning(str(error))
+            return
+        build_data["pure_python"] = False
+        build_data["infer_tag"] = True
+        for name in KERNELS:
+            build_data["force_include"][str(self.folder / (name + SUFFIX))] = name + SUFFIX
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Remove what is in the wheel now."""
+        if hasattr(self, "folder"):
+            shutil.rmtree(self.folder)
+
+
+def main() -> int:
+    """Compile in place, or check; return the exit status."""
+    os.chdir(ROOT)
+    if "--check" in sys.argv:
+        return int(is_misleading())
+    try:
+        compile_in_place()
+    except NoCompilerError as error:
+        sys.stderr.write(f"{error}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,167 @@
+"""Stacks without what decides nothing any more.
+
+In: a stack, and the scanner state inside the lexeme after it. Out: a shorter stack on which
+everything that can follow is the same, so that more configurations are one. The lexeme that is
+being read can end only as some terminals, its *possible terminals*. With these:
+
+* a reduction that comes whichever of them it is, is made at once. After ``(a`` and a blank, a
+  ``)`` makes a sum of ``a``;
+* states below which all can go on as it can above them (:mod:`cfgguide.parser.equivalence`) are
+  dropped: the ``sum +`` in ``(a + b``, all elements but the last of ``[1, 2, 3``.
+
+A reduction may be made early since LALR lookaheads hold all terminals that can follow: one that is
+accepted after the reduction has the same reduction in the state before it. Lark resolves conflicts
+for shifts and against reductions, and never makes an error of one.
+
+If the lexeme can be one that the parser does not get, such as a blank, the next one starts in the
+set of the same state. Then nothing is reduced, and only states are dropped that the lexer does not
+tell from the one below.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cfgguide.lexer.reachability import reaching
+from cfgguide.lexer.scanner import Scanner
+from cfgguide.parser.equivalence import Equivalence
+from cfgguide.parser.indentation import IndentationRules
+from cfgguide.parser.indentation_names import CLOSES, COUNTED, FED, OPENS
+from cfgguide.parser.stack import Stack
+from cfgguide.parser.table import ERROR, ParseTable
+
+MAX_DROPPED = 4  # states, at once
+_AT_START = -1  # the group of a scanner state before the first byte of a lexeme
+_UNDECIDED, _NO_REDUCTION = -2, -1
+
+
+class ShortStacks:
+    """Shortens stacks.
+
+    Parameters
+    ----------
+    table : ParseTable
+        The parser.
+    scanner : Scanner
+        The lexer.
+    indentation_rules : IndentationRules or None
+        How lines make blocks; None without an indenter.
+
+    Attributes
+    ----------
+    groups : list of int, one for each scanner state
+        Equal for those with the same possible terminals, in which stacks are shortened alike; less
+        than 0 before the first byte of a lexeme.
+    is_fed : bool, shape (n_scanner_states,)
+        Whether all possible terminals are fed to the parser.
+    """
+
+    def __init__(
+        self, table: ParseTable, scanner: Scanner, indentation_rules: IndentationRules | None
+    ) -> None:
+        self._table = table
+        places = np.zeros(table.n_states) if indentation_rules is None else indentation_rules.places
+        self._seen = list(zip(table.set_of_state.tolist(), places.tolist(), strict=True))
+        self._equivalence = Equivalence(table, self._seen)
+        roles = [FED] * table.n_terminals
+        if indentation_rules is not None:
+            roles = indentation_rules.roles[: table.n_terminals].tolist()
+        unfed = [role not in (FED, COUNTED, OPENS, CLOSES) for role in roles]
+        # By group: the possible terminals, and whether one is not always fed to the parser.
+        self._terminals: list[tuple[int, bool]] = []
+        self.groups = self._grouped(scanner, unfed)
+        is_fed = np.array([not is_unfed for _, is_unfed in self._terminals])
+        self.is_fed = is_fed[self.groups] & ~scanner.is_start
+        self._reductions: dict[tuple[int, int], int] = {}
+        self._n_droppable: dict[tuple[int, ...], int] = {}
+
+    def _grouped(self, scanner: Scanner, unfed: list[bool]) -> list[int]:
+        is_match = scanner.match[:, None] == np.arange(scanner.ignored + 1)
+        possible = reaching(scanner.moves, is_match)
+        numbers: dict[bytes, int] = {}
+        groups = [
+            numbers.setdefault(row.tobytes(), len(numbers)) for row in np.packbits(possible, axis=1)
+        ]
+        kinds = possible[np.unique(groups, return_index=True)[1]]
+        for row in kinds.tolist():
+            fed = sum(1 << terminal for terminal, may_be in enumerate(row[:-1]) if may_be)
+            is_unfed = row[-1] or any(
+                may_be and is_other for may_be, is_other in zip(row[:-1], unfed, strict=True)
+            )
+            self._terminals.append((fed, bool(is_unfed)))
+        starting = scanner.is_start.tolist()
+        return [
+            _AT_START if is_start else group
+            for is_start, group in zip(starting, groups, strict=True)
+        ]
+
+    def shortened(self, group: int, stack: Stack) -> Stack:
+        """Return a stack shortened, for a lexeme in a scanner state of a group."""
+        _, is_unfed = self._terminals[group]
+        if not is_unfed:
+            while (production := self._reduction(group, stack.state)) >= 0:
+                stack = self._table.reduced(stack, production)
+        while True:
+            shorter = self._without_top(group, stack)
+            if shorter is stack:
+                return stack
+            stack = shorter
+
+    def is_short(self, group: int, states: tuple[int, ...]) -> bool:
+        """Return whether no stack with some states on top, the top first, is shortened by them."""
+        if group < 0:
+            return True
+        _, is_unfed = self._terminals[group]
+        is_reduced = not is_unfed and self._reduction(group, states[0]) >= 0
+        return not is_reduced and not self._decide(group, states[MAX_DROPPED::-1])
+
+    def _reduction(self, group: int, state: int) -> int:
+        """Return the production by which a state reduces on all possible terminals, or below 0."""
+        question = group, state
+        production = self._reductions.get(question, _UNDECIDED)
+        if production == _UNDECIDED:
+            terminals, _ = self._terminals[group]
+            actions = {
+                action
+                for terminal, action in enumerate(self._table.action[state].tolist())
+                if terminals >> terminal & 1
+            } - {ERROR}
+            production = -min(actions) - 1 if len(actions) == 1 else _NO_REDUCTION
+            self._reductions[question] = production = max(production, _NO_REDUCTION)
+        return production
+
+    def _without_top(self, group: int, stack: Stack) -> Stack:
+        """Return a stack without the states on top that decide nothing, as many as there are."""
+        states: list[int] = []
+        cell: Stack | None = stack
+        while cell is not None and len(states) <= MAX_DROPPED:
+            states.append(cell.state)
+            cell = cell.below
+        question = group, *states
+        n_droppable = self._n_droppable.get(question)
+        if n_droppable is None:
+            n_droppable = self._n_droppable[question] = self._decide(group, tuple(states[::-1]))
+        return stack.pop(n_droppable)
+
+    def _decide(self, group: int, states: tuple[int, ...]) -> int:
+        """Return how many of the topmost states decide nothing."""
+        for lowest in range(len(states) - 1):
+            if self._is_droppable(group, states[lowest:]):
+                return len(states) - 1 - lowest
+        return 0
+
+    def _is_droppable(self, group: int, states: tuple[int, ...]) -> bool:
+        """Return whether all but the lowest of some states decide nothing."""
+        terminals, is_unfed = self._terminals[group]
+        top, lowest = states[-1], states[0]
+        with_top, with_lowest = self._equivalence.offered(top), self._equivalence.offered(lowest)
+        if is_unfed:
+            if self._seen[top] != self._seen[lowest]:
+                return False
+            terminals |= with_top | with_lowest
+        elif self._reduction(group, lowest) >= 0:
+            return False  # it would be reduced, and perhaps to what is dropped here
+        # A quick test first: what only one of them has an action for, is mostly accepted there.
+        if (with_top ^ with_lowest) & terminals:
+            return False
+        return self._equivalence.holds(states, (lowest,), terminals)

@@ -1,0 +1,116 @@
+"""Endings are completions, whatever the text, and the same whatever was asked before."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import json
+import random
+
+import lark
+import pytest
+from support.small_tokenizers import standard_library_vocabulary
+
+import cfgguide
+from cfgguide.guide.endings import Endings
+from cfgguide.guide.fewest_tokens import FewestTokens
+from cfgguide.guide.shifts import RememberedShifts
+from cfgguide.parser.stack import Stack
+from cfgguide.parser.table import END, START_STATE
+from cfgguide.recognizer.recognizer import Recognizer
+
+JSON_TEXTS = [b'{"a": [1, {"b": "x\\', b"[[[[tr", b"[1.5e", b'{"k', b"-", b"[[], [{}", b'"\\u00']
+PYTHON_TEXTS = [
+    "def f(",
+    "def f(a, b=",
+    "def f():\n    x = [1, (2",
+    "def f():\n    def g():\n       ",
+    "def f():\n    try:\n        x",
+    "def f():\n    try:\n        x\n    ",
+    "def f():\n    x = f'{y",
+    "def f():\n    '''text",
+    "def f():\n    x = y if z",
+    "def f():\n    return lambda",
+    "@a\ndef f():\n    @b",
+    "def f():\n  for x in y:\n\tz\n  \\\n",
+]
+
+
+@functools.cache
+def recognizer_of(name: str) -> Recognizer:
+    start = {"python": {"start": "function"}}.get(name, {})
+    return cfgguide.index.compile_recognizer(cfgguide.Grammar.bundled(name, **start))
+
+
+def endings_of(name: str) -> Endings:
+    fewest = FewestTokens(standard_library_vocabulary())
+    return Endings(recognizer_of(name), frozenset(range(256)), fewest)
+
+
+@pytest.mark.parametrize("text", JSON_TEXTS)
+def test_json_is_completed(text):
+    recognizer = recognizer_of("json")
+    ending = endings_of("json").of(recognizer.advance(recognizer.initial, text))
+    json.loads(text + ending)
+
+
+@pytest.mark.slow
+def test_python_is_completed():
+    recognizer, endings = recognizer_of("python"), endings_of("python")
+    for text in PYTHON_TEXTS:
+        configuration = recognizer.advance(recognizer.initial, text.encode())
+        if configuration is not None:
+            ending = endings.of(configuration)
+            assert ending is not None, text
+            ast.parse(text + ending.decode())
+
+
+def test_names_that_cannot_stand_side_by_side_are_kept_apart():
+    grammar = cfgguide.Grammar('start: NAME "of" NAME\nNAME: /[a-z]+/\n%ignore " "')
+    recognizer = cfgguide.index.compile_recognizer(grammar)
+    fewest = FewestTokens(cfgguide.Vocabulary.of_bytes([]))
+    endings = Endings(recognizer, frozenset(range(256)), fewest)
+    ending = endings.of(recognizer.advance(recognizer.initial, b"ab"))
+    lark.Lark(grammar.text, parser="lalr", lexer="contextual").parse("ab" + ending.decode())
+
+
+def test_an_ending_does_not_depend_on_what_was_asked_before():
+    recognizer = recognizer_of("json")
+    configurations = [recognizer.advance(recognizer.initial, text) for text in JSON_TEXTS]
+    endings, again = endings_of("json"), endings_of("json")
+    expected = [endings.of(configuration) for configuration in configurations]
+    assert [again.of(each) for each in reversed(configurations)] == expected[::-1]
+
+
+def test_a_stack_of_thousands_of_brackets_is_closed():
+    recognizer = recognizer_of("json")
+    configuration = recognizer.advance(recognizer.initial, b"[" * 3000)
+    assert endings_of("json").of(configuration) == b"]" * 3000
+
+
+@pytest.mark.parametrize(
+    "grammar",
+    [
+        cfgguide.Grammar.bundled("json").text,
+        'start: "i" start | "i" start "e" start | "x"',
+        'start: a b a\na: | "x"\nb: | "y" b',
+        "start: ",
+    ],
+)
+def test_remembered_shifts_are_those_of_the_table(grammar):
+    recognizer = cfgguide.index.compile_recognizer(cfgguide.Grammar(grammar))
+    table = recognizer.parse_table
+    remembered, rng = RememberedShifts.of(table), random.Random(0)
+    for _ in range(30):
+        stack = Stack(START_STATE)
+        for _ in range(20):
+            following = []
+            for terminal in range(table.n_terminals):
+                if terminal != END:
+                    assert remembered.shift(stack, terminal) == table.shift(stack, terminal)
+                    following.append(table.shift(stack, terminal))
+            assert remembered.is_sentence(stack) == table.is_sentence(stack)
+            following = [after for after in following if after is not None]
+            if not following:
+                break
+            stack = rng.choice(following)

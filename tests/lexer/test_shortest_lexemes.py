@@ -1,0 +1,71 @@
+"""The shortest rest of a lexeme is what trying all bytes finds, and the scanner matches it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cfgguide.automata.dfa import DEAD
+from cfgguide.grammar import lark_frontend
+from cfgguide.grammar.grammar import Grammar
+from cfgguide.lexer import scanner
+from cfgguide.lexer.scanner import NO_MATCH, Scanner
+from cfgguide.lexer.shortest_lexemes import FAR, LexemeTexts
+
+GRAMMARS = {
+    "json": Grammar.bundled("json").text,
+    "keywords and names": 'start: ("if" NAME | "in" | "int")+\nNAME: /[a-z]+/\n%ignore " "',
+    "look-ahead": "start: (A | B)+\nA: /a+(?=b)/\nB: /b(?!bb)/",
+    "comments": 'start: "x"+\nCOMMENT: "/*" /(.|\\n)*?/ "*/"\n%ignore COMMENT\n%ignore " "',
+}
+
+
+def distances(scanner: Scanner, used: list[int], matches: dict[int, int]) -> dict[int, int]:
+    """Fewest bytes from each state to one of some states, both answers of assertions taken."""
+    found = dict(matches)
+    changed = True
+    while changed:
+        changed = False
+        for state in range(scanner.n_states):
+            if scanner.is_assertion[state]:
+                after = [found[each] for each in scanner.resolved(state) if each in found]
+            else:
+                targets = {int(scanner.transitions[state, scanner.byte_classes[b]]) for b in used}
+                after = [found[each] + 1 for each in targets - {DEAD} if each in found]
+            if after and min(after) < found.get(state, FAR):
+                found[state] = min(after)
+                changed = True
+    return found
+
+
+@pytest.mark.parametrize("name", GRAMMARS)
+def test_distances_are_those_of_trying_all_bytes(name):
+    built = scanner.build(lark_frontend.load(Grammar(GRAMMARS[name])))
+    used = [byte for byte in range(256) if byte % 7]
+    texts = LexemeTexts(built, frozenset(used))
+    starts = [state for start in np.unique(built.starts) for state in built.resolved(int(start))]
+    begins = {b for b in used if any(built.transitions[starts, built.byte_classes[b]] != DEAD)}
+    for terminal_id in range(built.ignored + 1):
+        matches = {
+            state: 0
+            for state in np.flatnonzero(built.match == terminal_id).tolist()
+            if any(built.transitions[state, built.byte_classes[b]] == DEAD for b in begins)
+        }
+        expected = distances(built, used, matches)
+        for state in range(built.n_states):
+            assert texts.distances[state, terminal_id] == expected.get(state, FAR)
+
+
+def test_texts_lead_to_a_match_in_so_many_bytes():
+    built = scanner.build(lark_frontend.load(Grammar(GRAMMARS["json"])))
+    texts = LexemeTexts(built, frozenset(range(256)))
+    n_read = 0
+    for state, terminal_id in np.argwhere(texts.distances < FAR).tolist():
+        text, here = texts.text(state, terminal_id), state
+        assert text is not None
+        assert len(text) == texts.distances[state, terminal_id]
+        for byte in text:
+            here = int(built.transitions[here, built.byte_classes[byte]])
+        assert built.match[here] == terminal_id != NO_MATCH
+        n_read += 1
+    assert n_read > 50
