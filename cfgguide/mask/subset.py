@@ -230,7 +230,8 @@ class Subsets:
 
 
 def _key_of(bitmask: Int32Array) -> bytes:
-    return hashlib.blake2b(bitmask.data, digest_size=16).digest()
+    # Processors have instructions for this one: four times as fast as BLAKE2.
+    return hashlib.sha256(bitmask.data).digest()[:16]
 
 
 def _frozen(bitmask: Int32Array) -> Int32Array:

@@ -25,38 +25,40 @@ context".
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from itertools import product
 from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from cfgguide.parser.table import END, ERROR, NO_STATE, ParseTable
 
 States = tuple[int, ...]  # a part of a stack, the lowest first
 Pair = tuple[States, States]
+# A pair that others come to, with which terminals, and the *cause*: each of these terminals of the
+# first pair leads here. It is 0 if no shift is between, and they are the same.
+_Following = tuple[Pair, int, int]
 
-MAX_PAIRS = 2_000  # of one proof; more than those of large languages need
+MAX_PAIRS = 8_000  # of one proof; more than those of large languages need
 MAX_STATES = 12  # of a part in a proof
-_MAX_REDUCTIONS = 200  # before one shift
-
-# What becomes of a part of a stack with a terminal.
-_REFUSED, _ACCEPTED, _BELOW, _SHIFTED, _ENDLESS = 0, 1, 2, 3, 4
+_ACCEPTED = -1, -1  # instead of a reduction below a part
 
 
-class _Result(NamedTuple):
-    """What becomes of a part of a stack with some terminals.
+class _Actions(NamedTuple):
+    """What a state does, by terminals.
 
     Attributes
     ----------
-    kind : int
-        `_REFUSED`; `_ACCEPTED` at the end of the text; `_BELOW` for a reduction that reaches below
-        the part; `_SHIFTED`; `_ENDLESS` where too many reductions come first.
-    states : tuple of int
-        What they are shifted on; or how many states are popped below, and the nonterminal.
-    terminals : int
+    refused, shifted, reduces : int
         Which terminals.
+    reduced : tuple of (int, int)
+        Productions, and which terminals each is reduced with.
     """
 
-    kind: int
-    states: States
-    terminals: int
+    refused: int
+    shifted: int
+    reduces: int
+    reduced: tuple[tuple[int, int], ...]
 
 
 class _Shifts(NamedTuple):
@@ -64,14 +66,18 @@ class _Shifts(NamedTuple):
 
     Attributes
     ----------
-    returns : dict of (int, int) to int
-        Of the targets that are the same; as `Equivalence._returns_of`.
-    targets : set of (int, int)
-        Those that differ.
+    difference : int
+        Terminals after which the lexer can tell the states apart.
+    targets : dict of (int, int) to int
+        Targets that differ, with the terminals that lead there.
+    returns : dict of (int, int, int) to int
+        Returns of targets that are the same: how many states are popped, the nonterminal and the
+        terminals to come. With the terminals that lead to such a target.
     """
 
-    returns: dict[tuple[int, int], int]
-    targets: set[tuple[int, int]]
+    difference: int
+    targets: dict[tuple[int, int], int]
+    returns: dict[tuple[int, int, int], int]
 
 
 class Equivalence:
@@ -112,38 +118,46 @@ class Equivalence:
         self._symbols = {
             target: symbol for row in self._transitions for symbol, target in row.items()
         }
+        self._every = (1 << table.n_terminals) - 1
         self._proven: dict[Pair, int] = {}  # if one of these terminals is next
-        self._unproven: set[tuple[States, States, int]] = set()
-        self._rows: dict[int, list[int]] = {}
-        self._actions: dict[int, dict[int, int]] = {}
+        self._differing: dict[Pair, int] = {}  # with each of these terminals
+        self._too_long: set[tuple[Pair, int]] = set()  # proofs
+        self._goto_rows = memoryview(table.goto.data)
+        self._actions: dict[int, _Actions] = {}
         self._returns: dict[int, dict[tuple[int, int], int]] = {}
-        self._results: dict[tuple[States, int], list[_Result]] = {}
-        self._shifts: dict[tuple[int, int, int], _Shifts | None] = {}
+        self._shifts: dict[tuple[int, int, int], _Shifts] = {}
 
     def holds(self, first: States, second: States, terminals: int) -> bool:
         """Return whether two stacks are known to be equivalent if one of some terminals is next.
 
         False may also mean that there is no short proof.
         """
-        root = first, second, terminals
+        root = first, second
+        if not terminals & ~self._proven.get(root, 0):
+            return True
+        if (root, terminals) in self._too_long:
+            return False
         assumed: dict[Pair, int] = {}
-        pending = [root]
+        pending: list[_Following] = [(root, terminals, 0)]
         n_pairs = 0
         while pending:
-            one, other, needed = question = pending.pop()
-            pair = one, other
+            pair, needed, cause = pending.pop()
             needed &= ~(self._proven.get(pair, 0) | assumed.get(pair, 0))
-            if one == other or not needed:
+            if pair[0] == pair[1] or not needed:
                 continue
             n_pairs += 1
-            is_known = question in self._unproven or root in self._unproven
-            is_long = n_pairs > MAX_PAIRS or max(len(one), len(other)) > MAX_STATES
-            following = None if is_known or is_long else self._compared(one, other, needed)
-            if following is None:
-                self._unproven |= {root} if is_long else {root, question}
+            if n_pairs > MAX_PAIRS or max(map(len, pair)) > MAX_STATES:
+                self._too_long.add((root, terminals))
+                return False
+            difference = needed & self._differing.get(pair, 0)
+            if not difference:
+                difference = self._compare(pair, needed, cause, pending)
+            if difference:
+                self._differing[pair] = self._differing.get(pair, 0) | difference
+                # Only of the root it is known which of its terminals come here.
+                self._differing[root] = self._differing.get(root, 0) | (cause or difference)
                 return False
             assumed[pair] = assumed.get(pair, 0) | needed
-            pending += following
         for pair, proven in assumed.items():
             self._proven[pair] = self._proven.get(pair, 0) | proven
         return True
@@ -151,162 +165,178 @@ class Equivalence:
     def offered(self, state: int) -> int:
         """Return the terminals that the lexer looks for if a state is on top, and ``$END``."""
         every = (1 << self._table.n_terminals) - 1
-        return 1 << END | every & ~self._actions_of(state).get(ERROR, 0)
+        return 1 << END | every & ~self._actions_of(state).refused
 
-    def _compared(
-        self, first: States, second: States, terminals: int
-    ) -> list[tuple[States, States, int]] | None:
-        """Return the pairs on which the equivalence of a pair rests; None if they differ."""
-        following: list[tuple[States, States, int]] = []
-        for one in self._results_of(first, terminals):
-            for other in self._results_of(second, terminals):
-                both = one.terminals & other.terminals
-                is_same = one.kind == other.kind != _ENDLESS and one.states == other.states
-                if not both or is_same:
-                    continue
-                if one.kind != _SHIFTED or other.kind != _SHIFTED:
-                    return None
-                if not self._compare_shifts(one.states, other.states, both, following):
-                    return None
-        return following
+    def reduction(self, state: int, terminals: int) -> int | None:
+        """Return the production by which a state reduces with each of some terminals, if any."""
+        actions = self._actions_of(state)
+        if actions.shifted & terminals:
+            return None
+        found = [production for production, group in actions.reduced if group & terminals]
+        return found[0] if len(found) == 1 else None
+
+    def _compare(self, pair: Pair, terminals: int, cause: int, following: list[_Following]) -> int:
+        """Add the pairs on which the equivalence of a pair rests.
+
+        Returns
+        -------
+        int
+            Terminals with which they differ; 0 if they may be equivalent.
+        """
+        one, other = self._actions_of(pair[0][-1]), self._actions_of(pair[1][-1])
+        shifted = one.shifted & other.shifted & terminals
+        difference = (one.shifted & other.refused | one.refused & other.shifted) & terminals
+        if shifted and not difference:
+            difference = self._compare_shifts(pair, shifted, cause, following)
+        for first, second in product(one.reduced, other.reduced):
+            if not difference and (both := first[1] & second[1] & terminals):
+                difference = self._compare_reduced(
+                    pair, first[0], second[0], both, cause, following
+                )
+        # One is reduced until it does what the other does at once.
+        for first in one.reduced:
+            if not difference and (alone := first[1] & ~other.reduces & terminals):
+                difference = self._compare_reduced(pair, first[0], None, alone, cause, following)
+        for second in other.reduced:
+            if not difference and (alone := second[1] & ~one.reduces & terminals):
+                difference = self._compare_reduced(pair, None, second[0], alone, cause, following)
+        return difference
+
+    def _compare_reduced(
+        self,
+        pair: Pair,
+        first: int | None,
+        second: int | None,
+        terminals: int,
+        cause: int,
+        following: list[_Following],
+    ) -> int:
+        """Add the pair after reductions of both, or of one; returns like :meth:`_compare`."""
+        is_end = 1 << END
+        if terminals & is_end and terminals != is_end:
+            rest = terminals & ~is_end
+            return self._compare_reduced(
+                pair, first, second, is_end, cause, following
+            ) or self._compare_reduced(pair, first, second, rest, cause, following)
+        one, after_one = self._reduced(pair[0], first, terminals)
+        other, after_other = self._reduced(pair[1], second, terminals)
+        if after_one is None and after_other is None:
+            return 0 if one == other else terminals
+        if (one is not None and second is None) or (other is not None and first is None):
+            return terminals
+        # What left the known part, or accepted, waits for the other.
+        following.append(((after_one or pair[0], after_other or pair[1]), terminals, cause))
+        return 0
+
+    def _reduced(
+        self, part: States, production: int | None, terminals: int
+    ) -> tuple[tuple[int, int] | None, States | None]:
+        """Return a part after a reduction, if it does not reach below the part or accept.
+
+        Else return what it does there: how many states it pops, and the nonterminal.
+        """
+        if production is None:
+            return None, part
+        left_side = self._left_sides[production]
+        n_left = len(part) - self._lengths[production]
+        if n_left <= 0:
+            return (-n_left, left_side), None
+        target = self._goto_rows[part[n_left - 1], left_side]
+        if target == self._table.end_state and terminals == 1 << END:
+            return _ACCEPTED, None
+        return None, (*part[:n_left], target)
 
     def _compare_shifts(
-        self,
-        first: States,
-        second: States,
-        terminals: int,
-        following: list[tuple[States, States, int]],
-    ) -> bool:
-        """Add the pairs that come after a shift; return whether the lexer sees no difference."""
+        self, pair: Pair, terminals: int, cause: int, following: list[_Following]
+    ) -> int:
+        """Add the pairs that come after a shift; returns like :meth:`_compare`."""
+        first, second = pair
         n_common = 0
         while n_common < min(len(first), len(second)) - 1 and (
             first[-1 - n_common] == second[-1 - n_common]
         ):
             n_common += 1
         if n_common:
-            returns = self._returns_of(first[-n_common])
-            return self._compare_returns(first[:-n_common], second[:-n_common], returns, following)
+            returns = {
+                (n_popped, left_side, lookahead): terminals
+                for (n_popped, left_side), lookahead in self._returns_of(first[-n_common]).items()
+            }
+            below = first[:-n_common], second[:-n_common]
+            return self._compare_returns(below, returns, cause, following)
         shifts = self._shifts_of(first[-1], second[-1], terminals)
-        if shifts is None:
-            return False
-        for one, other in shifts.targets:
+        if shifts.difference:
+            return shifts.difference
+        for (one, other), leading in shifts.targets.items():
             offered = self.offered(one) | self.offered(other)
-            following.append(((*first, one), (*second, other), offered))
-        return self._compare_returns(first, second, shifts.returns, following)
+            following.append((((*first, one), (*second, other)), offered, cause or leading))
+        return self._compare_returns(pair, shifts.returns, cause, following)
 
     def _compare_returns(
         self,
-        first: States,
-        second: States,
-        returns: dict[tuple[int, int], int],
-        following: list[tuple[States, States, int]],
-    ) -> bool:
-        """Add the pairs after reductions of what both have on top; return whether there are."""
-        for (n_popped, left_side), terminals in returns.items():
+        pair: Pair,
+        returns: dict[tuple[int, int, int], int],
+        cause: int,
+        following: list[_Following],
+    ) -> int:
+        """Add the pairs after reductions of what both have on top; as :meth:`_compare`."""
+        first, second = pair
+        for (n_popped, left_side, terminals), leading in returns.items():
             n_first, n_second = len(first) - n_popped, len(second) - n_popped
-            if min(n_first, n_second) <= 0:  # below what is known, where both are the same
+            if n_first <= 0 or n_second <= 0:  # below what is known, where both are the same
                 if n_first != n_second:
-                    return False
+                    return leading
                 continue
             one, other = first[:n_first], second[:n_second]
             after_one = self._goto(one[-1], left_side)
             after_other = self._goto(other[-1], left_side)
             if after_one == NO_STATE or after_other == NO_STATE:
-                return False
-            following.append(((*one, after_one), (*other, after_other), terminals))
-        return True
+                return leading
+            following.append(
+                (((*one, after_one), (*other, after_other)), terminals, cause or leading)
+            )
+        return 0
 
     def _goto(self, state: int, left_side: int) -> int:
         """Return where a nonterminal leads; `NO_STATE` also if that could end the text."""
-        target = int(self._table.goto[state, left_side])
+        target = self._goto_rows[state, left_side]
         return NO_STATE if target == self._table.end_state else target
 
-    def _results_of(self, part: States, terminals: int) -> list[_Result]:
-        """Return what becomes of a part with terminals, in groups."""
-        question = part, terminals
-        if question not in self._results:
-            self._results[question] = self._reduced(part, terminals)
-        return self._results[question]
-
-    def _reduced(self, part: States, terminals: int) -> list[_Result]:
-        results: list[_Result] = []
-        pending = [(part, terminals)]
-        for _ in range(_MAX_REDUCTIONS):
-            if not pending:
-                return results
-            part, terminals = pending.pop()
-            shifted = 0
-            for action, with_action in self._actions_of(part[-1]).items():
-                group = with_action & terminals
-                if not group:
-                    continue
-                if action > 0:
-                    shifted |= group
-                elif action == ERROR:
-                    results.append(_Result(_REFUSED, (), group))
-                else:
-                    self._reduce(part, -action - 1, group, results, pending)
-            if shifted:
-                results.append(_Result(_SHIFTED, part, shifted))
-        return [_Result(_ENDLESS, (), terminals)]
-
-    def _reduce(
-        self,
-        part: States,
-        production: int,
-        terminals: int,
-        results: list[_Result],
-        pending: list[tuple[States, int]],
-    ) -> None:
-        left_side = self._left_sides[production]
-        n_left = len(part) - self._lengths[production]
-        if n_left <= 0:
-            results.append(_Result(_BELOW, (-n_left, left_side), terminals))
-            return
-        target = int(self._table.goto[part[n_left - 1], left_side])
-        if target == self._table.end_state and terminals >> END & 1:
-            results.append(_Result(_ACCEPTED, (), 1 << END))
-            terminals &= ~(1 << END)
-        if terminals:
-            pending.append(((*part[:n_left], target), terminals))
-
-    def _row(self, state: int) -> list[int]:
-        if state not in self._rows:
-            self._rows[state] = self._table.action[state].tolist()
-        return self._rows[state]
-
-    def _actions_of(self, state: int) -> dict[int, int]:
-        """Return the terminals of each action in a state."""
+    def _actions_of(self, state: int) -> _Actions:
         if state not in self._actions:
-            actions: dict[int, int] = {}
-            for terminal, action in enumerate(self._row(state)):
-                actions[action] = actions.get(action, 0) | 1 << terminal
-            self._actions[state] = actions
+            row = self._table.action[state]
+            productions = -np.unique(row[row < ERROR])[::-1] - 1
+            reduced = tuple(
+                (production, _bits(row == -production - 1)) for production in productions.tolist()
+            )
+            self._actions[state] = _Actions(
+                _bits(row == ERROR), _bits(row > ERROR), _bits(row < ERROR), reduced
+            )
         return self._actions[state]
 
-    def _shifts_of(self, first: int, second: int, terminals: int) -> _Shifts | None:
-        """Return what two states shift; None if the lexer can tell some targets apart."""
+    def _shifts_of(self, first: int, second: int, terminals: int) -> _Shifts:
+        """Return what two states shift."""
         question = first, second, terminals
         if question not in self._shifts:
             self._shifts[question] = self._joint_shifts(*question)
         return self._shifts[question]
 
-    def _joint_shifts(self, first: int, second: int, terminals: int) -> _Shifts | None:
-        pairs = {
-            (one - 1, other - 1)
-            for terminal, (one, other) in enumerate(
-                zip(self._row(first), self._row(second), strict=True)
-            )
-            if terminals >> terminal & 1
-        }
-        targets = {(one, other) for one, other in pairs if one != other}
-        if any(self._seen[one] != self._seen[other] for one, other in targets):
-            return None
-        returns: dict[tuple[int, int], int] = {}
-        for one, _ in pairs - targets:
-            for question, lookahead in self._returns_of(one).items():
-                returns[question] = returns.get(question, 0) | lookahead
-        return _Shifts(returns, targets)
+    def _joint_shifts(self, first: int, second: int, terminals: int) -> _Shifts:
+        difference = 0
+        targets: dict[tuple[int, int], int] = {}
+        returns: dict[tuple[int, int, int], int] = {}
+        places = _places(terminals)
+        after_first, after_second = (self._table.action[[first, second]][:, places] - 1).tolist()
+        for place, one, other in zip(places.tolist(), after_first, after_second, strict=True):
+            terminal = 1 << place
+            if one == other:
+                for (n_popped, left_side), lookahead in self._returns_of(one).items():
+                    question = n_popped, left_side, lookahead
+                    returns[question] = returns.get(question, 0) | terminal
+            elif self._seen[one] == self._seen[other]:
+                targets[one, other] = targets.get((one, other), 0) | terminal
+            else:
+                difference |= terminal
+        return _Shifts(difference, targets, returns)
 
     def _returns_of(self, state: int) -> dict[tuple[int, int], int]:
         """Return the reductions that pop a state and reach below it.
@@ -322,7 +352,9 @@ class Equivalence:
                 last: int | None = state
                 for symbol in self._table.productions[production][1][dot:]:
                     last = self._transitions[last].get(symbol) if last is not None else None
-                lookahead = 0 if last is None else self._actions_of(last).get(-production - 1, 0)
+                lookahead = (
+                    0 if last is None else dict(self._actions_of(last).reduced).get(production, 0)
+                )
                 if lookahead:  # so the state holds this item
                     question = dot - 1, self._left_sides[production]
                     returns[question] = returns.get(question, 0) | lookahead
@@ -337,3 +369,12 @@ def _items_by_symbol(table: ParseTable) -> dict[str, list[tuple[int, int]]]:
         for dot, symbol in enumerate(right, start=1):
             items.setdefault(symbol, []).append((production, dot))
     return items
+
+
+def _bits(is_chosen: npt.NDArray[np.bool_]) -> int:
+    return int.from_bytes(np.packbits(is_chosen, bitorder="little").tobytes(), "little")
+
+
+def _places(bits: int) -> npt.NDArray[np.int64]:
+    as_bytes = np.frombuffer(bits.to_bytes(-(-bits.bit_length() // 8), "little"), dtype=np.uint8)
+    return np.flatnonzero(np.unpackbits(as_bytes, bitorder="little"))

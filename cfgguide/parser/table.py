@@ -108,28 +108,30 @@ class ParseTable:
 
         Where Lark resolves a conflict, reductions may go on for ever; these are refused.
         """
-        reductions = _Reductions(stack)
+        reductions = _Reductions(stack) if self.may_repeat else None
+        actions = self._actions
         while True:
-            action = int(self.action[stack.state, terminal])
+            action = actions[stack.state, terminal]
             if action == ERROR:
                 return None
             if action > 0:
                 return stack.push(action - 1)
             stack = self.reduced(stack, -action - 1)
-            if reductions.repeat(stack):
+            if reductions is not None and reductions.repeat(stack):
                 return None
 
     def is_sentence(self, stack: Stack) -> bool:
         """Return whether the text may end here: whether ``$END`` leads to acceptance."""
-        reductions = _Reductions(stack)
+        reductions = _Reductions(stack) if self.may_repeat else None
+        actions = self._actions
         while True:
-            action = int(self.action[stack.state, END])
+            action = actions[stack.state, END]
             if action >= 0:
                 return False
             stack = self.reduced(stack, -action - 1)
             if stack.state == self.end_state:
                 return True
-            if reductions.repeat(stack):
+            if reductions is not None and reductions.repeat(stack):
                 return False
 
     @cached_property
@@ -199,8 +201,23 @@ class ParseTable:
 
     def reduced(self, stack: Stack, production: int) -> Stack:
         """Return the stack after one reduction."""
-        below = stack.pop(int(self.lengths[production]))
-        return below.push(int(self.goto[below.state, self.left_sides[production]]))
+        n_popped, left_side = self._effects[production]
+        below = stack.pop(n_popped)
+        return below.push(self._gotos[below.state, left_side])
+
+    # Single numbers: quicker to read than those of an array.
+
+    @cached_property
+    def _actions(self) -> memoryview:
+        return memoryview(self.action.data)
+
+    @cached_property
+    def _gotos(self) -> memoryview:
+        return memoryview(self.goto.data)
+
+    @cached_property
+    def _effects(self) -> list[tuple[int, int]]:
+        return list(zip(self.lengths.tolist(), self.left_sides.tolist(), strict=True))
 
 
 class _Reductions:

@@ -33,6 +33,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from cfgguide.automata.dfa import DEAD
 from cfgguide.lexer.lookahead import NO_OBLIGATIONS, Lookahead, Obligations
 from cfgguide.lexer.scanner import NO_MATCH, Scanner
 from cfgguide.limits import Budget
@@ -127,6 +128,10 @@ class Recognizer:
         self._contexts = memoryview(scanner.contexts.data)  # quicker to index than the array
         self._byte_classes: list[int] = scanner.byte_classes.tolist()
         self._match: list[int] = scanner.match.tolist()
+        self._is_assertion: list[bool] = scanner.is_assertion.tolist()
+        self._transitions = memoryview(scanner.transitions.data)
+        self._starts = memoryview(scanner.starts.data)
+        self._set_of_state: list[int] = parse_table.set_of_state.tolist()
         self.short_stacks = (
             ShortStacks(parse_table, scanner, indentation_rules)
             if shortens_stacks and not parse_table.may_repeat
@@ -178,7 +183,7 @@ class Recognizer:
 
     def start(self, stack: Stack, context: int) -> int:
         """Return the scanner state in which a lexeme starts; it may be an assertion state."""
-        return int(self.scanner.starts[self.parse_table.set_of_state[stack.state], context])
+        return self._starts[self._set_of_state[stack.state], context]
 
     def advance(self, configuration: Configuration, data: bytes) -> Configuration | None:
         """Return the configuration after more bytes, or None if Lark refuses them.
@@ -188,8 +193,17 @@ class Recognizer:
         LimitError
             If there are more ways to read them than `max_hypotheses`.
         """
-        for byte in data:
-            byte_class, context = self._byte_classes[byte], configuration.context
+        n_read = 0
+        while n_read < len(data):
+            known = configuration.hypotheses
+            if len(known) == 1 and not known[0].obligations:
+                plainly = self._read_plainly(known[0], configuration.context, data, n_read)
+                if plainly is None:
+                    return None
+                configuration, n_read = plainly
+                if n_read == len(data):
+                    break
+            byte_class, context = self._byte_classes[data[n_read]], configuration.context
             hypotheses: list[Hypothesis] = []
             for hypothesis in configuration.hypotheses:
                 hypotheses += self.extended(hypothesis, byte_class)
@@ -202,7 +216,55 @@ class Recognizer:
                 self.check_ambiguity(len(hypotheses))
             context = self._contexts[context, byte_class]
             configuration = Configuration(tuple(hypotheses), context)
+            n_read += 1
         return configuration
+
+    def _read_plainly(
+        self, hypothesis: Hypothesis, context: int, data: bytes, n_read: int
+    ) -> tuple[Configuration, int] | None:
+        """Read bytes as long as there is nothing to choose, which is the most common case.
+
+        A lexeme goes on if the scanner does and either matches, or did not match before; it ends if
+        the scanner dies.
+
+        Returns
+        -------
+        (Configuration, int) or None
+            What is known then, and how many bytes were read; None if Lark refuses the next one.
+        """
+        state, _, stack, indentation = hypothesis
+        match, is_assertion, groups = self._match, self._is_assertion, self._groups
+        transitions, reader = self._transitions, self.indentation_reader
+        for n_bytes in range(n_read, len(data)):
+            byte_class = self._byte_classes[data[n_bytes]]
+            target = transitions[state, byte_class]
+            if target == DEAD:
+                if match[state] == NO_MATCH:
+                    return None
+                ended = self.shift(stack, indentation, match[state])
+                if ended is None:
+                    return None
+                start = self._starts[self._set_of_state[ended[0].state], context]
+                target = transitions[start, byte_class]
+                if is_assertion[start] or is_assertion[target]:
+                    break
+                if target == DEAD:
+                    return None
+                (stack, indentation), state = ended, start
+            elif is_assertion[target] or (match[state] != NO_MATCH and match[target] == NO_MATCH):
+                break
+            if reader:
+                moved = reader.moved(indentation, target, byte_class)
+                if moved is None:
+                    return None
+                indentation = moved
+            if groups[target] != groups[state]:
+                stack = self._shortened(target, stack)
+            state, context = target, self._contexts[context, byte_class]
+        else:
+            n_bytes = len(data)
+        after = Hypothesis(state, NO_OBLIGATIONS, stack, indentation)
+        return Configuration((after,), context), n_bytes
 
     def check_ambiguity(self, n_hypotheses: int) -> None:
         """Raise a `LimitError` if there are more ways to read a text than `max_hypotheses`."""

@@ -28,11 +28,10 @@ from cfgguide.parser.equivalence import Equivalence
 from cfgguide.parser.indentation import IndentationRules
 from cfgguide.parser.indentation_names import CLOSES, COUNTED, FED, OPENS
 from cfgguide.parser.stack import Stack
-from cfgguide.parser.table import ERROR, ParseTable
+from cfgguide.parser.table import ParseTable
 
-MAX_DROPPED = 4  # states, at once
+MAX_DROPPED = 3  # states, at once; more hardly ever are
 _AT_START = -1  # the group of a scanner state before the first byte of a lexeme
-_UNDECIDED, _NO_REDUCTION = -2, -1
 
 
 class ShortStacks:
@@ -72,7 +71,7 @@ class ShortStacks:
         self.groups = self._grouped(scanner, unfed)
         is_fed = np.array([not is_unfed for _, is_unfed in self._terminals])
         self.is_fed = is_fed[self.groups] & ~scanner.is_start
-        self._reductions: dict[tuple[int, int], int] = {}
+        self._reductions: dict[tuple[int, int], int | None] = {}
         self._n_droppable: dict[tuple[int, ...], int] = {}
 
     def _grouped(self, scanner: Scanner, unfed: list[bool]) -> list[int]:
@@ -99,7 +98,7 @@ class ShortStacks:
         """Return a stack shortened, for a lexeme in a scanner state of a group."""
         _, is_unfed = self._terminals[group]
         if not is_unfed:
-            while (production := self._reduction(group, stack.state)) >= 0:
+            while (production := self._reduction(group, stack.state)) is not None:
                 stack = self._table.reduced(stack, production)
         while True:
             shorter = self._without_top(group, stack)
@@ -112,23 +111,17 @@ class ShortStacks:
         if group < 0:
             return True
         _, is_unfed = self._terminals[group]
-        is_reduced = not is_unfed and self._reduction(group, states[0]) >= 0
+        is_reduced = not is_unfed and self._reduction(group, states[0]) is not None
         return not is_reduced and not self._decide(group, states[MAX_DROPPED::-1])
 
-    def _reduction(self, group: int, state: int) -> int:
-        """Return the production by which a state reduces on all possible terminals, or below 0."""
+    def _reduction(self, group: int, state: int) -> int | None:
+        """Return the production by which a state reduces on all possible terminals, if any."""
         question = group, state
-        production = self._reductions.get(question, _UNDECIDED)
-        if production == _UNDECIDED:
-            terminals, _ = self._terminals[group]
-            actions = {
-                action
-                for terminal, action in enumerate(self._table.action[state].tolist())
-                if terminals >> terminal & 1
-            } - {ERROR}
-            production = -min(actions) - 1 if len(actions) == 1 else _NO_REDUCTION
-            self._reductions[question] = production = max(production, _NO_REDUCTION)
-        return production
+        if question not in self._reductions:
+            self._reductions[question] = self._equivalence.reduction(
+                state, self._terminals[group][0]
+            )
+        return self._reductions[question]
 
     def _without_top(self, group: int, stack: Stack) -> Stack:
         """Return a stack without the states on top that decide nothing, as many as there are."""
@@ -159,7 +152,7 @@ class ShortStacks:
             if self._seen[top] != self._seen[lowest]:
                 return False
             terminals |= with_top | with_lowest
-        elif self._reduction(group, lowest) >= 0:
+        elif self._reduction(group, lowest) is not None:
             return False  # it would be reduced, and perhaps to what is dropped here
         # A quick test first: what only one of them has an action for, is mostly accepted there.
         if (with_top ^ with_lowest) & terminals:
