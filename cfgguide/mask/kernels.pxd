@@ -14,6 +14,7 @@ cdef int TOO_SHALLOW
 cdef long long COLUMNS_SHIFT, COLUMN_BITS, LEVEL_BITS, LEVEL_SHIFT, ONE_LEVEL
 
 cdef int _new_cell(WorkspaceView work, int state, int parent) noexcept nogil
+cdef int _cell_after_goto(WorkspaceView work, int state, int parent) noexcept nogil
 cdef int _read(WorkspaceView work, BaseView base, int cell) noexcept nogil
 cdef int _reduced(
     TablesView tables, WorkspaceView work, BaseView base, int cell, int production

@@ -85,12 +85,7 @@ from cfgguide.vocabulary.trie import BYTE, END_TOKEN, FIRST_CHILD, FIRST_TOKEN, 
 
 
 def _new_cell(work: Workspace, state: int, parent: int) -> int:
-    """Return the cell of `state` on `parent`; it is made if there is none."""
-    cell = work.first_child[parent]
-    while cell != NONE:
-        if work.cell_state[cell] == state:
-            return cell
-        cell = work.next_sibling[cell]
+    """Make a cell of `state` on `parent`."""
     cell = work.counts[N_CELLS]
     if cell >= len(work.cell_state):
         return TOO_MANY_CELLS
@@ -98,11 +93,26 @@ def _new_cell(work: Workspace, state: int, parent: int) -> int:
     work.cell_state[cell] = state
     work.cell_parent[cell] = parent
     work.first_child[cell] = NONE
-    work.next_sibling[cell] = work.first_child[parent]
-    work.first_child[parent] = cell
     work.cell_home[cell] = NONE
     for terminal_id in range(work.shifts.shape[1]):
         work.shifts[cell, terminal_id] = NOT_COMPUTED
+    return cell
+
+
+def _cell_after_goto(work: Workspace, state: int, parent: int) -> int:
+    """Return the cell of `state`, that of a nonterminal, on `parent`; it is made if there is none.
+
+    Cells of terminals are found by `shifts`.
+    """
+    cell = work.first_child[parent]
+    while cell != NONE:
+        if work.cell_state[cell] == state:
+            return cell
+        cell = work.next_sibling[cell]
+    cell = _new_cell(work, state, parent)
+    if cell >= 0:
+        work.next_sibling[cell] = work.first_child[parent]
+        work.first_child[parent] = cell
     return cell
 
 
@@ -124,7 +134,7 @@ def _reduced(tables: Tables, work: Workspace, base: Base, cell: int, production:
             return TOO_SHALLOW
     below = _read(work, base, cell)
     goto = tables.goto[below, tables.left_sides[production]]
-    return _new_cell(work, goto, cell)
+    return _cell_after_goto(work, goto, cell)
 
 
 def _shift(tables: Tables, work: Workspace, base: Base, cell: int, terminal_id: int) -> int:
@@ -143,7 +153,12 @@ def _shift(tables: Tables, work: Workspace, base: Base, cell: int, terminal_id: 
         if action == 0:
             break
         if action > 0:
-            result = _new_cell(work, action - 1, top)
+            # A stack that reductions led here from may have made it: one shift, one cell.
+            result = work.shifts[top, terminal_id]
+            if result == NOT_COMPUTED:
+                result = _new_cell(work, action - 1, top)
+                if result >= 0:
+                    work.shifts[top, terminal_id] = result
             break
         top = _reduced(tables, work, base, top, -action - 1)
         if top < 0:

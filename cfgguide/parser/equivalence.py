@@ -164,8 +164,7 @@ class Equivalence:
 
     def offered(self, state: int) -> int:
         """Return the terminals that the lexer looks for if a state is on top, and ``$END``."""
-        every = (1 << self._table.n_terminals) - 1
-        return 1 << END | every & ~self._actions_of(state).refused
+        return 1 << END | self._every & ~self._actions_of(state).refused
 
     def reduction(self, state: int, terminals: int) -> int | None:
         """Return the production by which a state reduces with each of some terminals, if any."""
