@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from cfgguide.index import stored_classes
 from cfgguide.mask.token_classes import ClassTrie, TokenClasses
 from cfgguide.recognizer.cached import environment_of_masks
 from cfgguide.storage import archive
@@ -65,7 +64,7 @@ def share_token_classes(
         return
     key = _key(digest)
     found = cache.load(KIND_OF_CLASSES, key)
-    made = None if found is None else _unpacked(trie, found[0])
+    made = None if found is None else stored_classes.unpacked(trie, found[0])
     if made is not None:
         token_classes.trie = made
         return
@@ -73,45 +72,9 @@ def share_token_classes(
         cache.drop(KIND_OF_CLASSES, key)
 
     def store_classes(made: ClassTrie) -> None:
-        strings = np.frombuffer(b"".join(made.strings), dtype=np.uint8)
-        lengths = np.array([len(string) for string in made.strings], dtype=np.int32)
-        arrays: Arrays = {
-            "class_of_token": made.class_of_token,
-            "strings": strings,
-            "lengths": lengths,
-        }
-        cache.store(KIND_OF_CLASSES, key, arrays, None)
+        cache.store(KIND_OF_CLASSES, key, stored_classes.packed(made), None)
 
     token_classes.when_made = store_classes
-
-
-def _unpacked(trie: VocabularyTrie, arrays: Arrays) -> ClassTrie | None:
-    """Return stored token classes; None if they are none of this trie."""
-    if set(arrays) != {"class_of_token", "strings", "lengths"}:
-        return None
-    classes, lengths = arrays["class_of_token"], arrays["lengths"]
-    ends = np.cumsum(lengths)
-    is_right = (
-        classes.dtype == np.int32
-        and classes.shape == trie.packed.token_ids.shape
-        and lengths.ndim == 1
-        and len(lengths) > 0
-        and lengths[0] == 0
-        and (lengths[1:] > 0).all()
-        and arrays["strings"].dtype == np.uint8
-        and ends[-1] == arrays["strings"].size
-        and np.isin(np.arange(1, len(lengths)), classes).all()
-        and (classes >= 0).all()
-        and (classes < len(lengths)).all()
-    )
-    if not is_right:
-        return None
-    data = arrays["strings"].tobytes()
-    strings = tuple(
-        data[end - length : end]
-        for end, length in zip(ends.tolist(), lengths.tolist(), strict=True)
-    )
-    return ClassTrie.of(trie.packed, np.array(classes), strings)
 
 
 def _key(digest: str) -> str:

@@ -20,6 +20,7 @@ import numpy as np
 from cfgguide.errors import IndexFormatError
 from cfgguide.index import cached as cached_masks
 from cfgguide.index import file as index_file
+from cfgguide.index import stored_classes
 from cfgguide.index.configuration_trie import (
     ConfigurationTrie,
     IndentationKey,
@@ -34,7 +35,7 @@ from cfgguide.limits import Budget
 from cfgguide.liveness.liveness import BELOW, Liveness
 from cfgguide.mask.arrays import Int32Array
 from cfgguide.mask.subset import Subset, UnpackedMasks, bitmask_of
-from cfgguide.mask.token_classes import TokenClasses
+from cfgguide.mask.token_classes import ClassTrie, TokenClasses
 from cfgguide.mask.walk import Outcome, Walker
 from cfgguide.recognizer import file as grammar_file
 from cfgguide.recognizer.derived import Derived
@@ -47,6 +48,7 @@ from cfgguide.vocabulary.vocabulary import Vocabulary
 Value = TypeVar("Value")
 
 KIND = "index"
+_CLASSES = "classes."
 VERSION = 1  # of what the masks mean
 
 
@@ -206,7 +208,7 @@ class Index:
         return archive.digest({}, [VERSION, self.recognizer.digest, self.vocabulary.digest])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the grammar's tables and all masks to a file.
+        """Write the grammar's tables, all masks, and token classes if they are known, to a file.
 
         The file is written under another name and renamed when it is complete.
 
@@ -256,9 +258,12 @@ class Index:
             cached_masks.drop(self.digest)
 
     def packed(self) -> tuple[Arrays, object]:
-        """Return the grammar's tables and all masks as arrays and a JSON value."""
+        """Return the grammar's tables, all masks and token classes as arrays and a JSON value."""
         tables, grammar = self._packed_tables()
         masks, lexers = self._packed_masks(self._all_entries())
+        made = self.token_classes.trie
+        classes = stored_classes.packed(made) if isinstance(made, ClassTrie) else {}
+        tables |= {f"{_CLASSES}{name}": array for name, array in classes.items()}
         return tables | masks, grammar | lexers
 
     def _all_entries(self) -> dict[Path, Subset]:
@@ -336,6 +341,14 @@ class Index:
         stored: StoredTrie = index_file.Stored(
             archive.part(arrays, "masks."), masks, possible=possible, unpacked=self._unpacked
         )
+        classes = archive.part(arrays, _CLASSES)
+        if classes and not self.token_classes.are_made:
+            made = stored_classes.unpacked(self.vocabulary.trie, classes)
+            if made is None:
+                raise IndexFormatError(
+                    "the index cannot be used: its token classes are wrong; make it again"
+                )
+            self.token_classes.trie = made
         with self._lock:
             self._entries.add_stored(stored)
 

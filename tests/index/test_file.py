@@ -181,6 +181,7 @@ def filled() -> Index:
     index = cfgguide.compile(Grammar(GRAMMARS["look-around"][0]), VOCABULARY)
     for seed in range(10):
         walked(index, seed)
+    index.token_classes.work()
     arrays, _ = index.packed()
     assert all(array.size > 1 for array in arrays.values()), "else little can be damaged"
     return index
@@ -271,6 +272,17 @@ DAMAGES = {
     "a lexer with a state that is a list": lexer([[[[1], []]], 0]),
     "a lexer with a context that is true": lexer([[[1, []]], True]),
     "a lexer with a fraction": lexer([[[1.5, []]], 0]),
+    "no strings of classes": lambda arrays, masks: arrays.pop("classes.strings"),
+    "strings of classes cut": replaced("classes.strings", lambda array: array[:-1].copy()),
+    "a string of no length": set_at("classes.lengths", 1, 0),
+    "lengths of doubles": replaced("classes.lengths", lambda array: array.astype(np.float64)),
+    "lengths empty": replaced("classes.lengths", lambda array: array[:0].copy()),
+    "classes of fewer tokens": replaced("classes.class_of_token", lambda array: array[:-1].copy()),
+    "classes of doubles": replaced("classes.class_of_token", lambda a: a.astype(np.float64)),
+    "a class too high": set_at("classes.class_of_token", 0, 60_000),
+    "a class without tokens": lambda arrays, masks: np.putmask(
+        arrays["classes.class_of_token"], arrays["classes.class_of_token"] == 1, 2
+    ),
     "a lexer of other width": lambda arrays, masks: masks["lexers"].__setitem__(
         slice(None), [[[*hypotheses, *[[1, []]] * 99], 0] for hypotheses, _ in masks["lexers"]]
     ),
@@ -279,11 +291,10 @@ DAMAGES = {
 
 def damaged(index: Index, name: str):
     arrays, value = index.packed()
-    masks = {key.removeprefix("masks."): a.copy() for key, a in arrays.items() if "masks." in key}
+    arrays = {key.removeprefix("masks."): array.copy() for key, array in arrays.items()}
     value = json.loads(json.dumps(value))
-    DAMAGES[name](masks, value["masks"])
-    kept = {key: array for key, array in arrays.items() if "masks." not in key}
-    return kept | {f"masks.{key}": array for key, array in masks.items()}, value
+    DAMAGES[name](arrays, value["masks"])
+    return {key if "." in key else f"masks.{key}": array for key, array in arrays.items()}, value
 
 
 @pytest.mark.parametrize("name", DAMAGES)
@@ -525,6 +536,20 @@ def test_large_indexes_and_those_without_a_cache_are_not_kept(cache, monkeypatch
     monkeypatch.setenv("CFGGUIDE_CACHE", "off")
     index.cache_masks()
     assert kept(cache) == []
+
+
+def test_token_classes_are_saved_with_the_masks(path):
+    index = whole_index(*GRAMMARS["json"])
+    index.save(path)
+    index.token_classes.work()
+    assert not Index.load(path, index.vocabulary).token_classes.are_made
+    index.save(path)
+    loaded = Index.load(path, index.vocabulary)
+    assert loaded.token_classes.trie.strings == index.token_classes.trie.strings
+    assert walked(loaded, 1) == walked(index, 1)
+    fresh = whole_index(*GRAMMARS["json"])
+    fresh.add_file(path)
+    assert fresh.token_classes.are_made
 
 
 def test_token_classes_of_large_grammars_are_kept(cache):
