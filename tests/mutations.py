@@ -284,9 +284,22 @@ MUTATIONS = [
     ),
     Mutation(
         "reductions that are certain",
-        "recognizer/short_stacks",
-        "            production = -min(actions) - 1 if len(actions) == 1 else _NO_REDUCTION\n",
-        "            production = -min(actions) - 1 if actions else _NO_REDUCTION\n",
+        "parser/equivalence",
+        "        return found[0] if len(found) == 1 else None\n",
+        "        return found[0] if found else None\n",
+    ),
+    Mutation(
+        "reductions below what is known, in proofs",
+        "parser/equivalence",
+        "            return 0 if one == other else terminals\n",
+        "            return 0\n",
+    ),
+    Mutation(
+        "lexemes that may end or go on, read plainly",
+        "recognizer/recognizer",
+        "            elif is_assertion[target] or "
+        "(match[state] != NO_MATCH and match[target] == NO_MATCH):\n",
+        "            elif is_assertion[target]:\n",
     ),
 ]
 
