@@ -394,9 +394,13 @@ def _productions(
 
 
 def _unused(parser: lark.Lark, names: IndentationNames) -> list[str]:
-    """Return the terminals that an indenter drops, used by rules or not."""
+    """Return the terminals of an indenter that the rules of a start rule need not use."""
     known = {terminal.name for terminal in parser.terminals}
-    return [name for name, role in names.roles if role in (INLINE, JOIN) and name in known]
+    dropped = [name for name, role in names.roles if role in (INLINE, JOIN) and name in known]
+    defined = {str(name) for name, _ in parser.grammar.term_defs}
+    return dropped + [
+        name for name in (names.newline, names.indent, names.dedent) if name in defined
+    ]
 
 
 def _symbols(

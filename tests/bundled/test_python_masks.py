@@ -125,3 +125,36 @@ def test_at_a_limit_masks_lead_nowhere_else() -> None:
         allowed = index.subset(configuration)
         assert tokens.index(forbidden) not in allowed, text
         assert len(allowed.token_ids()), text
+
+
+@pytest.mark.parametrize("name", ["python", "python312"])
+def test_an_expression_needs_no_blocks(name: str) -> None:
+    """The start rule uses neither INDENT nor DEDENT, which the indenter makes all the same."""
+    grammar = cfgguide.Grammar.bundled(name, start="expression")
+    index = cfgguide.compile(grammar, cfgguide.Vocabulary.of_bytes())
+    for text in [
+        "a",
+        "f(a,\n  b)\n",
+        "[a\n for a in b]",
+        "# c\na  # d\n\n",
+        "a\n b",
+        "a\nb",
+        " a",
+        "a;",
+    ]:
+        guide = cfgguide.Guide(index)
+        try:
+            for byte in text.encode():
+                guide.advance(byte)
+            is_accepted = guide.is_accepting
+        except cfgguide.TokenRejectedError:
+            is_accepted = False
+        assert is_accepted == is_expression(text), text
+
+
+def is_expression(text: str) -> bool:
+    try:
+        ast.parse(text, mode="eval")
+    except SyntaxError:
+        return False
+    return True

@@ -336,7 +336,12 @@ class ZeroTab(TreeIndenter):
         (_TREE, ZeroTab, "tab_len is a number from 1 to 100"),
         (_TREE, 5, "postlex is a subclass of lark.indenter.Indenter"),
         (_TREE, SmallIndenter, "_NEWLINE"),
-        (_TREE.replace("[_INDENT tree+ _DEDENT]", "[_INDENT tree+]"), TreeIndenter, "in no rule"),
+        (
+            _TREE.replace("[_INDENT tree+ _DEDENT]", "[_INDENT tree+]"),
+            TreeIndenter,
+            "does not close the blocks that it opens",
+        ),
+        (_TREE.replace("_DEDENT", "_OUT"), TreeIndenter, "has no terminal _DEDENT"),
         (
             _TREE.replace("[_INDENT tree+ _DEDENT]", "[_INDENT tree+ _DEDENT _DEDENT]"),
             TreeIndenter,
