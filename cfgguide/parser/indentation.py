@@ -153,8 +153,8 @@ class IndentationRules:
         Raises
         ------
         GrammarError
-            If the grammar lacks a terminal of the indenter, or a rule does not close what it opens, has
-            line breaks between brackets, or is used both inside and outside strings.
+            If the grammar lacks a terminal of the indenter, or a rule does not close what it opens,
+            has line breaks between brackets, or is used both inside and outside strings.
         """
         terminal_ids = {name: index for index, name in enumerate(table.terminals)}
         roles = np.full(table.n_terminals + 2, FED, dtype=np.int8)
@@ -168,8 +168,8 @@ class IndentationRules:
         ):
             if name not in terminal_ids:
                 raise GrammarError(
-                    f"the grammar has no terminal {name} ({use} of the indenter); name the terminal "
-                    "that it has, or leave the postlex out"
+                    f"the grammar has no terminal {name} ({use} of the indenter); name the "
+                    "terminal that it has, or leave the postlex out"
                 )
         roles[terminal_ids[names.newline]] = NEWLINE
         _Balance(names, table, roles).check()
