@@ -45,7 +45,7 @@ def main() -> int:
             model,
             f"Three short recipes.\n\n{EXAMPLE}Now the recipe for {dish}:\n",
             tokenizer=tokenizer,
-            index=index,
+            what=index,
             max_new_tokens=200,
         )
         print(result.text)

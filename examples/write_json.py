@@ -39,7 +39,7 @@ def main() -> int:
             model,
             [{"role": "user", "content": prompt}],
             tokenizer=tokenizer,
-            index=index,
+            what=index,
             max_new_tokens=200,
             temperature=0.7,
             seed=1,

@@ -55,7 +55,7 @@ def main() -> int:
             model,
             [{"role": "user", "content": REQUEST + signature}],
             tokenizer=tokenizer,
-            index=index,
+            what=index,
             prefix=signature,
             until=is_past_block,
             max_new_tokens=120,

@@ -56,7 +56,7 @@ def main() -> int:
                 {"role": "assistant", "content": "```sql\n"},
             ],
             tokenizer=tokenizer,
-            index=index,
+            what=index,
             until=is_past_statement,
             max_new_tokens=80,
             on_text=lambda piece: print(piece, end="", flush=True),

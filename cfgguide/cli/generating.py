@@ -38,7 +38,7 @@ def generate_command(options: argparse.Namespace) -> int:
         model,
         prompt,
         tokenizer=tokenizer,
-        index=index,
+        what=index,
         max_new_tokens=options.max_new_tokens,
         until=preset.has_ended if grammar.start == preset.start else None,
         temperature=options.temperature,

@@ -41,7 +41,7 @@ def decode(
     warper: Warper,
     randoms: Sequence[np.random.Generator],
     encode: Encode | None = None,
-    has_ended: Callable[[PrefixNode], bool] = lambda node: node.is_finished,
+    has_ended: Callable[[int, PrefixNode], bool] = lambda _, node: node.is_finished,
 ) -> list[PrefixNode]:
     """Return the node that each text has come to.
 
@@ -59,8 +59,8 @@ def decode(
     encode : callable, optional
         Makes tokens of forced text. Without it the model is asked for every token.
     has_ended : callable, optional
-        Called with the node of each new token of a text; True ends the text there. It must be true
-        of a finished node.
+        Called with the number of a text and the node of each new token; True ends the text there.
+        It must be true of a finished node.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def decode(
                 chosen = _chosen(tree, node, warper, [randoms[number] for number in numbers])
                 paths = [[tree.follow(node, position)] for position in chosen]
             for number, path in zip(numbers, paths, strict=True):
-                end = next((step for step in path if has_ended(step)), None)
+                end = next((step for step in path if has_ended(number, step)), None)
                 texts[number] = end or path[-1]
                 if end is None and tree.n_left(path[-1]):
                     unfinished.append(number)

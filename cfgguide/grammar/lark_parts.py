@@ -21,7 +21,7 @@ from lark.exceptions import GrammarError
 from lark.grammar import NonTerminal, Terminal
 from lark.lexer import BasicLexer, ContextualLexer
 from lark.parsers.lalr_analysis import IntParseTable, Reduce, Shift
-from lark.parsers.lalr_parser import LALR_Parser
+from lark.parsers.lalr_parser import LALR_Parser, _Parser
 
 from cfgguide.automata.syntax import names_of_groups
 from cfgguide.grammar.lalr import Automaton, build, members
@@ -104,6 +104,8 @@ class Parser(LALR_Parser):
         table: Any = IntParseTable  # without types
         self._parse_table = table(states, {start: 0}, {start: automaton.end_state})
         self.parser_conf = parser_conf
+        run: Any = _Parser
+        self.parser = run(self._parse_table, parser_conf.callbacks, debug)
         self.conflicts = {
             automaton.symbols[terminal]
             for state in range(len(states))

@@ -18,6 +18,7 @@ from cfgguide.errors import BitmaskError, BudgetError, RollbackError, TokenRejec
 from cfgguide.guide.budget import TokenBudget, allowed_within
 from cfgguide.guide.forced import JumpForward, encoder_of
 from cfgguide.index.index import Index
+from cfgguide.index.shared import shared_index
 from cfgguide.index.step_cache import StepNode
 from cfgguide.recognizer.recognizer import Configuration
 from cfgguide.vocabulary.notebook import PLAIN, coloured, token_table, tokens_in_turn
@@ -28,6 +29,14 @@ _NOTHING = object()
 
 class Guide:
     """Follows one sequence and tells which tokens may come next.
+
+    Parameters
+    ----------
+    index : Index, or what it is of
+        From :func:`cfgguide.compile`; or a grammar, a type, a schema, ..., as
+        :func:`cfgguide.output_types.output_type` takes them, with a tokenizer.
+    tokenizer : Vocabulary, or a tokenizer; optional
+        What is written with, unless there is an index.
 
     Examples
     --------
@@ -46,10 +55,10 @@ class Guide:
     ([3], True)
     """
 
-    def __init__(self, index: Index) -> None:
-        self._index = index
+    def __init__(self, index: object, tokenizer: object = None) -> None:
+        self._index = shared_index(index, tokenizer)
         self._token_ids: list[int] = []
-        self._step_nodes = [index.start]
+        self._step_nodes = [self._index.start]
         self._is_finished = False
         self._known_out: Any = _NOTHING  # the last `out` that was filled, and that as an array
         self._array = np.empty(0, dtype=np.int32)

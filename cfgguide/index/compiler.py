@@ -25,6 +25,7 @@ from cfgguide.index.index import Index
 from cfgguide.limits import Budget, Limits
 from cfgguide.liveness import cached as cached_liveness
 from cfgguide.liveness.liveness import Liveness
+from cfgguide.output_types import output_type
 from cfgguide.recognizer.cached import CachedGrammar
 from cfgguide.recognizer.recognizer import Recognizer
 from cfgguide.vocabulary.spelling import Spelling
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def compile(
-    grammar: Grammar,
+    grammar: object,
     tokenizer_or_vocabulary: object,
     *,
     limits: Limits | None = None,
@@ -46,8 +47,8 @@ def compile(
 
     Parameters
     ----------
-    grammar : Grammar
-        What may be written.
+    grammar : Grammar, type, mapping, ...
+        What may be written; anything that :func:`cfgguide.output_types.output_type` takes.
     tokenizer_or_vocabulary : Vocabulary, or a tokenizer
         What it is written with; a tokenizer goes through :meth:`Vocabulary.from_tokenizer`.
     limits : Limits, optional
@@ -61,7 +62,9 @@ def compile(
     Raises
     ------
     GrammarError, PatternError, LimitError
-        As :func:`compile_recognizer`.
+        As :func:`compile_recognizer`; or if `grammar` says nothing of what to write.
+    SchemaError
+        If a schema or a type cannot be guaranteed.
     VocabularyError
         If the vocabulary can spell no sentence, or has no EOS.
     TokenizerError
@@ -79,8 +82,9 @@ def compile(
     >>> index.subset(index.recognizer.initial).token_ids().tolist()
     [0, 1]
     """
+    chosen = output_type(grammar)
     budget = Budget(limits)
-    byte_liveness = _byte_liveness(grammar, budget=budget, use_cache=use_cache)
+    byte_liveness = _byte_liveness(chosen.grammar, budget=budget, use_cache=use_cache)
     vocabulary = Vocabulary.of(tokenizer_or_vocabulary)
     spelling = vocabulary.spelling
     liveness = restrict_to_spelling(byte_liveness, spelling, budget=budget, use_cache=use_cache)
@@ -94,6 +98,7 @@ def compile(
             stacklevel=2,
         )
     index = Index(byte_liveness.recognizer, vocabulary, liveness, max_bytes=max_bytes)
+    index.output_type = chosen
     if use_cache:
         index.load_cached()
     return index

@@ -37,6 +37,7 @@ from cfgguide.mask.arrays import Int32Array
 from cfgguide.mask.subset import Subset, UnpackedMasks, bitmask_of
 from cfgguide.mask.token_classes import ClassTrie, TokenClasses
 from cfgguide.mask.walk import Outcome, Walker
+from cfgguide.output_types import OutputType
 from cfgguide.recognizer import file as grammar_file
 from cfgguide.recognizer.derived import Derived
 from cfgguide.recognizer.recognizer import Configuration, Recognizer
@@ -77,6 +78,8 @@ class Index:
         Reads bytes as the grammar's Lark parser would.
     token_classes : TokenClasses
         The tokens that no configuration can tell apart.
+    output_type : OutputType or None
+        What the index was compiled from; None if it was read from a file.
     """
 
     def __init__(
@@ -91,6 +94,7 @@ class Index:
         self.vocabulary = vocabulary
         self._liveness = liveness
         self.token_classes = TokenClasses(recognizer, vocabulary.trie)
+        self.output_type: OutputType | None = None
         self._walker = self.walker()
         self._indentations = (
             IndentationKeys(recognizer, vocabulary) if recognizer.indentation_rules else None

@@ -1,8 +1,8 @@
-"""Generation: a model of transformers, a prompt and an index in; a sentence of the grammar out.
+"""Generation: a model of transformers, a prompt and what to write in; a sentence out.
 
-The loop is :mod:`cfgguide.decoding.loop`; this module makes tokens of the prompt, streams the text,
-and says whether it is complete. Only the mask and the arguments change the model's distribution;
-the settings in the model's own generation config have no effect.
+The loop is :mod:`cfgguide.decoding.loop`; this module compiles what is to be written, makes tokens
+of the prompt, streams the text, and says whether it is complete. Only the mask and the arguments
+change the model's distribution; the settings in the model's own generation config have no effect.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from __future__ import annotations
 import codecs
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, overload
+from weakref import WeakKeyDictionary
 
 from tqdm import tqdm
 
@@ -19,12 +20,15 @@ from cfgguide.decoding.loop import Seed, decode, generator
 from cfgguide.decoding.prefix_tree import PrefixNode, PrefixTree
 from cfgguide.decoding.warpers import Warper
 from cfgguide.errors import GenerationError
+from cfgguide.guide.budget import check_max_new_tokens
 from cfgguide.guide.forced import encoder_of
 from cfgguide.index.index import Index
-from cfgguide.integrations.transformers_model import SingleText
+from cfgguide.index.shared import shared_index, shared_vocabulary
+from cfgguide.integrations.transformers_model import SingleText, TransformersModel
+from cfgguide.output_types import output_type
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PreTrainedTokenizerBase
 
 Message = Mapping[str, str]  # "role" and "content", as in transformers' chat templates
 
@@ -47,6 +51,9 @@ class Generation:
         How often the model was called.
     n_forced : int
         How many tokens were written without asking it, because nothing else could follow.
+    log_probs : tuple of float, or None
+        The model's log-probability of each new token among all tokens; NaN for those that it was
+        not asked for. None unless `generate` was told to keep them.
     """
 
     text: str
@@ -54,15 +61,84 @@ class Generation:
     is_complete: bool
     n_model_calls: int = 0
     n_forced: int = 0
+    log_probs: tuple[float, ...] | None = None
+    _parse: Callable[[str], Any] = field(default=str, repr=False, compare=False)
+
+    @property
+    def parsed(self) -> Any:
+        """The value of the text, as the table of :mod:`cfgguide.output_types` says.
+
+        Raises
+        ------
+        GenerationError
+            If the text is not complete.
+        """
+        if not self.is_complete:
+            raise GenerationError(
+                f"the text was cut after {len(self.token_ids)} tokens, so it has no value: give "
+                "more max_new_tokens, or finish=True"
+            )
+        return self._parse(self.text)
+
+
+Prompt = str | Sequence[Message]
+
+
+@overload
+def generate(
+    model: Any,
+    prompt: Prompt,
+    what: object,
+    *,
+    tokenizer: PreTrainedTokenizerBase | None = ...,
+    max_new_tokens: int = ...,
+    prefix: str = ...,
+    until: Callable[[str], bool] | None = ...,
+    temperature: float = ...,
+    top_k: int | None = ...,
+    top_p: float = ...,
+    min_p: float = ...,
+    seed: Seed = ...,
+    on_text: Callable[[str], None] | None = ...,
+    progress: bool | None = ...,
+    finish: bool = ...,
+    force: bool = ...,
+    heal: bool = ...,
+    log_probs: bool = ...,
+) -> Generation: ...
+
+
+@overload
+def generate(
+    model: Any,
+    prompt: Sequence[Prompt],
+    what: object,
+    *,
+    tokenizer: PreTrainedTokenizerBase | None = ...,
+    max_new_tokens: int = ...,
+    prefix: str = ...,
+    until: Callable[[str], bool] | None = ...,
+    temperature: float = ...,
+    top_k: int | None = ...,
+    top_p: float = ...,
+    min_p: float = ...,
+    seed: Seed = ...,
+    on_text: Callable[[str], None] | None = ...,
+    progress: bool | None = ...,
+    finish: bool = ...,
+    force: bool = ...,
+    heal: bool = ...,
+    log_probs: bool = ...,
+) -> list[Generation]: ...
 
 
 def generate(
-    model: PreTrainedModel,
-    prompt: str | Sequence[Message],
+    model: Any,
+    prompt: Prompt | Sequence[Prompt],
+    what: object,
     *,
-    tokenizer: PreTrainedTokenizerBase,
-    index: Index,
-    max_new_tokens: int,
+    tokenizer: PreTrainedTokenizerBase | None = None,
+    max_new_tokens: int = 256,
     prefix: str = "",
     until: Callable[[str], bool] | None = None,
     temperature: float = 0.0,
@@ -75,22 +151,28 @@ def generate(
     finish: bool = True,
     force: bool = True,
     heal: bool = False,
-) -> Generation:
+    log_probs: bool = False,
+) -> Generation | list[Generation]:
     """Return what a model writes after a prompt, within a grammar.
 
     Parameters
     ----------
-    model : PreTrainedModel
-        A causal language model of transformers.
-    prompt : str or sequence of messages
+    model : PreTrainedModel, or a pipeline
+        A causal language model of transformers; or a model and its tokenizer, as a pair or a
+        pipeline of transformers.
+    prompt : str or sequence of messages, or a list of those
         A text to continue, or a chat, which goes through the tokenizer's chat template. If its last
         message is the assistant's, the model goes on with that; no part of it is in the sentence.
-    tokenizer : PreTrainedTokenizerBase
-        The model's tokenizer.
-    index : Index
-        Of the grammar and this tokenizer; see :func:`cfgguide.compile`.
+        A list of prompts is a batch.
+    what : type, mapping, Grammar, Index, ...
+        What to write: anything that :func:`cfgguide.output_types.output_type` takes, or an index of
+        it and this tokenizer. The same grammar is compiled once, with all tokens that the model's
+        generation config lets end a text.
+    tokenizer : PreTrainedTokenizerBase, optional
+        The model's tokenizer. By default that beside the model: in the pair, the pipeline, or the
+        folder that the model was loaded from.
     max_new_tokens : int
-        Maximum number of new tokens, EOS included; at least 1.
+        Maximum number of new tokens of each text, EOS included; at least 1.
     prefix : str
         How the sentence begins: it comes after the prompt, and the model goes on from there.
     until : callable, optional
@@ -104,7 +186,7 @@ def generate(
         Makes sampling reproducible; the global random states stay as they were. Without it, a seed
         is drawn from torch's global random state.
     on_text : callable, optional
-        Called with each piece of text as it is written; not with `prefix`.
+        Called with each piece of text as it is written; not with `prefix`. Not for a batch.
     progress : bool, optional
         Whether to show a bar of tokens; by default on a terminal, unless `on_text` is given.
     finish : bool
@@ -117,57 +199,155 @@ def generate(
         Whether the last tokens of prompt and prefix are taken back, so that the model writes their
         bytes again and may go on in the same token (:mod:`cfgguide.guide.healing`). These tokens
         count in `max_new_tokens`, and those of the prompt are in `token_ids`, but not in `text`.
+    log_probs : bool
+        Whether to keep the log-probabilities of the tokens.
 
     Returns
     -------
-    Generation
-        The text, and whether it is complete.
+    Generation or list of Generation
+        The text, its value, and whether it is complete; for a batch one for each prompt.
 
     Raises
     ------
+    GrammarError, SchemaError
+        If `what` does not say what to write, or not what can be guaranteed.
     GenerationError
-        If a setting is out of its range, a chat has no template, or the model excludes all tokens
-        that the grammar allows.
+        If a setting is out of its range, no tokenizer is known, a chat has no template, or the
+        model excludes all tokens that the grammar allows.
     BudgetError
         If no sentence can be finished within `max_new_tokens`.
     ModelError
-        If the model's logits do not fit the vocabulary, or are not numbers.
+        If the model's logits do not fit the vocabulary, or are not numbers; or if it cannot read a
+        batch.
     TokenRejectedError
         If no sentence begins with `prefix`.
     """
+    check_max_new_tokens(max_new_tokens)
     warper = Warper(temperature, top_k, top_p, min_p)
     random = generator(_torch_seed() if seed is None and temperature else seed)
-    single_text = SingleText(model)
+    model, tokenizer = model_and_tokenizer(model, tokenizer)
+    if isinstance(what, Index):
+        index = what
+    else:
+        eos_token_ids = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
+        index = shared_index(what, shared_vocabulary(tokenizer, eos_token_ids))
+    known = index.output_type if isinstance(what, Index) else output_type(what)
+    prompts, is_batch = _prompts(prompt)
+    if is_batch and on_text is not None:
+        raise GenerationError("on_text is for one prompt: a batch has several texts at once")
+    single_text = None if is_batch else SingleText(model)
     tree = PrefixTree(
-        single_text,
+        single_text or TransformersModel(model),
         index,
         max_new_tokens=max_new_tokens,
         prefix_ids=_prefix_ids(prefix, tokenizer),
         finish=finish,
         heal=heal,
-        measure=False,
+        measure=log_probs,
     )
-    prompt_ids = _prompt_ids(prompt, tokenizer)
-    root = tree.root(prompt_ids)
+    prompt_ids = [_prompt_ids(each, tokenizer) for each in prompts]
+    roots = [tree.root(token_ids) for token_ids in prompt_ids]
     if progress is None:
         progress = on_text is None and sys.stderr.isatty()
-    with tqdm(total=max_new_tokens, unit="token", disable=not progress, leave=False) as bar:
-        stream = _Stream(index, prefix, until, on_text, bar)
-        (node,) = decode(
+    total = max_new_tokens * len(prompts)
+    with tqdm(total=total, unit="token", disable=not progress, leave=False) as bar:
+        streams = [_Stream(index, prefix, until, on_text, bar) for _ in prompts]
+        nodes = decode(
             tree,
-            [prompt_ids],
+            prompt_ids,
             warper=warper,
-            randoms=[random],
+            randoms=random.spawn(len(prompts)) if is_batch else [random],
             encode=encoder_of(tokenizer) if force else None,
-            has_ended=stream.add,
+            has_ended=lambda number, node: streams[number].add(node),
         )
-    return Generation(
-        stream.text,
-        (*root.read_ids[len(prompt_ids) :], *node.token_ids),
-        stream.is_complete,
-        single_text.n_calls,
-        sum(step.is_forced for step in node.path()),
-    )
+    written = []
+    for token_ids, root, node, stream in zip(prompt_ids, roots, nodes, streams, strict=True):
+        path = list(node.path())
+        n_forced = sum(step.is_forced for step in path)
+        written.append(
+            Generation(
+                stream.text,
+                (*root.read_ids[len(token_ids) :], *node.token_ids),
+                stream.is_complete,
+                single_text.n_calls if single_text else len(path) - n_forced,
+                n_forced,
+                tuple(step.log_prob for step in path) if log_probs else None,
+                known.parse if known else str,
+            )
+        )
+    return written if is_batch else written[0]
+
+
+def model_and_tokenizer(model: Any, tokenizer: Any) -> tuple[Any, Any]:
+    """Return a model and its tokenizer.
+
+    Parameters
+    ----------
+    model : PreTrainedModel, pair, or pipeline
+        As :func:`generate` takes it.
+    tokenizer : PreTrainedTokenizerBase or None
+        The tokenizer, if it was given.
+
+    Raises
+    ------
+    GenerationError
+        If none was given and none lies beside the model.
+    """
+    if isinstance(model, tuple) and len(model) == 2:
+        model, beside = model
+    else:
+        beside = getattr(model, "tokenizer", None)
+        model = getattr(model, "model", model) if beside is not None else model
+    if not callable(getattr(model, "forward", None)):
+        raise GenerationError(
+            f"a model of transformers is needed, not {model!r:.60}: load one with "
+            "transformers.AutoModelForCausalLM.from_pretrained or cfgguide.models.load_model; "
+            "cfgguide.sample takes any function from token ids to logits"
+        )
+    tokenizer = tokenizer or beside
+    if tokenizer is None:
+        tokenizer = _loaded_beside(model)
+    if not callable(tokenizer):
+        raise GenerationError(
+            f"a tokenizer of transformers is needed, not {tokenizer!r:.60}: load it with "
+            "transformers.AutoTokenizer.from_pretrained"
+        )
+    return model, tokenizer
+
+
+_TOKENIZERS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+
+
+def _loaded_beside(model: Any) -> Any:
+    """Return the tokenizer in the folder that a model was loaded from."""
+    if model not in _TOKENIZERS:
+        from transformers import AutoTokenizer
+
+        name = getattr(getattr(model, "config", None), "_name_or_path", "")
+        load: Any = AutoTokenizer.from_pretrained
+        try:
+            if not name:
+                raise OSError
+            _TOKENIZERS[model] = load(name)
+        except (OSError, ValueError):
+            raise GenerationError(
+                f"no tokenizer lies beside the model ({name or 'it has no name'}): give it as "
+                "generate(..., tokenizer=tokenizer)"
+            ) from None
+    return _TOKENIZERS[model]
+
+
+def _prompts(prompt: Any) -> tuple[list[Any], bool]:
+    """Return the prompts, and whether they are a batch."""
+    if isinstance(prompt, str):
+        return [prompt], False
+    if not isinstance(prompt, Sequence) or isinstance(prompt, bytes):
+        raise GenerationError(
+            f"a prompt is a text or a list of messages, not {type(prompt).__name__}; a list of "
+            "prompts is a batch"
+        )
+    is_chat = bool(prompt) and isinstance(prompt[0], Mapping)
+    return ([prompt], False) if is_chat else (list(prompt), True)
 
 
 class _Stream:

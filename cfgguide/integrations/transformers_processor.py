@@ -21,6 +21,7 @@ import numpy as np
 from cfgguide.errors import GenerationError, ModelError
 from cfgguide.guide.budget import TokenBudget, check_max_new_tokens
 from cfgguide.index.index import Index
+from cfgguide.index.shared import shared_index
 from cfgguide.integrations.bitmask import apply_bitmask, open_rows
 from cfgguide.integrations.transformers_calls import calling_list, is_draft
 from cfgguide.integrations.transformers_rows import GeneratedRows, IdArray
@@ -48,9 +49,13 @@ class LogitsProcessor:
 
     Parameters
     ----------
-    index : Index or sequence of Index
+    index : Index, or what it is of; or a sequence of Index
         What may be written: one for all rows, or one for each prompt of the batch. transformers
-        keeps the rows of a prompt, its beams or its ``num_return_sequences``, side by side.
+        keeps the rows of a prompt, its beams or its ``num_return_sequences``, side by side. With a
+        tokenizer also a grammar, a type, a schema, ..., as
+        :func:`cfgguide.output_types.output_type` takes them.
+    tokenizer : Vocabulary, or a tokenizer; optional
+        The model's, unless there is an index.
     prompt_length : int, optional
         How many ids of each row are the prompt, padding included. By default the length of the
         rows at the first step of a ``generate``. Give it to go on with a sentence that was begun.
@@ -80,12 +85,13 @@ class LogitsProcessor:
 
     def __init__(
         self,
-        index: Index | Sequence[Index],
+        index: object,
+        tokenizer: object = None,
         *,
         prompt_length: int | None = None,
         max_new_tokens: int | None = None,
     ) -> None:
-        self._indexes = (index,) if isinstance(index, Index) else tuple(index)
+        self._indexes = _indexes(index, tokenizer)
         self._given_prompt_length = prompt_length
         self._max_new_tokens = max_new_tokens
         self._vocabulary = _common_vocabulary(self._indexes)
@@ -200,6 +206,12 @@ class LogitsProcessor:
                 f"prompt_length is {length}, but the rows have only {ids.shape[1]} ids"
             )
         return GeneratedRows(self._indexes, ids[:, :length], self._max_new_tokens)
+
+
+def _indexes(index: object, tokenizer: object) -> tuple[Index, ...]:
+    if isinstance(index, list | tuple) and all(isinstance(each, Index) for each in index):
+        return tuple(index)
+    return (shared_index(index, tokenizer),)
 
 
 def _common_vocabulary(indexes: Sequence[Index]) -> Vocabulary:

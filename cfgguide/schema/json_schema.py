@@ -13,6 +13,7 @@ from cfgguide.errors import SchemaError
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.schema.classes import ValueClasses
 from cfgguide.schema.nodes import Node, reachable
+from cfgguide.schema.pydantic_models import closed
 from cfgguide.schema.reader import Reader
 from cfgguide.schema.writer import Whitespace, Writer
 
@@ -32,7 +33,8 @@ def json_schema(
     ----------
     schema : mapping, bool, str or type
         A JSON Schema of draft 4, 6, 7, 2019-09 or 2020-12, as ``json.load`` returns it or as a
-        text; or a Pydantic model, or anything else with a method ``model_json_schema``.
+        text; or a Pydantic model, or anything else with a method ``model_json_schema``. Objects of
+        a model have the members that it declares, and others only if it says ``extra="allow"``.
     order : {"any", "declared"}, optional
         Whether properties come in any order or as declared. By default they come in any order,
         except as declared in objects with more than 8 properties and for a Pydantic model.
@@ -68,7 +70,7 @@ def json_schema(
     [True, False]
     """
     if hasattr(schema, "model_json_schema"):
-        schema = schema.model_json_schema()
+        schema = closed(schema.model_json_schema())
         order = order or "declared"
     if isinstance(schema, str):
         try:

@@ -75,7 +75,7 @@ def main() -> None:
                     model,
                     REQUESTS[name].format(TOPICS[number % len(TOPICS)]),
                     tokenizer=tokenizer,
-                    index=index,
+                    what=index,
                     max_new_tokens=budget,
                     temperature=(number % 2) * 1.0,
                     seed=number,

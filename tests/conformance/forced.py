@@ -83,7 +83,7 @@ def main() -> int:
                 model,
                 prompt,
                 tokenizer=tokenizer,
-                index=index,
+                what=index,
                 max_new_tokens=options.tokens,
                 force=is_forced,
             )

@@ -55,7 +55,7 @@ def index_of(grammar: cfgguide.Grammar) -> cfgguide.Index:
 def written(grammar: cfgguide.Grammar, prompt: Any = "a = [", **options: Any) -> Generation:
     options = {"model": random_model(N_COLUMNS), "max_new_tokens": 20, **options}
     return cfgguide.generate(
-        options.pop("model"), prompt, tokenizer=tokenizer(), index=index_of(grammar), **options
+        options.pop("model"), prompt, tokenizer=tokenizer(), what=index_of(grammar), **options
     )
 
 
@@ -327,7 +327,7 @@ def test_sampling_follows_the_models_distribution_over_what_is_allowed(temperatu
             model,
             "x",
             tokenizer=tokenizer(),
-            index=one,
+            what=one,
             max_new_tokens=1,
             temperature=temperature,
             seed=seed,
@@ -359,7 +359,7 @@ def test_bounds_leave_the_most_probable_of_what_is_allowed(bounds):
     else:
         n = int((chances >= bounds["min_p"] * chances.max()).sum())
     assert 1 < n < 26
-    options = {"index": one, "max_new_tokens": 2, "temperature": 1.0, **bounds}
+    options = {"what": one, "max_new_tokens": 2, "temperature": 1.0, **bounds}
     first = {
         cfgguide.generate(model, "x", tokenizer=tokenizer(), seed=seed, **options).token_ids[0]
         for seed in range(60)
@@ -514,7 +514,7 @@ def test_the_model_of_another_tokenizer_is_an_error():
     index = cfgguide.compile(THREE, tokenizer())
     with pytest.raises(ModelError, match="have 350 columns, the vocabulary 400 ids"):
         cfgguide.generate(
-            random_model(350), "a", tokenizer=tokenizer(), index=index, max_new_tokens=5, **PLAIN
+            random_model(350), "a", tokenizer=tokenizer(), what=index, max_new_tokens=5, **PLAIN
         )
 
 
@@ -528,7 +528,7 @@ def test_several_eos_tokens_all_end_a_text():
             random_model(N_COLUMNS, seed=seed),
             "a",
             tokenizer=tokenizer(),
-            index=index,
+            what=index,
             max_new_tokens=9,
         )
         assert (found.text, found.is_complete, len(found.token_ids)) == ("ab", True, 3)
@@ -594,7 +594,7 @@ def test_finished_texts_of_smollm2_are_json(capsys):
                 model,
                 [{"role": "user", "content": prompt}],
                 tokenizer=own_tokenizer,
-                index=index,
+                what=index,
                 max_new_tokens=120,
                 temperature=temperature,
                 seed=number,

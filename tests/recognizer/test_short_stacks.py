@@ -25,7 +25,19 @@ BUNDLED = {
         [*PYTHON.replace(b" ", b" |").split(b"|"), *words("()[]:a= \n", 2, 30)],
     ),
 }
+#: Where a reduction is not certain yet, and where what is below decides what it makes.
+OWN = {
+    "two reductions": (
+        'start: a "=" "1" | b "==" "2"\na: NAME\nb: NAME\nNAME: /[ab]/',
+        words("ab=12", 3, 40),
+    ),
+    "two nonterminals": (
+        'start: p ";" "x" | q ";" "y"\np: "a" NUM\nq: "a" "b" NUM\nNUM: /1/',
+        words("ab1;xy", 2, 40),
+    ),
+}
 CASES = {
+    **{name: (Grammar(text), tokens) for name, (text, tokens) in OWN.items()},
     **{name: (Grammar(text), tokens) for name, (text, tokens) in GRAMMARS.items()},
     **{name: (Grammar.bundled(each), tokens) for name, (each, tokens) in BUNDLED.items()},
 }

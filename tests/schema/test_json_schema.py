@@ -8,8 +8,10 @@ import re
 import warnings
 from typing import Any, Literal
 
+import lark
 import pydantic
 import pytest
+from support.lark_search import no_search_for_overlaps
 from support.schemas import is_accepted, is_valid, random_schema, random_value
 
 import cfgguide
@@ -304,6 +306,28 @@ class Person(pydantic.BaseModel):
     friends: list[Person] = []
 
 
+class Open(pydantic.BaseModel, extra="allow"):
+    size: int
+    properties: dict[str, int] = {}
+
+
+def test_a_model_of_pydantic_has_the_members_that_it_declares() -> None:
+    def parses(model: type, text: str) -> bool:
+        with no_search_for_overlaps():
+            parser = lark.Lark(json_schema(model).text, parser="lalr")
+        try:
+            parser.parse(text)
+        except lark.exceptions.UnexpectedInput:
+            return False
+        return True
+
+    more = '{"street": "S", "zip_code": "12345", "city": "C"}'
+    assert is_accepted(Address.model_json_schema(), more)
+    assert not parses(Address, more)
+    assert parses(Open, '{"size": 1, "properties": {"a": 1}, "city": "C"}')
+    assert not parses(Open, '{"size": 1, "properties": {"a": "b"}}')
+
+
 def test_a_model_of_pydantic_reads_what_is_written() -> None:
     schema = Person.model_json_schema()
     text = (
@@ -312,7 +336,11 @@ def test_a_model_of_pydantic_reads_what_is_written() -> None:
     )
     assert Person.model_validate_json(text)
     assert is_accepted(schema, text)
-    assert json_schema(Person).text == json_schema(schema, order="declared").text
+    closed = dict(schema)  # Person is among the definitions, since it is in its own friends
+    closed["$defs"] = {
+        name: {**part, "additionalProperties": False} for name, part in schema["$defs"].items()
+    }
+    assert json_schema(Person).text == json_schema(closed, order="declared").text
     for wrong in (
         '{"name": "", "age": 36, "role": "admin"}',
         '{"name": "A", "age": 151, "role": "admin"}',

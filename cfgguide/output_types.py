@@ -1,0 +1,181 @@
+"""What a model is to write, in whatever form a caller has it.
+
+In: a type, a schema, a pattern, a list of texts, the name of a bundled grammar, or a grammar. Out:
+an :class:`OutputType`: the grammar of its texts, and what makes a value of a text. Everything that
+takes a grammar takes these too: :func:`cfgguide.compile`, :func:`cfgguide.generate`,
+:class:`cfgguide.Guide` and :class:`cfgguide.LogitsProcessor`.
+
+=============================================  ===========================================
+what                                           value of a text
+=============================================  ===========================================
+a Pydantic model, a dataclass, a ``TypedDict``,  an instance, validated by Pydantic
+``Literal``, ``list[Model]``, any other type
+a mapping: a JSON Schema                       what ``json.loads`` makes of it
+``re.compile(...)``; a list or tuple of texts  the text
+``"json"``                                     what ``json.loads`` makes of it
+``"sql"``, ``"python"`` and the like           Lark's tree
+a :class:`~cfgguide.grammar.grammar.Grammar`   Lark's tree; the text, if it was made of parts
+=============================================  ===========================================
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cfgguide.errors import GrammarError
+from cfgguide.grammar.grammar import Grammar
+
+#: How ``json.dumps`` writes.
+SEPARATORS = (", ", ": ")
+_ACCEPTED = (
+    "a type (a Pydantic model, a dataclass, list[...], Literal[...]), a JSON Schema as a dict, "
+    "re.compile(...), a list of texts, the name of a bundled grammar, or a cfgguide.Grammar"
+)
+_N_KEPT = 64
+
+
+@dataclass(frozen=True)
+class OutputType:
+    """What a model is to write.
+
+    Attributes
+    ----------
+    grammar : Grammar
+        Of its texts.
+    parse : callable
+        From a text to its value.
+    """
+
+    grammar: Grammar
+    parse: Callable[[str], Any]
+
+
+def output_type(what: object) -> OutputType:
+    """Return what a caller means; the table above tells the forms.
+
+    JSON of types and of schemas has the separators of ``json.dumps``, and objects of types have no
+    members but those declared, unless the type says ``extra="allow"``.
+
+    Raises
+    ------
+    GrammarError
+        If it is none of these, or a type is given and Pydantic is not installed.
+    SchemaError
+        If a type or a schema cannot be guaranteed.
+
+    Examples
+    --------
+    >>> import re, typing
+    >>> output_type(typing.Literal["yes", "no"]).parse('"no"')
+    'no'
+    >>> output_type(re.compile("[0-9]+")).parse("12"), output_type(["a", "b"]).parse("a")
+    ('12', 'a')
+    """
+    try:
+        return _kept(what)
+    except TypeError as error:
+        if "unhashable" not in str(error):
+            raise
+        return _made(what)
+
+
+@functools.lru_cache(maxsize=_N_KEPT)
+def _kept(what: object) -> OutputType:
+    return _made(what)
+
+
+def _made(what: object) -> OutputType:
+    if type(what) is Grammar:
+        return OutputType(what, TreeParser(what))
+    if isinstance(what, str):
+        return _bundled(what)
+    if isinstance(what, Mapping):
+        return _of_schema(what)
+    if isinstance(what, Grammar | re.Pattern | list | tuple):
+        return _of_parts(what)
+    if isinstance(what, type) or typing.get_origin(what) is not None:
+        return _of_type(what)
+    raise GrammarError(f"{what!r:.60} does not say what to write; give {_ACCEPTED}")
+
+
+# What is imported below takes a tenth of a second, and whoever has a grammar needs none of it.
+
+
+def _of_schema(schema: Mapping[str, Any] | bool) -> OutputType:
+    from cfgguide.schema.json_schema import json_schema
+
+    return OutputType(json_schema(schema, separators=SEPARATORS), json.loads)
+
+
+def _of_parts(what: Any) -> OutputType:
+    from cfgguide.combinators.parts import Composed
+    from cfgguide.combinators.patterns import choice, regex
+
+    if isinstance(what, Grammar):
+        return OutputType(what, str if isinstance(what, Composed) else TreeParser(what))
+    if isinstance(what, re.Pattern):
+        return OutputType(regex(what), str)
+    if not what or not all(isinstance(text, str) for text in what):
+        raise GrammarError("a list of choices holds texts; give at least one")
+    return OutputType(choice(what), str)
+
+
+def _bundled(name: str) -> OutputType:
+    if name == "json":
+        return _of_schema(True)
+    if name not in Grammar.bundled_names():
+        shown = name if len(name) <= 40 else f"{name[:40]}..."
+        raise GrammarError(
+            f"there is no bundled grammar {shown!r}; there are "
+            f"{', '.join(Grammar.bundled_names())}. cfgguide.Grammar(text) takes the text of a "
+            "grammar, cfgguide.Grammar.open(path) a file, cfgguide.json_schema(text) a schema and "
+            "cfgguide.regex(pattern) a pattern"
+        )
+    grammar = Grammar.bundled(name)
+    return OutputType(grammar, TreeParser(grammar))
+
+
+def _of_type(what: Any) -> OutputType:
+    from cfgguide.schema.json_schema import json_schema
+    from cfgguide.schema.pydantic_models import closed
+
+    try:
+        from pydantic import TypeAdapter
+        from pydantic.errors import PydanticUserError
+    except ImportError:
+        raise GrammarError(
+            f"Pydantic makes the schema of {what!r:.60}: pip install pydantic, or give a JSON "
+            "Schema"
+        ) from None
+    try:
+        adapter = TypeAdapter(what)
+        schema = adapter.json_schema()
+    except PydanticUserError as error:
+        raise GrammarError(f"Pydantic makes no schema of {what!r:.60}: {error.message}") from error
+    grammar = json_schema(closed(schema), order="declared", separators=SEPARATORS)
+    return OutputType(grammar, adapter.validate_json)
+
+
+@dataclass(frozen=True)
+class TreeParser:
+    """Makes Lark's trees of the sentences of a grammar."""
+
+    grammar: Grammar
+
+    def __call__(self, text: str) -> Any:
+        """Return the tree of a sentence."""
+        return _lark(self.grammar).parse(text)
+
+
+@functools.lru_cache(maxsize=_N_KEPT)
+def _lark(grammar: Grammar) -> Any:
+    from cfgguide.grammar.imports import ImportedFiles
+    from cfgguide.grammar.lark_frontend import parser_of
+
+    return parser_of(grammar, ImportedFiles(grammar.import_paths))
