@@ -34,7 +34,7 @@ from cfgguide.guide.guide import Guide
 from cfgguide.guide.healing import Healing
 from cfgguide.index.index import Index
 from cfgguide.index.step_cache import StepNode
-from cfgguide.mask.subset import Int32Array, is_in_bitmask
+from cfgguide.mask.subset import Int32Array, Subset, bitmask_of, is_in_bitmask
 
 #: Narrows a step further: a function of the step node and the number of tokens left, this step's
 #: and EOS included. It returns a packed mask (int32, shape (n_words,)), or None for no restriction.
@@ -175,6 +175,9 @@ class PrefixTree:
     heal : bool
         Whether the model spells the last tokens of prompt and prefix again
         (:mod:`cfgguide.guide.healing`).
+    trailing : bool
+        Whether ignored text, such as white space, may stand behind a sentence where nothing else
+        could follow. If not, only EOS may.
     measure : bool
         Whether log-probabilities and log Z are wanted. If not, `finish` costs less: the allowed
         tokens are those of the grammar, and :meth:`fits` is to be asked of a token that is chosen.
@@ -198,6 +201,7 @@ class PrefixTree:
         finish: bool = True,
         restrict: Restriction | None = None,
         heal: bool = False,
+        trailing: bool = True,
         measure: bool = True,
     ) -> None:
         check_max_new_tokens(max_new_tokens)
@@ -210,6 +214,9 @@ class PrefixTree:
         self._model = model
         self._temperature = temperature
         self._restrict = restrict
+        self._is_trailing = trailing
+        vocabulary = index.vocabulary
+        self._only_eos = Subset.of(bitmask_of(vocabulary.eos_token_ids, vocabulary.n_words))
         self._healing = Healing(index) if heal else None
         guide = Guide(index)
         for token_id in self.prefix_ids:
@@ -318,7 +325,7 @@ class PrefixTree:
         """
         if node.left:
             return []
-        subset = self.index.allowed(node.step_node)
+        subset = self._only_eos if self._ends(node) else self.index.allowed(node.step_node)
         is_only = subset.n_tokens == 1
         token_ids: tuple[int, ...]
         if is_only:
@@ -367,12 +374,18 @@ class PrefixTree:
     def _allowed(self, node: PrefixNode) -> Int32Array:
         if self._healing is not None and node.left:
             words = self._healing.allowed(node.left, node.step_node)
+        elif self._ends(node):
+            words = self._only_eos.bitmask
         elif self.token_budget is not None and self.is_measured:
             words = self.token_budget.within(node.step_node, self.n_left(node))
         else:
             words = self.index.allowed(node.step_node).bitmask
         narrower = self._narrower(node)
         return words if narrower is None else words & narrower
+
+    def _ends(self, node: PrefixNode) -> bool:
+        """Return whether the sentence is to end here."""
+        return not self._is_trailing and self.index.is_at_end(node.step_node)
 
     def _narrower(self, node: PrefixNode) -> Int32Array | None:
         """Return the mask of the restriction, if there is one."""

@@ -454,6 +454,13 @@ class Index:
                 return self._liveness.always_live.holds_for(self.recognizer, configuration)
             return self._liveness.is_live(configuration)
 
+    def is_at_end(self, step_node: StepNode) -> bool:
+        """Return whether the text is a sentence, and only EOS or ignored text may follow."""
+        if step_node.is_at_end is None:
+            is_sentence = self.recognizer.is_sentence(step_node.configuration)
+            step_node.is_at_end = is_sentence and len(self.expected(step_node.configuration)) == 1
+        return step_node.is_at_end
+
     def expected(self, configuration: Configuration) -> tuple[str, ...]:
         """Return the names of the terminals that may come next; see :meth:`Guide.expected`."""
         with self._lock:

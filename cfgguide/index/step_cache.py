@@ -48,15 +48,18 @@ class StepNode:
         Where the tokens led that were consumed here.
     age : int
         In which it was last used.
+    is_at_end : bool or None
+        Whether only EOS and ignored text may follow; None until that is first asked for.
     """
 
-    __slots__ = ("age", "configuration", "following", "subset")
+    __slots__ = ("age", "configuration", "following", "is_at_end", "subset")
 
     def __init__(self, configuration: Configuration, age: int = 0) -> None:
         self.configuration = configuration
         self.subset: Subset | None = None
         self.following: dict[int, StepNode] = {}
         self.age = age
+        self.is_at_end: bool | None = None
 
 
 class StepCache:

@@ -75,8 +75,7 @@ class Generation:
         """
         if not self.is_complete:
             raise GenerationError(
-                f"the text was cut after {len(self.token_ids)} tokens, so it has no value: give "
-                "more max_new_tokens, or finish=True"
+                "the text was cut, so it has no value: give more max_new_tokens, or finish=True"
             )
         return self._parse(self.text)
 
@@ -104,6 +103,7 @@ def generate(
     finish: bool = ...,
     force: bool = ...,
     heal: bool = ...,
+    trailing: bool = ...,
     log_probs: bool = ...,
 ) -> Generation: ...
 
@@ -128,6 +128,7 @@ def generate(
     finish: bool = ...,
     force: bool = ...,
     heal: bool = ...,
+    trailing: bool = ...,
     log_probs: bool = ...,
 ) -> list[Generation]: ...
 
@@ -151,6 +152,7 @@ def generate(
     finish: bool = True,
     force: bool = True,
     heal: bool = False,
+    trailing: bool = False,
     log_probs: bool = False,
 ) -> Generation | list[Generation]:
     """Return what a model writes after a prompt, within a grammar.
@@ -199,6 +201,9 @@ def generate(
         Whether the last tokens of prompt and prefix are taken back, so that the model writes their
         bytes again and may go on in the same token (:mod:`cfgguide.guide.healing`). These tokens
         count in `max_new_tokens`, and those of the prompt are in `token_ids`, but not in `text`.
+    trailing : bool
+        Whether ignored text, such as white space and comments, may stand behind a sentence where
+        nothing else could follow. By default the model ends the text there.
     log_probs : bool
         Whether to keep the log-probabilities of the tokens.
 
@@ -243,6 +248,7 @@ def generate(
         prefix_ids=_prefix_ids(prefix, tokenizer),
         finish=finish,
         heal=heal,
+        trailing=trailing,
         measure=log_probs,
     )
     prompt_ids = [_prompt_ids(each, tokenizer) for each in prompts]

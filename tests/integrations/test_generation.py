@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import random
+import re
 import time
 from collections import Counter
 from typing import Any
@@ -27,7 +28,13 @@ from support.tiny_models import (
 )
 
 import cfgguide
-from cfgguide.errors import BudgetError, GenerationError, ModelError, TokenRejectedError
+from cfgguide.errors import (
+    BudgetError,
+    CfgGuideError,
+    GenerationError,
+    ModelError,
+    TokenRejectedError,
+)
 from cfgguide.integrations.generation import Generation
 
 N_COLUMNS = N_SMALL + 5
@@ -614,3 +621,125 @@ def test_finished_texts_of_smollm2_are_json(capsys):
             f"{n_tokens} tokens in {time.perf_counter() - started:.0f} s"
         )
     assert all(n_complete.values())
+
+
+# --- What to write, batches, values ------------------------------------------------------------
+
+
+def test_a_type_is_written_and_read_back():
+    pydantic = pytest.importorskip("pydantic")
+
+    class Pair(pydantic.BaseModel):
+        a: bool
+        b: list[bool]
+
+    model = random_model(N_COLUMNS)
+    found = cfgguide.generate(model, "a", Pair, tokenizer=tokenizer(), max_new_tokens=60)
+    assert found.parsed == Pair.model_validate_json(found.text)
+    assert json.dumps(json.loads(found.text)) == found.text
+    chosen = cfgguide.generate(model, "a", ["aa", "bb"], tokenizer=tokenizer(), max_new_tokens=9)
+    assert chosen.parsed == chosen.text
+    cut = cfgguide.generate(
+        model, "a", list[bool], tokenizer=tokenizer(), max_new_tokens=1, finish=False, prefix="["
+    )
+    if not cut.is_complete:
+        with pytest.raises(GenerationError, match="cut, so it has no value"):
+            _ = cut.parsed
+
+
+def test_a_batch_writes_what_its_prompts_write_alone():
+    model, prompts = random_model(N_COLUMNS), ["a", "bc", "a", "c b a"]
+    options = {"tokenizer": tokenizer(), "what": index_of(THREE), "max_new_tokens": 12}
+    together = cfgguide.generate(model, prompts, **options)
+    alone = [cfgguide.generate(model, prompt, **options) for prompt in prompts]
+    assert [one.text for one in together] == [one.text for one in alone]
+    assert [one.n_forced for one in together] == [one.n_forced for one in alone]
+    assert cfgguide.generate(model, [], **options) == []
+    options["what"] = index_of(LETTERS)
+    sampled = [
+        [
+            one.text
+            for one in cfgguide.generate(model, ["a"] * 8, temperature=2.0, seed=3, **options)
+        ]
+        for _ in range(2)
+    ]
+    assert sampled[0] == sampled[1]
+    assert len(set(sampled[0])) > 1, "equal prompts, different texts"
+    with pytest.raises(GenerationError, match="on_text is for one prompt"):
+        cfgguide.generate(model, prompts, on_text=print, **options)
+
+
+def test_log_probabilities_are_the_models_own():
+    model = random_model(N_COLUMNS)
+    found = cfgguide.generate(
+        model, "a", index_of(THREE), tokenizer=tokenizer(), max_new_tokens=12,
+        force=False, log_probs=True,
+    )  # fmt: skip
+    ids = torch.tensor([[*tokenizer()("a")["input_ids"], *found.token_ids]])
+    with torch.no_grad():
+        log_probs = torch.log_softmax(model(ids).logits[0].double(), dim=-1)
+    n = len(found.token_ids)
+    expected = log_probs[-n - 1 : -1].gather(1, ids[0, -n:, None])[:, 0].tolist()
+    assert found.log_probs == pytest.approx(expected, abs=1e-4)
+    assert written(THREE).log_probs is None
+
+
+def test_a_tokenizer_is_found_beside_the_model(tmp_path):
+    model = fresh_random_model(N_COLUMNS)
+
+    class Pipeline:
+        def __init__(self) -> None:
+            self.model, self.tokenizer = model, tokenizer()
+
+    options = {"what": index_of(THREE), "max_new_tokens": 12}
+    expected = cfgguide.generate(model, "a", tokenizer=tokenizer(), **options)
+    assert cfgguide.generate((model, tokenizer()), "a", **options) == expected
+    assert cfgguide.generate(Pipeline(), "a", **options) == expected
+    tokenizer().save_pretrained(tmp_path)
+    model.config._name_or_path = str(tmp_path)
+    assert cfgguide.generate(model, "a", **options) == expected
+    nowhere = fresh_random_model(N_COLUMNS)
+    nowhere.config._name_or_path = str(tmp_path / "nothing")
+    with pytest.raises(GenerationError, match="no tokenizer lies beside the model"):
+        cfgguide.generate(nowhere, "a", **options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"model": "SmolLM2"}, "a model of transformers is needed, not 'SmolLM2': load one"),
+        ({"tokenizer": "SmolLM2"}, "a tokenizer of transformers is needed, not 'SmolLM2'"),
+        ({"prompt": 5}, "a prompt is a text or a list of messages, not int"),
+        ({"prompt": b"a"}, "a prompt is a text or a list of messages, not bytes"),
+        ({"what": 'start: "a"'}, "cfgguide.Grammar(text) takes the text of a grammar"),
+        ({"what": None}, "None does not say what to write; give a type"),
+        ({"max_new_tokens": 0}, "max_new_tokens is 0"),
+    ],
+)
+def test_wrong_arguments_are_told_at_the_door(arguments, message):
+    right = {
+        "model": random_model(N_COLUMNS),
+        "prompt": "a",
+        "what": index_of(THREE),
+        "tokenizer": tokenizer(),
+        "max_new_tokens": 12,
+    }
+    with pytest.raises(CfgGuideError, match=re.escape(message)):
+        cfgguide.generate(**{**right, **arguments})
+
+
+def test_a_text_ends_where_nothing_but_white_space_could_follow():
+    grammar = cfgguide.Grammar('start: "a" ["b"]\nSPACE: / +/\n%ignore SPACE')
+    index = cfgguide.compile(grammar, tokenizer())
+    ends = set()
+    for seed in range(30):
+        for trailing in (False, True):
+            found = cfgguide.generate(
+                random_model(N_COLUMNS), "a", index, tokenizer=tokenizer(), max_new_tokens=12,
+                temperature=3.0, seed=seed, trailing=trailing,
+            )  # fmt: skip
+            assert found.is_complete
+            ends.add((trailing, found.text.rstrip(" ")[-1:], found.text.endswith(" ")))
+    assert (False, "b", True) not in ends, "`b` is the end"
+    assert (False, "a", True) in ends, "after `a` a `b` may follow, so there is white space"
+    assert (True, "b", True) in ends
