@@ -41,6 +41,8 @@ _TOKENS = re.compile(
     r"(?P<nothing>[\s\ufeff]+|--[^\n]*|/\*(?s:.*?)(?:\*/|\Z))|(?P<end>;)"
     r"|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`(?:[^`]|``)*`|\[[^\]]*\]|(?s:.)"
 )
+# What Python's sqlite3 takes after the semicolon; to it anything else is a second statement.
+_AFTER = re.compile(r"(?:[ \t\n\f\r]|--[^\n]*|/\*(?s:.*?)(?:\*/|\Z))*+\Z")
 _EXPLAINS = re.compile(_SPACE + r"explain(?![\w$])", re.IGNORECASE)
 _ONE_STATEMENT = "one statement at a time"
 _MAX_REPAIRS = 8
@@ -88,7 +90,9 @@ def _without_empty_statements(text: str) -> str:
 
 def verdict(text: str) -> bool | None:
     """Return whether SQLite parses one statement; None if it does not say."""
-    text = _without_empty_statements(text)
+    whole, text = text, _without_empty_statements(text)
+    if not _AFTER.match(whole, len(text)):
+        return False
     database = sqlite3.connect(":memory:")
     try:
         message = error(text, database)
