@@ -1,8 +1,9 @@
 """What SQLite says of a text: prepared, never run.
 
 `verdict` prepares one statement on an empty database. "No such table", types and counts are not
-syntax. A few errors that are no "syntax error" by name are refused by the actions of SQLite's own
-grammar, and its documentation's diagrams refuse them too: these count as syntax (`is_syntax`).
+syntax, but a second semicolon is: Python's sqlite3 executes one statement. A few errors that are no
+"syntax error" by name are refused by the actions of SQLite's own grammar, and its documentation's
+diagrams refuse them too: these count as syntax (`is_syntax`).
 
 SQLite makes tables and triggers while it still reads, and stops at the first error, whatever it is.
 So a text with an error of another kind is read once more with a bracket that closes nothing after
