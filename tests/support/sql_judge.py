@@ -1,8 +1,9 @@
 """What SQLite says of a text: prepared, never run.
 
 `verdict` prepares one statement on an empty database. "No such table", types and counts are not
-syntax. A few errors that are no "syntax error" by name are refused by the actions of SQLite's own
-grammar, and its documentation's diagrams refuse them too: these count as syntax (`is_syntax`).
+syntax, but a second semicolon is: Python's sqlite3 executes one statement. A few errors that are no
+"syntax error" by name are refused by the actions of SQLite's own grammar, and its documentation's
+diagrams refuse them too: these count as syntax (`is_syntax`).
 
 SQLite makes tables and triggers while it still reads, and stops at the first error, whatever it is.
 So a text with an error of another kind is read once more with a bracket that closes nothing after
@@ -41,6 +42,8 @@ _TOKENS = re.compile(
     r"(?P<nothing>[\s\ufeff]+|--[^\n]*|/\*(?s:.*?)(?:\*/|\Z))|(?P<end>;)"
     r"|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`(?:[^`]|``)*`|\[[^\]]*\]|(?s:.)"
 )
+# What Python's sqlite3 takes after the semicolon; to it anything else is a second statement.
+_AFTER = re.compile(r"(?:[ \t\n\f\r]|--[^\n]*|/\*(?s:.*?)(?:\*/|\Z))*+\Z")
 _EXPLAINS = re.compile(_SPACE + r"explain(?![\w$])", re.IGNORECASE)
 _ONE_STATEMENT = "one statement at a time"
 _MAX_REPAIRS = 8
@@ -88,7 +91,9 @@ def _without_empty_statements(text: str) -> str:
 
 def verdict(text: str) -> bool | None:
     """Return whether SQLite parses one statement; None if it does not say."""
-    text = _without_empty_statements(text)
+    whole, text = text, _without_empty_statements(text)
+    if not _AFTER.match(whole, len(text)):
+        return False
     database = sqlite3.connect(":memory:")
     try:
         message = error(text, database)
