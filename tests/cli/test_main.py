@@ -923,7 +923,7 @@ def asked(monkeypatch) -> list[SimpleNamespace]:
 def test_a_python_function_is_what_is_asked_for_and_its_end_is_the_end(run, asked):
     assert run("generate", "python", "--prompt", "Add {two} numbers.").status == 0
     (call,) = asked
-    assert (call.index.start, call.until("def f():\n  pass\n#")) == ("function", True)
+    assert (call.what.start, call.until("def f():\n  pass\n#")) == ("function", True)
     assert call.prompt[0]["content"].startswith("Add {two} numbers.\nAnswer with one function")
 
 
@@ -940,7 +940,7 @@ def test_a_statement_of_sql_is_begun_as_code_and_ends_at_its_semicolon(
 ):
     assert run("generate", name, "--prompt", "Count users.").status == 0
     (call,) = asked
-    assert (call.index.start, call.until("SELECT 1;")) == (start, True)
+    assert (call.what.start, call.until("SELECT 1;")) == (start, True)
     request, answer = call.prompt
     assert request["content"].startswith("Count users.\n")
     assert dialect in request["content"]
@@ -950,7 +950,7 @@ def test_a_statement_of_sql_is_begun_as_code_and_ends_at_its_semicolon(
 @pytest.mark.parametrize("arguments", [["python", "--start", "start"], ["json"]])
 def test_other_texts_end_where_the_model_ends_them(run, asked, arguments):
     assert run("generate", *arguments, "--prompt", "Count.").status == 0
-    assert (asked[0].index.start, asked[0].until) == ("start", None)
+    assert (asked[0].what.start, asked[0].until) == ("start", None)
 
 
 @pytest.mark.parametrize(

@@ -128,8 +128,21 @@ def test_sessions_in_documents_give_what_they_show(blocks, tmp_path, monkeypatch
 def test_scripts_in_documents_run(block, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     source = "\n" * block.line + block.text  # so that a traceback shows the document's line
-    with contextlib.redirect_stdout(io.StringIO()):
-        exec(compile(source, block.document, "exec"), {"__name__": "__main__"})
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(compile(source, block.document, "exec", dont_inherit=True), {"__name__": "__main__"})
+    shown = shown_below(block)
+    assert shown is None or printed.getvalue() == shown
+
+
+def shown_below(block: Block) -> str | None:
+    """What a document says that a script prints: a block without a language, right below it."""
+    line = block.line + block.text.count("\n") + len(["```", "", "```"])
+    below = [each for each in BLOCKS if (each.document, each.line) == (block.document, line)]
+    return below[0].text if below and not below[0].language else None
+
+
+def test_some_scripts_show_what_they_print():
+    assert sum(shown_below(block) is not None for block in PYTHON) >= 2
 
 
 CONSOLE = [block for block in BLOCKS if block.is_run and block.language == "console"]
