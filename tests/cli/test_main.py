@@ -964,10 +964,10 @@ def test_other_texts_end_where_the_model_ends_them(run, asked, arguments):
 def test_the_comment_by_which_a_function_is_known_to_have_ended_is_not_shown(
     run, asked, monkeypatch, pieces, is_cut, shown
 ):
-    def generate(model, prompt, *, on_text, index, **options):
+    def generate(model, prompt, *, on_text, what, **options):
         for piece in pieces:
             on_text(piece)
-        eos = index.vocabulary.eos_token_ids[0]
+        eos = what.vocabulary.eos_token_ids[0]
         return cfgguide.integrations.Generation("".join(pieces), (1,) if is_cut else (1, eos), True)
 
     monkeypatch.setattr("cfgguide.integrations.generation.generate", generate)
