@@ -84,6 +84,10 @@ class Budget:
     """What is left of the limits while a grammar is compiled."""
 
     def __init__(self, limits: Limits | None = None, *, is_timed: bool = True) -> None:
+        if not isinstance(limits, Limits | None):
+            raise LimitError(
+                f"limits is a cfgguide.Limits, such as Limits(max_seconds=5), not {limits!r}"
+            )
         self.limits = limits or Limits()
         self._end = time.monotonic() + self.limits.max_seconds if is_timed else float("inf")
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from cfgguide.diagnostics.explanation import Lexeme
 from cfgguide.diagnostics.trace import name_of
-from cfgguide.grammar.grammar import Grammar
+from cfgguide.errors import GrammarError
 from cfgguide.index.compiler import compile_recognizer
 from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.limits import Limits
@@ -65,13 +65,13 @@ class Diagnosis:
         )
 
 
-def check(grammar: Grammar, text: str | bytes, *, limits: Limits | None = None) -> Diagnosis:
+def check(grammar: object, text: str | bytes, *, limits: Limits | None = None) -> Diagnosis:
     r"""Return whether a text is a sentence of a grammar, and if not, where and what was expected.
 
     Parameters
     ----------
-    grammar : Grammar
-        The language.
+    grammar : Grammar, type, mapping, ...
+        The language; anything that :func:`cfgguide.output_types.output_type` takes.
     text : str or bytes
         The whole text; a str stands for its UTF-8.
     limits : Limits, optional
@@ -93,6 +93,8 @@ def check(grammar: Grammar, text: str | bytes, *, limits: Limits | None = None) 
     1+*
       ^
     """
+    if not isinstance(text, str | bytes):
+        raise GrammarError(f"a text is a str or bytes, not {type(text).__name__}")
     recognizer = compile_recognizer(grammar, limits=limits)
     liveness = Liveness(recognizer, Spelling.of_all_bytes())
     return diagnose(recognizer, liveness, text.encode() if isinstance(text, str) else text)

@@ -97,6 +97,12 @@ class Grammar:
                 f"a grammar is a text, not {type(self.text).__name__}; "
                 "use Grammar.open(path) for a file or Grammar.bundled(name) for a bundled grammar"
             )
+        if re.fullmatch(r"[^\s:%]+", self.text):
+            raise GrammarError(
+                f"{self.text!r} is no grammar, but perhaps a name: Grammar.open({self.text!r}) "
+                f"reads a file, Grammar.bundled({self.text!r}) a bundled grammar "
+                f"({', '.join(self.bundled_names())})"
+            )
         object.__setattr__(self, "import_paths", _checked_import_paths(self.import_paths))
         _check_lexer(self.lexer)
         if not isinstance(self.strict, bool):

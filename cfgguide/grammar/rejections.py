@@ -47,6 +47,7 @@ _SHIFT = (
 )
 
 #: What Lark says, and what to do.
+_MAX_RULES = 12  # that a message names
 _WAYS_OUT = [
     (
         r"^Unexpected input at line",
@@ -103,6 +104,10 @@ def explain(error: Exception, grammar: Grammar) -> str:
     if found := re.match(r"Cannot compile token (\w+): ", said):
         parser = _Unparsed(grammar.text, **grammar.lark_options)
         return f"{said}\n{_no_pattern(parser, found[1], grammar)}"
+    if said == f"Using an undefined rule: NonTerminal({grammar.start!r})":
+        rules = dict.fromkeys(re.findall(r"^[!?]*([a-z_]\w*)\s*[:.{]", grammar.text, re.MULTILINE))
+        shown = ", ".join([*rules][:_MAX_RULES]) + ", ..." * (len(rules) > _MAX_RULES)
+        return f"there is no rule {grammar.start!r} to start from; its rules are {shown or 'none'}"
     if said.startswith("Collision between Terminals"):
         said = _of_collisions(grammar)
     for pattern, way_out in _WAYS_OUT:

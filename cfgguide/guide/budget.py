@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 
@@ -392,8 +393,10 @@ def check_max_new_tokens(n: int) -> None:
     Raises
     ------
     GenerationError
-        If it is below 1.
+        If it is below 1, or no number.
     """
+    if not isinstance(n, Integral):
+        raise GenerationError(f"max_new_tokens is a number of tokens, not {n!r:.60}")
     if n < 1:
         raise GenerationError(f"max_new_tokens is {n}; at least 1 is needed")
 
@@ -410,4 +413,6 @@ def allowed_within(index: Index, step_node: StepNode, n: int) -> Int32Array:
     >>> allowed_within(index, step_node, 3), allowed_within(index, step_node, 4)  # `())`, EOS
     (array([2], dtype=int32), array([3], dtype=int32))
     """
+    if not isinstance(n, Integral):
+        raise BudgetError(f"a budget is a number of tokens, not {n!r:.60}")
     return TokenBudget.of(index).within(step_node, n)

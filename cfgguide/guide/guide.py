@@ -7,6 +7,8 @@ the step nodes that they led to, so copying and rolling back are cheap.
 
 from __future__ import annotations
 
+import operator
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,16 @@ from cfgguide.vocabulary.notebook import PLAIN, coloured, token_table, tokens_in
 
 _SHOWN_BYTES = 40  # of the text so far, in messages
 _NOTHING = object()
+
+
+def _as_id(token_id: object) -> int:
+    """Return a token id as an int: a numpy integer, or a tensor with one integer."""
+    try:
+        return operator.index(token_id)  # type: ignore[arg-type]
+    except (TypeError, RuntimeError, ValueError):
+        raise TokenRejectedError(
+            f"a token id is an integer, not {token_id!r:.60}: pass the tokens of a text one by one"
+        ) from None
 
 
 class Guide:
@@ -255,7 +267,7 @@ class Guide:
 
     def accepts(self, token_id: int) -> bool:
         """Return whether a token may come next; False for ids outside the vocabulary."""
-        return not self._is_finished and self._index.accepts(self._step_nodes[-1], token_id)
+        return not self._is_finished and self._index.accepts(self._step_nodes[-1], _as_id(token_id))
 
     def advance(self, token_id: int) -> None:
         """Consume a token.
@@ -263,21 +275,23 @@ class Guide:
         Raises
         ------
         TokenRejectedError
-            If the token may not come next; the guide is left as it was.
+            If the token may not come next, or this is no token id; the guide is left as it was.
         IndexFormatError
             If the token is allowed only because an index file is wrong.
         """
+        if type(token_id) is not int:
+            token_id = _as_id(token_id)
         step_node = self._step_nodes[-1]
         known = step_node.following.get(token_id)
         if known is not None and not self._is_finished:
-            self._token_ids.append(int(token_id))
+            self._token_ids.append(token_id)
             self._step_nodes.append(known)
             return
         if not self.accepts(token_id):
             raise TokenRejectedError(self._refusal(token_id))
         step_node = self._index.advance(step_node, token_id)
         self._is_finished = token_id in self._index.vocabulary.eos_token_ids
-        self._token_ids.append(int(token_id))
+        self._token_ids.append(token_id)
         self._step_nodes.append(step_node)
 
     def rollback(self, n: int) -> None:
@@ -288,6 +302,8 @@ class Guide:
         RollbackError
             If `n` is negative or more than were consumed; the guide is left as it was.
         """
+        if not isinstance(n, Integral):
+            raise RollbackError(f"rollback takes a number of tokens, not {n!r:.60}")
         if not 0 <= n <= len(self._token_ids):
             raise RollbackError(
                 f"cannot roll back {n} tokens: {len(self._token_ids)} were consumed"

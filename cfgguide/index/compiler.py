@@ -105,14 +105,14 @@ def compile(
 
 
 def compile_recognizer(
-    grammar: Grammar, *, limits: Limits | None = None, use_cache: bool = True
+    grammar: object, *, limits: Limits | None = None, use_cache: bool = True
 ) -> Recognizer:
     """Return the recogniser of a grammar: what needs no vocabulary.
 
     Parameters
     ----------
-    grammar : Grammar
-        What may be written.
+    grammar : Grammar, type, mapping, ...
+        What may be written; anything that :func:`cfgguide.output_types.output_type` takes.
     limits : Limits, optional
         What compiling may cost.
     use_cache : bool
@@ -129,7 +129,8 @@ def compile_recognizer(
         If the automata become too large.
     """
     budget = Budget(limits)
-    byte_liveness = _byte_liveness(grammar, budget=budget, use_cache=use_cache)
+    chosen = output_type(grammar).grammar
+    byte_liveness = _byte_liveness(chosen, budget=budget, use_cache=use_cache)
     budget.stop_clock()
     return byte_liveness.recognizer
 
