@@ -13,9 +13,6 @@ import sys
 from collections.abc import Sequence
 
 from cfgguide.cli.arguments import NO, UNUSABLE, YES, add_grammar
-from cfgguide.cli.checking import check_command, trace_command
-from cfgguide.cli.generating import generate_command
-from cfgguide.cli.indexing import index_command
 from cfgguide.errors import CfgGuideError
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.storage.cache import user_cache
@@ -80,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
         help="report what it can't spell: a folder, or a tokenizer.json",
     )
     command.add_argument("files", nargs="*", metavar="FILE", help="a text; - for standard input")
-    command.set_defaults(run=check_command)
+    command.set_defaults(run=_check)
 
     command = commands.add_parser("generate", help="let a model write a sentence")
     add_grammar(command, whitespace=GENERATED_WHITESPACE, is_written=True)
@@ -91,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--index", metavar="FILE", help="use the masks that `index` made")
     command.add_argument(
         "--max-new-tokens",
-        type=int,
+        type=_positive,
         default=256,
         metavar="N",
         help="within these the sentence is finished",
@@ -101,7 +98,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--raw", action="store_true", help="continue the prompt even if the model can chat"
     )
-    command.set_defaults(run=generate_command)
+    command.set_defaults(run=_generate)
 
     command = commands.add_parser("trace", help="show a text token by token")
     add_grammar(command)
@@ -112,7 +109,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--explain", action="store_true", help="say of each token how it is read, and what follows"
     )
-    command.set_defaults(run=trace_command)
+    command.set_defaults(run=_trace)
 
     command = commands.add_parser("index", help="make the masks of a grammar ahead, into a file")
     add_grammar(command, whitespace=GENERATED_WHITESPACE, is_written=True)
@@ -134,7 +131,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--max-bytes", type=int, metavar="N", help="most memory (default: 500 MB)")
     command.add_argument("--max-seconds", type=float, metavar="S", help="most time")
     command.add_argument("--processes", type=int, metavar="N", help="default: one for each core")
-    command.set_defaults(run=index_command)
+    command.set_defaults(run=_index)
 
     command = commands.add_parser("model", help="prepare the default model")
     command.add_argument("name", choices=["smollm2"])
@@ -152,6 +149,39 @@ def _text(text: str) -> str:
     except UnicodeEncodeError:
         raise argparse.ArgumentTypeError("the text is not valid UTF-8") from None
     return text
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 up")
+    return int(text)
+
+
+# What a command needs is imported when it runs: `cfgguide --help` needs none of it.
+
+
+def _check(options: argparse.Namespace) -> int:
+    from cfgguide.cli.checking import check_command
+
+    return check_command(options)
+
+
+def _trace(options: argparse.Namespace) -> int:
+    from cfgguide.cli.checking import trace_command
+
+    return trace_command(options)
+
+
+def _generate(options: argparse.Namespace) -> int:
+    from cfgguide.cli.generating import generate_command
+
+    return generate_command(options)
+
+
+def _index(options: argparse.Namespace) -> int:
+    from cfgguide.cli.indexing import index_command
+
+    return index_command(options)
 
 
 def _grammars(options: argparse.Namespace) -> int:

@@ -866,8 +866,6 @@ def test_generate_chats_where_the_tokenizer_has_a_template_unless_raw(run, monke
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        ("--max-new-tokens", "0", "max_new_tokens is 0; at least 1 is needed"),
-        ("--max-new-tokens", "-1", "max_new_tokens is -1; at least 1 is needed"),
         ("--temperature", "-1", "temperature is -1.0; it is 0 (greedy) or positive"),
         ("--temperature", "nan", "temperature is nan; it is 0 (greedy) or positive"),
         ("--temperature", "inf", "temperature is inf; it is 0 (greedy) or positive"),
@@ -878,6 +876,22 @@ def test_generate_refuses_options_that_make_no_sense(run, random_writer, option,
     found = run("generate", "json", "--prompt", "x", option, value)
     assert (found.status, found.out) == (2, "")
     assert found.err == f"cfgguide: [generation] {message}\n"
+
+
+@pytest.mark.parametrize("n", ["0", "-1", "1.5", "many"])
+def test_a_wrong_number_of_tokens_is_told_before_the_model_is_loaded(run, monkeypatch, n):
+    monkeypatch.setattr("cfgguide.models.load.load_model", None)  # nobody may call it
+    found = run("generate", "json", "--prompt", "x", f"--max-new-tokens={n}")
+    assert (found.status, found.out) == (2, "")
+    assert f"argument --max-new-tokens: '{n}' is not a number from 1 up" in found.err
+
+
+def test_help_imports_nothing_that_it_does_not_need():
+    command = [sys.executable, "-X", "importtime", "-m", "cfgguide.cli.main", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "cfgguide.cli.arguments" in imported
+    assert not imported & {"numpy", "lark", "torch", "transformers", "cfgguide.index.index"}
 
 
 def test_an_interruption_ends_with_130(run, random_writer, monkeypatch):
