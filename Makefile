@@ -40,10 +40,10 @@ demo: install
 	$(BIN)/python examples/write_sql.py
 
 test: install
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 test-slow: install
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m slow
 
 fmt: install
 	$(BIN)/ruff format .

@@ -107,7 +107,10 @@ def explain(error: Exception, grammar: Grammar) -> str:
     if said == f"Using an undefined rule: NonTerminal({grammar.start!r})":
         rules = dict.fromkeys(re.findall(r"^[!?]*([a-z_]\w*)\s*[:.{]", grammar.text, re.MULTILINE))
         shown = ", ".join([*rules][:_MAX_RULES]) + ", ..." * (len(rules) > _MAX_RULES)
-        return f"there is no rule {grammar.start!r} to start from; its rules are {shown or 'none'}"
+        return (
+            f"{said}\nthere is no rule {grammar.start!r} to start from; its rules are "
+            f"{shown or 'none'}"
+        )
     if said.startswith("Collision between Terminals"):
         said = _of_collisions(grammar)
     for pattern, way_out in _WAYS_OUT:

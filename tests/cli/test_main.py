@@ -319,7 +319,7 @@ UNUSABLE = {
     ),
     "no start rule": (
         'begin: "a"\n',
-        "cfgguide: [grammar] Lark rejects my.lark:\nthere is no rule 'start'",
+        "cfgguide: [grammar] Lark rejects my.lark:\nUsing an undefined rule: ",
     ),
     "no sentence": (
         'start: "a" start\n',

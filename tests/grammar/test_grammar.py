@@ -13,6 +13,7 @@ from support.oracle import spelled_texts
 
 import cfgguide
 from cfgguide.errors import GrammarError, LimitError
+from cfgguide.grammar import lark_frontend
 from cfgguide.index.compiler import compile_recognizer
 
 VOCABULARY = cfgguide.Vocabulary.of_bytes()
@@ -55,8 +56,10 @@ def test_a_grammar_that_is_no_text_is_refused(text):
 
 @pytest.mark.parametrize("grammar", ['start: "a"', None, 3])
 def test_what_is_no_grammar_cannot_be_compiled(grammar):
-    with pytest.raises(GrammarError, match=f"expected a Grammar, not {type(grammar).__name__}"):
+    with pytest.raises(GrammarError, match=r"no bundled grammar 'start: \"a\"'|does not say what"):
         cfgguide.compile(grammar, VOCABULARY)
+    with pytest.raises(GrammarError, match=f"expected a Grammar, not {type(grammar).__name__}"):
+        lark_frontend.load(grammar)
 
 
 def test_a_file_is_opened_and_imports_start_from_its_folder(tmp_path):
