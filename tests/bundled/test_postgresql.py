@@ -16,7 +16,7 @@ from support.postgresql_judge import verdict
 from support.sql_grammars import SYMBOLS, WORDS, is_accepted
 
 # The grammar is loaded once, which with the texts takes half a minute.
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("postgresql")]
+pytestmark = pytest.mark.slow
 
 texts = partial(texts_of, "postgresql_texts.txt")
 

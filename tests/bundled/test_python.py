@@ -27,7 +27,6 @@ from cfgguide.grammar.indenters import PythonIndenter
 pytestmark = [
     pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="Python 3.11 is the judge"),
     pytest.mark.filterwarnings("ignore"),
-    pytest.mark.xdist_group("python"),  # the grammar is loaded once
 ]
 
 GRAMMAR = Path(__file__).parents[2] / "grammars" / "python.lark"

@@ -25,8 +25,6 @@ from support.small_tokenizers import standard_library_vocabulary
 import cfgguide
 from cfgguide.index.index import Index
 
-pytestmark = pytest.mark.xdist_group("python312")  # the grammar is loaded once
-
 texts = functools.partial(texts_of, "python312_texts.txt")
 # Generator expressions without parentheses: 3.12 wants them.
 NOT_ANY_MORE = re.compile(r"f'\{\w (async )?for ")

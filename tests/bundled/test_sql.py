@@ -15,8 +15,6 @@ from support.judged_texts import texts_of
 from support.sql_grammars import SAMPLES, SYMBOLS, WORDS, is_accepted, parser
 from support.sql_judge import is_syntax, verdict
 
-pytestmark = pytest.mark.xdist_group("sql")  # the grammar is loaded once
-
 texts = partial(texts_of, "sql_texts.txt")
 # Where names may stand; each keyword is put there in turn.
 HOLES = (

@@ -8,8 +8,6 @@ import pytest
 from support.sql_grammars import is_accepted
 from support.sql_judge import verdict
 
-pytestmark = pytest.mark.xdist_group("sql")  # the grammar is loaded once
-
 WRITES = (
     "INSERT INTO t VALUES (1)",
     "REPLACE INTO t VALUES (1)",

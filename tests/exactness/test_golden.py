@@ -80,16 +80,10 @@ LARGE = {"python"}
 
 
 def folders(*, slow: set[str]) -> pytest.MarkDecorator:
-    """Parametrise a test; one process of the tests reads and compiles a folder for all of them."""
-    one_process = {name: pytest.mark.xdist_group(f"golden {name}") for name in FOLDERS}
+    """Parametrise a test by the names of folders."""
     return pytest.mark.parametrize(
         "name",
-        [
-            pytest.param(
-                name, marks=[one_process[name], *(pytest.mark.slow for _ in slow & {name})]
-            )
-            for name in FOLDERS
-        ],
+        [pytest.param(name, marks=[pytest.mark.slow] if name in slow else []) for name in FOLDERS],
     )
 
 

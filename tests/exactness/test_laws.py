@@ -63,11 +63,7 @@ GRAMMARS = {
 }
 names = pytest.mark.parametrize(
     "name",
-    [  # each index is made by one process of the tests
-        pytest.param("json", marks=pytest.mark.xdist_group("laws json")),
-        pytest.param("statements", marks=pytest.mark.xdist_group("laws statements")),
-        pytest.param("tags", marks=[pytest.mark.slow, pytest.mark.xdist_group("laws tags")]),
-    ],
+    ["json", "statements", pytest.param("tags", marks=pytest.mark.slow)],
 )
 
 

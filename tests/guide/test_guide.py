@@ -292,7 +292,6 @@ def test_many_guides_of_one_index_from_many_threads():
 # --- Depth ----------------------------------------------------------------------------------------
 
 DEEP = 100_000
-in_one_process = pytest.mark.xdist_group("deep guides")  # which makes the deep guide once
 
 
 @pytest.fixture(scope="module")
@@ -309,7 +308,6 @@ def deep(byte_index) -> cfgguide.Guide:
     return guide
 
 
-@in_one_process
 def test_a_hundred_thousand_brackets_take_seconds(deep):
     started = time.monotonic()
     guide = deep.copy()
@@ -333,7 +331,6 @@ def test_a_token_takes_little_memory(byte_index):
     assert peak < 20e6  # 2 kB for each bracket
 
 
-@in_one_process
 def test_a_deep_guide_is_copied_and_rolled_back_at_once(deep):
     started = time.monotonic()
     other = deep.copy()
@@ -345,7 +342,6 @@ def test_a_deep_guide_is_copied_and_rolled_back_at_once(deep):
     assert time.monotonic() - started < 2
 
 
-@in_one_process
 def test_deep_configurations_are_compared_and_hashed(byte_index, deep):
     """Equal, though not one cell is shared: the text is spelled by other tokens."""
     other = guide_after(byte_index, *[258] * (DEEP // 1000))
@@ -359,7 +355,6 @@ def test_deep_configurations_are_compared_and_hashed(byte_index, deep):
     assert time.monotonic() - started < 5
 
 
-@in_one_process
 def test_a_deep_refusal_is_explained(deep):
     started = time.monotonic()
     with pytest.raises(TokenRejectedError, match=r"may not follow b'\[{40}'; expected one of: "):

@@ -23,8 +23,6 @@ from cfgguide.combinators.words import name_patterns
 from cfgguide.errors import GrammarError
 from cfgguide.sql import with_schema
 
-pytestmark = pytest.mark.xdist_group("sql")  # the grammars are loaded once
-
 SCHEMA = {
     "users": ["id", "name", "e-mail", "key", "group"],
     "orders": ["id", "user_id", "total", "order", "a"],
