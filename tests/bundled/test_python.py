@@ -27,6 +27,7 @@ from cfgguide.grammar.indenters import PythonIndenter
 pytestmark = [
     pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="Python 3.11 is the judge"),
     pytest.mark.filterwarnings("ignore"),
+    pytest.mark.slow,  # Lark takes twenty seconds to load the grammar
 ]
 
 GRAMMAR = Path(__file__).parents[2] / "grammars" / "python.lark"
@@ -209,7 +210,6 @@ def test_a_keyword_is_no_name(word: str) -> None:
     assert grammar_accepts(f"{word}_ = a.{word}s(_{word}=1)")
 
 
-@pytest.mark.slow
 def test_names_are_those_of_str_isidentifier() -> None:
     every = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code <= 0xDFFF]
     [name] = [terminal for terminal in parser().terminals if terminal.name == "NAME"]
@@ -305,7 +305,6 @@ def test_mutants_that_cpython_refuses_are_refused() -> None:
     assert [text for text in accepted if not cpython_accepts(text)] == []
 
 
-@pytest.mark.slow
 def test_lark_resolves_no_conflict(caplog: pytest.LogCaptureFixture) -> None:
     lark.logger.addHandler(caplog.handler)
     level = lark.logger.level

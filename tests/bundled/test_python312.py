@@ -25,6 +25,8 @@ from support.small_tokenizers import standard_library_vocabulary
 import cfgguide
 from cfgguide.index.index import Index
 
+pytestmark = pytest.mark.slow  # Lark takes ten seconds to load the grammar
+
 texts = functools.partial(texts_of, "python312_texts.txt")
 # Generator expressions without parentheses: 3.12 wants them.
 NOT_ANY_MORE = re.compile(r"f'\{\w (async )?for ")
@@ -72,7 +74,6 @@ def test_what_is_documented_as_lost_is_refused(text: str) -> None:
     assert not grammar_accepts(text)
 
 
-@pytest.mark.slow
 def test_what_python_311_has_is_kept() -> None:
     for text in texts_of("python_texts.txt", "+"):
         assert grammar_accepts(text) == (not NOT_ANY_MORE.match(text)), text
@@ -96,14 +97,12 @@ def is_sentence(text: str) -> bool:
     return after is not None and recognizer.is_sentence(after)
 
 
-@pytest.mark.slow
 def test_configurations_say_the_same_as_lark() -> None:
     for mark in "+-~":
         for text in texts(mark):
             assert is_sentence(text) == (mark == "+"), text
 
 
-@pytest.mark.slow
 def test_files_of_the_standard_library_are_sentences() -> None:
     root = Path(sysconfig.get_paths()["stdlib"])
     paths = [path for path in sorted(root.glob("*.py")) if path.stat().st_size < 12_000][::9]
@@ -111,7 +110,6 @@ def test_files_of_the_standard_library_are_sentences() -> None:
         assert is_sentence(path.read_text("utf-8")), path
 
 
-@pytest.mark.slow
 def test_programs_taken_at_random_are_python() -> None:
     endings = Endings(index())
     n_judged = 0

@@ -308,6 +308,7 @@ def deep(byte_index) -> cfgguide.Guide:
     return guide
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_brackets_take_seconds(deep):
     started = time.monotonic()
     guide = deep.copy()
@@ -331,6 +332,7 @@ def test_a_token_takes_little_memory(byte_index):
     assert peak < 20e6  # 2 kB for each bracket
 
 
+@pytest.mark.slow
 def test_a_deep_guide_is_copied_and_rolled_back_at_once(deep):
     started = time.monotonic()
     other = deep.copy()
@@ -342,6 +344,7 @@ def test_a_deep_guide_is_copied_and_rolled_back_at_once(deep):
     assert time.monotonic() - started < 2
 
 
+@pytest.mark.slow
 def test_deep_configurations_are_compared_and_hashed(byte_index, deep):
     """Equal, though not one cell is shared: the text is spelled by other tokens."""
     other = guide_after(byte_index, *[258] * (DEEP // 1000))
@@ -355,6 +358,7 @@ def test_deep_configurations_are_compared_and_hashed(byte_index, deep):
     assert time.monotonic() - started < 5
 
 
+@pytest.mark.slow
 def test_a_deep_refusal_is_explained(deep):
     started = time.monotonic()
     with pytest.raises(TokenRejectedError, match=r"may not follow b'\[{40}'; expected one of: "):
@@ -362,6 +366,7 @@ def test_a_deep_refusal_is_explained(deep):
     assert time.monotonic() - started < 5
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 def test_deep_guides_are_dropped_without_recursion(byte_index):
     """Cells are freed one below the other: a recursive release would overflow the C stack."""
