@@ -38,7 +38,7 @@ from cfgguide.vocabulary.trie import (
     VocabularyTrie,
 )
 
-_ROUND = 1024  # nodes of the trie that are looked at in one round
+_ROUND = 2048  # nodes of the trie that are looked at in one round
 _WORDS_PER_TOKEN = 8  # words are set at once in the time of one bit of a token
 
 
