@@ -43,6 +43,7 @@ SUITES = {
         "tests/mask/test_walk.py",
         "tests/mask/test_token_classes.py",
         "tests/recognizer/test_short_stacks.py",
+        "tests/guide/test_budget.py",
         "tests/exactness/test_oracle.py",
     ],
     "fuzz": ["tests/fuzz/test_fuzz.py"],
@@ -300,6 +301,18 @@ MUTATIONS = [
         "            elif is_assertion[target] or "
         "(match[state] != NO_MATCH and match[target] == NO_MATCH):\n",
         "            elif is_assertion[target]:\n",
+    ),
+    Mutation(
+        "outcomes are numbered anew when the token classes are made",
+        "guide/budget",
+        "        if is_searched or walk.trie is not reach.trie:\n",
+        "        if is_searched:\n",
+    ),
+    Mutation(
+        "the ending that a mask rested on is kept for a shortened stack",
+        "guide/budget",
+        "            if step is not None and self._distance(configuration) > n:\n",
+        "            if False:\n",
     ),
 ]
 

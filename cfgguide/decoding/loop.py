@@ -134,7 +134,7 @@ def _fitting(
             token_budget.is_quick or n_tried >= _PATIENCE or others.max() == -np.inf
         )
         if is_last:
-            in_time = token_budget.within(node.step_node, tree.n_left(node))
+            in_time = tree.within(node, token_budget)
             is_in_time = unpacked(in_time)[next_tokens.token_ids]
             log_probs = np.where(is_in_time, next_tokens.log_probs, -np.inf)
         else:

@@ -358,6 +358,12 @@ class PrefixTree:
         n_left = self.n_left(node) - 1 - self.token_budget.n_tokens_of(left)
         return self.token_budget.fits(step_node, n_left)
 
+    def within(self, node: PrefixNode, token_budget: TokenBudget) -> Int32Array:
+        """Return the tokens after which a sentence can still be finished in time."""
+        before = node.parent
+        step = (before.step_node, node.token_id) if before and not before.left else None
+        return token_budget.within(node.step_node, self.n_left(node), step=step)
+
     def _child(self, node: PrefixNode, token_id: int, *, is_forced: bool = False) -> PrefixNode:
         left, step_node = self._after(node, token_id)
         is_finished = token_id in self.index.vocabulary.eos_token_ids
@@ -377,7 +383,7 @@ class PrefixTree:
         elif self._ends(node):
             words = self._only_eos.bitmask
         elif self.token_budget is not None and self.is_measured:
-            words = self.token_budget.within(node.step_node, self.n_left(node))
+            words = self.within(node, self.token_budget)
         else:
             words = self.index.allowed(node.step_node).bitmask
         narrower = self._narrower(node)

@@ -23,8 +23,10 @@ if its ending fits, and nothing else is looked at.
 Three things hold. No token is allowed after which nothing fits (sound), since a bound is the length
 of a completion that the recogniser has read. After an allowed token, some token is allowed again
 (live): an ending is a function of the configuration, and the rest of one on which a mask rests is
-remembered. And in a small grammar, within the effort, every token is allowed after which something
-fits (complete). See `docs/design/0016-budgets.md`.
+remembered. Only, a walk leaves stacks whole that `advance` shortens, and the ending of a shortened
+stack might be longer; so with the step that led to a configuration comes the ending that the mask
+before rested on. And in a small grammar, within the effort, every token is allowed after which
+something fits (complete). See `docs/design/0016-budgets.md`.
 """
 
 from __future__ import annotations
@@ -44,6 +46,7 @@ from cfgguide.mask.arrays import DEAD_END, NONE
 from cfgguide.mask.subset import Int32Array, bitmask_of
 from cfgguide.mask.walk import Walk
 from cfgguide.recognizer.recognizer import Configuration
+from cfgguide.vocabulary.trie import PackedTrie
 
 NEVER = 1 << 30  # a distance: no ending is known
 EFFORT = 300_000  # configurations searched for one mask, times parse states
@@ -55,6 +58,7 @@ _MAX_KNOWN = 50_000  # configurations that each of the memories below may hold
 _MAX_MASK_BYTES = 16_000_000  # of masks that are remembered
 
 Tokens = tuple[int, ...]
+Step = tuple[StepNode, int]  # a node, and the token that was consumed there
 
 
 @dataclass
@@ -79,6 +83,8 @@ class _Reach:
 
     Attributes
     ----------
+    trie : PackedTrie
+        What was walked over: the outcomes are numbered as in each walk over the same.
     numbers : int32, shape (n_outcomes,)
         The outcomes of the walk that are not dead ends.
     distances : int32, shape (n_outcomes,)
@@ -89,6 +95,7 @@ class _Reach:
         Masks by the number of tokens left; the grammar's own under `NEVER`.
     """
 
+    trie: PackedTrie
     numbers: Int32Array
     distances: Int32Array
     most: int
@@ -121,6 +128,7 @@ class TokenBudget:
 
     def __init__(self, index: Index, *, effort: int = EFFORT) -> None:
         self._recognizer = index.recognizer
+        self._walking = index.recognizer.with_whole_stacks()
         self._vocabulary = index.vocabulary
         self._effort = effort // max(index.recognizer.parse_table.n_states, _MIN_STATES)
         self._walker = index.walker()
@@ -187,7 +195,7 @@ class TokenBudget:
             tokens = self._fewest.of(text)
             return NEVER if tokens is None else len(tokens)
 
-    def within(self, step_node: StepNode, n: int) -> Int32Array:
+    def within(self, step_node: StepNode, n: int, *, step: Step | None = None) -> Int32Array:
         """Return the tokens after which a sentence can be finished within `n` tokens in all.
 
         Parameters
@@ -196,6 +204,9 @@ class TokenBudget:
             Where the text is.
         n : int
             How many tokens may be written from there, EOS included.
+        step : (StepNode, int), optional
+            How the text came there: the node before, and the token. If the mask there, within
+            ``n + 1``, allowed it, there is no error.
 
         Returns
         -------
@@ -209,6 +220,8 @@ class TokenBudget:
         """
         configuration = step_node.configuration
         with self._lock:
+            if step is not None and self._distance(configuration) > n:
+                self._keep_promise(configuration, step, n)
             reach = self._reaches.get(configuration) or self._reach(configuration)
             is_all = n > reach.most
             if is_all and step_node.subset is not None:
@@ -225,33 +238,33 @@ class TokenBudget:
 
     def _reach(self, configuration: Configuration) -> _Reach:
         """Return how far the end is after each token, and remember it."""
-        walk = self._walk(configuration)
-        numbers = [number for number in range(walk.n_outcomes) if walk.verdict(number) != DEAD_END]
-        distances = [self._distance(walk.outcome(number).configuration) for number in numbers]
-        most = max(distances, default=1)
-        reach = _Reach(np.array(numbers, np.int32), np.array(distances, np.int32), most, {})
-        self._n_reached += len(numbers)
+        reach = self._measured(self._walk(configuration))
+        self._n_reached += len(reach.numbers)
         if self._n_reached > 20 * _MAX_KNOWN:
             self._reaches.clear()
             self._n_reached = self._n_masks = 0
         self._reaches[configuration] = reach
         return reach
 
+    def _measured(self, walk: Walk) -> _Reach:
+        """Return how far the end is after each outcome of a walk."""
+        numbers = [number for number in range(walk.n_outcomes) if walk.verdict(number) != DEAD_END]
+        distances = [self._distance(walk.outcome(number).configuration) for number in numbers]
+        packed = np.array(numbers, np.int32), np.array(distances, np.int32)
+        return _Reach(walk.trie, *packed, max(distances, default=1), {})
+
     def _mask_within(self, configuration: Configuration, reach: _Reach, n: int) -> Int32Array:
         path = self._promise(configuration)
-        if n <= reach.most and self.is_quick:
+        is_searched = n <= reach.most and self.is_quick
+        if is_searched:
             self._look_around(configuration, n, self._effort)
             path = self._promise(configuration)
         walk = self._walk(configuration)
-        distances = reach.distances.tolist()
-        if n <= reach.most and self.is_quick:
-            distances = [
-                self._distance(walk.outcome(number).configuration)
-                for number in reach.numbers.tolist()
-            ]
+        if is_searched or walk.trie is not reach.trie:
+            reach = self._measured(walk)
         for number in range(walk.n_outcomes):
             walk.resolve(number, is_live=False)
-        for number, distance in zip(reach.numbers.tolist(), distances, strict=True):
+        for number, distance in zip(reach.numbers.tolist(), reach.distances.tolist(), strict=True):
             walk.resolve(number, is_live=distance < n)
         mask = np.zeros(self._vocabulary.n_words, dtype=np.int32)
         self._walker.fill(mask)
@@ -260,6 +273,21 @@ class TokenBudget:
         if path is not None and len(path) <= n:
             mask |= bitmask_of(path[:1], self._vocabulary.n_words)
         return mask
+
+    def _keep_promise(self, configuration: Configuration, step: Step, n: int) -> None:
+        """Remember the ending of a whole stack for the configuration where `advance` shortened it.
+
+        The mask before may have rested on that.
+        """
+        before, token_id = step[0].configuration, step[1]
+        after = self._walking.advance(before, self._vocabulary.tokens[token_id] or b"")
+        if after is None:
+            return  # EOS
+        if self._distance(after) > n and self.is_quick:  # it was found there, and forgotten
+            self._look_around(before, n + 1, self._effort)
+        path = self._path(after)
+        if path is not None and len(path) < self._distance(configuration):
+            self._remember(configuration, path)
 
     def _keep(self, configuration: Configuration, reach: _Reach, n: int, mask: Int32Array) -> None:
         """Remember a mask."""
@@ -401,7 +429,9 @@ def check_max_new_tokens(n: int) -> None:
         raise GenerationError(f"max_new_tokens is {n}; at least 1 is needed")
 
 
-def allowed_within(index: Index, step_node: StepNode, n: int) -> Int32Array:
+def allowed_within(
+    index: Index, step_node: StepNode, n: int, *, step: Step | None = None
+) -> Int32Array:
     """Return the mask within a budget; see :meth:`TokenBudget.within`.
 
     Examples
@@ -415,4 +445,4 @@ def allowed_within(index: Index, step_node: StepNode, n: int) -> Int32Array:
     """
     if not isinstance(n, Integral):
         raise BudgetError(f"a budget is a number of tokens, not {n!r:.60}")
-    return TokenBudget.of(index).within(step_node, n)
+    return TokenBudget.of(index).within(step_node, n, step=step)

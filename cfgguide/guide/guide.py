@@ -149,7 +149,7 @@ class Guide:
             return
         step_node = self._step_nodes[-1]
         if within is not None:
-            self._checked(out)[:] = allowed_within(self._index, step_node, within)
+            self._checked(out)[:] = self._within(within)
             return
         subset = step_node.subset or self._index.allowed(step_node)
         # A decode loop gives the same array at every step: it was checked before.
@@ -201,8 +201,13 @@ class Guide:
         """
         if self._is_finished:
             return np.empty(0, dtype=np.int64)
-        words = allowed_within(self._index, self._step_nodes[-1], n)
+        words = self._within(n)
         return np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
+
+    def _within(self, n: int) -> npt.NDArray[np.int32]:
+        *before, step_node = self._step_nodes[-2:]
+        step = (before[0], self._token_ids[-1]) if before else None
+        return allowed_within(self._index, step_node, n, step=step)
 
     def shortest_completion(self) -> tuple[int, ...]:
         """Return tokens that finish a sentence from here, EOS last; none after EOS.

@@ -149,9 +149,7 @@ class GeneratedRows:
         masks: list[Int32Array | None] = []
         for number, generated in zip(self._numbers(ids) or (), self._generated(ids), strict=True):
             step_node = self._step_node(number, generated)
-            masks.append(
-                None if step_node is None else self._mask(number, step_node, len(generated))
-            )
+            masks.append(None if step_node is None else self._mask(number, step_node, generated))
         for states in self._states:
             _forget(states, len(ids))
         return masks
@@ -174,13 +172,16 @@ class GeneratedRows:
 
     def _is_allowed(self, number: int, before: StepNode, generated: Ids) -> bool:
         """Return whether the last of the generated tokens was allowed."""
-        return is_in_bitmask(generated[-1], self._mask(number, before, len(generated) - 1))
+        return is_in_bitmask(generated[-1], self._mask(number, before, generated[:-1]))
 
-    def _mask(self, number: int, step_node: StepNode, n_generated: int) -> Int32Array:
+    def _mask(self, number: int, step_node: StepNode, generated: Ids) -> Int32Array:
         index = self._indexes[number]
         if self._max_new_tokens is None:
             return index.allowed(step_node).bitmask
-        return allowed_within(index, step_node, self._max_new_tokens - n_generated)
+        before = self._states[number].get(generated[:-1]) if generated else None
+        step = (before, generated[-1]) if before is not None else None
+        n_left = self._max_new_tokens - len(generated)
+        return allowed_within(index, step_node, n_left, step=step)
 
 
 def _rows_of(ids: IdArray) -> list[Ids]:

@@ -75,7 +75,8 @@ class Walk:
         configuration: Configuration,
         offsets: Int32Array,
     ) -> None:
-        self._trie = trie
+        #: What was walked over; the numbers of the outcomes are the same whenever it is the same.
+        self.trie = trie
         self._work = work
         self._cells = _Cells(work, configuration, offsets)
         self.is_sentence = bool(work.counts[arrays.IS_SENTENCE])
@@ -121,7 +122,7 @@ class Walk:
         return {
             token_id: int(work.segment_outcome[segment])
             for segment in range(int(work.counts[arrays.N_SEGMENTS]))
-            for token_id in self._trie.token_ids[
+            for token_id in self.trie.token_ids[
                 work.segment_start[segment] : work.segment_end[segment]
             ].tolist()
         }
@@ -132,7 +133,7 @@ class Walk:
         n_segments = int(work.counts[arrays.N_SEGMENTS])
         outcomes, segments = np.unique(work.segment_outcome[:n_segments], return_index=True)
         first = np.full(self.n_outcomes, arrays.NONE, dtype=np.int64)
-        first[outcomes] = self._trie.token_ids[work.segment_start[segments]]
+        first[outcomes] = self.trie.token_ids[work.segment_start[segments]]
         return first.tolist()
 
     def resolve(self, outcome: int, *, is_live: bool) -> None:

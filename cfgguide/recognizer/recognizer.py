@@ -153,6 +153,14 @@ class Recognizer:
             changed.indentation_reader = self.indentation_reader.with_parse_table(parse_table)
         return changed
 
+    def with_whole_stacks(self) -> Recognizer:
+        """Return this recogniser, but one that leaves stacks as they are, as walks do."""
+        changed = copy(self)
+        changed._derived = Derived()
+        changed.short_stacks = None
+        changed._groups = [0] * self.scanner.n_states
+        return changed
+
     def derived(self, make: Callable[[Recognizer], Value]) -> Value:
         """Return what a function makes of this recogniser; it is made once and kept with it."""
         return self._derived.get(make, self)

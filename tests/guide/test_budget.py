@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import random
 import warnings
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -60,6 +61,11 @@ CASES = {
         7,
     ),
     "two EOS": Case('start: "a"+', (b"a", b"aa"), 4),
+    "token classes in another order": Case(
+        'start: R "x" "x" "x" | Q "!"\nR: /[ab]*r/\nQ: /[ab]*q/',
+        (b"aar", b"aq", b"br", b"a", b"x", b"!"),
+        6,
+    ),
     "endless white space": Case('start: "a" "b"\n%ignore " "', (b" ", b"a", b"b", b"  b"), 5),
 }
 
@@ -211,13 +217,82 @@ def bundled(name: str) -> cfgguide.Index:
 
 def finished_within(index: cfgguide.Index, n: int, rng: random.Random) -> list[int]:
     """Tokens taken at random from the masks within a budget, until EOS."""
-    step_node, tokens = index.start, []
-    while not tokens or tokens[-1] not in index.vocabulary.eos_token_ids:
-        ids = ids_of(allowed_within(index, step_node, n - len(tokens)))
+    guide = cfgguide.Guide(index)
+    while not guide.is_finished:
+        ids = guide.allowed_within(n - len(guide.token_ids)).tolist()
         short = [each for each in ids if len(index.vocabulary.tokens[each] or b"") == 1]
-        tokens.append(rng.choice(short if short and rng.random() < 0.5 else ids))
-        step_node = index.advance(step_node, tokens[-1])
-    return tokens
+        guide.advance(rng.choice(short if short and rng.random() < 0.5 else ids))
+    return list(guide.token_ids)
+
+
+def within_each(token_budget: TokenBudget, step_node: StepNode, most: int) -> list[list[int]]:
+    """The masks within so many tokens and fewer; none where no sentence is known to fit."""
+    masks = []
+    for n in range(most, 0, -1):
+        try:
+            masks.append(ids_of(token_budget.within(step_node, n)))
+        except BudgetError:
+            masks.append([])
+    return masks
+
+
+@pytest.mark.parametrize("name", ["json", pytest.param("sql", marks=pytest.mark.slow), *CASES])
+def test_masks_within_a_budget_do_not_depend_on_when_the_token_classes_are_made(name, monkeypatch):
+    """Made between two masks of the same configuration, they number its outcomes anew."""
+    grammar = cfgguide.Grammar.bundled(name, **BUNDLED[name]) if name in BUNDLED else None
+    vocabulary = standard_library_vocabulary() if grammar else index_of(name).vocabulary
+    rng, n_restricted = random.Random(2), 0
+    for n_tokens in range(6):
+        with warnings.catch_warnings(action="ignore"):
+            early, late = (
+                cfgguide.compile(grammar or cfgguide.Grammar(CASES[name].grammar), vocabulary)
+                for _ in range(2)
+            )
+        early.token_classes.work()
+        make = late.token_classes.work
+        monkeypatch.setattr(late.token_classes, "work", lambda seconds: None)
+        guide = cfgguide.Guide(late)
+        for _ in range(n_tokens):
+            ids = set(guide.allowed_token_ids().tolist()) - set(vocabulary.eos_token_ids)
+            if not ids:
+                break
+            guide.advance(rng.choice(sorted(ids)))
+        here = functools.reduce(early.advance, guide.token_ids, early.start)
+        one, other = TokenBudget(late, effort=0), TokenBudget(early, effort=0)
+        least = len(guide.shortest_completion())
+        within_each(one, guide.step_node, least + 4)
+        one._reaches = {c: replace(reach, masks={}) for c, reach in one._reaches.items()}
+        assert not late.token_classes.are_made
+        make()
+        masks = within_each(one, guide.step_node, least + 3)
+        assert masks == within_each(other, here, least + 3)
+        n_restricted += len({tuple(mask) for mask in masks}) > 1
+    assert n_restricted > 0
+
+
+@pytest.mark.parametrize("name", ["json", pytest.param("sql", marks=pytest.mark.slow)])
+def test_what_was_promised_of_a_whole_stack_is_kept_for_a_shortened_one(name):
+    """As if no ending of a shortened stack were known."""
+    index, rng, n_shortened = bundled(name), random.Random(3), 0
+    walking = index.recognizer.with_whole_stacks()
+    for _ in range(20):
+        token_budget = TokenBudget(index)
+        n = len(token_budget.shortest(index.start)) + rng.randrange(2, 12)
+        step_node, step = index.start, None
+        while True:
+            words = token_budget.within(step_node, n, step=step)
+            assert token_budget.fits(step_node, n)
+            token_id = rng.choice(ids_of(words))
+            if token_id in index.vocabulary.eos_token_ids:
+                break
+            step, n = (step_node, token_id), n - 1
+            step_node = index.advance(step_node, token_id)
+            after, whole = step_node.configuration, step[0].configuration
+            if after != walking.advance(whole, index.vocabulary.tokens[token_id]):
+                token_budget._shorter.pop(after, None)
+                token_budget._paths[after] = None
+                n_shortened += 1
+    assert n_shortened > 10
 
 
 @pytest.mark.slow
