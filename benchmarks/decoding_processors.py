@@ -35,7 +35,7 @@ class CfgGuide:
     def grammar(language: str) -> cfgguide.Grammar:
         """Return the grammar of a language."""
         if language == "json":
-            return cfgguide.Grammar.bundled("json", max_whitespace=4)
+            return cfgguide.Grammar.bundled("json", max_ignored=4)
         if language == "sql":
             return cfgguide.Grammar.bundled("sql_select")
         return cfgguide.Grammar(lark_grammar(language))

@@ -139,7 +139,7 @@ def _quartiles(values: FloatArray) -> str:
 
 def _endless(n_values: int) -> Grammar:
     """Return JSON's grammar with a start rule that so many tokens cannot finish."""
-    grammar = Grammar.bundled("json", max_whitespace=16)
+    grammar = Grammar.bundled("json", max_ignored=16)
     rule = f'start: "[" _ws value ("," _ws value)~{2 * n_values} "]"'
     return Grammar(grammar.text.replace("start: _ws value", rule))
 

@@ -38,6 +38,7 @@ _ACCEPTED = (
     "re.compile(...), a list of texts, the name of a bundled grammar, or a cfgguide.Grammar"
 )
 _N_KEPT = 64
+_STARTS = {"sql": "statement", "postgresql": "statement"}  # not whole scripts
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,8 @@ def output_type(what: object) -> OutputType:
     """Return what a caller means; the table above tells the forms.
 
     JSON of types and of schemas has the separators of ``json.dumps``, and objects of types have no
-    members but those declared, unless the type says ``extra="allow"``.
+    members but those declared, unless the type says ``extra="allow"``. Bundled grammars are `tidy`,
+    and those of SQL begin with `statement`; give a Grammar for the whole language.
 
     Raises
     ------
@@ -137,7 +139,7 @@ def _bundled(name: str) -> OutputType:
             "grammar, cfgguide.Grammar.open(path) a file, cfgguide.json_schema(text) a schema and "
             "cfgguide.regex(pattern) a pattern"
         )
-    grammar = Grammar.bundled(name)
+    grammar = Grammar.bundled(name, start=_STARTS.get(name, "start"), tidy=True)
     return OutputType(grammar, TreeParser(grammar))
 
 

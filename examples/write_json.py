@@ -26,7 +26,7 @@ def main() -> int:
     prompts = sys.argv[1:] or PROMPTS
     model, tokenizer = load_model()
     # So small a model writes whitespace without end if it may: allow 16 characters at a time.
-    grammar = cfgguide.Grammar.bundled("json", max_whitespace=16)
+    grammar = cfgguide.Grammar.bundled("json", max_ignored=16)
     started = time.perf_counter()
     index = cfgguide.compile(grammar, tokenizer)
     print(f"compiled the grammar for {index.vocabulary.size} tokens ", end="")

@@ -22,14 +22,24 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.index.compiler import compile_recognizer
 from cfgguide.limits import Limits
+from cfgguide.output_types import output_type
 from cfgguide.recognizer import file as grammar_file
 from cfgguide.recognizer.cached import CachedGrammar
 from cfgguide.storage.cache import FOLDER_VARIABLE, PACKAGED
 
 
+def chosen() -> list[Grammar]:
+    """Return the bundled grammars, and what models write if these are asked for by their names."""
+    names = Grammar.bundled_names()
+    written = [output_type(name).grammar for name in names if name != "json"]
+    if "python" in names:  # as `cfgguide generate` has it
+        written.append(Grammar.bundled("python", start="function", tidy=True))
+    return [*map(Grammar.bundled, names), *written]
+
+
 def main() -> None:
     """Make the folder anew, unless it is up to date."""
-    grammars = [Grammar.bundled(name) for name in Grammar.bundled_names()]
+    grammars = chosen()
     keys = [CachedGrammar(grammar, Limits()).key for grammar in grammars]
     made = {path.name for path in PACKAGED.glob(f"{grammar_file.KIND}-*")}
     if made == {f"{grammar_file.KIND}-{key}" for key in keys}:

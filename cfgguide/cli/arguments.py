@@ -19,22 +19,18 @@ from cfgguide.grammar.grammar import LEXERS, Grammar
 YES, NO, UNUSABLE = 0, 1, 2  # exit statuses
 
 
-def add_grammar(
-    command: argparse.ArgumentParser, *, whitespace: int | None = None, is_written: bool = False
-) -> None:
+def add_grammar(command: argparse.ArgumentParser, *, is_written: bool = False) -> None:
     """Add the arguments that name a grammar.
 
     Parameters
     ----------
     command : argparse.ArgumentParser
         The subcommand that gets them.
-    whitespace : int, optional
-        The default of ``--max-whitespace``; any amount if left out.
     is_written : bool
-        Whether a model writes sentences of it: then the default start rule comes from the preset.
+        Whether a model writes sentences of it: then the default start rule comes from the preset,
+        and a bundled grammar is tidy.
     """
-    default = "any" if whitespace is None else str(whitespace)
-    command.set_defaults(default_whitespace=whitespace, is_written=is_written)
+    command.set_defaults(is_written=is_written, whole=False)
     command.add_argument("grammar", metavar="GRAMMAR", help="a bundled name, or a .lark file")
     told = "start, but function for python, statement for sql" if is_written else "start"
     command.add_argument("--start", metavar="RULE", help=f"the start rule (default: {told})")
@@ -50,19 +46,25 @@ def add_grammar(
         help="refuse shift/reduce conflicts, colliding terminals",
     )
     command.add_argument(
-        "--max-whitespace",
-        type=_whitespace,
+        "--max-ignored",
+        type=_number,
         metavar="N",
-        help="most characters of insignificant whitespace between two lexemes, or 'any'; for "
-        f"bundled grammars that have such a bound (default: {default})",
+        help="most characters of ignored text, such as white space, in a row (default: any)",
     )
+    command.add_argument("--keywords", choices=("upper", "lower"), help="the case of keywords")
+    if is_written:
+        command.add_argument(
+            "--whole",
+            action="store_true",
+            help="the whole of a bundled grammar, with comments and any white space",
+        )
 
 
-def _whitespace(text: str) -> int | str:
+def _number(text: str) -> int:
     try:
-        return text if text == "any" else int(text)
+        return int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor 'any'") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
 
 
 def grammar_of(options: argparse.Namespace) -> Grammar:
@@ -73,27 +75,22 @@ def grammar_of(options: argparse.Namespace) -> Grammar:
     GrammarError
         If there is no such grammar, or one of its options is out of its range.
     """
-    return replace(_named_grammar(options), lexer=options.lexer, strict=options.strict)
+    grammar = replace(_named_grammar(options), lexer=options.lexer, strict=options.strict)
+    return replace(grammar, keywords=options.keywords) if options.keywords else grammar
 
 
 def _named_grammar(options: argparse.Namespace) -> Grammar:
     """Return the grammar that the user named: a bundled one, or a file if it looks like one."""
-    name, n_max = options.grammar, options.max_whitespace
+    name = options.grammar
     start = options.start or (preset_of(name).start if options.is_written else "start")
     is_file = name.endswith(".lark") or "/" in name or os.path.isfile(name)
     if is_file and name not in Grammar.bundled_names():
-        if isinstance(n_max, int):
-            raise GrammarError(
-                "--max-whitespace is for bundled grammars; write the bound into your own"
-            )
-        return Grammar.open(name, start=options.start or "start", postlex=_indenter(options))
+        grammar = Grammar.open(name, start=options.start or "start", postlex=_indenter(options))
+        return replace(grammar, max_ignored=options.max_ignored)
     if options.indenter is not None:
         raise GrammarError("--indenter is for .lark files; a bundled grammar has its own")
-    if isinstance(n_max, int):
-        return Grammar.bundled(name, start=start, max_whitespace=n_max)
-    if n_max is None and name in Grammar.whitespace_bounded_names():
-        return Grammar.bundled(name, start=start, max_whitespace=options.default_whitespace)
-    return Grammar.bundled(name, start=start)
+    is_tidy = options.is_written and not options.whole
+    return Grammar.bundled(name, start=start, tidy=is_tidy, max_ignored=options.max_ignored)
 
 
 def _indenter(options: argparse.Namespace) -> object | None:

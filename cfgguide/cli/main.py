@@ -18,7 +18,6 @@ from cfgguide.grammar.grammar import Grammar
 from cfgguide.storage.cache import user_cache
 
 INTERRUPTED = 130
-GENERATED_WHITESPACE = 16  # small models write whitespace for ever if they may
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -80,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(run=_check)
 
     command = commands.add_parser("generate", help="let a model write a sentence")
-    add_grammar(command, whitespace=GENERATED_WHITESPACE, is_written=True)
+    add_grammar(command, is_written=True)
     command.add_argument(
         "--prompt", type=_text, required=True, metavar="TEXT", help="what to write about"
     )
@@ -112,7 +111,7 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(run=_trace)
 
     command = commands.add_parser("index", help="make the masks of a grammar ahead, into a file")
-    add_grammar(command, whitespace=GENERATED_WHITESPACE, is_written=True)
+    add_grammar(command, is_written=True)
     command.add_argument(
         "--tokenizer", metavar="PATH", help="a folder or tokenizer.json; SmolLM2's by default"
     )

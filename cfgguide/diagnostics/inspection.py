@@ -22,6 +22,7 @@ from cfgguide.grammar import lark_frontend
 from cfgguide.grammar.definitions import Definitions
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.grammar.lark_frontend import CompiledGrammar
+from cfgguide.grammar.restrictions import Restriction
 from cfgguide.index.compiler import (
     build_byte_liveness,
     restrict_to_spelling,
@@ -124,6 +125,8 @@ def _never_matched(
             continue
         if name in compiled.definitions.declared:
             found.append(NeverMatched(name, "declared without a pattern"))
+        elif any(each.terminal == name and each.is_total for each in compiled.restrictions):
+            found.append(NeverMatched(name, "forbidden by `restrict`"))
         elif name in compiled.definitions.ignored:
             found.append(NeverMatched(name, "ignored, so that no rule ever gets it"))
         else:
@@ -148,13 +151,24 @@ def _unbounded(
 ) -> tuple[Unbounded, ...]:
     space = fsm_of_pattern(r"\s+", name="whitespace")
     found = []
+    bounded = {each.terminal for each in compiled.restrictions if _is_bounding(each)}
     for terminal in compiled.patterns:
+        if terminal.name in bounded:
+            continue
         fsm = texts.fsm(terminal.name)
         is_ignored = terminal.name in definitions.ignored
         is_endless = fsm is not None and is_unbounded(fsm)
         if is_ignored or (fsm is not None and is_endless and is_part_of(fsm, space)):
             found.append(Unbounded(terminal.name, terminal.pattern, is_ignored, is_endless))
     return tuple(found)
+
+
+def _is_bounding(restriction: Restriction) -> bool:
+    """Return whether a restriction leaves no lexemes of any length."""
+    pattern = restriction.pattern
+    return restriction.max_characters is not None or (
+        pattern is not None and not is_unbounded(fsm_of_pattern(pattern, name=restriction.terminal))
+    )
 
 
 def _unspellable(

@@ -187,7 +187,9 @@ def _unbounded_lines(found: tuple[Unbounded, ...]) -> list[str]:
     names = [f"{each.terminal} {_short(each.pattern)}" for each in found]
     width = max(map(len, names))
     lines = ["text without meaning that may go on for ever, which small models like to write"]
-    lines.append("(docs/grammars.md says how to bound it; `json` has --max-whitespace for it):")
+    lines.append(
+        "(max_ignored=n bounds what is ignored; docs/grammars.md says how to bound the rest):"
+    )
     for name, each in zip(names, found, strict=True):
         ways = ["of any length"] * each.is_endless
         ways += ["ignored, so that one may follow the other"] * each.is_ignored

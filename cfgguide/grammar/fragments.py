@@ -186,10 +186,13 @@ def rules_of(grammar: Grammar) -> Rules:
         ("an indenter (postlex)", grammar.postlex is not None),
         ("lexer='basic'", grammar.lexer != "contextual"),
         ("regex_flags", grammar.regex_flags != 0),
+        ("max_ignored", grammar.max_ignored is not None),
+        ("keywords", grammar.keywords is not None),
+        ("restrict", bool(grammar.restrict)),
     ):
         if is_there:
             raise GrammarError(
-                f"a grammar with {what} cannot be a part of another one: Lark has it for the whole "
+                f"a grammar with {what} cannot be a part of another one: that holds for a whole "
                 "text or not at all"
             )
     parser = parser_of(grammar, ImportedFiles(grammar.import_paths))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from importlib import import_module
 from pathlib import Path
@@ -19,12 +19,17 @@ from cfgguide.errors import GrammarError
 _PACKAGED = Path(__file__).parents[1] / "grammars"  # in an installed wheel
 _CHECKOUT = Path(__file__).parents[2] / "grammars"  # in a source checkout
 
-# What to add to a bundled grammar to bound its insignificant whitespace; {n} is the bound.
-_WHITESPACE_BOUNDS = {
-    "json": {
-        "none": "\n%override _ws:\n",
-        "some": "\n%override WS: /[ \\t\\n\\r]{{1,{n}}}/\n",
-    }
+# What `tidy` leaves of bundled grammars (docs/defaults.md): keywords in upper case, one character
+# of white space at most, no comments.
+_SQL = {"max_ignored": 1, "keywords": "upper", "restrict": (("SPACE", "[ \\n]"),)}
+_PYTHON_LINES = ("_NEWLINE", r"\n{1,3} *")
+_TIDY: dict[str, dict[str, Any]] = {
+    "json": {"restrict": (("WS", "[ \\n]"),)},
+    "python": {"max_ignored": 1, "restrict": (_PYTHON_LINES,)},
+    "python312": {"max_ignored": 1, "restrict": (_PYTHON_LINES,)},
+    "postgresql": _SQL,
+    "sql": _SQL,
+    "sql_select": _SQL,
 }
 
 # The indenters of bundled grammars.
@@ -37,7 +42,9 @@ _PARTS = ("python_names", "sql_schema")
 #: path of the importing grammar and a relative path, and gets a path and a text.
 ImportPath = str | Callable[[Any, str], tuple[Any, str]]
 
+MAX_IGNORED = 1000  # for `max_ignored`
 LEXERS = ("contextual", "basic")
+
 _EARLEY_LEXERS = ("dynamic", "dynamic_complete")
 _REGEX_FLAGS = int(re.ASCII | re.IGNORECASE | re.MULTILINE | re.DOTALL | re.UNICODE | re.VERBOSE)
 
@@ -68,11 +75,23 @@ class Grammar:
         Lark's `postlex`, or its class: an indenter, which feeds the parser with INDENT and DEDENT.
         Only the names and the `tab_len` of Lark's own may be changed, or the names and limits of
         :class:`~cfgguide.grammar.indenters.CPythonIndenter`.
+    max_ignored : int, optional
+        How many characters an ignored lexeme may have, with the white space directly before it; 0
+        forbids ignored text. What an indenter drops inside a line counts as ignored.
+    keywords : {"upper", "lower"}, optional
+        The case of keywords: terminals that match their own names in any case and nothing else,
+        such as ``SELECT: "select"i``.
+    restrict : mapping of str to str or None, optional
+        What the lexemes of some terminals may be: a pattern that they match whole, or None for no
+        lexeme. Its longer matches come first, and it does not look around.
+
+    The last three make the language smaller. Lark lexes and parses a text as it would without them;
+    then a lexeme that they do not allow is refused, and with it the text.
 
     Raises
     ------
     GrammarError
-        If Lark's LALR parser could not take one of these.
+        If Lark's LALR parser could not take one of these, or an option is wrong.
 
     Examples
     --------
@@ -90,6 +109,11 @@ class Grammar:
     strict: bool = field(default=False, kw_only=True)
     regex_flags: int = field(default=0, kw_only=True)
     postlex: object | None = field(default=None, kw_only=True)
+    max_ignored: int | None = field(default=None, kw_only=True)
+    keywords: str | None = field(default=None, kw_only=True)
+    restrict: tuple[tuple[str, str | None], ...] | Mapping[str, str | None] = field(
+        default=(), kw_only=True
+    )
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
@@ -110,6 +134,12 @@ class Grammar:
         object.__setattr__(self, "regex_flags", _checked_flags(self.regex_flags))
         if self.postlex is not None:
             _indenters().indentation_names(self.postlex)  # raises if it is not an indenter
+        n = self.max_ignored
+        if n is not None and (type(n) is not int or not 0 <= n <= MAX_IGNORED):  # True is none
+            raise GrammarError(f"max_ignored is a number from 0 to {MAX_IGNORED}, not {n!r}")
+        if self.keywords not in (None, "upper", "lower"):
+            raise GrammarError(f"keywords is 'upper' or 'lower', not {self.keywords!r}")
+        object.__setattr__(self, "restrict", _checked_restrictions(self.restrict))
 
     def __repr__(self) -> str:
         source = [f"source_path={self.source_path!r}"] if self.source_path is not None else []
@@ -141,7 +171,12 @@ class Grammar:
 
     @classmethod
     def bundled(
-        cls, name: str, *, start: str = "start", max_whitespace: int | None = None
+        cls,
+        name: str,
+        *,
+        start: str = "start",
+        tidy: bool = False,
+        max_ignored: int | None = None,
     ) -> Grammar:
         """Return a grammar that ships with cfgguide.
 
@@ -151,15 +186,17 @@ class Grammar:
             One of :meth:`bundled_names`.
         start : str
             The start rule.
-        max_whitespace : int, optional
-            How many characters of insignificant whitespace may stand between two lexemes; 0 forbids
-            it. Small models like to write whitespace for ever. Unbounded by default, as in the
-            language.
+        tidy : bool
+            Whether to leave out what few would wish for: several spaces where one will do,
+            comments, and keywords in lower case. :func:`cfgguide.generate` writes so.
+        max_ignored : int, optional
+            As for :class:`Grammar`; of `json`, whose white space stands in its rules, how many
+            characters of it stand between two lexemes. Small models like to write it for ever.
 
         Raises
         ------
         GrammarError
-            If there is no such grammar, or its whitespace cannot be bounded.
+            If there is no such grammar, or an option is wrong.
 
         Examples
         --------
@@ -175,21 +212,21 @@ class Grammar:
         path = bundled_folder() / f"{name}.lark"
         postlex = getattr(_indenters(), _INDENTERS[name]) if name in _INDENTERS else None
         grammar = cls.open(path, start=start, postlex=postlex)
-        if max_whitespace is None:
+        if tidy:
+            grammar = replace(grammar, **_TIDY[name])
+        if max_ignored is None:
             return grammar
-        bound = _whitespace_bound(name, max_whitespace)
-        return replace(grammar, text=grammar.text + bound)
+        grammar = replace(grammar, max_ignored=max_ignored)  # checks it
+        if name != "json":
+            return grammar
+        pattern = rf"[ \t\n\r]{{1,{max_ignored}}}" if max_ignored else None
+        return replace(grammar, max_ignored=None, restrict={"WS": pattern})
 
     @classmethod
     def bundled_names(cls) -> tuple[str, ...]:
         """Return the names of the bundled grammars, sorted."""
         names = (path.stem for path in bundled_folder().glob("*.lark"))
         return tuple(sorted(name for name in names if name not in _PARTS))
-
-    @classmethod
-    def whitespace_bounded_names(cls) -> tuple[str, ...]:
-        """Return the names of the bundled grammars that take `max_whitespace`, sorted."""
-        return tuple(sorted(_WHITESPACE_BOUNDS))
 
     @classmethod
     def open(
@@ -244,6 +281,19 @@ def _checked_import_paths(paths: object) -> tuple[ImportPath, ...]:
     return tuple(found)
 
 
+def _checked_restrictions(restrict: object) -> tuple[tuple[str, str | None], ...]:
+    if isinstance(restrict, tuple):
+        restrict = dict(restrict)
+    if not isinstance(restrict, Mapping) or not all(
+        isinstance(name, str) and (pattern is None or isinstance(pattern, str))
+        for name, pattern in restrict.items()
+    ):
+        raise GrammarError(
+            f"restrict maps names of terminals to patterns, or to None, not {restrict!r:.60}"
+        )
+    return tuple(sorted(restrict.items()))
+
+
 def _check_lexer(lexer: object) -> None:
     if lexer in LEXERS:
         return
@@ -276,11 +326,3 @@ def _indenters() -> Any:
 def bundled_folder() -> Path:
     """Return the folder of the bundled grammars."""
     return _PACKAGED if _PACKAGED.is_dir() else _CHECKOUT
-
-
-def _whitespace_bound(name: str, n: int) -> str:
-    if name not in _WHITESPACE_BOUNDS:
-        raise GrammarError(f"the bundled grammar {name!r} has no bound on whitespace")
-    if isinstance(n, bool) or not isinstance(n, int) or not 0 <= n <= 1000:
-        raise GrammarError(f"max_whitespace is a number from 0 to 1000, not {n!r}")
-    return _WHITESPACE_BOUNDS[name]["some" if n else "none"].format(n=n)

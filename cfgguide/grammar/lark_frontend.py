@@ -33,6 +33,7 @@ from cfgguide.grammar.grammar import Grammar
 from cfgguide.grammar.imports import ImportedFile, ImportedFiles
 from cfgguide.grammar.indenters import indentation_names
 from cfgguide.grammar.rejections import explain
+from cfgguide.grammar.restrictions import Restriction, restrictions_of
 from cfgguide.parser.indentation import IndentationRules
 from cfgguide.parser.indentation_names import INLINE, JOIN, IndentationNames
 from cfgguide.parser.table import NO_STATE, ParseTable
@@ -103,6 +104,8 @@ class CompiledGrammar:
         grammar means the same. Lark's own grammars are not among them.
     indentation_rules : IndentationRules or None
         The rules of indentation, if the grammar has an indenter.
+    restrictions : tuple of Restriction
+        Which lexemes of some terminals are refused, although the lexer finds them.
     """
 
     parse_table: ParseTable
@@ -111,6 +114,7 @@ class CompiledGrammar:
     definitions: Definitions
     imported: tuple[ImportedFile, ...] = ()
     indentation_rules: IndentationRules | None = None
+    restrictions: tuple[Restriction, ...] = ()
 
     @property
     def bytes_apart(self) -> bytes:
@@ -154,13 +158,20 @@ def load(grammar: Grammar) -> CompiledGrammar:
         conflicts=tuple(sorted(parser.parser.parser.conflicts)),
         unused=_unused(parser, names) if names is not None else [],
     )
+    patterns, definitions = _patterns(parser), _definitions(parser, grammar.start)
+    dropped = [name for name, role in names.roles if role in (INLINE, JOIN)] if names else []
     return CompiledGrammar(
         parse_table,
-        _patterns(parser),
+        patterns,
         terminal_sets,
-        _definitions(parser, grammar.start),
+        definitions,
         imports.found,
         IndentationRules.of(names, parse_table) if names is not None else None,
+        restrictions_of(
+            grammar,
+            {terminal.name: terminal.pattern for terminal in patterns},
+            (*definitions.ignored, *dropped),
+        ),
     )
 
 

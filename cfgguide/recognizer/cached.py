@@ -121,6 +121,7 @@ def _key(grammar: Grammar, limits: Limits) -> str:
         grammar.start,
         grammar.lexer,
         grammar.regex_flags,
+        [grammar.max_ignored, grammar.keywords, grammar.restrict],
         _indentation(grammar),
         [os.path.abspath(str(path)) for path in grammar.import_paths],
         _home(grammar),

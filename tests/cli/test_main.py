@@ -126,7 +126,7 @@ rules that the start rule never asks for:
   unused
 
 text without meaning that may go on for ever, which small models like to write
-(docs/grammars.md says how to bound it; `json` has --max-whitespace for it):
+(max_ignored=n bounds what is ignored; docs/grammars.md says how to bound the rest):
   __IGNORE_0 / +/  of any length; ignored, so that one may follow the other
 """
     )
@@ -232,10 +232,10 @@ def test_check_reads_standard_input(run, monkeypatch, tmp_path, text, status):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["check", "json", "good", "--max-whitespace", "0"],
-        ["check", "json", "--max-whitespace", "0", "good"],
-        ["check", "--max-whitespace", "0", "json", "good"],
-        ["check", "json", "good", "--max-whitespace", "0", "good"],
+        ["check", "json", "good", "--max-ignored", "0"],
+        ["check", "json", "--max-ignored", "0", "good"],
+        ["check", "--max-ignored", "0", "json", "good"],
+        ["check", "json", "good", "--max-ignored", "0", "good"],
         ["check", "json", "--start", "start", "good"],
     ],
 )
@@ -246,48 +246,54 @@ def test_options_may_stand_anywhere(run, arguments):
     assert set(found.out.splitlines()) == {"good: is a sentence"}
 
 
-#: The option, a text and the exit status of `check json`.
-WHITESPACE = [
-    (["--max-whitespace", "0"], '{"a":[1,2]}', 0),
-    (["--max-whitespace", "0"], '{"a": 1}', 1),
-    (["--max-whitespace", "5"], '{"a":     1}', 0),
-    (["--max-whitespace", "5"], '{"a":      1}', 1),
-    (["--max-whitespace", "any"], '{"a":' + " " * 1000 + "1}", 0),
+#: The options, a text and the exit status of `check json`.
+IGNORED = [
+    (["--max-ignored", "0"], '{"a":[1,2]}', 0),
+    (["--max-ignored", "0"], '{"a": 1}', 1),
+    (["--max-ignored", "5"], '{"a":     1}', 0),
+    (["--max-ignored", "5"], '{"a":      1}', 1),
     ([], '{"a":' + " " * 1000 + "1}", 0),
 ]
 
 
-@pytest.mark.parametrize(("option", "text", "status"), WHITESPACE)
-def test_max_whitespace_bounds_the_whitespace_of_json(run, option, text, status):
+@pytest.mark.parametrize(("option", "text", "status"), IGNORED)
+def test_max_ignored_bounds_the_white_space_of_json(run, option, text, status):
     Path("text").write_text(text)
     assert run("check", "json", "text", *option).status == status
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "status"),
+    [
+        (["--max-ignored", "1"], "BEGIN x END", 0),
+        (["--max-ignored", "1"], "BEGIN  x END", 1),
+        (["--keywords", "upper"], "BEGIN x END", 0),
+        (["--keywords", "upper"], "begin x END", 1),
+        ([], "begin   x End", 0),
+    ],
+)
+def test_options_that_restrict_a_grammar_of_ones_own(run, option, text, status):
+    Path("my.lark").write_text('start: BEGIN "x" END\nBEGIN: "begin"i\nEND: "end"i\n%ignore " "\n')
+    Path("text").write_text(text)
+    assert run("check", "my.lark", "text", *option).status == status
 
 
 @pytest.mark.parametrize("command", ["check", "generate", "trace"])
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("-1", "cfgguide: [grammar] max_whitespace is a number from 0 to 1000, not -1"),
-        ("1001", "cfgguide: [grammar] max_whitespace is a number from 0 to 1000, not 1001"),
-        ("few", "argument --max-whitespace: 'few' is neither a number nor 'any'"),
-        ("1.5", "argument --max-whitespace: '1.5' is neither a number nor 'any'"),
-        ("", "argument --max-whitespace: '' is neither a number nor 'any'"),
+        ("-1", "cfgguide: [grammar] max_ignored is a number from 0 to 1000, not -1"),
+        ("1001", "cfgguide: [grammar] max_ignored is a number from 0 to 1000, not 1001"),
+        ("few", "argument --max-ignored: 'few' is no number"),
+        ("1.5", "argument --max-ignored: '1.5' is no number"),
+        ("", "argument --max-ignored: '' is no number"),
     ],
 )
-def test_other_values_of_max_whitespace_are_errors(run, command, value, message):
+def test_other_values_of_max_ignored_are_errors(run, command, value, message):
     required = {"check": [], "generate": ["--prompt", "x"], "trace": ["--text", "1"]}
-    found = run(command, "json", *required[command], "--max-whitespace", value)
+    found = run(command, "json", *required[command], "--max-ignored", value)
     assert (found.status, found.out) == (2, "")
     assert message in found.err
-
-
-@pytest.mark.parametrize("command", ["check", "generate", "trace"])
-def test_max_whitespace_is_not_ignored_for_a_grammar_without_that_bound(run, command):
-    Path("my.lark").write_text('start: "a"')
-    required = {"check": [], "generate": ["--prompt", "x"], "trace": ["--text", "a"]}
-    found = run(command, "my.lark", *required[command], "--max-whitespace", "3")
-    assert (found.status, found.out) == (2, "")
-    assert "--max-whitespace" in found.err
 
 
 # --- Grammars that cannot be used ----------------------------------------------------------------
@@ -823,21 +829,21 @@ def test_generate_is_reproducible_with_a_seed(run, random_writer):
     assert run(*arguments) == run(*arguments, "--seed", "7")  # greedy
 
 
-def test_generate_bounds_whitespace_unless_told_otherwise(run, random_writer, monkeypatch):
-    """16 characters, as the help has it; the index is asked what it was compiled from."""
+def test_generate_writes_a_tidy_grammar_unless_told_otherwise(run, random_writer, monkeypatch):
+    """The index is asked what it was compiled from."""
     seen = []
 
     def compile_nothing(grammar, vocabulary):
-        seen.append(grammar.text)
+        seen.append(grammar)
         raise KeyboardInterrupt  # enough was seen
 
     monkeypatch.setattr("cfgguide.cli.generating.compile_index", compile_nothing)
-    for option in [], ["--max-whitespace", "any"], ["--max-whitespace", "5"]:
-        run("generate", "json", "--prompt", "x", *option)
-    assert [("{1,16}" in text, "{1,5}" in text) for text in seen] == [
-        (True, False),
-        (False, False),
-        (False, True),
+    for option in [], ["--whole"], ["--max-ignored", "5"]:
+        run("generate", "sql", "--prompt", "x", *option)
+    assert [(each.max_ignored, each.keywords, each.start) for each in seen] == [
+        (1, "upper", "statement"),
+        (None, None, "statement"),
+        (5, "upper", "statement"),
     ]
 
 

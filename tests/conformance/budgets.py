@@ -32,7 +32,7 @@ STRING: /"[A-Za-z .]{1,30}"/
 INT: /[1-9][0-9]?/
 """)
 GRAMMARS = {
-    "json": cfgguide.Grammar.bundled("json", max_whitespace=16),
+    "json": cfgguide.Grammar.bundled("json", max_ignored=16),
     "sql": cfgguide.Grammar.bundled("sql"),
     "python": cfgguide.Grammar.bundled("python", start="function"),
     "record": RECORD,

@@ -270,7 +270,7 @@ def test_text_without_meaning_that_may_go_on_for_ever(text, expected):
 
 def test_json_is_unbounded_unless_its_whitespace_is_bounded():
     assert [each.terminal for each in inspect(Grammar.bundled("json")).unbounded] == ["WS"]
-    assert inspect(Grammar.bundled("json", max_whitespace=16)).unbounded == ()
+    assert inspect(Grammar.bundled("json", max_ignored=16)).unbounded == ()
 
 
 # --- Vocabularies ---------------------------------------------------------------------------------
@@ -370,7 +370,7 @@ rules that derive no finite text:
   b endless
 
 text without meaning that may go on for ever, which small models like to write
-(docs/grammars.md says how to bound it; `json` has --max-whitespace for it):
+(max_ignored=n bounds what is ignored; docs/grammars.md says how to bound the rest):
   WS /(?:[ \\t\\x0c\\r\\n])+/  of any length; ignored, so that one may follow the other
   __IGNORE_1 /\\#/          ignored, so that one may follow the other
 

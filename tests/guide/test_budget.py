@@ -203,7 +203,7 @@ def test_a_guide_gives_the_mask_within_a_budget():
 # --- Real grammars -------------------------------------------------------------------------------
 
 BUNDLED = {
-    "json": {"max_whitespace": 16},
+    "json": {"max_ignored": 16},
     "sql": {},
     "python": {"start": "function"},
 }

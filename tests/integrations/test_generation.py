@@ -38,7 +38,7 @@ from cfgguide.errors import (
 from cfgguide.integrations.generation import Generation
 
 N_COLUMNS = N_SMALL + 5
-JSON = cfgguide.Grammar.bundled("json", max_whitespace=0)
+JSON = cfgguide.Grammar.bundled("json", max_ignored=0)
 LETTERS = cfgguide.Grammar("start: /[a-z]/+")
 #: Every token of its sentences is a part of a character.
 THREE = cfgguide.Grammar('start: "日" "é" "𝄞"')
@@ -588,7 +588,7 @@ def test_finished_texts_of_smollm2_are_json(capsys):
     from cfgguide.models import load_model
 
     model, own_tokenizer = load_model()
-    grammar = cfgguide.Grammar.bundled("json", max_whitespace=16)
+    grammar = cfgguide.Grammar.bundled("json", max_ignored=16)
     judge = lark.Lark(grammar.text, parser="lalr", lexer="contextual")
     index = cfgguide.compile(grammar, own_tokenizer)
     n_complete = {0.0: 0, 0.8: 0}

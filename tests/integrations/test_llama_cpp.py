@@ -156,7 +156,7 @@ def llama(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def json_index(llama) -> cfgguide.Index:
-    grammar = cfgguide.Grammar.bundled("json", max_whitespace=4)
+    grammar = cfgguide.Grammar.bundled("json", max_ignored=4)
     return cfgguide.compile(grammar, vocabulary_of(llama))
 
 

@@ -92,7 +92,7 @@ def test_a_grammar_that_has_changed_is_compiled(package, tmp_path, monkeypatch, 
 
 OTHERS = {
     "another start": (Grammar.bundled("sql_select", start="select_stmt"), {}),
-    "another text": (Grammar.bundled("json", max_whitespace=3), {}),
+    "another text": (Grammar.bundled("json", max_ignored=3), {}),
     "other limits": (Grammar.bundled("json"), {"limits": Limits(max_scanner_states=500)}),
     "no cache": (Grammar.bundled("json"), {"use_cache": False}),
     "the same text elsewhere": (Grammar(Grammar.bundled("sql_select").text), {}),

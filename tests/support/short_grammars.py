@@ -17,7 +17,7 @@ JSON_PIECES = [
     *(b"\xc3", b"\xa9", b"\xe6\x97", b"\xa5"),  # characters in two tokens each
 ]
 GRAMMARS = {
-    "json": (cfgguide.Grammar.bundled("json", max_whitespace=0), short_vocabulary_of(JSON_PIECES)),
+    "json": (cfgguide.Grammar.bundled("json", max_ignored=0), short_vocabulary_of(JSON_PIECES)),
     "lists": (
         cfgguide.Grammar('start: "[" (item ("," item)*)? "]"\nitem: WORD | start\nWORD: /[a-c]+/'),
         short_vocabulary_of(JSON_PIECES),
