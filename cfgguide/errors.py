@@ -117,6 +117,10 @@ class VocabularyWarning(UserWarning):
     """The vocabulary cannot spell all that the grammar allows; guarantees hold for the rest."""
 
 
+class BudgetWarning(UserWarning):
+    """Warns of a text that will be cut, since no sentence is known to fit."""
+
+
 class SchemaWarning(UserWarning):
     """A part of a JSON Schema was left out, as the caller allowed; it is not guaranteed."""
 

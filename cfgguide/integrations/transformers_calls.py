@@ -7,6 +7,8 @@ after the prompt ``1 2`` and the first after ``1 2 3`` look the same. But each c
 makes a list of its processors, a ``LogitsProcessorList``, calls them through it, and drops it at
 its end. So the list identifies the call.
 
+The functions that call it know when they will stop: `generation_config.max_length`.
+
 An assistant model drafts in a call of ``generate`` of its own, with a list of its own. The outer
 list is then held by a function that is still running, below the one that requests drafts.
 """
@@ -31,6 +33,16 @@ def calling_list() -> list[object] | None:
             if isinstance(caller, module.LogitsProcessorList):
                 processors: list[object] = caller
                 return processors
+    return None
+
+
+def max_length() -> int | None:
+    """Return the length, prompt included, at which the innermost ``generate`` cuts its rows."""
+    for frame in _callers():
+        if frame.f_globals.get("__name__", "").startswith("transformers.generation."):
+            length = getattr(frame.f_locals.get("generation_config"), "max_length", None)
+            if isinstance(length, int):
+                return length
     return None
 
 

@@ -23,7 +23,7 @@ from cfgguide.guide.budget import TokenBudget, check_max_new_tokens
 from cfgguide.index.index import Index
 from cfgguide.index.shared import shared_index
 from cfgguide.integrations.bitmask import apply_bitmask, open_rows
-from cfgguide.integrations.transformers_calls import calling_list, is_draft
+from cfgguide.integrations.transformers_calls import calling_list, is_draft, max_length
 from cfgguide.integrations.transformers_rows import GeneratedRows, IdArray
 from cfgguide.mask.rows import copy_rows
 from cfgguide.vocabulary.vocabulary import Vocabulary
@@ -61,8 +61,15 @@ class LogitsProcessor:
         rows at the first step of a ``generate``. Give it to go on with a sentence that was begun.
     max_new_tokens : int, optional
         Maximum number of tokens after the prompt within which each row finishes its sentence, EOS
-        included: a token is allowed only if a sentence still fits after it. Give it the number that
-        ``generate`` gets. By default texts are cut where ``generate`` stops.
+        included: a token is allowed only if a sentence still fits after it. By default what
+        ``generate`` was called with. Then masks leave out what does not fit only when few tokens
+        are left, which costs less; should a text have to be cut all the same, a `BudgetWarning`
+        says so.
+    finish : bool
+        Whether to finish sentences in time at all. If not, texts are cut where ``generate`` stops.
+    trailing : bool
+        Whether ignored text, such as white space, may stand behind a sentence where nothing else
+        could follow. If not, only EOS may.
 
     Raises
     ------
@@ -70,7 +77,8 @@ class LogitsProcessor:
         If there is no index, the indexes are for different vocabularies, `prompt_length` is
         negative, or `max_new_tokens` not positive.
     BudgetError
-        If no sentence can be finished within `max_new_tokens`.
+        If no sentence can be finished within `max_new_tokens`; if that comes from ``generate``, at
+        its first step.
 
     Examples
     --------
@@ -90,10 +98,14 @@ class LogitsProcessor:
         *,
         prompt_length: int | None = None,
         max_new_tokens: int | None = None,
+        finish: bool = True,
+        trailing: bool = False,
     ) -> None:
         self._indexes = _indexes(index, tokenizer)
         self._given_prompt_length = prompt_length
         self._max_new_tokens = max_new_tokens
+        self._is_finishing = finish
+        self._is_trailing = trailing
         self._vocabulary = _common_vocabulary(self._indexes)
         if prompt_length is not None and prompt_length < 0:
             raise GenerationError(f"prompt_length is {prompt_length}; it is 0 or more")
@@ -205,7 +217,15 @@ class LogitsProcessor:
             raise GenerationError(
                 f"prompt_length is {length}, but the rows have only {ids.shape[1]} ids"
             )
-        return GeneratedRows(self._indexes, ids[:, :length], self._max_new_tokens)
+        n, is_exact = self._max_new_tokens if self._is_finishing else None, True
+        most = max_length() if self._is_finishing and n is None else None
+        if most is not None and most > length:
+            n, is_exact = most - length, False
+            for one in self._indexes if length == ids.shape[1] else ():
+                TokenBudget.of(one).check(one.start, n)
+        return GeneratedRows(
+            self._indexes, ids[:, :length], n, is_exact=is_exact, trailing=self._is_trailing
+        )
 
 
 def _indexes(index: object, tokenizer: object) -> tuple[Index, ...]:

@@ -9,18 +9,20 @@ grammar and the generated ids.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.errors import GenerationError
-from cfgguide.guide.budget import allowed_within
+from cfgguide.errors import BudgetError, BudgetWarning, GenerationError
+from cfgguide.guide.budget import TokenBudget, allowed_within
 from cfgguide.index.index import Index
 from cfgguide.index.step_cache import StepNode
-from cfgguide.mask.subset import Int32Array, is_in_bitmask
+from cfgguide.mask.subset import Int32Array, bitmask_of, is_in_bitmask
 
 _MAX_STEPS = 256  # of each row that are remembered
+_RESERVE = 64  # tokens by which one token is not known to lengthen what finishes a sentence
 
 Ids = tuple[int, ...]
 IdArray = npt.NDArray[np.int64]
@@ -38,6 +40,11 @@ class GeneratedRows:
         How the rows begin, padding included.
     max_new_tokens : int, optional
         Maximum number of tokens after the prompt within which a sentence is finished, EOS included.
+    is_exact : bool
+        Whether the masks are within that from the first token on. If not, only when few tokens are
+        left beyond those that finish the sentence, since earlier masks cost more so.
+    trailing : bool
+        Whether ignored text may stand behind a sentence where nothing else could follow.
 
     Raises
     ------
@@ -46,13 +53,24 @@ class GeneratedRows:
     """
 
     def __init__(
-        self, indexes: Sequence[Index], prompts: IdArray, max_new_tokens: int | None = None
+        self,
+        indexes: Sequence[Index],
+        prompts: IdArray,
+        max_new_tokens: int | None = None,
+        *,
+        is_exact: bool = True,
+        trailing: bool = False,
     ) -> None:
         self._indexes = indexes
         self._max_new_tokens = max_new_tokens
+        self._is_exact = is_exact
+        self._is_trailing = trailing
+        vocabulary = indexes[0].vocabulary
+        self._only_eos = bitmask_of(vocabulary.eos_token_ids, vocabulary.n_words)
         self._prompts = prompts.copy()
         # For each index: from generated ids to where they lead, or None if the row has ended.
         self._states: list[dict[Ids, StepNode | None]] = [{} for _ in indexes]
+        self._is_cut = False
         self._index_of = self._shared_out()  # for each row, the number of its index
         self._indexes_of: dict[Ids, set[int]] = {}  # for each prompt
         for prompt, number in zip(_rows_of(prompts), self._index_of, strict=True):
@@ -176,12 +194,29 @@ class GeneratedRows:
 
     def _mask(self, number: int, step_node: StepNode, generated: Ids) -> Int32Array:
         index = self._indexes[number]
+        if not self._is_trailing and index.is_at_end(step_node):
+            return self._only_eos
         if self._max_new_tokens is None:
+            return index.allowed(step_node).bitmask
+        n_left = self._max_new_tokens - len(generated)
+        if not self._is_exact and TokenBudget.of(index).fits(step_node, n_left - _RESERVE):
             return index.allowed(step_node).bitmask
         before = self._states[number].get(generated[:-1]) if generated else None
         step = (before, generated[-1]) if before is not None else None
-        n_left = self._max_new_tokens - len(generated)
-        return allowed_within(index, step_node, n_left, step=step)
+        try:
+            return allowed_within(index, step_node, n_left, step=step)
+        except BudgetError as error:
+            if self._is_exact:
+                raise
+            self._say_cut(error)
+            return index.allowed(step_node).bitmask
+
+    def _say_cut(self, error: BudgetError) -> None:
+        if not self._is_cut:
+            warnings.warn(
+                f"a text will be cut before its end: {error}", BudgetWarning, stacklevel=2
+            )
+        self._is_cut = True
 
 
 def _rows_of(ids: IdArray) -> list[Ids]:

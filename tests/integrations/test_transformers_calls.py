@@ -147,7 +147,7 @@ def written(process: cfgguide.LogitsProcessor, *prompts: list[int], **options: A
 
 
 def fresh() -> cfgguide.LogitsProcessor:
-    return cfgguide.LogitsProcessor(index_of("json"))
+    return cfgguide.LogitsProcessor(index_of("json"), finish=False)
 
 
 SAMPLING = {"do_sample": True, "top_k": 0}
@@ -291,7 +291,7 @@ def test_an_assistant_that_is_the_model_is_always_right(name):
             attention_mask=torch.ones(1, len(PROMPT), dtype=torch.long),
             max_new_tokens=21,
             assistant_model=assistant,
-            logits_processor=[cfgguide.LogitsProcessor(index)],
+            logits_processor=[cfgguide.LogitsProcessor(index, finish=False)],
         ).tolist()
         n_written = len(row) - len(PROMPT)
         assert n_written > 15
@@ -299,7 +299,7 @@ def test_an_assistant_that_is_the_model_is_always_right(name):
 
 
 def test_drafts_may_be_made_with_the_same_object_as_the_text_before():
-    process = cfgguide.LogitsProcessor(index_of("json"))
+    process = fresh()
     assistant = random_model(index_of("json").vocabulary.size + 5, seed=1)
     prompt = PROMPT
     for _ in range(3):

@@ -28,7 +28,7 @@ from support.tiny_grammar import (
 from support.tiny_models import EOS, random_model, short_vocabulary_of
 
 import cfgguide
-from cfgguide.errors import BudgetError, GenerationError, ModelError
+from cfgguide.errors import BudgetError, BudgetWarning, GenerationError, ModelError
 
 # --- Exact columns -------------------------------------------------------------------------------
 
@@ -399,11 +399,13 @@ def test_every_finished_text_parses_under_lark(name, strategy):
     assert n_finished > 0 or strategy in ("greedy", "beams")  # those may run in circles
 
 
+@pytest.mark.parametrize("is_told", [True, False], ids=["told", "as generate says"])
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("name", GRAMMARS)
-def test_within_a_budget_every_text_is_finished(name, strategy):
-    for seed, budget in ((0, 5), (1, 9)):
-        process = cfgguide.LogitsProcessor(index_of(name), max_new_tokens=budget)
+def test_within_a_budget_every_text_is_finished(name, strategy, is_told):
+    for seed, budget in ((0, 5), (1, 9), (2, 70)) if not is_told else ((0, 5), (1, 9)):
+        told = {"max_new_tokens": budget} if is_told else {}
+        process = cfgguide.LogitsProcessor(index_of(name), **told)
         rows, beam_scores = generated(
             name,
             BATCH,
@@ -415,6 +417,35 @@ def test_within_a_budget_every_text_is_finished(name, strategy):
         if beam_scores is not None:
             rows = [row for row, score in zip(rows, beam_scores, strict=True) if score > -1e6]
         assert assert_sentences(name, rows) == len(rows) > 0
+
+
+def test_a_call_of_generate_that_nothing_fits_is_refused_at_its_first_step():
+    with pytest.raises(BudgetError, match="no sentence can be finished within 1 tokens"):
+        generated("json", BATCH, max_new_tokens=1)
+    process = cfgguide.LogitsProcessor(index_of("json"), finish=False)
+    rows, _ = generated("json", BATCH, max_new_tokens=1, logits_processor=[process])
+    assert [len(row) for row in rows] == [1] * len(BATCH)
+
+
+def test_a_text_that_has_to_be_cut_is_told_of(monkeypatch):
+    """As if a token lengthened what finishes a sentence by more than was thought."""
+    monkeypatch.setattr("cfgguide.integrations.transformers_rows._RESERVE", 0)
+    options = {"max_new_tokens": 9, "do_sample": True, "top_k": 0}
+    with pytest.warns(BudgetWarning, match="a text will be cut before its end: "):
+        _ = [generated("json", BATCH, seed=seed, **options) for seed in range(20)]
+
+
+def test_only_eos_stands_where_nothing_but_ignored_text_could_follow():
+    grammar = cfgguide.Grammar('start: "a"\n%ignore " "')
+    vocabulary = short_vocabulary_of(["a", " "])
+    a, space = (vocabulary.tokens.index(text) for text in (b"a", b" "))
+    (end,) = vocabulary.eos_token_ids
+    index = cfgguide.compile(grammar, vocabulary)
+    ids = torch.tensor([[7, a]])
+    scores = scores_of(1)
+    for trailing, expected in ((False, {end}), (True, {end, space})):
+        process = cfgguide.LogitsProcessor(index, prompt_length=1, trailing=trailing)
+        assert allowed(process(ids, scores)) == [expected]
 
 
 @pytest.mark.parametrize("name", GRAMMARS)
