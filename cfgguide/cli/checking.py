@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 
 from cfgguide.cli.arguments import NO, YES, grammar_of
@@ -24,25 +25,32 @@ from cfgguide.vocabulary.spelling import Spelling
 
 
 def check_command(options: argparse.Namespace) -> int:
-    """Report on a grammar or, with files, say whether each is a sentence."""
+    """Report on a grammar or, with texts, say whether each is a sentence."""
     grammar = grammar_of(options)
-    if not options.files:
+    if not options.files and options.text is None:
         return _report(grammar, options.grammar, options.tokenizer)
     if options.tokenizer is not None:
-        raise CfgGuideError("--tokenizer is for the report on a grammar; leave out the files")
+        raise CfgGuideError("--tokenizer is for the report on a grammar; leave out the texts")
     recognizer = compile_recognizer(grammar)
     liveness = Liveness(recognizer, Spelling.of_all_bytes())
     status = YES
-    for name in options.files:
-        try:
-            text = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-        except OSError as error:
-            raise CfgGuideError(f"cannot read {name!r}: {error.strerror}") from None
+    for name, text in _texts(options):
         diagnosis = diagnose(recognizer, liveness, text)
         print(f"{name}: {diagnosis}")
         if not diagnosis.is_sentence:
             status = NO
     return status
+
+
+def _texts(options: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
+    """Yield what the texts are called, and the texts."""
+    if options.text is not None:
+        yield "the text", options.text.encode()
+    for name in options.files:
+        try:
+            yield name, sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        except OSError as error:
+            raise CfgGuideError(f"cannot read {name!r}: {error.strerror}") from None
 
 
 def _report(grammar: Grammar, name: str, tokenizer: str | None) -> int:

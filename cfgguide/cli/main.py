@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(run=_grammars)
 
     command = commands.add_parser(
-        "check", help="a report on a grammar; or, with files, is each a sentence?"
+        "check", help="a report on a grammar; or, with texts, is each a sentence?"
     )
     add_grammar(command)
     command.add_argument(
@@ -75,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="PATH",
         help="report what it can't spell: a folder, or a tokenizer.json",
     )
+    command.add_argument("--text", type=_text, metavar="TEXT", help="a text to check")
     command.add_argument("files", nargs="*", metavar="FILE", help="a text; - for standard input")
     command.set_defaults(run=_check)
 

@@ -22,6 +22,7 @@ from cfgguide.grammar import lark_frontend
 from cfgguide.grammar.definitions import Definitions
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.grammar.lark_frontend import CompiledGrammar
+from cfgguide.grammar.rejections import silent_conflicts
 from cfgguide.grammar.restrictions import Restriction
 from cfgguide.index.compiler import (
     build_byte_liveness,
@@ -75,6 +76,9 @@ def inspect(
     never = _never_matched(compiled, byte_liveness, texts)
     definitions = compiled.definitions
     by_indenter = _known_to_indenter(compiled)
+    n_conflicts, conflicts = (
+        silent_conflicts(grammar) if compiled.parse_table.conflicts else (0, ())
+    )
     unused = tuple(name for name in definitions.unused_terminals() if name not in by_indenter)
     return Report(
         sizes=_sizes(recognizer, seconds),
@@ -84,6 +88,11 @@ def inspect(
         unreachable_rules=definitions.unreachable_rules(),
         endless_rules=definitions.endless_rules(found.terminal for found in never),
         unbounded=_unbounded(compiled, definitions, texts),
+        n_conflicts=n_conflicts,
+        conflicts=conflicts,
+        is_without_space=recognizer.parse_table.n_terminals > 2
+        and not recognizer.scanner.used_bytes() & set(b" \t\r\n"),
+        needs_indenter=_missing_indenter(compiled),
         unspellable=None
         if tokenizer_or_vocabulary is None
         else _unspellable(byte_liveness, tokenizer_or_vocabulary, budget),
@@ -111,6 +120,14 @@ def _known_to_indenter(compiled: CompiledGrammar) -> set[str]:
         return set()
     names = compiled.indentation_rules.names
     return {names.indent, names.dedent, *names.always, *(name for name, _ in names.roles)}
+
+
+def _missing_indenter(compiled: CompiledGrammar) -> tuple[str, ...]:
+    """Return the terminals of blocks that are declared and used, if there is no indenter."""
+    if compiled.indentation_rules is not None:
+        return ()
+    used = set(compiled.parse_table.terminals) & set(compiled.definitions.declared)
+    return tuple(sorted(name for name in used if name.endswith(("INDENT", "DEDENT"))))
 
 
 def _never_matched(

@@ -24,6 +24,7 @@ from interegular.patterns import Pattern
 
 from cfgguide.automata.determinize import fsm_of_pattern
 from cfgguide.automata.dfa import DEAD, Fsm
+from cfgguide.automata.syntax import CharacterSet, parse, walk
 from cfgguide.automata.witness import shared_text, shortest_text
 from cfgguide.errors import LimitError, PatternError
 from cfgguide.grammar.lark_frontend import CompiledGrammar, TerminalSet
@@ -32,6 +33,7 @@ from cfgguide.lexer.scanner import NO_MATCH, Scanner
 DEFAULT_MAX_OVERLAPS = 20
 DEFAULT_MAX_COMPARED = 2_000  # pairs whose FSMs share a first byte
 _LARGEST_FOR_LANGUAGES = 60  # states of an FSM; interegular's own work has no limit
+_WIDEST_FOR_LANGUAGES = 10_000  # characters of a range
 _SECONDS_FOR_EXAMPLE = 0.2
 
 Pair = tuple[str, str]
@@ -179,12 +181,22 @@ class TerminalTexts:
             terminal, fsm = self._terminals[name], self.fsm(name)
             self._patterns[name] = None
             is_large = fsm is not None and fsm.n_states > _LARGEST_FOR_LANGUAGES
-            if not terminal.flags and not terminal.is_string and not is_large:
+            if not (terminal.flags or terminal.is_string or is_large or _is_wide(terminal.pattern)):
                 try:
                     self._patterns[name] = interegular.parse_pattern(terminal.pattern)
                 except (interegular.Unsupported, interegular.InvalidSyntax):
                     return None
         return self._patterns[name]
+
+
+def _is_wide(pattern: str) -> bool:
+    """Return whether a pattern has a range of many characters, of which interegular makes a set."""
+    return any(
+        isinstance(member, tuple) and member[1] - member[0] > _WIDEST_FOR_LANGUAGES
+        for node in walk(parse(pattern).nodes)
+        if isinstance(node, CharacterSet)
+        for member in node.members
+    )
 
 
 def _first_bytes(fsm: Fsm) -> npt.NDArray[np.bool_]:

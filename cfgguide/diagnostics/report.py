@@ -94,6 +94,14 @@ class Report:
         Rules that derive no finite text.
     unbounded : tuple of Unbounded
         Insignificant text that may go on for ever.
+    n_conflicts : int
+        Number of shift/reduce conflicts, in which Lark shifts without a word.
+    conflicts : tuple of str
+        The first of them, with a shortest text and its two readings.
+    is_without_space : bool
+        Whether no text holds a space, a tab or a line break.
+    needs_indenter : tuple of str
+        Terminals for blocks that only an indenter could feed, if there is none.
     unspellable : Unspellable, optional
         What the vocabulary cannot spell, if one was given.
     """
@@ -105,6 +113,10 @@ class Report:
     unreachable_rules: tuple[str, ...]
     endless_rules: tuple[str, ...]
     unbounded: tuple[Unbounded, ...]
+    n_conflicts: int = 0
+    conflicts: tuple[str, ...] = ()
+    is_without_space: bool = False
+    needs_indenter: tuple[str, ...] = ()
     unspellable: Unspellable | None = None
 
     def __str__(self) -> str:
@@ -117,6 +129,18 @@ class Report:
 def _sections(report: Report) -> Iterator[list[str]]:
     """Yield the sections of the report, each a headline and the lines below it."""
     yield _size_lines(report.sizes)
+    if report.conflicts:
+        yield _conflict_lines(report)
+    if report.needs_indenter:
+        yield [
+            f"{' and '.join(report.needs_indenter)}: only an indenter feeds these terminals; give",
+            "the grammar one (`Grammar(..., postlex=...)`, or `--indenter MODULE:CLASS`)",
+        ]
+    if report.is_without_space:
+        yield [
+            "no text of this grammar holds a space, a tab or a line break",
+            '(`%ignore " "` lets spaces stand between words)',
+        ]
     if report.overlaps.shown or not report.overlaps.is_complete:
         yield _overlap_lines(report.overlaps)
     if report.overlaps.keywords:
@@ -143,6 +167,18 @@ def _size_lines(sizes: Sizes) -> list[str]:
     ]
 
 
+def _conflict_lines(report: Report) -> list[str]:
+    lines = [
+        "places with two readings: Lark's LALR parser takes the second, and refuses texts that",
+        "only the first would read (its Earley parser would try both); write rules that leave one:",
+    ]
+    for shown in report.conflicts:
+        lines += [f"  {line}" for line in shown.splitlines()]
+    if report.n_conflicts > len(report.conflicts):
+        lines.append(f"  and {report.n_conflicts - len(report.conflicts)} more")
+    return lines
+
+
 def _overlap_lines(found: Overlaps) -> list[str]:
     rows = [(" ".join(each.terminals), repr(each.example), _won(each)) for each in found.shown]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(2)]
@@ -167,7 +203,10 @@ def _won(overlap: Overlap) -> str:
 def _lists(report: Report) -> Iterator[list[str]]:
     for headline, names in [
         ("terminals that no rule uses:", report.unused_terminals),
-        ("rules that the start rule never asks for:", report.unreachable_rules),
+        (
+            "rules that the start rule never asks for (each could be another start):",
+            report.unreachable_rules,
+        ),
         ("rules that derive no finite text:", report.endless_rules),
     ]:
         if names:

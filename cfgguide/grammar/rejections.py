@@ -159,6 +159,23 @@ def _no_pattern(parser: lark.Lark, name: str, grammar: Grammar) -> str:
     )
 
 
+def silent_conflicts(grammar: Grammar) -> tuple[int, tuple[str, ...]]:
+    """Return how many shift/reduce conflicts Lark resolves without a word, and the first shown.
+
+    Each is shown with a shortest text and its two readings, of which Lark knows only the second.
+
+    Parameters
+    ----------
+    grammar : Grammar
+        A grammar that Lark takes.
+    """
+    parser = _Unparsed(grammar.text, **grammar.lark_options)
+    automaton, _ = lr_automaton.build(parser.rules, grammar.start, strict=False)
+    found = [each for each in conflicts.find(automaton, strict=True) if each.is_shift]
+    examples, texts = conflicts.Examples(automaton), _Texts(parser, grammar.regex_flags)
+    return len(found), tuple(_shown(each, examples.of(each), texts) for each in found[:MAX_SHOWN])
+
+
 def _of_conflicts(parser: lark.Lark, grammar: Grammar) -> str:
     states, said = lr_automaton.build(parser.rules, grammar.start, strict=grammar.strict)
     found = conflicts.find(states, strict=grammar.strict)

@@ -93,6 +93,9 @@ scanner states #
 byte classes #
 table bytes #
 seconds #
+
+no text of this grammar holds a space, a tab or a line break
+(`%ignore " "` lets spaces stand between words)
 """
 
 
@@ -122,7 +125,7 @@ terminals that are never read:
 terminals that no rule uses:
   D
 
-rules that the start rule never asks for:
+rules that the start rule never asks for (each could be another start):
   unused
 
 text without meaning that may go on for ever, which small models like to write
@@ -130,6 +133,14 @@ text without meaning that may go on for ever, which small models like to write
   __IGNORE_0 / +/  of any length; ignored, so that one may follow the other
 """
     )
+
+
+def test_check_takes_a_text(run):
+    found = run("check", "json", "--text", '{"a": 1}')
+    assert (found.status, found.out) == (0, "the text: is a sentence\n")
+    found = run("check", "json", "--text", '{"a" 1}')
+    assert found.status == 1
+    assert found.out.startswith("the text: line 1, column 6: expected one of: ")
 
 
 def test_check_takes_larks_options(run):
@@ -599,7 +610,7 @@ def test_check_reports_what_a_tokenizer_cannot_spell(run, tokenizer_folder):
     found = run("check", "my.lark", "my.lark", "--tokenizer", tokenizer_folder)
     assert (found.status, found.out) == (2, "")
     assert found.err == (
-        "cfgguide: [error] --tokenizer is for the report on a grammar; leave out the files\n"
+        "cfgguide: [error] --tokenizer is for the report on a grammar; leave out the texts\n"
     )
     found = run("check", "my.lark", "--tokenizer", "nowhere")
     assert (found.status, found.out) == (2, "")

@@ -363,7 +363,7 @@ terminals that are never read:
 terminals that no rule uses:
   NUMBER LOST
 
-rules that the start rule never asks for:
+rules that the start rule never asks for (each could be another start):
   unused never
 
 rules that derive no finite text:
@@ -420,6 +420,53 @@ def test_the_text_of_a_harmless_grammar_is_its_sizes():
 def test_long_lists_are_wrapped():
     names = [f"rule_number_{number}" for number in range(30)]
     grammar = Grammar('start: "a"\n' + "\n".join(f'{name}: "b"' for name in names))
-    text = str(inspect(grammar)).split("never asks for:\n")[1]
+    text = str(inspect(grammar)).split("another start):\n")[1]
     assert max(map(len, text.split("\n"))) <= 100
     assert text.split() == names
+
+
+#: A grammar, and what the report says of it besides sizes.
+PROMISES = {
+    "a conflict that Lark resolves": (
+        'start: s\ns: "i" s | "i" s "e" s | "x"\n%ignore " "\n',
+        """\
+places with two readings: Lark's LALR parser takes the second, and refuses texts that
+only the first would read (its Earley parser would try both); write rules that leave one:
+  after I I X ('i i x'), before E ('e'), there are two readings:
+      1.  I (s I s) • E
+      2.  I (s I s • E s)""",
+    ),
+    "no space": (
+        'start: "if" NAME\nNAME: /[a-hj-z]+/\n',
+        """\
+no text of this grammar holds a space, a tab or a line break
+(`%ignore " "` lets spaces stand between words)""",
+    ),
+    "no indenter": (
+        '%declare _INDENT _DEDENT\nstart: "a" _INDENT " " _DEDENT | "c"\n',
+        """\
+_DEDENT and _INDENT: only an indenter feeds these terminals; give
+the grammar one (`Grammar(..., postlex=...)`, or `--indenter MODULE:CLASS`)""",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROMISES)
+def test_what_a_grammar_does_not_promise_is_said(name):
+    text, expected = PROMISES[name]
+    assert expected in str(inspect(Grammar(text)))
+    assert not any(each in str(inspect(Grammar.bundled("json"))) for _, each in PROMISES.values())
+
+
+def test_the_texts_that_the_other_reading_of_a_conflict_has_are_lost():
+    """`aaaa` is a palindrome of this grammar, and Lark's LALR parser refuses it."""
+    report = inspect(Grammar('start: "a" start "a" |\n'))
+    assert report.n_conflicts == len(report.conflicts) == 1
+    assert not cfgguide.check(Grammar('start: "a" start "a" |\n'), "aaaa").is_sentence
+
+
+def test_many_conflicts_are_counted():
+    operators = " | ".join(f'e "{each}" e' for each in "+-*/")
+    report = inspect(Grammar(f'start: e\ne: {operators} | "n"\n'))
+    assert (report.n_conflicts, len(report.conflicts)) == (16, 3)
+    assert "  and 13 more" in str(report)
