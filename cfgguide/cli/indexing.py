@@ -9,13 +9,14 @@ from __future__ import annotations
 import argparse
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from cfgguide.cli.arguments import YES, grammar_of
+from cfgguide.cli.arguments import NO, YES, grammar_of
 from cfgguide.errors import CfgGuideError, VocabularyError
 from cfgguide.index.compiler import compile as compile_index
 from cfgguide.index.compiler import compile_recognizer
@@ -57,7 +58,16 @@ def index_command(options: argparse.Namespace) -> int:
             file.save()
     print(precomputed)
     print(f"{options.output}: {os.path.getsize(options.output):,} bytes")
-    return YES
+    if index.n_entries:
+        return YES
+    if index.recognizer.indentation_rules is not None:
+        reason = "with an indenter all masks depend on whole texts; they are made when needed"
+    elif precomputed.n_left:
+        reason = "the bound came first; allow more bytes or seconds"
+    else:
+        reason = "each depends on more of a stack than is looked at; they are made when needed"
+    print(f"cfgguide: no mask was made ahead: {reason}", file=sys.stderr)
+    return NO
 
 
 @contextmanager

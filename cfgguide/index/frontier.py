@@ -38,7 +38,7 @@ from cfgguide.lexer.scanner import NO_MATCH, Scanner
 from cfgguide.liveness.liveness import Liveness
 from cfgguide.parser.stack import Stack
 from cfgguide.parser.table import ERROR, START_STATE
-from cfgguide.recognizer.recognizer import Configuration, Hypothesis
+from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 
 Int64Array = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
@@ -121,6 +121,7 @@ class Frontier:
     ) -> None:
         self._predecessors = liveness.predecessors
         self._short_stacks = liveness.recognizer.short_stacks
+        self._groups = _groups_of_states(liveness.recognizer)
         self._max_depth = max_depth
         self._known = set(known)
         self._too_shallow = {path[:end] for path in self._known for end in range(2, len(path))}
@@ -183,9 +184,17 @@ class Frontier:
         self.n_given_up += 1
 
     def _is_shortened(self, part: Part) -> bool:
-        short_stacks = self._short_stacks
-        return short_stacks is not None and not short_stacks.is_short(
-            short_stacks.groups[part.scanner_state], part.states
+        """Return whether no stack has these states, since they would have been shortened."""
+        short_stacks, states = self._short_stacks, part.states
+        if short_stacks is None:
+            return False
+        if not short_stacks.is_short(short_stacks.groups[part.scanner_state], states):
+            return True
+        # While a state was on top, the stack was short before the terminal that came next.
+        return any(
+            (groups := self._groups[states[depth]])
+            and not any(short_stacks.is_short(group, states[depth:]) for group in groups)
+            for depth in range(1, len(states))
         )
 
     def _next(self) -> Part | None:
@@ -268,6 +277,30 @@ def _roots(liveness: Liveness) -> Int64Array:
     every = every[np.lexsort(every.T[::-1])]
     _, first = np.unique(every[:, 1:], axis=0, return_index=True)  # by the shortest distance
     return every[np.sort(first), 1:]
+
+
+def _groups_of_states(recognizer: Recognizer) -> list[set[int]]:
+    """Return, for each parse state, the groups in which a stack with it on top may be shortened.
+
+    There are none for a state that a terminal may follow whose group is not certain.
+    """
+    table, scanner, short_stacks = (
+        recognizer.parse_table,
+        recognizer.scanner,
+        recognizer.short_stacks,
+    )
+    if short_stacks is None:
+        return []
+    group_of: list[int | None] = []
+    for terminal_id in range(table.n_terminals):
+        ends = np.flatnonzero(scanner.match == terminal_id).tolist()
+        group_of.append(short_stacks.certain_group(ends, terminal_id) if ends else None)
+    found: list[set[int]] = []
+    for row in table.action:
+        following = [group_of[terminal_id] for terminal_id in np.flatnonzero(row).tolist()]
+        known = {group for group in following if group is not None}
+        found.append(known if None not in following else set())
+    return found
 
 
 def _below_lexemes(

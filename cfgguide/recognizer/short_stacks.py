@@ -114,6 +114,17 @@ class ShortStacks:
         is_reduced = not is_unfed and self._reduction(group, states[0]) is not None
         return not is_reduced and not self._decide(group, states[MAX_DROPPED::-1])
 
+    def certain_group(self, scanner_states: list[int], terminal_id: int) -> int | None:
+        """Return the group in which a lexeme always ends, if it can then be one terminal only.
+
+        Its stack is short, and all reductions before the terminal are made: below the state that it
+        leads to, a stack is as short.
+        """
+        groups = {self.groups[state] for state in scanner_states}
+        if len(groups) != 1 or self._terminals[max(groups)] != (1 << terminal_id, False):
+            return None
+        return max(groups)
+
     def _reduction(self, group: int, state: int) -> int | None:
         """Return the production by which a state reduces on all possible terminals, if any."""
         question = group, state

@@ -1111,3 +1111,14 @@ def test_cache_clear_removes_what_is_kept(run, monkeypatch, tmp_path):
 def test_cache_says_that_it_is_off(run, monkeypatch):
     monkeypatch.setenv("CFGGUIDE_CACHE", "off")
     assert run("cache").out.startswith("off")
+
+
+def test_index_says_why_nothing_was_made_ahead(run, tokenizer_folder):
+    Path("my.lark").write_text(NUMBERS)
+    options = ["--tokenizer", tokenizer_folder, "--output", "index", "--max-seconds"]
+    found = run("index", "my.lark", *options, "0")
+    assert found.status == 1
+    assert found.err.endswith(
+        "cfgguide: no mask was made ahead: the bound came first; allow more bytes or seconds\n"
+    )
+    assert run("index", "my.lark", *options, "60").status == 0

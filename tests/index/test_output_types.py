@@ -76,7 +76,7 @@ def test_sentences_of_a_grammar_become_larks_trees() -> None:
     grammar = cfgguide.Grammar('start: WORD+\nWORD: /[a-z]+/\n%ignore " "')
     tree = output_type(grammar).parse("a b")
     assert tree == lark.Lark(grammar.text, parser="lalr").parse("a b")
-    assert output_type("sql").parse("SELECT 1").data == "start"
+    assert output_type("sql").parse("SELECT 1").data == "statement"
 
 
 @pytest.mark.parametrize(
