@@ -36,7 +36,7 @@ class TimedProcessor:
     """A logits processor that adds up the seconds that it takes."""
 
     def __init__(self, index: Index) -> None:
-        self._process = LogitsProcessor(index)
+        self._process = LogitsProcessor(index, finish=False)  # the texts are to be cut
         self.seconds = 0.0
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:

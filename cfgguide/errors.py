@@ -121,6 +121,10 @@ class BudgetWarning(UserWarning):
     """Warns of a text that will be cut, since no sentence is known to fit."""
 
 
+class ParticleWarning(UserWarning):
+    """Warns of steered texts that all go on from one."""
+
+
 class SchemaWarning(UserWarning):
     """A part of a JSON Schema was left out, as the caller allowed; it is not guaranteed."""
 

@@ -36,6 +36,7 @@ continuations of each particle; here copies of one draw strata instead.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -47,7 +48,7 @@ from cfgguide.decoding.model import AnyModel, Ids
 from cfgguide.decoding.prefix_tree import PrefixNode, PrefixTree, Restriction, log_sum
 from cfgguide.decoding.sampling import Sample, written
 from cfgguide.decoding.warpers import Warper, drawn
-from cfgguide.errors import GenerationError
+from cfgguide.errors import GenerationError, ParticleWarning
 from cfgguide.index.index import Index
 
 _PLAIN = Warper()
@@ -90,12 +91,17 @@ class SMCResult:
         none.
     n_resampled : int
         How often the particles were resampled.
+    n_ancestors : int
+        How many different texts were left after the resampling that left the fewest; all particles
+        go on from these. Without resampling, the number of different particles at the end. What is
+        said of the first tokens rests on so many draws, whatever `effective_size` says of the last.
     """
 
     particles: tuple[Particle, ...]
     log_evidence: float
     effective_size: float
     n_resampled: int
+    n_ancestors: int
 
     def mean(self, value: Callable[[Sample], float]) -> float:
         """Return the weighted mean of a value of the samples.
@@ -181,6 +187,11 @@ def steer(
     SMCResult
         Particles with weights, and the evidence.
 
+    Warns
+    -----
+    ParticleWarning
+        If resampling left a single text, from which all particles go on.
+
     Raises
     ------
     GenerationError
@@ -231,7 +242,7 @@ def steer(
         restrict=restrict,
     )
     population = _Population([tree.root(prompt_ids)], np.array([n_particles]), np.zeros(1))
-    log_evidence, n_resampled = 0.0, 0
+    log_evidence, n_resampled, n_ancestors = 0.0, 0, n_particles
     for _ in range(max_new_tokens):
         live = population.live()
         if not live:
@@ -239,23 +250,33 @@ def steer(
         tree.look(live)
         population = population.weighted()
         if not population.nodes:
-            return SMCResult((), -math.inf, 0.0, n_resampled)
+            return SMCResult((), -math.inf, 0.0, n_resampled, 0)
         if population.effective_size < resample_below * n_particles:
             log_evidence += population.log_mean(n_particles)
             population = population.resampled(n_particles, random.random())
             n_resampled += 1
+            n_ancestors = min(n_ancestors, len(population.nodes))
         population = population.followed(tree, random)
         tree.forget(live)
     population = population.only_finished()
     if not population.nodes:
-        return SMCResult((), -math.inf, 0.0, n_resampled)
+        return SMCResult((), -math.inf, 0.0, n_resampled, 0)
+    n_ancestors = min(n_ancestors, len(population.nodes)) if n_resampled == 0 else n_ancestors
+    if n_resampled and n_ancestors == 1:
+        warnings.warn(
+            f"all {n_particles} particles go on from one text, the only one that was left when "
+            "they were resampled: shares and means rest on a single draw; give more particles",
+            ParticleWarning,
+            stacklevel=2,
+        )
     shares = zip(
         population.nodes, population.counts.tolist(), population.shares.tolist(), strict=True
     )
     particles = [Particle(written(tree, node), n, share) for node, n, share in shares]
     particles.sort(key=lambda particle: (-particle.weight, particle.sample.token_ids))
     log_evidence += population.log_mean(n_particles)
-    return SMCResult(tuple(particles), log_evidence, population.effective_size, n_resampled)
+    size = population.effective_size
+    return SMCResult(tuple(particles), log_evidence, size, n_resampled, n_ancestors)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ law is tested with so many particles that this cannot be seen.
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 
 import numpy as np
@@ -26,7 +27,7 @@ from support.yes_no import EOS, INDEX, SPELLINGS, YES_NO, Batched, packed
 import cfgguide
 from cfgguide.decoding.prefix_tree import PrefixNode
 from cfgguide.decoding.smc import _Population
-from cfgguide.errors import GenerationError, ModelError, TokenRejectedError
+from cfgguide.errors import GenerationError, ModelError, ParticleWarning, TokenRejectedError
 
 
 def runs(case, model, n_runs, **settings):
@@ -316,3 +317,27 @@ def test_models_and_prefixes_are_looked_at_as_in_sampling():
         cfgguide.decoding.steer(
             table_model(6, 0), index=INDEX, n_particles=5, max_new_tokens=5, prefix_ids=(2,)
         )
+
+
+def test_particles_that_all_go_on_from_one_text_are_told_of():
+    """After "a" hardly anything that the grammar wants follows: two particles become one text."""
+    vocabulary = cfgguide.Vocabulary([b"a", b"b", b"x", None], eos_token_ids=3)
+    index = cfgguide.compile(cfgguide.Grammar('start: "ax" | "bx"'), vocabulary)
+    rows = {(): [0.5, 0.5, 0, 0], (0,): [0.5, 0.5, 0.00001, 0], (1,): [0.05, 0.05, 0.9, 0]}
+
+    def model(token_ids):
+        with np.errstate(divide="ignore"):
+            return np.log(rows.get(tuple(token_ids), [0.0, 0.0, 0.0, 1.0]))
+
+    def steered(n_particles, seed, resample_below=0.9):
+        settings = {"n_particles": n_particles, "seed": seed, "resample_below": resample_below}
+        return cfgguide.decoding.steer(model, index=index, max_new_tokens=3, **settings)
+
+    with pytest.warns(ParticleWarning, match="all 4 particles go on from one text"):
+        found = [steered(4, seed) for seed in range(3)]
+    assert (1, 1) in {(each.n_resampled, each.n_ancestors) for each in found}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        many = steered(4, 0, resample_below=0)
+    assert many.n_ancestors == len(many.particles) == 2
+    assert steered(1, 0).n_ancestors == 1  # nothing to resample
