@@ -30,6 +30,7 @@ from cfgguide.grammar.grammar import Grammar
 from cfgguide.index.compiler import compile as compile_index
 from cfgguide.index.index import Index
 from cfgguide.integrations.dense_mask import bool_mask
+from cfgguide.integrations.prompts import prompt_ids
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -84,6 +85,8 @@ def evaluate(
     ------
     TextError
         If a text is not a sentence, or there are none.
+    GenerationError
+        If a prompt is a chat, and the tokenizer has no chat template.
     ModelError
         If the model's logits do not fit the vocabulary, or are not numbers.
     """
@@ -95,7 +98,7 @@ def evaluate(
     if not pairs:
         raise TextError("there are no texts to evaluate")
     sentences = masks_for([text for _, text in pairs], index, tokenizer, eos_token_id=eos_token_id)
-    prompts = [_prompt_ids(prompt, tokenizer) for prompt, _ in pairs]
+    prompts = [prompt_ids(prompt, tokenizer) for prompt, _ in pairs]
     by_number: dict[int, TextEvaluation] = {}
     shows = sys.stderr.isatty() if progress is None else progress
     with tqdm(total=len(pairs), unit="text", disable=not shows, leave=False) as bar:
@@ -122,25 +125,6 @@ def _vocabulary(tokenizer: Any, model: Any) -> Any:
     return Vocabulary.from_tokenizer(
         tokenizer, eos_token_ids=getattr(settings, "eos_token_id", None)
     )
-
-
-def _prompt_ids(prompt: Prompt, tokenizer: Any) -> list[int]:
-    """Return the tokens of a prompt, at least one."""
-    if not isinstance(prompt, str):
-        if not getattr(tokenizer, "chat_template", None):
-            raise TextError("a prompt is a chat, but the tokenizer has no chat template")
-        messages = [dict(message) for message in prompt]
-        is_begun = bool(messages) and messages[-1].get("role") == "assistant"
-        encoded = tokenizer.apply_chat_template(
-            messages,
-            add_generation_prompt=not is_begun,
-            continue_final_message=is_begun,
-            return_dict=True,
-        )
-        return list(encoded["input_ids"])
-    # A model needs at least one token to start from.
-    start = prompt or tokenizer.bos_token or tokenizer.eos_token
-    return list(tokenizer(start)["input_ids"])
 
 
 def _batches(lengths: Sequence[int], max_tokens: int) -> Iterator[list[int]]:

@@ -55,8 +55,8 @@ def shared_index(what: object, tokenizer_or_vocabulary: object) -> Index:
         )
     vocabulary = shared_vocabulary(tokenizer_or_vocabulary)
     with _LOCK:
-        pool = _POOLS.setdefault(vocabulary.digest, IndexPool(vocabulary))
-        _POOLS.move_to_end(vocabulary.digest)
+        pool = _POOLS.pop(vocabulary.digest, None)
+        pool = _POOLS[vocabulary.digest] = IndexPool(vocabulary) if pool is None else pool
         if len(_POOLS) > _N_POOLS:
             _POOLS.popitem(last=False)
     return pool.index(grammar)

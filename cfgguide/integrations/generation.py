@@ -24,6 +24,7 @@ from cfgguide.guide.budget import check_max_new_tokens
 from cfgguide.guide.forced import encoder_of
 from cfgguide.index.index import Index
 from cfgguide.index.shared import shared_index, shared_vocabulary
+from cfgguide.integrations.prompts import prompt_ids
 from cfgguide.integrations.transformers_model import SingleText, TransformersModel
 from cfgguide.output_types import output_type
 
@@ -232,11 +233,11 @@ def generate(
     random = generator(_torch_seed() if seed is None and temperature else seed)
     model, tokenizer = model_and_tokenizer(model, tokenizer)
     if isinstance(what, Index):
-        index = what
+        index, known = what, what.output_type
     else:
+        known = output_type(what)
         eos_token_ids = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
-        index = shared_index(what, shared_vocabulary(tokenizer, eos_token_ids))
-    known = index.output_type if isinstance(what, Index) else output_type(what)
+        index = shared_index(known.grammar, shared_vocabulary(tokenizer, eos_token_ids))
     prompts, is_batch = _prompts(prompt)
     if is_batch and on_text is not None:
         raise GenerationError("on_text is for one prompt: a batch has several texts at once")
@@ -251,8 +252,8 @@ def generate(
         trailing=trailing,
         measure=log_probs,
     )
-    prompt_ids = [_prompt_ids(each, tokenizer) for each in prompts]
-    roots = [tree.root(token_ids) for token_ids in prompt_ids]
+    starts = [prompt_ids(each, tokenizer) for each in prompts]
+    roots = [tree.root(token_ids) for token_ids in starts]
     if progress is None:
         progress = on_text is None and sys.stderr.isatty()
     total = max_new_tokens * len(prompts)
@@ -260,14 +261,14 @@ def generate(
         streams = [_Stream(index, prefix, until, on_text, bar) for _ in prompts]
         nodes = decode(
             tree,
-            prompt_ids,
+            starts,
             warper=warper,
             randoms=random.spawn(len(prompts)) if is_batch else [random],
             encode=encoder_of(tokenizer) if force else None,
             has_ended=lambda number, node: streams[number].add(node),
         )
     written = []
-    for token_ids, root, node, stream in zip(prompt_ids, roots, nodes, streams, strict=True):
+    for token_ids, root, node, stream in zip(starts, roots, nodes, streams, strict=True):
         path = list(node.path())
         n_forced = sum(step.is_forced for step in path)
         written.append(
@@ -405,29 +406,6 @@ def _torch_seed() -> int:
     import torch
 
     return int(torch.randint(2**63 - 1, ()))
-
-
-def _prompt_ids(prompt: str | Sequence[Message], tokenizer: PreTrainedTokenizerBase) -> list[int]:
-    encode: Any = tokenizer
-    if not isinstance(prompt, str):
-        if not getattr(tokenizer, "chat_template", None):
-            raise GenerationError(
-                "the prompt is a chat, but the tokenizer has no chat template; "
-                "give the prompt as a text"
-            )
-        messages = [dict(message) for message in prompt]
-        is_begun = bool(messages) and messages[-1].get("role") == "assistant"
-        encode = tokenizer.apply_chat_template
-        encoded = encode(
-            messages,
-            add_generation_prompt=not is_begun,
-            continue_final_message=is_begun,
-            return_dict=True,
-        )
-        return list(encoded["input_ids"])
-    if not prompt:  # a model needs at least one token to start from
-        prompt = tokenizer.bos_token or tokenizer.eos_token
-    return list(encode(prompt)["input_ids"])
 
 
 def _prefix_ids(prefix: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:

@@ -11,7 +11,7 @@ import torch
 from support.tiny_models import EOS, N_SMALL, fresh_random_model, random_model, small_tokenizer
 
 import cfgguide
-from cfgguide.errors import ModelError, TextError
+from cfgguide.errors import GenerationError, ModelError, TextError
 from cfgguide.evaluation.disagreement import Evaluation, TextEvaluation
 
 N_COLUMNS = N_SMALL + 5
@@ -139,7 +139,7 @@ def test_tokens_may_be_given_too():
 def test_chats_go_through_the_template():
     tokenizer = small_tokenizer()
     chat = [{"role": "user", "content": "A list"}]
-    with pytest.raises(TextError, match="no chat template"):
+    with pytest.raises(GenerationError, match="no chat template"):
         evaluated([(chat, "[1]")])
     tokenizer.chat_template = "{% for m in messages %}<{{ m.content }}>{% endfor %}"
     model = random_model(N_COLUMNS)

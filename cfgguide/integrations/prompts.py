@@ -1,0 +1,54 @@
+"""The tokens of a prompt, which is a text or a chat.
+
+In: a prompt and a tokenizer of transformers. Out: its token ids, at least one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from cfgguide.errors import GenerationError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+
+def prompt_ids(
+    prompt: str | Sequence[Mapping[str, str]], tokenizer: PreTrainedTokenizerBase
+) -> list[int]:
+    """Return the tokens of a prompt: of an empty one, that with which texts begin.
+
+    Parameters
+    ----------
+    prompt : str, or sequence of mapping with "role" and "content"
+        A text, or the messages of a chat; the answer goes on from the last one, if that is the
+        assistant's.
+    tokenizer : PreTrainedTokenizerBase
+        The model's.
+
+    Raises
+    ------
+    GenerationError
+        If the prompt is a chat, and the tokenizer has no chat template.
+    """
+    encode: Any = tokenizer
+    if not isinstance(prompt, str):
+        if not getattr(tokenizer, "chat_template", None):
+            raise GenerationError(
+                "the prompt is a chat, but the tokenizer has no chat template; "
+                "give the prompt as a text"
+            )
+        messages = [dict(message) for message in prompt]
+        is_begun = bool(messages) and messages[-1].get("role") == "assistant"
+        encode = tokenizer.apply_chat_template
+        encoded = encode(
+            messages,
+            add_generation_prompt=not is_begun,
+            continue_final_message=is_begun,
+            return_dict=True,
+        )
+        return list(encoded["input_ids"])
+    if not prompt:  # a model needs at least one token to start from
+        prompt = tokenizer.bos_token or tokenizer.eos_token
+    return list(encode(prompt)["input_ids"])
