@@ -51,6 +51,7 @@ Value = TypeVar("Value")
 KIND = "index"
 _CLASSES = "classes."
 VERSION = 1  # of what the masks mean
+_N_LOOKED_AT = 16  # tokens that may show quickly that a text goes on
 
 
 class Index:
@@ -457,9 +458,30 @@ class Index:
     def is_at_end(self, step_node: StepNode) -> bool:
         """Return whether the text is a sentence, and only EOS or ignored text may follow."""
         if step_node.is_at_end is None:
-            is_sentence = self.recognizer.is_sentence(step_node.configuration)
-            step_node.is_at_end = is_sentence and len(self.expected(step_node.configuration)) == 1
+            step_node.is_at_end = (
+                self.recognizer.is_sentence(step_node.configuration)
+                and not self._goes_on(step_node)
+                and len(self.expected(step_node.configuration)) == 1
+            )
         return step_node.is_at_end
+
+    def _goes_on(self, step_node: StepNode) -> bool:
+        """Return whether some token surely begins or goes on with a lexeme that is not ignored.
+
+        It is one that the mask allows, and only terminals that the parser gets are possible then.
+        """
+        scanner = self.recognizer.scanner
+        token_ids = self.allowed(step_node).token_ids()
+        for token_id in token_ids[:: len(token_ids) // _N_LOOKED_AT + 1].tolist():
+            token = self.vocabulary.tokens[token_id]
+            after = self.recognizer.advance(step_node.configuration, token) if token else None
+            if after is not None and all(
+                max(scanner.terminal_ids_ahead(hypothesis.scanner_state), default=scanner.ignored)
+                < scanner.ignored
+                for hypothesis in after.hypotheses
+            ):
+                return True
+        return False
 
     def expected(self, configuration: Configuration) -> tuple[str, ...]:
         """Return the names of the terminals that may come next; see :meth:`Guide.expected`."""

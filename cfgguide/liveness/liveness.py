@@ -238,10 +238,12 @@ class Liveness:
 
     def _shiftable(self, ends: Iterable[End], stack: Stack) -> set[int]:
         """Return the terminals that lead on to a sentence when a lexeme of them ends."""
+        is_indented = self.recognizer.indentation_rules is not None  # more than the stack decides
         return {
             terminal_id
             for terminal_id, between in ends
             if terminal_id < self._scanner.ignored
+            and (is_indented or self._table.shift(stack, terminal_id) is not None)
             and self.decide_stack(
                 self._pushdown.after([(terminal_id, between)], stack.state), stack
             )[0]

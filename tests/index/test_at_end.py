@@ -1,0 +1,42 @@
+"""`Index.is_at_end` is quick, and says what the terminals that may come next say."""
+
+from __future__ import annotations
+
+import random
+import warnings
+
+import pytest
+from support.walked_grammars import GRAMMARS
+
+import cfgguide
+from cfgguide import Grammar, Vocabulary
+
+SQL = ["SELECT", " ", "a", "1", ";", "FROM", ",", "\n", "--", "x;", "1;", " ;"]
+ENDING = 'start: A (";" NEVER?)?\nA: /a+/\n%declare NEVER\n%ignore " "\n%ignore /#a*/'
+CASES = {
+    **{name: (Grammar(text), tokens) for name, (text, tokens) in GRAMMARS.items()},
+    "what can never follow": (Grammar(ENDING), [b"a", b";", b" ", b"#", b"a;", b"aa", b"a "]),
+    "one statement": (
+        Grammar.bundled("sql", start="statement"),
+        [text.encode() for text in SQL],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_is_the_end_if_no_terminal_may_come(name):
+    grammar, tokens = CASES[name]
+    vocabulary = Vocabulary([*tokens, None], eos_token_ids=len(tokens))
+    with warnings.catch_warnings(action="ignore"):
+        index = cfgguide.compile(grammar, vocabulary)
+    rng = random.Random(7)
+    for _ in range(15):
+        step_node = index.start
+        for _ in range(20):
+            is_sentence = index.recognizer.is_sentence(step_node.configuration)
+            expected = set(index.expected(step_node.configuration)) == {"$END"}
+            assert index.is_at_end(step_node) == (is_sentence and expected)
+            ids = [each for each in index.allowed(step_node).token_ids() if each < len(tokens)]
+            if not ids:
+                break
+            step_node = index.advance(step_node, int(rng.choice(ids)))
