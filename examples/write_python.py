@@ -12,7 +12,6 @@ import sys
 import time
 
 import cfgguide
-from cfgguide.cli.presets import is_past_block
 from cfgguide.models import load_model
 
 REQUEST = "Complete this function in Python.\n"
@@ -45,7 +44,8 @@ def count_vowels(text: str) -> dict[str, int]:
 def main() -> int:
     model, tokenizer = load_model()
     started = time.perf_counter()
-    index = cfgguide.compile(cfgguide.Grammar.bundled("python", start="function"), tokenizer)
+    grammar = cfgguide.Grammar.bundled("python", start="function", tidy=True)
+    index = cfgguide.compile(grammar, tokenizer)
     print(f"compiled the grammar for {index.vocabulary.size} tokens ", end="")
     print(f"in {time.perf_counter() - started:.2f} s\n")
     n_complete = 0
@@ -57,7 +57,6 @@ def main() -> int:
             tokenizer=tokenizer,
             what=index,
             prefix=signature,
-            until=is_past_block,
             max_new_tokens=120,
             on_text=lambda piece: print(piece, end="", flush=True),
         )

@@ -41,7 +41,7 @@ def main() -> int:
     database.execute("PRAGMA query_only = ON")
     model, tokenizer = load_model()
     started = time.perf_counter()
-    grammar = cfgguide.sql.with_schema(cfgguide.Grammar.bundled("sql_select"), database)
+    grammar = cfgguide.sql.with_schema(cfgguide.Grammar.bundled("sql_select", tidy=True), database)
     index = cfgguide.compile(grammar, tokenizer)
     print(f"compiled the grammar for {index.vocabulary.size} tokens ", end="")
     print(f"in {time.perf_counter() - started:.2f} s\n")
