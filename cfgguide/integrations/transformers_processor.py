@@ -26,6 +26,7 @@ from cfgguide.integrations.bitmask import apply_bitmask, open_rows
 from cfgguide.integrations.transformers_calls import calling_list, is_draft, max_length
 from cfgguide.integrations.transformers_rows import GeneratedRows, IdArray
 from cfgguide.mask.rows import copy_rows
+from cfgguide.mask.subset import bitmask_of
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -113,9 +114,7 @@ class LogitsProcessor:
             check_max_new_tokens(max_new_tokens)
             for one in self._indexes if not prompt_length else ():
                 TokenBudget.of(one).check(one.start, max_new_tokens)
-        eos = np.zeros(32 * self._vocabulary.n_words, dtype=np.bool_)
-        eos[list(self._vocabulary.eos_token_ids)] = True
-        self._only_eos = np.packbits(eos, bitorder="little").view(np.int32)
+        self._only_eos = bitmask_of(self._vocabulary.eos_token_ids, self._vocabulary.n_words)
         self._lock = threading.Lock()
         self.reset()
 
@@ -217,10 +216,11 @@ class LogitsProcessor:
             raise GenerationError(
                 f"prompt_length is {length}, but the rows have only {ids.shape[1]} ids"
             )
-        n, is_exact = self._max_new_tokens if self._is_finishing else None, True
-        most = max_length() if self._is_finishing and n is None else None
+        n = self._max_new_tokens if self._is_finishing else None
+        is_exact = n is not None
+        most = max_length() if self._is_finishing and not is_exact else None
         if most is not None and most > length:
-            n, is_exact = most - length, False
+            n = most - length
             for one in self._indexes if length == ids.shape[1] else ():
                 TokenBudget.of(one).check(one.start, n)
         return GeneratedRows(
