@@ -21,7 +21,7 @@ _CHECKOUT = Path(__file__).parents[2] / "grammars"  # in a source checkout
 
 # What `tidy` leaves of bundled grammars (docs/defaults.md): keywords in upper case, one character
 # of white space at most, no comments.
-_SQL = {"max_ignored": 1, "keywords": "upper", "restrict": (("SPACE", "[ \\n]"),)}
+_SQL = {"max_ignored": 1, "keywords": "upper", "restrict": (("SPACE", "[ \\n]+"),)}
 _PYTHON_LINES = ("_NEWLINE", r"\n{1,3} *")
 _TIDY: dict[str, dict[str, Any]] = {
     "json": {"restrict": (("WS", "[ \\n]"),)},

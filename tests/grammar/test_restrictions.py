@@ -239,3 +239,10 @@ def test_a_keyword_matches_its_own_name_in_any_case_and_no_other(name, pattern, 
 def test_tidy_leaves_out_what_few_would_wish_for(name, start, text, is_sentence):
     assert is_in(Grammar.bundled(name, start=start, tidy=True), text) == is_sentence
     assert is_in(Grammar.bundled(name, start=start), text)
+
+
+@pytest.mark.parametrize("name", ["sql", "json"])
+def test_a_bound_of_ones_own_goes_with_tidy(name):
+    grammar = Grammar.bundled(name, tidy=True, max_ignored=3)
+    text = {"sql": "SELECT{}a", "json": "[{}1]"}[name]
+    assert [is_in(grammar, text.format(" " * n)) for n in (1, 3, 4)] == [True, True, False]
