@@ -35,6 +35,8 @@ KERNELS = [
     "cfgguide/mask/kernels",
     "cfgguide/mask/rows",
     "cfgguide/mask/trie_kernels",
+    "cfgguide/pushdown/views",
+    "cfgguide/pushdown/kernels",
     "cfgguide/integrations/bitmask_kernels",
 ]
 

@@ -32,7 +32,7 @@ from cfgguide.schema.machine import (
     seen_by,
 )
 from cfgguide.schema.nodes import Condition, Node, wanted_to_fail
-from cfgguide.schema.objects import ObjectMachine
+from cfgguide.schema.objects import MAX_UNORDERED, ObjectMachine
 from cfgguide.schema.scalars import by_class
 from cfgguide.schema.truth import Failures, Truths, closure, truths
 from cfgguide.values.numbers import decimals
@@ -98,6 +98,12 @@ class Context:
         failures = Failures(self.below, nodes)
         self.arrays = ArrayMachine(self.below, order, failures)
         self.objects = ObjectMachine(self.below, order, is_ordered, failures, wanted_to_fail)
+        if is_ordered is False and len(self.objects.names) > MAX_UNORDERED:
+            raise SchemaError(
+                f"at {self.below[-1].path or '/'}: {len(self.objects.names)} properties in any "
+                f"order are too many for a grammar's text (above {MAX_UNORDERED}); "
+                "order='declared' has no such limit"
+            )
         self.scalars: dict[ValueClass, list[Scalar]] = {}
         self._add_constants()
         self._add("number", [decimals()])

@@ -7,7 +7,7 @@ A :class:`Node` has the keywords of one schema, and the other nodes that see the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
@@ -18,14 +18,13 @@ Bounds = tuple[int, int | None]  # the least and the most; None for no maximum
 KINDS = ("null", "true", "false", "number", "string", "array", "object")
 
 
-@dataclass(frozen=True)
 class Condition:
     """What is required of a number or a string.
 
-    Attributes
+    Parameters
     ----------
-    language : Language
-        The spellings of the numbers, or the texts.
+    language : Language or callable
+        The spellings of the numbers, or the texts; or what returns them when they are needed.
     text : str, optional
         A pattern of the same language, shorter than one made from the automaton.
     parts, without : tuple of Condition
@@ -36,12 +35,28 @@ class Condition:
         The least and the most characters, if nothing else is required.
     """
 
-    language: Language
-    text: str | None = field(default=None, compare=False)
-    parts: tuple[Condition, ...] = ()
-    without: tuple[Condition, ...] = ()
-    is_wider: bool = False
-    bounds: Bounds | None = field(default=None, compare=False)
+    def __init__(
+        self,
+        language: Language | Callable[[], Language],
+        text: str | None = None,
+        parts: tuple[Condition, ...] = (),
+        without: tuple[Condition, ...] = (),
+        *,
+        is_wider: bool = False,
+        bounds: Bounds | None = None,
+    ) -> None:
+        self._language = language
+        self.text = text
+        self.parts = parts
+        self.without = without
+        self.is_wider = is_wider
+        self.bounds = bounds
+
+    @cached_property
+    def language(self) -> Language:
+        """The spellings of the numbers, or the texts."""
+        made = self._language
+        return made if isinstance(made, Language) else made()
 
 
 @dataclass(frozen=True)

@@ -107,11 +107,6 @@ class ObjectMachine:
         asking = sorted(self._asking, key=order)
         self._names = list(dict.fromkeys(name for node in asking for name in _names_of(node)))
         self._is_ordered = len(self._names) > MAX_UNORDERED if is_ordered is None else is_ordered
-        if not self._is_ordered and len(self._names) > MAX_UNORDERED:
-            raise SchemaError(
-                f"at {nodes[-1].path or '/'}: {len(self._names)} properties in any order are too "
-                f"many (above {MAX_UNORDERED}); order='declared' has no such limit"
-            )
         self._numbers = {name: number for number, name in enumerate(self._names)}
         conditional = {
             name
@@ -123,6 +118,7 @@ class ObjectMachine:
             )
         }
         self._tracked = frozenset(self._numbers[name] for name in conditional)
+        self.required = frozenset(name for node in asking for name in node.required)
         bounds = [bound for node in asking for bound in node.n_properties if bound]
         self._cap = max((bound + 1 for bound in bounds), default=1)
         by_id = {id(language): language for node in asking for language, _ in node.patterns}
@@ -203,6 +199,30 @@ class ObjectMachine:
         if not found and node.additional is not None:
             found.append(node.additional)
         return found
+
+    @property
+    def names(self) -> list[str]:
+        """The listed names, in their order; the first classes of names are theirs."""
+        return self._names
+
+    @property
+    def tells_names_apart(self) -> bool:
+        """Whether names that are not listed are not all alike."""
+        return bool(self._patterns) or any(node.names is not None for node in self._asking)
+
+    def skipped(self, state: _Properties, number: int) -> _Properties:
+        """Return an ordered state after a listed name that does not come."""
+        name = self._names[number]
+        failed = {node for node in self._asking if name in node.required} - state.failed
+        resolved = self._failures.resolved(state.failed | failed) if failed else state.failed
+        pending = state.pending
+        if failed:
+            pending = frozenset(each for each in pending if each[0] not in resolved)
+        return state._replace(last=number, failed=resolved, pending=pending)
+
+    def ordered(self, state: _Properties) -> _Properties:
+        """Return a state of any order as one where names that have come are no longer asked for."""
+        return state._replace(seen=state.seen & self._tracked, last=-1)
 
     def _evaluates(self, node: Node, names: NameClass) -> bool:
         return bool(self._children(node, names)) or node.unevaluated is not None

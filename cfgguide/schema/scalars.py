@@ -11,6 +11,7 @@ conditions, and then the possible lengths of each group are computed.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import partial
 from math import prod
 from typing import TypeVar
 
@@ -31,7 +32,7 @@ def of_lengths(least: int, most: int | None) -> Condition:
     if most is not None and most < least:
         return Condition(Language.of_words([]), bounds=(least, most))
     text = f"^[^]{{{least},{'' if most is None else most}}}$"
-    return Condition(pattern_language(text), bounds=(least, most))
+    return Condition(partial(pattern_language, text), bounds=(least, most))
 
 
 def by_class(

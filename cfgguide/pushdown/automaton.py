@@ -1,0 +1,264 @@
+"""A deterministic pushdown automaton over bytes, made as it is read.
+
+In: operations for the bytes of each state, by a subclass, when a text first comes there. Out:
+arrays that the kernels of :mod:`cfgguide.pushdown.kernels` read. The automaton pushes a *frame*
+where something begins that is read for its own sake, a string or an array, and pops it where that
+ends. What follows then is asked of the frame::
+
+    state   what a text has come to; a number, 0 is dead
+    PUSH    a byte begins something: push a frame, go to a state
+    POP     a byte ends it, as something with a tag: pop, go to what follows with this tag
+    END     it has ended before the byte: pop, and read the byte again in what follows
+
+So what a frame is above shares states: all strings without conditions are read in the same ones.
+
+A subclass makes only states from which a text can be finished. One question is left to the frame:
+inside a property's name, whether one of the names that begin like this is still allowed. States of
+names have a set of names as bits, `below`, and so has the frame, `allowed`: they must have one in
+common.
+
+Source: Alur and Madhusudan, "Visibly pushdown languages" (2004), for frames that the text shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.pushdown.views import view_of
+
+Int32Array = npt.NDArray[np.int32]
+
+DEAD = 0  # a state, and the operation of a byte that is refused
+NOT_MADE = -1
+NONE = -1
+PUSH, POP, END = 1, 2, 3  # kinds of actions
+# Columns of `Arrays.states`.
+ROW, MAP, ENDING, IS_END, BELOW, SHARED, SHARED_TAG, IS_NAMED, MOST, LEAST = range(10)
+N_COLUMNS = 10
+FOLLOWS, ALLOWED, N_WORDS = 0, 1, 2  # columns of `Arrays.frames`
+BOTTOM = 0  # the frame below all others
+_WORD = 64
+_ALL_BITS = (1 << _WORD) - 1
+
+
+class Arrays(NamedTuple):
+    """What the kernels read; the arrays have room for more than is used.
+
+    Attributes
+    ----------
+    states : int32, shape (n_states, N_COLUMNS)
+        `ROW`: where its operations start in `operations`, or `NOT_MADE`; `MAP`: its row in `maps`;
+        `ENDING`: the tag with which it ends if the text does, or `NONE`; `IS_END`: whether the
+        text may end on the bottom frame; `BELOW`: where its set of names starts in `words`, or
+        `NONE`; `SHARED`: what is known of its masks in all automata
+        (:mod:`cfgguide.pushdown.strings`), or `NONE`; `SHARED_TAG`: the tag that POP has there;
+        `IS_NAMED`: whether listed names are exceptions from that; `MOST` and `LEAST`: how many
+        characters may and must follow, or `NONE`.
+    maps : uint8, shape (n_maps, 256)
+        Which of a state's operations each byte has.
+    operations : int32, shape (n_operations,)
+        Above 0 the next state; below 0 an action, negated.
+    actions : int32, shape (n_actions, 3)
+        Kind; of PUSH the frame and the state, of the others the tag.
+    frames : int32, shape (n_frames, 3)
+        `FOLLOWS`: where its states start in `follows`; `ALLOWED`: where its set of names starts in
+        `words`, or `NONE`; `N_WORDS`: the length of that.
+    follows : int32, shape (n_follows,)
+        The state after each tag, or `NOT_MADE`.
+    words : uint64, shape (n_words,)
+        Sets of names.
+    """
+
+    states: Int32Array
+    maps: npt.NDArray[np.uint8]
+    operations: Int32Array
+    actions: Int32Array
+    frames: Int32Array
+    follows: Int32Array
+    words: npt.NDArray[np.uint64]
+
+
+class Growing:
+    """An array that is filled from the front, and made anew, twice as long, when it is full."""
+
+    def __init__(self, width: int | None, dtype: type[np.generic], room: int) -> None:
+        shape = (room,) if width is None else (room, width)
+        self.array: npt.NDArray[np.generic] = np.zeros(shape, dtype=dtype)
+        self.length = 0
+
+    def add(self, rows: Sequence[object] | npt.NDArray[np.generic], n: int) -> int:
+        """Append `n` rows; return the number of the first."""
+        first = self.length
+        end = first + n
+        if end > len(self.array):
+            old = self.array
+            self.array = np.zeros((2 * end, *old.shape[1:]), dtype=old.dtype)
+            self.array[:first] = old[:first]
+        self.array[first:end] = rows
+        self.length = end
+        return first
+
+
+class Pushdown:
+    """The automaton; a subclass overrides `make_row` and `make_follow`.
+
+    Attributes
+    ----------
+    start : int
+        The state before anything, on the bottom frame.
+    """
+
+    start = DEAD
+
+    def __init__(self) -> None:
+        self._states = Growing(N_COLUMNS, np.int32, 128)
+        self._maps = Growing(256, np.uint8, 64)
+        self._operations = Growing(None, np.int32, 1024)
+        self._actions = Growing(3, np.int32, 128)
+        self._frames = Growing(3, np.int32, 64)
+        self._follows = Growing(None, np.int32, 128)
+        self._words = Growing(None, np.uint64, 16)
+        self._growing = (
+            *(self._states, self._maps, self._operations, self._actions, self._frames),
+            *(self._follows, self._words),
+        )
+        self._seen: list[int] = []
+        self._view: Any = None
+        self._seen_memory: list[int] = []
+        self._memory: Any = None
+        self._map_numbers: dict[bytes, int] = {}
+        self._action_numbers: dict[tuple[int, int, int], int] = {}
+        self._actions.add([(0, 0, 0)], 1)
+        self.new_state()  # the dead one
+        self.set_row(DEAD, ())
+        self.new_frame(1, follows=[DEAD])
+
+    @property
+    def arrays(self) -> Arrays:
+        """The arrays as they are now; they may be replaced when something is made."""
+        return Arrays._make([each.array for each in self._growing])
+
+    @property
+    def view(self) -> Any:
+        """The arrays as the kernels read them now."""
+        seen = [id(each.array) for each in self._growing]
+        if seen != self._seen:
+            self._seen, self._view = seen, view_of(self.arrays)
+        return self._view
+
+    @property
+    def memory(self) -> tuple[memoryview, memoryview, memoryview, memoryview]:
+        """States, maps, operations and actions as they are now: quicker to index than arrays."""
+        if [id(each.array) for each in self._growing[:4]] != self._seen_memory:
+            self._seen_memory = [id(each.array) for each in self._growing[:4]]
+            states, maps, operations, actions = (
+                memoryview(each.array) for each in self._growing[:4]
+            )
+            self._memory = states, maps, operations, actions
+        return self._memory
+
+    @property
+    def n_states(self) -> int:
+        """Number of states so far."""
+        return self._states.length
+
+    def make_row(self, state: int) -> None:
+        """Call `set_row` for a state that has no row yet."""
+        raise NotImplementedError
+
+    def make_follow(self, frame: int, tag: int) -> int:
+        """Return the state that follows what a frame was pushed for, if it has this tag."""
+        raise NotImplementedError
+
+    def new_state(
+        self,
+        *,
+        ending: int = NONE,
+        is_end: bool = False,
+        below: tuple[int, int] | None = None,
+        shared: tuple[int, int] = (NONE, NONE),
+        is_named: bool = False,
+        bounds: tuple[int, int] = (NONE, NONE),
+    ) -> int:
+        """Return the number of a new state; `below` is a set of tags as bits, and their number."""
+        row = (
+            *(NOT_MADE, 0, ending, is_end, NONE if below is None else self._set(*below)),
+            *(*shared, is_named, *bounds),
+        )
+        return self._states.add([row], 1)
+
+    def set_row(
+        self, state: int, entries: Iterable[tuple[Iterable[int], int]], otherwise: int = DEAD
+    ) -> None:
+        """Set the operations of a state.
+
+        Parameters
+        ----------
+        state : int
+            The state.
+        entries : iterable of (bytes, int)
+            Bytes and their operation; later ones count.
+        otherwise : int
+            The operation of all other bytes.
+        """
+        operations = [otherwise]
+        places = bytearray(256)
+        for data, operation in entries:
+            place = len(operations)
+            operations.append(operation)
+            for byte in data:
+                places[byte] = place
+        self.set_mapped_row(state, bytes(places), operations)
+
+    def set_mapped_row(self, state: int, places: bytes, operations: Sequence[int]) -> None:
+        """Set the operations of a state, and which of them each byte has."""
+        number = self._map_numbers.get(places)
+        if number is None:
+            number = self._maps.add(np.frombuffer(places, dtype=np.uint8), 1)
+            self._map_numbers[places] = number
+        first = self._operations.add(operations, len(operations))
+        row = self._states.array[state]
+        row[MAP] = number
+        row[ROW] = first
+
+    def action(self, kind: int, first: int, second: int = 0) -> int:
+        """Return an action as an operation."""
+        key = (kind, first, second)
+        number = self._action_numbers.get(key)
+        if number is None:
+            number = self._action_numbers[key] = self._actions.add([key], 1)
+        return -number
+
+    def new_frame(
+        self, n_tags: int, *, allowed: int | None = None, follows: Sequence[int] | None = None
+    ) -> int:
+        """Return the number of a new frame; `allowed` is a set of tags as bits."""
+        first = self._follows.add([NOT_MADE] * n_tags if follows is None else follows, n_tags)
+        words = NONE if allowed is None else self._set(allowed, n_tags)
+        return self._frames.add([(first, words, (n_tags + _WORD - 1) // _WORD)], 1)
+
+    def _set(self, bits: int, n_bits: int) -> int:
+        """Return where a set starts in `words`."""
+        n_words = (n_bits + _WORD - 1) // _WORD
+        words = np.array(
+            [bits >> _WORD * n & _ALL_BITS for n in range(n_words)], dtype=np.uint64
+        )
+        return self._words.add(words, n_words)
+
+    def follow(self, frame: int, tag: int) -> int:
+        """Return the state that follows with a tag; it is made if it is asked for first."""
+        place = int(self._frames.array[frame, FOLLOWS]) + tag
+        state = int(self._follows.array[place])
+        if state == NOT_MADE:
+            state = self.make_follow(frame, tag)
+            self._follows.array[place] = state
+        return state
+
+    def need_row(self, state: int) -> None:
+        """Make the row of a state, unless it has one."""
+        if self._states.array[state, ROW] == NOT_MADE:
+            self.make_row(state)

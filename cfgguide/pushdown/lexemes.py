@@ -1,0 +1,716 @@
+r"""Scalars of JSON and names of properties as automata over bytes.
+
+In: languages of texts, or names. Out: automata whose states are *keys*, made as they are asked for,
+for a :class:`~cfgguide.pushdown.automaton.Pushdown` to number. A row of one says which key follows
+a byte, or that the lexeme ends, with the byte or before it, with a *tag*: the number of the
+language or of the name that has been read.
+
+Texts under conditions have plain spellings, like those of ``json.dumps``: a character is escaped
+only where it must be; beyond ASCII it may be. Strings without conditions have all spellings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+from cfgguide.automata.charset import MAX_CODE_POINT, SURROGATES, CharacterClass, utf8_tree
+from cfgguide.automata.language import DEAD, Language
+
+#: A tree of bytes as :data:`cfgguide.automata.charset.Utf8Node` has it; () is the end.
+Tree = tuple[tuple[int, int, "Tree"], ...]
+Ranges = tuple[tuple[int, int], ...]
+Key = Hashable
+
+_QUOTE, _BACKSLASH, _U = 0x22, 0x5C, 0x75
+_SHORT = {8: "b", 9: "t", 10: "n", 12: "f", 13: "r", 0x22: '"', 0x5C: "\\"}
+_ANY_TEXT: Ranges = ((0, SURROGATES[0] - 1), (SURROGATES[1] + 1, MAX_CODE_POINT))
+_RAW: Ranges = ((0x20, 0x21), (0x23, 0x5B), (0x5D, MAX_CODE_POINT))
+_ESCAPED: Ranges = ((0, 0x1F), (0x80, MAX_CODE_POINT))
+MAX_PERIOD = 4_096  # of what lengths a text may have
+
+
+class Pop(NamedTuple):
+    """The lexeme ends with the byte."""
+
+    tag: int
+
+
+class Ends(NamedTuple):
+    """The lexeme has ended before the byte."""
+
+    tag: int
+
+
+class Row(NamedTuple):
+    """What follows a key: bytes with a key, `Pop` or `Ends`; later ones count.
+
+    `otherwise` is for all other bytes; None refuses.
+    """
+
+    entries: list[tuple[Iterable[int], Any]]
+    otherwise: Any = None
+
+
+class Traits(NamedTuple):
+    """What a :class:`~cfgguide.pushdown.automaton.Pushdown` knows of a state."""
+
+    ending: int = -1
+    below: tuple[int, int] | None = None
+    shared: tuple[int, int] = (-1, -1)
+    is_named: bool = False
+    bounds: tuple[int, int] = (-1, -1)
+
+
+_PLAIN_TRAITS = Traits()
+
+
+class Lexemes:
+    """An automaton; `start` is the key before its first byte, after the quote of a string."""
+
+    start: Key
+
+    def row(self, key: Any) -> Row:
+        """Return what follows a key."""
+        raise NotImplementedError
+
+    def traits(self, _key: Any) -> Traits:
+        """Return what is known of a key."""
+        return _PLAIN_TRAITS
+
+
+# -- spellings ------------------------------------------------------------------------------
+
+
+@cache
+def any_spelling(ranges: Ranges) -> Tree:
+    """Return all spellings of a character in a string without conditions."""
+    assert ranges == _ANY_TEXT, "all characters have the same spellings there"
+    letters = ((ord(letter), ord(letter), ()) for letter in sorted('"\\/bfnrt'))
+    hexadecimal = _hex_tree((((0, 0xFFFF), ()),), 4)
+    escapes = (*letters, (_U, _U, hexadecimal))
+    return _sorted((*utf8_tree(CharacterClass(_common(_ANY_TEXT, _RAW))), (0x5C, 0x5C, escapes)))
+
+
+@lru_cache(maxsize=4096)
+def plain_spelling(ranges: Ranges) -> Tree:
+    """Return the plain spellings of the characters in some ranges.
+
+    Examples
+    --------
+    >>> plain_spelling(((97, 99),)), plain_spelling(((10, 10),))[0][:2]
+    (((97, 99, ()),), (92, 92))
+    """
+    raw = utf8_tree(CharacterClass.of(_common(ranges, _RAW)))
+    escapes: list[tuple[int, int, Tree]] = [
+        (ord(letter), ord(letter), ())
+        for point, letter in _SHORT.items()
+        if any(low <= point <= high for low, high in ranges)
+    ]
+    escaped = _common(ranges, _ESCAPED)
+    if escaped:
+        escapes.append((_U, _U, _escapes(escaped)))
+    if not escapes:
+        return raw
+    return _sorted((*raw, (_BACKSLASH, _BACKSLASH, _sorted(escapes))))
+
+
+def _sorted(branches: Iterable[tuple[int, int, Tree]]) -> Tree:
+    return tuple(sorted(branches, key=lambda branch: branch[:2]))
+
+
+def _escapes(ranges: Ranges) -> Tree:
+    r"""Return the digits after ``\u``; above the first plane another ``\u`` follows."""
+    parts: list[tuple[tuple[int, int], Tree]] = [
+        (each, ()) for each in _common(ranges, ((0, 0xD7FF), (0xE000, 0xFFFF)))
+    ]
+    for low, high in _common(ranges, ((0x10000, MAX_CODE_POINT),)):
+        parts += _pairs(low - 0x10000, high - 0x10000)
+    return _hex_tree(_merged(sorted(parts, key=lambda part: part[0])), 4)
+
+
+def _pairs(low: int, high: int) -> Iterable[tuple[tuple[int, int], Tree]]:
+    """Yield the first halves of surrogate pairs of a range, and what follows them."""
+    while low <= high:
+        first, offset = divmod(low, 0x400)
+        if offset == 0 and high - low >= 0x3FF:
+            n_firsts = (high - low + 1) // 0x400
+            yield (0xD800 + first, 0xD800 + first + n_firsts - 1), _second((0xDC00, 0xDFFF))
+            low += n_firsts * 0x400
+        else:
+            end = min(high, low - offset + 0x3FF)
+            seconds = (0xDC00 + offset, 0xDC00 + offset + end - low)
+            yield (0xD800 + first, 0xD800 + first), _second(seconds)
+            low = end + 1
+
+
+def _second(seconds: tuple[int, int]) -> Tree:
+    return ((_BACKSLASH, _BACKSLASH, ((_U, _U, _hex_tree(((seconds, ()),), 4)),)),)
+
+
+def _merged(
+    parts: Sequence[tuple[tuple[int, int], Tree]],
+) -> tuple[tuple[tuple[int, int], Tree], ...]:
+    """Return parts with those of one range joined: each range may be there several times."""
+    found: dict[tuple[int, int], list[Tree]] = {}
+    for each, rest in parts:
+        found.setdefault(each, []).append(rest)
+    return tuple((each, _united(rests)) for each, rests in found.items())
+
+
+def _united(trees: list[Tree]) -> Tree:
+    """Return a tree with what several trees have; only the digits of their leaves differ."""
+    if len(trees) == 1:
+        return trees[0]
+    by_byte: dict[int, list[Tree]] = {}
+    for tree in trees:
+        for low, high, rest in tree:
+            for byte in range(low, high + 1):
+                by_byte.setdefault(byte, []).append(rest)
+    return tuple(
+        (byte, byte, _united(list(dict.fromkeys(rests))) if any(rests) else ())
+        for byte, rests in sorted(by_byte.items())
+    )
+
+
+@lru_cache(maxsize=4096)
+def _hex_tree(parts: tuple[tuple[tuple[int, int], Tree], ...], n_digits: int) -> Tree:
+    """Return the hexadecimal numbers of `n_digits` digits in some ranges, each with what follows."""
+    if n_digits == 0:
+        return parts[0][1]
+    size = 16 ** (n_digits - 1)
+    branches: list[tuple[int, int, Tree]] = []
+    for digit in range(16):
+        inside = tuple(
+            ((max(low - digit * size, 0), min(high - digit * size, size - 1)), rest)
+            for (low, high), rest in parts
+            if low < (digit + 1) * size and high >= digit * size
+        )
+        if inside:
+            below = _hex_tree(inside, n_digits - 1)
+            letters = f"{digit:x}" if digit < 10 else f"{digit:x}{digit:X}"
+            branches += [(ord(letter), ord(letter), below) for letter in letters]
+    return _joined(_sorted(branches))
+
+
+def _joined(branches: Tree) -> Tree:
+    """Return branches with neighbours joined that lead on alike."""
+    found: list[tuple[int, int, Tree]] = []
+    for low, high, rest in branches:
+        if found and found[-1][1] == low - 1 and found[-1][2] == rest:
+            found[-1] = (found[-1][0], high, rest)
+        else:
+            found.append((low, high, rest))
+    return tuple(found)
+
+
+def _common(ranges: Ranges, others: Ranges) -> Ranges:
+    return tuple(
+        (max(low, first), min(high, last))
+        for first, last in others
+        for low, high in ranges
+        if max(low, first) <= min(high, last)
+    )
+
+
+# -- strings --------------------------------------------------------------------------------
+
+#: What a text may be by now: a tree of bytes still to come, and the state after them.
+Piece = tuple[Tree, Hashable]
+
+
+def _after_bytes(pieces: Sequence[Piece]) -> list[tuple[Iterable[int], tuple[Piece, ...]]]:
+    """Return what pieces become with one more byte."""
+    if len(pieces) == 1:
+        tree, state = pieces[0]
+        return [(range(low, high + 1), ((rest, state),)) for low, high, rest in tree]
+    cells: dict[int, list[Piece]] = {}
+    for tree, state in pieces:
+        for low, high, rest in tree:
+            piece = (rest, state)
+            for byte in range(low, high + 1):
+                cells.setdefault(byte, []).append(piece)
+    alike: dict[tuple[Piece, ...], list[int]] = {}
+    for byte, found in cells.items():
+        alike.setdefault(tuple(found), []).append(byte)
+    return [(data, found) for found, data in alike.items()]
+
+
+class _Texts:
+    """The languages of a string, read side by side; a state has one of each."""
+
+    def __init__(self, languages: Sequence[Language], spelling: Callable[[Ranges], Tree]) -> None:
+        self._languages = languages
+        self._spelling = spelling
+        self.start = tuple(language.start for language in languages)
+
+    def tag(self, state: tuple[int, ...]) -> int:
+        """Return which language a text may end in; -1 for none."""
+        for tag, (each, language) in enumerate(zip(state, self._languages, strict=True)):
+            if each in language.accepting:
+                return tag
+        return -1
+
+    def moves(self, state: tuple[int, ...]) -> dict[tuple[int, ...], Ranges]:
+        """Return the states after one more character, each with the characters."""
+        if len(state) == 1:
+            moves = self._languages[0].moves[state[0]]
+            return {(target,): ranges for target, ranges in moves.items()}
+        found: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+        cuts = sorted({0}.union(*(language.cuts for language in self._languages)))
+        for first, end in zip(cuts, [*cuts[1:], MAX_CODE_POINT + 1], strict=True):
+            after = tuple(
+                language.after(each, chr(first)) if each else DEAD
+                for each, language in zip(state, self._languages, strict=True)
+            )
+            if any(after):
+                found.setdefault(after, []).append((first, end - 1))
+        return {after: CharacterClass.of(ranges).ranges for after, ranges in found.items()}
+
+    def pieces(self, state: tuple[int, ...]) -> tuple[Piece, ...]:
+        """Return the spellings of the next character, and the state after it."""
+        return tuple((self._spelling(ranges), after) for after, ranges in self.moves(state).items())
+
+    def following(self, state: tuple[int, ...]) -> Iterable[tuple[int, ...]]:
+        """Return the states after one more character."""
+        return list(self.moves(state))
+
+
+class Strings(Lexemes):
+    """Strings of some disjoint languages; the tag is the index of the language.
+
+    Keys are states at the start of a character, and pieces inside one.
+    """
+
+    def __init__(
+        self,
+        languages: Sequence[Language],
+        spelling: Callable[[Ranges], Tree] = plain_spelling,
+        shared: Callable[[Key], int] | None = None,
+    ) -> None:
+        self._texts = _Texts(languages, spelling)
+        self._shared = shared
+        self.start = ("c", self._texts.start)
+        self._rows: dict[Key, Row] = {}
+
+    def row(self, key: Any) -> Row:
+        """Return what follows a key."""
+        row = self._rows.get(key)
+        if row is None:
+            row = self._rows[key] = self._made(key)
+        return row
+
+    def _made(self, key: Any) -> Row:
+        kind, state = key
+        pieces = state if kind == "p" else self._texts.pieces(state)
+        entries: list[tuple[Iterable[int], Any]] = [
+            (data, _key_of(after)) for data, after in _after_bytes(pieces)
+        ]
+        if kind == "c":
+            tag = self._texts.tag(state)
+            if tag >= 0:
+                entries.append(((_QUOTE,), Pop(tag)))
+        return Row(entries)
+
+    def traits(self, key: Any) -> Traits:
+        """Return what is known of a key."""
+        if self._shared is None:
+            return _PLAIN_TRAITS
+        return Traits(shared=(self._shared(key), 0))
+
+
+def _key_of(pieces: tuple[Piece, ...]) -> Key:
+    """Return the key of pieces; that of a state if the character is complete."""
+    tree, state = pieces[0]
+    return ("p", pieces) if tree else ("c", state)
+
+
+class SharedStrings:
+    """Strings without conditions: their states have numbers that are the same everywhere."""
+
+    def __init__(self, spelling: Callable[[Ranges], Tree], first: int) -> None:
+        self._first = first
+        self._numbers: dict[Key, int] = {}
+        self.keys: list[Key] = []
+        every = Language((0, *(SURROGATES[0], SURROGATES[1] + 1)), ((0, 0, 0), (1, 0, 1)), 1, _ONE)
+        self.lexemes = Strings([every], spelling, self.number)
+        self._add(self.lexemes.start)
+        for key in self.keys:  # grows while it is walked
+            for _, after in self.lexemes.row(key).entries:
+                if not isinstance(after, Pop):
+                    self._add(after)
+
+    def _add(self, key: Key) -> None:
+        if key not in self._numbers:
+            self._numbers[key] = self._first + len(self.keys)
+            self.keys.append(key)
+
+    def number(self, key: Key) -> int:
+        """Return the number of a key."""
+        return self._numbers[key]
+
+
+_ONE = frozenset([1])
+_N_SHARED = 256  # more than either has
+
+
+@cache
+def any_strings() -> SharedStrings:
+    """Return strings with any spelling."""
+    return SharedStrings(any_spelling, 0)
+
+
+@cache
+def plain_strings() -> SharedStrings:
+    """Return strings with plain spellings."""
+    return SharedStrings(plain_spelling, _N_SHARED)
+
+
+def shared_key(number: int) -> tuple[Lexemes, Key]:
+    """Return the automaton and the key that a shared number stands for."""
+    strings = any_strings() if number < _N_SHARED else plain_strings()
+    return strings.lexemes, strings.keys[number % _N_SHARED]
+
+
+class Bounded(Lexemes):
+    """Strings of some languages whose length has bounds, counted as they are read.
+
+    Keys are a state or pieces, and the number of characters before; it is not counted further than
+    it matters.
+    """
+
+    def __init__(self, languages: Sequence[Language], least: int, most: int | None) -> None:
+        every = not languages
+        base = plain_strings().lexemes if every else Strings(languages)
+        self._base = base
+        self._texts = base._texts  # type: ignore[attr-defined]
+        self._least, self._most = least, most
+        self._is_every = every
+        self._lengths = _Lengths(self._texts, least, most)
+        self.start = ("c", self._texts.start, 0)
+        self.is_empty = not self._lengths.may_end(self._texts.start, 0)
+
+    def row(self, key: Any) -> Row:
+        """Return what follows a key."""
+        kind, state, n = key
+        if kind == "c":
+            entries = []
+            after_one = self._capped(n + 1)
+            for data, after in self._base.row(("c", state)).entries:
+                if isinstance(after, Pop):
+                    if n >= self._least:
+                        entries.append((data, after))
+                elif self._is_live(after, after_one):
+                    entries.append((data, (*after, after_one)))
+            return Row(entries)
+        return Row(
+            [
+                (data, (*after, n))
+                for data, after in self._base.row(("p", state)).entries
+                if self._is_live(after, n)
+            ]
+        )
+
+    def _capped(self, n: int) -> int:
+        return n if self._most is not None else min(n, self._least)
+
+    def _is_live(self, key: Any, n: int) -> bool:
+        """Return whether a text may end, in one of the states that a key leads to."""
+        if self._most is not None and n > self._most:
+            return False
+        kind, state = key
+        if kind == "c":
+            return self._lengths.may_end(state, n)
+        return any(self._lengths.may_end(after, n) for _, after in state)
+
+    def traits(self, key: Any) -> Traits:
+        """Return what is known of a key: strings of any characters share their masks."""
+        if not self._is_every:
+            return _PLAIN_TRAITS
+        kind, state, n = key
+        most = -1 if self._most is None else self._most - n
+        return Traits(
+            shared=(plain_strings().number((kind, state)), 0),
+            bounds=(most, max(0, self._least - n)),
+        )
+
+
+class _Lengths:
+    """Tells whether a text can end within its bounds, from a state with `n` characters read.
+
+    What can end with `n` characters depends on what can with `n + 1`, from the most characters
+    down. Once that repeats itself, it does so down to the least, and below them too, with a period.
+    """
+
+    def __init__(self, texts: _Texts, least: int, most: int | None) -> None:
+        self._least, self._most = least, most
+        states = {texts.start: 0}
+        after = []
+        for state in (pending := [texts.start]):  # grows while it is walked
+            targets = list(texts.following(state))
+            pending += [each for each in targets if each not in states]
+            for each in targets:
+                states.setdefault(each, len(states))
+            after.append(targets)
+            pending[:] = dict.fromkeys(pending)
+        self._numbers = {state: number for number, state in enumerate(dict.fromkeys(pending))}
+        self._after = [[self._numbers[each] for each in targets] for targets in after]
+        self._is_end = [texts.tag(state) >= 0 for state in self._numbers]
+        # From the most characters down to the least, then below.
+        self._within = self._falling(
+            [False] * len(self._after), self._is_end, None if most is None else most - least + 1
+        )
+        first = self._within[-1]
+        self._below = self._falling(first, [False] * len(self._after), least, is_first=True)
+
+    def _falling(
+        self, later: list[bool], is_end: list[bool], n: int | None, *, is_first: bool = False
+    ) -> list[list[bool]]:
+        """Return what can end, for one character less each time, until it repeats itself."""
+        found = [later] if is_first else []
+        seen: dict[tuple[bool, ...], int] = {tuple(later): 0} if is_first else {}
+        self._period = 0
+        while n is None or len(found) < n + is_first:
+            now = [
+                end or any(later[each] for each in after)
+                for end, after in zip(is_end, self._after, strict=True)
+            ]
+            key = tuple(now)
+            if key in seen:
+                self._period = len(found) - seen[key]
+                self._start = seen[key]
+                break
+            if len(found) > MAX_PERIOD:
+                break
+            seen[key] = len(found)
+            found.append(now)
+            later = now
+        return found
+
+    def may_end(self, state: tuple[int, ...], n: int) -> bool:
+        """Return whether a text may end from a state."""
+        number = self._numbers[state]
+        if n >= self._least:
+            if self._most is None:
+                return self._within[-1][number]
+            return self._within[min(self._most - n, len(self._within) - 1)][number]
+        away = self._least - n
+        if away >= len(self._below):
+            away = self._start + (away - self._start) % self._period
+        return self._below[away][number]
+
+
+class Numbers(Lexemes):
+    """Numbers of some disjoint languages; they end before a byte that they have no more."""
+
+    def __init__(self, languages: Sequence[Language]) -> None:
+        self._texts = _Texts(languages, lambda ranges: tuple((*each, ()) for each in ranges))
+        self.start = self._texts.start
+
+    def row(self, key: Any) -> Row:
+        """Return what follows a key."""
+        entries = [
+            (range(low, high + 1), after)
+            for tree, after in self._texts.pieces(key)
+            for low, high, _ in tree
+        ]
+        tag = self._texts.tag(key)
+        return Row(list(entries), None if tag < 0 else Ends(tag))
+
+    def traits(self, key: Any) -> Traits:
+        """Return what is known of a key."""
+        return Traits(ending=self._texts.tag(key))
+
+
+class Constants(Lexemes):
+    """``null``, ``true`` and ``false``, as far as they are wanted, each with its tag."""
+
+    start = ""
+
+    def __init__(self, tags: dict[str, int]) -> None:
+        self._tags = tags
+
+    def row(self, key: str) -> Row:
+        """Return what follows a key."""
+        entries: list[tuple[Iterable[int], Any]] = []
+        for word, tag in self._tags.items():
+            if word.startswith(key):
+                longer = word[: len(key) + 1]
+                entries.append(((ord(longer[-1]),), Pop(tag) if longer == word else longer))
+        return Row(entries)
+
+
+# -- names ----------------------------------------------------------------------------------
+
+
+@dataclass
+class _Node:
+    """A beginning of listed names."""
+
+    children: dict[str, _Node]
+    tag: int = -1
+    below: int = 0  # tags of the names that begin like this, as bits
+
+
+class Names(Lexemes):
+    """Names of properties: listed ones, each with its index as its tag, and perhaps all others.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The listed names.
+    others : SharedStrings, optional
+        How other names are written; their tag is the number of the listed ones.
+    """
+
+    def __init__(self, names: Sequence[str], others: SharedStrings | None) -> None:
+        self._root = _Node({})
+        for tag, name in enumerate(names):
+            node = self._root
+            node.below |= 1 << tag
+            for character in name:
+                node = node.children.setdefault(character, _Node({}))
+                node.below |= 1 << tag
+            node.tag = tag
+        self._n_tags = len(names) + (others is not None)
+        self._others = others
+        self._other_tag = len(names)
+        self._nodes: list[_Node] = [self._root]
+        self._numbers = {id(self._root): 0}
+        start: Key = others.lexemes.start if others is not None else None
+        self.start = ("n", (((), 0),), start)
+
+    def row(self, key: Any) -> Row:
+        """Return what follows a key: listed names first, then the others."""
+        if key[0] != "n":
+            return self._other_row(key)
+        _, pieces, other = key
+        entries: list[tuple[Iterable[int], Any]] = []
+        others: dict[int, Any] = {}
+        if self._others is not None and other is not None:
+            for data, after in self._other_row(other).entries:
+                entries.append((data, after))
+                others |= dict.fromkeys(data, after)
+        ((tree, number),) = pieces[:1]
+        if not tree:
+            node = self._nodes[number]
+            pieces = self._pieces(number)
+            if node.tag >= 0:
+                entries.append(((_QUOTE,), Pop(node.tag)))
+        for data, after in _after_bytes(pieces):
+            for byte in data:
+                entries.append(((byte,), ("n", after, others.get(byte))))
+        return Row(entries)
+
+    def node(self, number: int) -> _Node:
+        """Return the beginning of names with a number."""
+        return self._nodes[number]
+
+    def children(self, number: int) -> dict[str, int]:
+        """Return the numbers of the beginnings with one more character."""
+        found = {}
+        for character, child in self._nodes[number].children.items():
+            found[character] = self._numbers.setdefault(id(child), len(self._nodes))
+            if found[character] == len(self._nodes):
+                self._nodes.append(child)
+        return found
+
+    def _pieces(self, number: int) -> tuple[Piece, ...]:
+        return tuple(
+            (plain_spelling(((ord(character), ord(character)),)), child)
+            for character, child in self.children(number).items()
+        )
+
+    def _other_row(self, key: Any) -> Row:
+        """Return what follows inside a name that is not listed."""
+        assert self._others is not None, "else there are no such keys"
+        return Row(
+            [
+                (data, Pop(self._other_tag) if isinstance(after, Pop) else after)
+                for data, after in self._others.lexemes.row(key).entries
+            ]
+        )
+
+    def traits(self, key: Any) -> Traits:
+        """Return what is known of a key."""
+        if key[0] != "n":
+            return Traits(shared=(self._others.number(key), self._other_tag))  # type: ignore
+        _, pieces, other = key
+        below = 0
+        for _, number in pieces:
+            below |= self._nodes[number].below
+        if self._others is None or other is None:
+            return Traits(below=(below, self._n_tags))
+        shared = (self._others.number(other), self._other_tag)
+        return Traits(
+            below=(below | 1 << self._other_tag, self._n_tags), shared=shared, is_named=True
+        )
+
+
+class PatternNames(Lexemes):
+    """Names of properties that patterns tell apart: listed ones, then groups of all others.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The listed names; the tag of each is its index.
+    groups : sequence of Language
+        Disjoint; their tags are the next numbers. A listed name counts as nothing else.
+    """
+
+    def __init__(self, names: Sequence[str], groups: Sequence[Language]) -> None:
+        self._listed = Names(names, None)
+        self._texts = _Texts(groups, plain_spelling)
+        self._n_names = len(names)
+        self._n_tags = len(names) + len(groups)
+        self.start = ("c", (0, self._texts.start))
+
+    def row(self, key: Any) -> Row:
+        """Return what follows a key."""
+        kind, state = key
+        pieces = state if kind == "p" else self._pieces(*state)
+        entries: list[tuple[Iterable[int], Any]] = [
+            (data, _key_of(after)) for data, after in _after_bytes(pieces)
+        ]
+        tag = self._tag(*state) if kind == "c" else -1
+        if tag >= 0:
+            entries.append(((_QUOTE,), Pop(tag)))
+        return Row(entries)
+
+    def _tag(self, node: int, texts: tuple[int, ...]) -> int:
+        own = self._listed.node(node).tag if node >= 0 else -1
+        if own >= 0:
+            return own
+        group = self._texts.tag(texts)
+        return -1 if group < 0 else self._n_names + group
+
+    def _pieces(self, node: int, texts: tuple[int, ...]) -> tuple[Piece, ...]:
+        """Return the spellings of the next character, with the beginning of names and of texts."""
+        children = self._listed.children(node) if node >= 0 else {}
+        found: list[Piece] = []
+        listed = {ord(character): number for character, number in children.items()}
+        for after, ranges in self._texts.moves(texts).items():
+            rest = CharacterClass.of(ranges)
+            for point in [point for point in listed if point in rest]:
+                single = ((point, point),)
+                found.append((plain_spelling(single), (listed.pop(point), after)))
+                kept = _common(ranges, ((0, point - 1), (point + 1, MAX_CODE_POINT)))
+                ranges = CharacterClass.of(kept).ranges
+            if ranges:
+                found.append((plain_spelling(ranges), (-1, after)))
+        nowhere = (DEAD,) * len(texts)
+        for point, number in listed.items():
+            found.append((plain_spelling(((point, point),)), (number, nowhere)))
+        return tuple(found)
+
+    def traits(self, key: Any) -> Traits:
+        """Return what is known of a key: which names may come of it."""
+        kind, state = key
+        below = 0
+        for node, texts in [after for _, after in state] if kind == "p" else [state]:
+            below |= self._listed.node(node).below if node >= 0 else 0
+            for group, each in enumerate(texts):
+                below |= bool(each) << self._n_names + group
+        return Traits(below=(below, self._n_tags))

@@ -1,0 +1,116 @@
+"""Reads texts with a pushdown automaton.
+
+In: a :class:`~cfgguide.pushdown.automaton.Pushdown`. Out: a :class:`PushdownRecognizer`, which does
+what a :class:`~cfgguide.recognizer.recognizer.Recognizer` does, with the same configurations: there
+is one hypothesis, whose scanner state is the automaton's state, and whose stack has the frames.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from cfgguide.parser.stack import Stack
+from cfgguide.pushdown.automaton import (
+    ALLOWED,
+    BELOW,
+    BOTTOM,
+    DEAD,
+    ENDING,
+    IS_END,
+    MAP,
+    N_WORDS,
+    NONE,
+    NOT_MADE,
+    POP,
+    PUSH,
+    ROW,
+    Pushdown,
+)
+from cfgguide.recognizer.derived import Derived
+from cfgguide.recognizer.recognizer import NO_OBLIGATIONS, Configuration, Hypothesis
+
+Value = TypeVar("Value")
+
+
+class PushdownRecognizer:
+    """Reads bytes as a pushdown automaton does.
+
+    Parameters
+    ----------
+    pushdown : Pushdown
+        The automaton; its rows are made as they are needed.
+    digest : str
+        Different for different automata, the same in every process.
+    """
+
+    def __init__(self, pushdown: Pushdown, digest: str) -> None:
+        self.pushdown = pushdown
+        self.digest = digest
+        self.indentation_rules = None
+        self.initial = _configuration(pushdown.start, Stack(BOTTOM))
+        self._derived = Derived()
+
+    def derived(self, make: Callable[[PushdownRecognizer], Value]) -> Value:
+        """Return what a function makes of this recogniser; it is made once and kept with it."""
+        return self._derived.get(make, self)
+
+    def with_whole_stacks(self) -> PushdownRecognizer:
+        """Return this recogniser: it leaves all stacks as they are."""
+        return self
+
+    def advance(self, configuration: Configuration, data: bytes) -> Configuration | None:
+        """Return the configuration after more bytes, or None if they are refused."""
+        ((state, _, stack, _),) = configuration.hypotheses
+        pushdown = self.pushdown
+        states, maps, operations, actions = pushdown.memory
+        for byte in data:
+            while True:
+                row = states[state, ROW]
+                if row == NOT_MADE:
+                    pushdown.make_row(state)
+                    states, maps, operations, actions = pushdown.memory
+                    row = states[state, ROW]
+                target = operations[row + maps[states[state, MAP], byte]]
+                if target >= 0:
+                    break
+                kind, first = actions[-target, 0], actions[-target, 1]
+                if kind == PUSH:
+                    target = actions[-target, 2]
+                    stack = stack.push(first)
+                    break
+                target = pushdown.follow(stack.state, first)
+                states, maps, operations, actions = pushdown.memory
+                if target == DEAD:
+                    break
+                stack = stack.pop(1)
+                if kind == POP:
+                    break
+                state = target  # the byte is read again
+            if target == DEAD:
+                return None
+            state = target
+        return _configuration(state, stack)
+
+    def is_sentence(self, configuration: Configuration) -> bool:
+        """Return whether the text may end here."""
+        ((state, _, stack, _),) = configuration.hypotheses
+        while (tag := self.pushdown.memory[0][state, ENDING]) != NONE:
+            state = self.pushdown.follow(stack.state, tag)
+            stack = stack.pop(1)
+        return bool(self.pushdown.memory[0][state, IS_END]) and stack.state == BOTTOM
+
+    def is_live(self, configuration: Configuration) -> bool:
+        """Return whether a sentence can follow: always, but for names that are not allowed."""
+        ((state, _, stack, _),) = configuration.hypotheses
+        arrays = self.pushdown.arrays
+        below = int(arrays.states[state, BELOW])
+        allowed = int(arrays.frames[stack.state, ALLOWED])
+        if NONE in (below, allowed):
+            return True
+        n = int(arrays.frames[stack.state, N_WORDS])
+        return bool((arrays.words[below : below + n] & arrays.words[allowed : allowed + n]).any())
+
+
+def _configuration(state: int, stack: Stack) -> Configuration:
+    return Configuration((Hypothesis(state, NO_OBLIGATIONS, stack),))

@@ -1,0 +1,134 @@
+"""Makes masks of a pushdown automaton.
+
+In: a :class:`~cfgguide.pushdown.automaton.Pushdown`, a vocabulary, and a configuration. Out: its
+mask, and how much of the stack that depends on. One compiled walk over the vocabulary trie visits
+what only this automaton knows. Where a string without conditions begins, or goes on, its tokens are
+the same in every automaton, but for what follows its end: these masks are made once for a
+vocabulary (:mod:`cfgguide.pushdown.shared_masks`), and a short walk reads what follows.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.mask.uncompiled import warn_if_uncompiled
+from cfgguide.parser.stack import Stack
+from cfgguide.pushdown import kernels, views
+from cfgguide.pushdown.automaton import IS_NAMED, LEAST, MOST, SHARED, SHARED_TAG, Pushdown
+from cfgguide.pushdown.shared_masks import SharedMasks
+from cfgguide.pushdown.walk import ROOT, Memory, Trie, Walk
+from cfgguide.vocabulary.vocabulary import Vocabulary
+
+Int32Array = npt.NDArray[np.int32]
+
+_WINDOW = 16  # topmost frames that a walk gets at first
+
+
+class PushdownWalker:
+    """Makes masks; owns its memory, and so serves one thread at a time.
+
+    Parameters
+    ----------
+    pushdown : Pushdown
+        The automaton.
+    vocabulary : Vocabulary
+        Whose tokens the masks are about.
+    """
+
+    def __init__(self, pushdown: Pushdown, vocabulary: Vocabulary) -> None:
+        self._pushdown = pushdown
+        self._n_words = vocabulary.n_words
+        self.trie = Trie(vocabulary.trie.packed, vocabulary.trie.max_depth)
+        self._memory = Memory(pushdown)
+        self._rest = Memory(pushdown)
+        self._shared = SharedMasks.of(vocabulary)
+
+    def walk(self, state: int, stack: Stack) -> Walk:
+        """Return what all tokens lead to; nothing is looked up."""
+        found = self._memory.walk(self.trie, state, list(stack), views.VISIT)
+        assert found is not None, "the whole stack was given"
+        return found
+
+    def mask(self, state: int, stack: Stack) -> tuple[Int32Array, int]:
+        """Return the mask of a configuration without EOS, and how much of the stack it depends on.
+
+        Parameters
+        ----------
+        state : int
+            What the text has come to.
+        stack : Stack
+            The frames.
+
+        Returns
+        -------
+        (int32 of shape (n_words,), int)
+        """
+        warn_if_uncompiled(kernels.__file__)
+        size = _WINDOW
+        while True:
+            frames = list(islice(stack, size))
+            found = self._masked(state, frames)
+            if found is not None:
+                return found
+            assert len(frames) < stack.height, "nothing lies below the bottom"
+            size *= 4
+
+    def _masked(self, state: int, frames: list[int]) -> tuple[Int32Array, int] | None:
+        """Return the mask and what it depends on; None if the stack is too shallow."""
+        bitmask = np.zeros(self._n_words, dtype=np.uint32)
+        of_state = self._pushdown.arrays.states[state].tolist()
+        is_shared = of_state[SHARED] >= 0
+        inspected: int | None = 0
+        if is_shared:
+            inspected = self._jumped(bitmask, ROOT, of_state, frames)
+            if inspected is None:
+                return None
+        if not is_shared or of_state[IS_NAMED]:
+            mode = views.VISIT if is_shared else views.JUMP
+            walk = self._memory.walk(self.trie, state, frames, mode, is_known=is_shared)
+            if walk is None:
+                return None
+            inspected = max(inspected, walk.inspected)
+            for node, target, cell in walk.jumps:
+                of_target = self._pushdown.arrays.states[target].tolist()
+                depth = self._jumped(bitmask, node, of_target, walk.frames(cell))
+                if depth is None:
+                    return None
+                inspected = max(inspected, walk.base_of(cell, depth))
+            self._memory.fill(self.trie, bitmask)
+        return bitmask.view(np.int32), inspected
+
+    def _jumped(
+        self,
+        bitmask: npt.NDArray[np.uint32],
+        node: int,
+        of_state: list[int],
+        frames: list[int],
+    ) -> int | None:
+        """Add to a bitmask what is shared below a node; return how much of the stack was read.
+
+        None if the stack is too shallow.
+        """
+        mask, most, least = self._shared.mask(node, of_state[SHARED]), *of_state[MOST : LEAST + 1]
+        bitmask |= mask.inside(most)
+        following = self._pushdown.follow(frames[0], of_state[SHARED_TAG])
+        if not following:
+            return 1
+        bitmask |= mask.at_end(most, least)
+        if mask.rests is None:
+            return 1
+        if len(frames) == 1:
+            return None
+        walk = self._rest.walk(mask.rests, following, frames[1:], views.VISIT)
+        if walk is None:
+            return None
+        if most < 0 and least <= 0:
+            self._rest.fill(mask.rests, bitmask)
+        else:
+            n_characters = mask.n_characters
+            bound = most if most >= 0 else int(n_characters.max())
+            self._rest.fill_bounded(mask.rests, bitmask, n_characters, max(least, 0), bound)
+        return 1 + walk.inspected

@@ -1,0 +1,496 @@
+"""The pushdown automaton of the JSON texts that a schema allows, made as texts are read.
+
+In: the nodes of a schema, and where white space may stand. Out: a :class:`SchemaAutomaton`. Its
+states between lexemes are keys such as "after a value of this object, in this state", and a row of
+one says which punctuation, which names and which values may come. What an object or array has had
+so far stands in the key (:mod:`cfgguide.schema.members`), so nothing is made of what no text
+reaches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from cfgguide.automata.ecma import pattern_language
+from cfgguide.automata.language import Language, grouped
+from cfgguide.errors import SchemaError
+from cfgguide.pushdown.automaton import DEAD, END, POP, PUSH, Pushdown
+from cfgguide.pushdown.lexemes import (
+    Bounded,
+    Constants,
+    Ends,
+    Lexemes,
+    Numbers,
+    Pop,
+    Strings,
+    any_strings,
+)
+from cfgguide.schema.members import (
+    DEAD_END,
+    Items,
+    Members,
+    PlainItems,
+    PlainMembers,
+    TrackedItems,
+    TrackedMembers,
+)
+from cfgguide.schema.nodes import Bounds, Condition, Node, wanted_to_fail
+from cfgguide.schema.scalars import of_lengths
+from cfgguide.schema.tracked import Classes, Search, plain_array_bounds
+from cfgguide.schema.values import AllValues, Scalars, Values
+from cfgguide.values.numbers import NUMBER
+
+_SPACES = b" \t\n\r"
+_ANY_BOUNDS: Bounds = (0, None)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where white space may stand.
+
+    Attributes
+    ----------
+    space : int or None
+        The most characters around each punctuation mark; None for any number.
+    comma, colon : bytes
+        The exact texts of separators.
+    """
+
+    space: int | None = None
+    comma: bytes = b","
+    colon: bytes = b":"
+
+    @classmethod
+    def of(cls, max_whitespace: int | None, separators: tuple[str, str] | None) -> Layout:
+        """Return the layout that the options of ``json_schema`` ask for."""
+        if separators is not None:
+            comma, colon = separators
+            return cls(0, comma.encode(), colon.encode())
+        return cls(max_whitespace)
+
+
+class _Lexer:
+    """The states of one automaton of lexemes in a schema's automaton."""
+
+    def __init__(self, lexemes: Lexemes, tags: list[int]) -> None:
+        self.lexemes = lexemes
+        self.tags = tags
+        self.states: dict[Hashable, int] = {}
+
+
+@dataclass
+class _Options:
+    """What may be written where a value is wanted; tags are those of the values' classes."""
+
+    constants: _Lexer | None
+    numbers: _Lexer | None
+    strings: _Lexer | None
+    members: Members | None
+    items: Items | None
+
+
+@cache
+def _any_numbers() -> Numbers:
+    return Numbers([pattern_language(f"^(?:{NUMBER})$")])
+
+
+class SchemaAutomaton(Pushdown):
+    """Reads the JSON texts of the values that a schema allows.
+
+    Parameters
+    ----------
+    root : Node
+        Of the whole schema.
+    layout : Layout
+        Where white space may stand.
+    is_ordered : bool
+        Whether properties come in the order in which they are declared.
+
+    Raises
+    ------
+    SchemaError
+        If the schema allows no value, or it takes too long to find out.
+    """
+
+    def __init__(self, root: Node, layout: Layout, *, is_ordered: bool) -> None:
+        super().__init__()
+        self._layout = layout
+        self._is_ordered = is_ordered
+        self._all_values = AllValues()
+        self.search = Search(
+            self._all_values, is_ordered=is_ordered, wanted_to_fail=wanted_to_fail(root)
+        )
+        self._keys: list[Any] = [None]
+        self._numbers: dict[Any, int] = {}
+        self._frame_keys: list[Any] = [None]
+        self._frame_numbers: dict[Any, int] = {}
+        self._lexers: dict[Any, _Lexer] = {}
+        self._options: dict[tuple[Values, Classes | None], _Options] = {}
+        values = self._all_values.of([root])
+        self.has_sentence = self.search.has_value(values)
+        frame = self._frame(("root",), 1)
+        self.start = self._state(("value", values, None, frame, layout.space))
+
+    # -- numbers ----------------------------------------------------------------------------
+
+    def _state(self, key: Any, *, is_end: bool = False) -> int:
+        state = self._numbers.get(key)
+        if state is None:
+            state = self._numbers[key] = self.new_state(is_end=is_end)
+            self._keys.append(key)
+        return state
+
+    def _frame(self, key: Any, n_tags: int, allowed: int | None = None) -> int:
+        frame = self._frame_numbers.get(key)
+        if frame is None:
+            frame = self._frame_numbers[key] = self.new_frame(n_tags, allowed=allowed)
+            self._frame_keys.append(key)
+        return frame
+
+    def _value_frame(self, key: Any, values: Values, wanted: Classes | None) -> int:
+        known = self._frame_numbers.get(key)
+        if known is not None:
+            return known
+        return self._frame(key, 1 if wanted is None else len(self.search.classes(values)))
+
+    def make_row(self, state: int) -> None:
+        """Make the row of a state."""
+        key = self._keys[state]
+        if type(key[0]) is _Lexer:
+            self._lexer_row(state, *key)
+        else:
+            getattr(self, f"_row_of_{key[0]}")(state, *key[1:])
+
+    def make_follow(self, frame: int, tag: int) -> int:
+        """Return the state that follows what a frame was pushed for."""
+        kind, *key = self._frame_keys[frame]
+        return int(getattr(self, f"_after_{kind}")(tag, *key))
+
+    # -- lexemes ----------------------------------------------------------------------------
+
+    def _lexer(self, key: Any, lexemes: Lexemes, tags: Iterable[int] = (0,)) -> _Lexer:
+        """Return the states of an automaton; those under one key share them."""
+        if key not in self._lexers:
+            self._lexers[key] = _Lexer(lexemes, list(tags))
+        return self._lexers[key]
+
+    def _lexer_state(self, lexer: _Lexer, key: Any) -> int:
+        state = lexer.states.get(key)
+        if state is None:
+            ending, below, (shared, shared_tag), is_named, bounds = lexer.lexemes.traits(key)
+            state = lexer.states[key] = self.new_state(
+                ending=lexer.tags[ending] if ending >= 0 else ending,
+                below=below,
+                shared=(shared, lexer.tags[shared_tag] if shared >= 0 else -1),
+                is_named=is_named,
+                bounds=bounds,
+            )
+            self._keys.append((lexer, key))
+        return state
+
+    def _lexer_row(self, state: int, lexer: _Lexer, key: Any) -> None:
+        entries, otherwise = lexer.lexemes.row(key)
+        self.set_row(
+            state,
+            [(data, self._operation(lexer, after)) for data, after in entries],
+            self._operation(lexer, otherwise),
+        )
+
+    def _operation(self, lexer: _Lexer, after: Any) -> int:
+        if after is None:
+            return DEAD
+        if type(after) is Pop:
+            return self.action(POP, lexer.tags[after.tag])
+        if type(after) is Ends:
+            return self.action(END, lexer.tags[after.tag])
+        return self._lexer_state(lexer, after)
+
+    # -- values -----------------------------------------------------------------------------
+
+    def options(self, values: Values, wanted: Classes | None) -> _Options:
+        """Return what may be written as one of some values."""
+        key = (values, wanted)
+        if key not in self._options:
+            is_plain = wanted is None and values.is_plain
+            if wanted is None and not is_plain:
+                wanted = frozenset([values.every])
+            self._options[key] = (
+                self._plain_options(values) if wanted is None else self._tracked(values, wanted)
+            )
+        return self._options[key]
+
+    def _plain_options(self, values: Values) -> _Options:
+        kinds, search = values.kinds, self.search
+        words = [kind for kind in ("null", "true", "false") if kind in kinds]
+        constants = Constants(dict.fromkeys(words, 0)) if words else None
+        numbers, strings = values.numbers, values.strings
+        members: Members | None = None
+        items: Items | None = None
+        every = frozenset([values.every])
+        if "object" in kinds:
+            if not values.has_plain_objects:
+                members = self._tracked(values, every).members
+            elif search.has_plain_object(values):
+                members = PlainMembers(values, search, is_ordered=self._is_ordered)
+        if "array" in kinds:
+            if not values.has_plain_arrays:
+                items = self._tracked(values, every).items
+            elif plain_array_bounds(values, search) is not None:
+                items = PlainItems(values, search)
+        return _Options(
+            None if constants is None else self._lexer(tuple(words), constants),
+            None if numbers is None else self._number_lexer([(numbers, 0)]),
+            None if strings is None else self._string_lexer([(strings, 0)]),
+            members,
+            items,
+        )
+
+    def _tracked(self, values: Values, wanted: Classes) -> _Options:
+        search = self.search
+        tracked = search.tracked(values)
+        tags = search.tags(values, wanted)
+        words = {kind: tags[each] for kind, each in tracked.constants().items() if each in wanted}
+        found: dict[str, list[tuple[Scalars, int]]] = {}
+        for kind in ("number", "string"):
+            found[kind] = [
+                (_scalars(condition), tags[value_class])
+                for value_class, conditions in tracked.scalars(kind).items()
+                if value_class in wanted
+                for condition in conditions
+            ]
+        members = items = None
+        if search.object_ends(tracked, tracked.objects.start, wanted):
+            members = TrackedMembers(tracked, search, wanted)
+        if search.array_ends(tracked, tracked.arrays.start, wanted):
+            items = TrackedItems(tracked, search, wanted)
+        constants = Constants(words)
+        return _Options(
+            self._lexer(tuple(words.items()), constants, range(len(tags))) if words else None,
+            self._number_lexer(found["number"]) if found["number"] else None,
+            self._string_lexer(found["string"]) if found["string"] else None,
+            members,
+            items,
+        )
+
+    def _number_lexer(self, parts: list[tuple[Scalars, int]]) -> _Lexer:
+        languages = [scalars.language for scalars, _ in parts]
+        tags = [tag for _, tag in parts]
+        key = ("number", *map(id, languages), *tags)
+        if languages == [None]:
+            return self._lexer(key, _any_numbers(), tags)
+        return self._lexer(key, Numbers([each for each in languages if each is not None]), tags)
+
+    def _string_lexer(self, parts: list[tuple[Scalars, int]]) -> _Lexer:
+        tags = [tag for _, tag in parts]
+        key = ("string", *((id(each.language), each.bounds, tag) for each, tag in parts))
+        if key in self._lexers:
+            return self._lexers[key]
+        if len(parts) == 1:
+            ((scalars, _),) = parts
+            return self._lexer(key, _strings(scalars), tags)
+        return self._lexer(key, Strings([_unbounded(each) for each, _ in parts]), tags)
+
+    def _row_of_value(
+        self,
+        state: int,
+        values: Values,
+        wanted: Classes | None,
+        frame: int,
+        space: int | None,
+    ) -> None:
+        """Make the row of where a value is wanted."""
+        again = ("value", values, wanted, frame)
+        self.set_row(
+            state, [*self._values(values, wanted, frame), *self._spaces(again, space)]
+        )
+
+    def _values(
+        self, values: Values, wanted: Classes | None, frame: int
+    ) -> list[tuple[Iterable[int], int]]:
+        """Return the bytes that begin a value."""
+        options = self.options(values, wanted)
+        entries: list[tuple[Iterable[int], int]] = []
+        for lexer in (options.constants, options.numbers):
+            if lexer is not None:
+                for data, after in lexer.lexemes.row(lexer.lexemes.start).entries:
+                    target = self._lexer_state(lexer, after)
+                    entries.append((data, self.action(PUSH, frame, target)))
+        if options.strings is not None:
+            start = self._lexer_state(options.strings, options.strings.lexemes.start)
+            entries.append((b'"', self.action(PUSH, frame, start)))
+        space = self._layout.space
+        if options.members is not None:
+            start = self._state(("open", options.members, options.members.start, space))
+            entries.append((b"{", self.action(PUSH, frame, start)))
+        if options.items is not None:
+            start = self._state(("items", options.items, options.items.start, space))
+            entries.append((b"[", self.action(PUSH, frame, start)))
+        return entries
+
+    def _after_root(self, _tag: int) -> int:
+        return self._state(("end", self._layout.space), is_end=True)
+
+    def _row_of_end(self, state: int, space: int | None) -> None:
+        self.set_row(state, self._spaces(("end",), space, is_end=True))
+
+    # -- punctuation ------------------------------------------------------------------------
+
+    def _spaces(
+        self, again: tuple[Any, ...], space: int | None, *, is_end: bool = False
+    ) -> list[tuple[Iterable[int], int]]:
+        """Return white space, after which the same may come."""
+        if space == 0:
+            return []
+        rest = None if space is None else space - 1
+        return [(_SPACES, self._state((*again, rest), is_end=is_end))]
+
+    def _mark(self, text: bytes, then: int) -> tuple[Iterable[int], int]:
+        """Return a punctuation mark, of one or more bytes, and the state after it."""
+        state = then
+        for place in range(len(text) - 1, 0, -1):
+            state = self._state(("text", text, place, then))
+        return text[:1], state
+
+    def _row_of_text(self, state: int, text: bytes, place: int, then: int) -> None:
+        after = then if place + 1 == len(text) else self._state(("text", text, place + 1, then))
+        self.set_row(state, [(text[place : place + 1], after)])
+
+    # -- objects ----------------------------------------------------------------------------
+
+    def _row_of_open(self, state: int, members: Members, inside: Any, space: int | None) -> None:
+        """Make the row of where an object has begun."""
+        again = ("open", members, inside)
+        entries = [*self._names(members, inside), *self._object_end(members, inside)]
+        self.set_row(state, [*entries, *self._spaces(again, space)])
+
+    def _row_of_name(self, state: int, members: Members, inside: Any, space: int | None) -> None:
+        """Make the row of where a name has to come."""
+        again = ("name", members, inside)
+        self.set_row(state, [*self._names(members, inside), *self._spaces(again, space)])
+
+    def _row_of_more(self, state: int, members: Members, inside: Any, space: int | None) -> None:
+        """Make the row of where a property has ended."""
+        again = ("more", members, inside)
+        entries = [*self._object_end(members, inside), *self._spaces(again, space)]
+        if members.allowed(inside):
+            then = self._state(("name", members, inside, self._layout.space))
+            entries.append(self._mark(self._layout.comma, then))
+        self.set_row(state, entries)
+
+    def _names(self, members: Members, inside: Any) -> list[tuple[Iterable[int], int]]:
+        allowed = members.allowed(inside)
+        if not allowed:
+            return []
+        frame = self._frame(("name", members, inside), members.n_tags, allowed)
+        lexer = self._lexers.get(members)
+        if lexer is None:
+            lexer = self._lexer(members, *members.lexemes)
+        start = self._lexer_state(lexer, lexer.lexemes.start)
+        return [(b'"', self.action(PUSH, frame, start))]
+
+    def _object_end(self, members: Members, inside: Any) -> list[tuple[Iterable[int], int]]:
+        tag = members.ending(inside)
+        return [] if tag == DEAD_END else [(b"}", self.action(POP, tag))]
+
+    def _after_name(self, tag: int, members: Members, inside: Any) -> int:
+        if not members.allowed(inside) >> tag & 1:
+            return DEAD
+        wanted, values = members.wanted(inside, tag), members.values(tag)
+        frame = self._value_frame(("member", members, inside, tag), values, wanted)
+        return self._state(("colon", values, wanted, frame, self._layout.space))
+
+    def _row_of_colon(
+        self,
+        state: int,
+        values: Values,
+        wanted: Classes | None,
+        frame: int,
+        space: int | None,
+    ) -> None:
+        """Make the row of where a name has ended."""
+        then = self._state(("value", values, wanted, frame, self._layout.space))
+        again = ("colon", values, wanted, frame)
+        self.set_row(state, [self._mark(self._layout.colon, then), *self._spaces(again, space)])
+
+    def _after_member(self, class_tag: int, members: Members, inside: Any, tag: int) -> int:
+        after = members.after(inside, tag, class_tag)
+        return self._state(("more", members, after, self._layout.space))
+
+    # -- arrays -----------------------------------------------------------------------------
+
+    def _row_of_items(self, state: int, items: Items, inside: Any, space: int | None) -> None:
+        """Make the row of where an array has begun."""
+        entries = [*self._array_end(items, inside), *self._spaces(("items", items, inside), space)]
+        found = self._item(items, inside)
+        if found is not None:
+            entries += self._values(*found)
+        self.set_row(state, entries)
+
+    def _row_of_next(self, state: int, items: Items, inside: Any, space: int | None) -> None:
+        """Make the row of where an item has ended."""
+        entries = [*self._array_end(items, inside), *self._spaces(("next", items, inside), space)]
+        found = self._item(items, inside)
+        if found is not None:
+            then = self._state(("value", *found, self._layout.space))
+            entries.append(self._mark(self._layout.comma, then))
+        self.set_row(state, entries)
+
+    def _item(self, items: Items, inside: Any) -> tuple[Values, Classes | None, int] | None:
+        """Return the values of the next item, and its frame; None if there may be none."""
+        values = items.values(inside)
+        if values is None:
+            return None
+        wanted = items.wanted(inside)
+        return values, wanted, self._value_frame(("item", items, inside), values, wanted)
+
+    def _array_end(self, items: Items, inside: Any) -> list[tuple[Iterable[int], int]]:
+        tag = items.ending(inside)
+        return [] if tag == DEAD_END else [(b"]", self.action(POP, tag))]
+
+    def _after_item(self, class_tag: int, items: Items, inside: Any) -> int:
+        after = items.after(inside, class_tag)
+        return self._state(("next", items, after, self._layout.space))
+
+
+def _strings(scalars: Scalars) -> Lexemes:
+    """Return the strings of one class."""
+    language, bounds = scalars
+    if language is None:
+        return any_strings().lexemes if bounds == _ANY_BOUNDS else Bounded([], *bounds)
+    return Strings([language]) if bounds == _ANY_BOUNDS else Bounded([language], *bounds)
+
+
+def _unbounded(scalars: Scalars) -> Language:
+    """Return a language of texts whose length has no other bounds."""
+    language, bounds = scalars
+    if bounds == _ANY_BOUNDS and language is not None:
+        return language
+    lengths = of_lengths(*bounds).language
+    if language is None:
+        return lengths
+    return grouped([language, lengths], all).get(True, Language.of_words([]))
+
+
+def _scalars(condition: Condition | None) -> Scalars:
+    """Return what a condition asks for."""
+    if condition is None:
+        return Scalars(None)
+    if not condition.is_wider:
+        return Scalars(condition.language)
+    bounds = next(part.bounds for part in condition.parts if part.bounds is not None)
+    return Scalars(condition.language, bounds)
+
+
+def check_sentence(automaton: SchemaAutomaton) -> None:
+    """Raise an error if a schema allows no value.
+
+    Raises
+    ------
+    SchemaError
+        If it allows none.
+    """
+    if not automaton.has_sentence:
+        raise SchemaError("at /: no value is allowed: the schemas contradict each other")

@@ -1,0 +1,332 @@
+"""What may come inside an object, or an array, that has begun.
+
+In: :class:`~cfgguide.schema.values.Values`, and the classes that are wanted. Out: for each state of
+an object which names may come next, whether it may end, and the state after a property; likewise
+for arrays. No state is without an end: what leads nowhere is not allowed in the first place.
+
+Plain objects keep which of the listed names have been seen, as bits, and plain arrays how many
+items. All others keep what :mod:`cfgguide.schema.objects` and :mod:`cfgguide.schema.arrays` do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from functools import cached_property, partial
+from typing import Any, Protocol
+
+from cfgguide.automata.language import Language, grouped
+from cfgguide.pushdown.lexemes import Lexemes, Names, PatternNames, any_strings, plain_strings
+from cfgguide.schema.nodes import Node
+from cfgguide.schema.tracked import Classes, Search, Tracked, plain_array_bounds
+from cfgguide.schema.values import Values
+
+DEAD_END = -1  # no tag: it may not end here
+
+
+class Members(Protocol):
+    """The objects of some values. Tags of names are numbers; so are the tags of values' classes."""
+
+    start: Hashable
+
+    @property
+    def lexemes(self) -> tuple[Lexemes, list[int]]:
+        """The names, and the tag of each of their tags."""
+
+    @property
+    def n_tags(self) -> int:
+        """Number of tags of names."""
+
+    def allowed(self, state: Any) -> int:
+        """Return the tags of names that may come next, as bits."""
+
+    def ending(self, state: Any) -> int:
+        """Return the tag of the object if it ends now, or `DEAD_END`."""
+
+    def values(self, tag: int) -> Values:
+        """Return the values of a property."""
+
+    def wanted(self, state: Any, tag: int) -> Classes | None:
+        """Return the classes that its value may have; None: all nodes are to hold."""
+
+    def after(self, state: Any, tag: int, class_tag: int) -> Any:
+        """Return the state after a property."""
+
+
+class Items(Protocol):
+    """The arrays of some values."""
+
+    start: Hashable
+
+    def ending(self, state: Any) -> int:
+        """Return the tag of the array if it ends now, or `DEAD_END`."""
+
+    def values(self, state: Any) -> Values | None:
+        """Return the values of the next item; None if there may be none."""
+
+    def wanted(self, state: Any) -> Classes | None:
+        """Return the classes that it may have; None: all nodes are to hold."""
+
+    def after(self, state: Any, class_tag: int) -> Any:
+        """Return the state after the item."""
+
+
+class PlainMembers:
+    """Objects for which all nodes are to hold, which ask for no more than names and values."""
+
+    def __init__(self, values: Values, search: Search, *, is_ordered: bool) -> None:
+        self._values = values
+        self._search = search
+        self._is_ordered = is_ordered
+        nodes = sorted(values.object_nodes, key=search.values.order)
+        self._nodes = nodes
+        self._names = list(
+            dict.fromkeys(name for node in nodes for name in (*node.properties, *node.required))
+        )
+        required = {name for node in nodes for name in node.required}
+        self._required = sum(1 << tag for tag, name in enumerate(self._names) if name in required)
+        self._known: dict[int, Values] = {}
+        self.start: int = 0  # the names seen, as bits; or in order one more than the last
+
+    @cached_property
+    def _groups(self) -> list[tuple[Language | None, Values]]:
+        """Names that are not listed, by the patterns that they match, and their values."""
+        patterns = [(node, language) for node in self._nodes for language, _ in node.patterns]
+        if not patterns:
+            found = [(None, self._values_of(frozenset()))]
+        else:
+            languages = [language for _, language in patterns]
+            by_match = grouped(languages, lambda met: met)
+            found = []
+            for met, language in by_match.items():
+                if not language.is_empty:
+                    matched = frozenset(
+                        id(each) for each, is_in in zip(languages, met, strict=True) if is_in
+                    )
+                    found.append((language, self._values_of(matched)))
+        return [each for each in found if self._search.has_value(each[1])]
+
+    def _values_of(self, matched: frozenset[int]) -> Values:
+        """Return the values of a name that is not listed."""
+        found: list[Node] = []
+        for node in self._nodes:
+            own = [child for language, child in node.patterns if id(language) in matched]
+            if not own and node.additional is not None:
+                own.append(node.additional)
+            found += own
+        return self._search.values.of(found)
+
+    @cached_property
+    def lexemes(self) -> tuple[Lexemes, list[int]]:
+        """The names, and the tag of each of their tags."""
+        groups = self._groups
+        tags = list(range(self.n_tags))
+        if any(language is not None for language, _ in groups):
+            languages = [language for language, _ in groups if language is not None]
+            return PatternNames(self._names, languages), tags
+        if not self._names and groups:
+            return any_strings().lexemes, tags
+        return Names(self._names, plain_strings() if groups else None), tags
+
+    @property
+    def n_tags(self) -> int:
+        """Number of tags of names."""
+        return len(self._names) + len(self._groups)
+
+    @cached_property
+    def _possible(self) -> int:
+        """The tags of names that have a value at all, as bits."""
+        found = 0
+        for tag in range(len(self._names)):
+            found |= self._search.has_value(self.values(tag)) << tag
+        for group in range(len(self._groups)):
+            found |= 1 << len(self._names) + group
+        return found
+
+    def allowed(self, state: int) -> int:
+        """Return the tags of names that may come next, as bits."""
+        if not self._is_ordered:
+            return self._possible & ~state
+        missing = self._required >> state << state
+        if not missing:
+            return self._possible >> state << state
+        first = (missing & -missing).bit_length()  # the names up to the first that has to come
+        others = self._possible >> len(self._names) << len(self._names)
+        return (self._possible & (1 << first) - 1) >> state << state | others
+
+    def ending(self, state: int) -> int:
+        """Return the tag of the object if it ends now, or `DEAD_END`."""
+        missing = self._required >> state if self._is_ordered else self._required & ~state
+        return DEAD_END if missing else 0
+
+    def values(self, tag: int) -> Values:
+        """Return the values of a property."""
+        if tag not in self._known:
+            n_names = len(self._names)
+            self._known[tag] = (
+                self._search.property_values(self._values, self._names[tag])
+                if tag < n_names
+                else self._groups[tag - n_names][1]
+            )
+        return self._known[tag]
+
+    def wanted(self, _state: int, _tag: int) -> Classes | None:
+        """Return the classes that its value may have; None: all nodes are to hold."""
+        return None
+
+    def after(self, state: int, tag: int, _class_tag: int) -> int:
+        """Return the state after a property."""
+        if tag >= len(self._names):
+            return state
+        return tag + 1 if self._is_ordered else state | 1 << tag
+
+
+class PlainItems:
+    """Arrays for which all nodes are to hold, which ask for no more than items and a length."""
+
+    def __init__(self, values: Values, search: Search) -> None:
+        self._values = values
+        self._search = search
+        bounds = plain_array_bounds(values, search)
+        assert bounds is not None, "there are such arrays"
+        self._least, self._most = bounds
+        self._prefix = max((len(node.prefix) for node in values.array_nodes), default=0)
+        self._cap = max(self._prefix, self._least)
+        self._known: dict[int, Values] = {}
+        self.start = 0
+
+    def ending(self, state: int) -> int:
+        """Return the tag of the array if it ends now, or `DEAD_END`."""
+        return 0 if state >= self._least else DEAD_END
+
+    def values(self, state: int) -> Values | None:
+        """Return the values of the next item; None if there may be none."""
+        if self._most is not None and state >= self._most:
+            return None
+        index = min(state, self._prefix)
+        if index not in self._known:
+            self._known[index] = self._search.item_values(self._values, index)
+        values = self._known[index]
+        return values if self._search.has_value(values) else None
+
+    def wanted(self, _state: int) -> Classes | None:
+        """Return the classes that it may have; None: all nodes are to hold."""
+        return None
+
+    def after(self, state: int, _class_tag: int) -> int:
+        """Return the state after the item."""
+        return min(state + 1, self._cap) if self._most is None else state + 1
+
+
+class TrackedMembers:
+    """Objects whose classes matter."""
+
+    def __init__(self, tracked: Tracked, search: Search, wanted: Classes) -> None:
+        self._tracked = tracked
+        self._search = search
+        self._wanted = wanted
+        self._machine = tracked.objects
+        self._tags = search.tags(tracked.values, wanted)
+        self.start = self._machine.start
+
+    @cached_property
+    def lexemes(self) -> tuple[Lexemes, list[int]]:
+        """The names, and the tag of each of their tags."""
+        names = self._machine.names
+        languages = [each.language for each in self._machine.name_classes[len(names) :]]
+        tags = list(range(self.n_tags))
+        if not names and languages == [None]:
+            return any_strings().lexemes, tags
+        whole = [language for language in languages if language is not None]
+        if not self._machine.tells_names_apart:
+            return Names(names, plain_strings()), tags
+        return PatternNames(names, whole), tags
+
+    @property
+    def n_tags(self) -> int:
+        """Number of tags of names."""
+        return len(self._machine.name_classes)
+
+    def allowed(self, state: Any) -> int:
+        """Return the tags of names that may come next, as bits."""
+        found = 0
+        for symbol in self._machine.symbols(state):
+            tag = symbol.name
+            assert isinstance(tag, int)
+            if any(self._is_wanted(state, tag, each) for each in self._classes(tag)):
+                found |= 1 << tag
+        return found
+
+    def _classes(self, tag: int) -> Any:
+        return self._search.symbol_classes(self._machine.all_symbols[tag])
+
+    def _is_wanted(self, state: Any, tag: int, value_class: Any) -> bool:
+        after = self._machine.after(state, self._machine.all_symbols[tag], value_class)
+        return self._search.object_ends(self._tracked, after, self._wanted)
+
+    def ending(self, state: Any) -> int:
+        """Return the tag of the object if it ends now, or `DEAD_END`."""
+        value_class = self._tracked.value_class(self._machine.holding(state)[0])
+        return self._tags[value_class] if value_class in self._wanted else DEAD_END
+
+    def values(self, tag: int) -> Values:
+        """Return the values of a property."""
+        return self._search.values.of(self._machine.all_symbols[tag].nodes)
+
+    def wanted(self, state: Any, tag: int) -> Classes | None:
+        """Return the classes that its value may have; None: all nodes are to hold."""
+        found = [each for each in self._classes(tag) if self._is_wanted(state, tag, each)]
+        return _unless_all(self.values(tag), found)
+
+    def after(self, state: Any, tag: int, class_tag: int) -> Any:
+        """Return the state after a property."""
+        value_class = self._classes(tag)[class_tag]
+        return self._machine.after(state, self._machine.all_symbols[tag], value_class)
+
+
+class TrackedItems:
+    """Arrays whose classes matter."""
+
+    def __init__(self, tracked: Tracked, search: Search, wanted: Classes) -> None:
+        self._tracked = tracked
+        self._search = search
+        self._wanted = wanted
+        self._machine = tracked.arrays
+        self._tags = search.tags(tracked.values, wanted)
+        self.start = self._machine.start
+
+    def ending(self, state: Any) -> int:
+        """Return the tag of the array if it ends now, or `DEAD_END`."""
+        value_class = self._tracked.value_class(self._machine.holding(state)[0])
+        return self._tags[value_class] if value_class in self._wanted else DEAD_END
+
+    def values(self, state: Any) -> Values | None:
+        """Return the values of the next item; None if there may be none."""
+        return self._search.values.of(self._symbol(state).nodes) if self._found(state) else None
+
+    def _symbol(self, state: Any) -> Any:
+        return next(iter(self._machine.symbols(state)))
+
+    def _found(self, state: Any) -> list[Any]:
+        symbol = self._symbol(state)
+        ends = partial(self._search.array_ends, self._tracked)
+        return [
+            each
+            for each in self._search.symbol_classes(symbol)
+            if ends(self._machine.after(state, symbol, each), self._wanted)
+        ]
+
+    def wanted(self, state: Any) -> Classes | None:
+        """Return the classes that it may have; None: all nodes are to hold."""
+        values = self.values(state)
+        assert values is not None, "there is an item"
+        return _unless_all(values, self._found(state))
+
+    def after(self, state: Any, class_tag: int) -> Any:
+        """Return the state after the item."""
+        symbol = self._symbol(state)
+        return self._machine.after(state, symbol, self._search.symbol_classes(symbol)[class_tag])
+
+
+def _unless_all(values: Values, found: list[Any]) -> Classes | None:
+    """Return the wanted classes; None if only values are wanted for which all nodes hold."""
+    return None if found == [values.every] else frozenset(found)

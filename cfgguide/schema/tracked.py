@@ -1,0 +1,424 @@
+"""Which classes of values there are, and from where one can be finished: by search, as asked.
+
+In: :class:`~cfgguide.schema.values.Values`. Out: whether some value has one of the wanted classes,
+all classes that values have, and whether an array or object that has begun can be finished as one
+of them. A class is the set of nodes that hold (:mod:`cfgguide.schema.classes`).
+
+What can become of an object does not depend on the order of its properties. So a search decides
+about one listed name after another, whether it comes, and as what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+from cfgguide.errors import SchemaError
+from cfgguide.schema.arrays import ArrayMachine
+from cfgguide.schema.machine import (
+    Symbol,
+    ValueClass,
+    conditions,
+    listed,
+    scalar_holds,
+)
+from cfgguide.schema.nodes import Condition, Node
+from cfgguide.schema.objects import ObjectMachine
+from cfgguide.schema.scalars import by_class
+from cfgguide.schema.truth import Failures, truths
+from cfgguide.schema.values import AllValues, Values
+from cfgguide.values.numbers import decimals
+
+MAX_SEARCHED = 300_000  # states of arrays and objects, in all searches
+
+Classes = frozenset[ValueClass]
+
+
+class Tracked:
+    """What is known of values whose classes matter.
+
+    Parameters
+    ----------
+    values : Values
+        The values.
+    search : Search
+        Knows the others.
+    is_ordered : bool
+        Whether properties come in the order in which they are declared.
+    """
+
+    def __init__(self, values: Values, search: Search, *, is_ordered: bool) -> None:
+        self.values = values
+        below, order = values.below, search.values.order
+        failures = Failures(below, values.nodes)
+        self.arrays = ArrayMachine(below, order, failures)
+        made = partial(ObjectMachine, below, order, failures=failures)
+        self.objects = made(is_ordered=is_ordered, wanted_to_fail=search.wanted_to_fail)
+        #: The same, with listed names in order, for searches.
+        self.in_order = made(is_ordered=True, wanted_to_fail=search.wanted_to_fail)
+        self._scalars: dict[str, dict[ValueClass, list[Condition | None]]] = {}
+
+    def value_class(self, found: dict[Node, bool]) -> ValueClass:
+        """Return the nodes of these values that hold."""
+        return frozenset(node for node in self.values.nodes if found[node])
+
+    def constants(self) -> dict[str, ValueClass]:
+        """Return the classes of ``null``, ``true`` and ``false``."""
+
+        def is_constant(kind: str, node: Node, _found: Any) -> bool:
+            return node.values is None or kind in node.values.constants
+
+        return {
+            kind: self.value_class(truths(self.values.below, kind, partial(is_constant, kind)))
+            for kind in ("null", "true", "false")
+        }
+
+    def scalars(self, kind: str) -> dict[ValueClass, list[Condition | None]]:
+        """Return numbers or strings by class; None for all of them."""
+        if kind not in self._scalars:
+            self._scalars[kind] = self._sorted(kind)
+        return self._scalars[kind]
+
+    def _sorted(self, kind: str) -> dict[ValueClass, list[Condition | None]]:
+        below = self.values.below
+        asked: dict[int, Condition] = {}
+        for node in below:
+            for condition in (*conditions(node, kind), listed(node, kind)):
+                if condition is not None and kind in node.kinds:
+                    asked[id(condition)] = condition
+
+        def class_of(memberships: tuple[bool, ...]) -> ValueClass:
+            known = dict(zip(asked, memberships, strict=True))
+            by_language = {id(asked[key].language): is_in for key, is_in in known.items()}
+            return self.value_class(
+                truths(below, kind, lambda node, _: scalar_holds(node, kind, by_language))
+            )
+
+        if not asked:
+            return {class_of(()): [None]}
+        universe = [Condition(decimals())] if kind == "number" else []
+        n = len(universe)
+        found = by_class(
+            [*universe, *asked.values()],
+            lambda found: class_of(found[n:]) if all(found[:n]) else None,
+        )
+        return {key: list(each) for key, each in found.items()}
+
+    def scalar_classes(self) -> Iterator[ValueClass]:
+        """Yield the classes of all scalars."""
+        yield from self.constants().values()
+        for kind in ("number", "string"):
+            yield from self.scalars(kind)
+
+
+class Search:
+    """Decides which classes values have.
+
+    Parameters
+    ----------
+    values : AllValues
+        The values of a schema.
+    is_ordered : bool
+        Whether properties come in the order in which they are declared.
+    wanted_to_fail : collection of Node
+        As :func:`cfgguide.schema.nodes.wanted_to_fail` returns them.
+    """
+
+    def __init__(
+        self, values: AllValues, *, is_ordered: bool, wanted_to_fail: Collection[Node]
+    ) -> None:
+        self.values = values
+        self.wanted_to_fail = wanted_to_fail
+        self._is_ordered = is_ordered
+        self._tracked: dict[Values, Tracked] = {}
+        self._has: dict[tuple[Values, Classes | None], bool] = {}
+        self._classes: dict[Values, list[ValueClass]] = {}
+        self._ends: dict[object, bool] = {}
+        self._deciding: set[object] = set()
+        self._is_cut = False  # whether a question was asked again while it was being decided
+        self._n_searched = 0
+
+    def tracked(self, values: Values) -> Tracked:
+        """Return what is known of values whose classes matter."""
+        if values not in self._tracked:
+            self._tracked[values] = Tracked(values, self, is_ordered=self._is_ordered)
+        return self._tracked[values]
+
+    def _once(self, key: object, known: dict[Any, bool], decide: Any) -> bool:
+        """Return an answer; one that rests on a question that is open is not remembered."""
+        if key in known:
+            return known[key]
+        if key in self._deciding:
+            self._is_cut = True
+            return False
+        outer, self._is_cut = self._is_cut, False
+        self._deciding.add(key)
+        try:
+            answer = bool(decide())
+        finally:
+            self._deciding.discard(key)
+        if answer or not self._is_cut or not self._deciding:
+            known[key] = answer
+        self._is_cut = outer or (self._is_cut and bool(self._deciding))
+        return answer
+
+    def has_value(self, values: Values, wanted: Classes | None = None) -> bool:
+        """Return whether some value is of a wanted class; by default, one for which all hold."""
+        if not values.nodes:
+            return values.is_possible
+        if wanted is None:
+            if not values.is_possible:
+                return False
+            if not values.is_plain:
+                wanted = frozenset([values.every])
+        return self._once(
+            (values, wanted),
+            self._has,
+            partial(self._has_plain, values)
+            if wanted is None
+            else partial(self._has_tracked, values, wanted),
+        )
+
+    def _has_plain(self, values: Values) -> bool:
+        kinds = values.kinds
+        if not kinds.isdisjoint(("null", "true", "false")):
+            return True
+        if values.strings is not None or values.numbers is not None:
+            return True
+        every = frozenset([values.every])
+        if "object" in kinds and values.has_plain_objects:
+            if self.has_plain_object(values):
+                return True
+            kinds -= {"object"}
+        if "array" in kinds and values.has_plain_arrays:
+            if plain_array_bounds(values, self) is not None:
+                return True
+            kinds -= {"array"}
+        return bool(kinds & {"array", "object"}) and self._has_tracked(values, every)
+
+    def has_plain_object(self, values: Values) -> bool:
+        return all(
+            self.has_value(self.property_values(values, name))
+            for node in values.object_nodes
+            for name in node.required
+        )
+
+    def property_values(self, values: Values, name: str) -> Values:
+        """Return the values of a property, where all nodes are to hold."""
+        found: list[Node] = []
+        for node in values.object_nodes:
+            own = [node.properties[name]] if name in node.properties else []
+            own += [child for language, child in node.patterns if language.accepts(name)]
+            if not own and node.additional is not None:
+                own.append(node.additional)
+            found += own
+        return self.values.of(found)
+
+    def item_values(self, values: Values, index: int) -> Values:
+        """Return the values of an item, where all nodes are to hold."""
+        found: list[Node] = []
+        for node in values.array_nodes:
+            if index < len(node.prefix):
+                found.append(node.prefix[index])
+            elif node.items is not None:
+                found.append(node.items)
+        return self.values.of(found)
+
+    def _has_tracked(self, values: Values, wanted: Classes) -> bool:
+        tracked = self.tracked(values)
+        if any(each in wanted for each in tracked.scalar_classes()):
+            return True
+        return self.array_ends(tracked, tracked.arrays.start, wanted) or self.object_ends(
+            tracked, tracked.objects.start, wanted
+        )
+
+    # -- classes ----------------------------------------------------------------------------
+
+    def classes(self, values: Values) -> list[ValueClass]:
+        """Return the classes that values have; that for which all nodes hold is the first."""
+        if not values.is_possible or not values.nodes:
+            return [values.every]
+        known = self._classes.get(values)
+        if known is not None:
+            return known
+        key = ("classes", values)
+        if key in self._deciding:
+            self._is_cut = True
+            return list(dict.fromkeys(self.tracked(values).scalar_classes()))
+        outer, self._is_cut = self._is_cut, False
+        self._deciding.add(key)
+        try:
+            found = self._found_classes(values)
+        finally:
+            self._deciding.discard(key)
+        if not self._is_cut or not self._deciding:
+            self._classes[values] = found
+        self._is_cut = outer or (self._is_cut and bool(self._deciding))
+        return found
+
+    def tags(self, values: Values, wanted: Classes) -> dict[ValueClass, int]:
+        """Return the numbers of the classes of values, of which some are wanted."""
+        if wanted == frozenset([values.every]):
+            return {values.every: 0}
+        return {each: tag for tag, each in enumerate(self.classes(values))}
+
+    def _found_classes(self, values: Values) -> list[ValueClass]:
+        nothing: ValueClass = frozenset()
+        if len(values.nodes) == 1:
+            possible = [values.every] if self.has_value(values) else []
+            is_typed = values.is_plain and len(values.kinds) < len(_KINDS)
+            if is_typed or self.has_value(values, frozenset([nothing])):
+                possible.append(nothing)
+            return possible
+        tracked = self.tracked(values)
+        found = dict.fromkeys(tracked.scalar_classes())
+        n_possible = 1 << len(values.nodes)
+        for ends in (self._array_classes(tracked), self._object_classes(tracked)):
+            for each in ends:
+                found[each] = None
+                if len(found) == n_possible:
+                    break
+        return sorted(found, key=lambda each: (each != values.every, -len(each)))
+
+    def _object_classes(self, tracked: Tracked) -> Iterator[ValueClass]:
+        machine = tracked.in_order
+        layer: dict[Any, None] = {machine.start: None}
+        for number in range(len(machine.names)):
+            after = {machine.skipped(state, number): None for state in layer}
+            symbol = machine.all_symbols[number]
+            for state in layer:
+                for value_class in self.symbol_classes(symbol):
+                    after[machine.after(state, symbol, value_class)] = None
+            self._count(len(after))
+            layer = after
+        yield from self._with_others(tracked, layer)
+
+    def _with_others(self, tracked: Tracked, layer: dict[Any, None]) -> Iterator[ValueClass]:
+        """Yield how objects end, once it is decided about all listed names."""
+        machine = tracked.in_order
+        others = machine.all_symbols[len(machine.names) :]
+        pending = list(layer)
+        for state in pending:  # grows while it is walked
+            holding, _ = machine.holding(state)
+            yield tracked.value_class(holding)
+            for symbol in others:
+                for value_class in self.symbol_classes(symbol):
+                    after = machine.after(state, symbol, value_class)
+                    if after not in layer:
+                        layer[after] = None
+                        pending.append(after)
+            self._count(1)
+
+    def _array_classes(self, tracked: Tracked) -> Iterator[ValueClass]:
+        machine = tracked.arrays
+        seen: dict[Any, None] = {machine.start: None}
+        pending = [machine.start]
+        for state in pending:  # grows while it is walked
+            yield tracked.value_class(machine.holding(state)[0])
+            for symbol in machine.symbols(state):
+                for value_class in self.symbol_classes(symbol):
+                    after = machine.after(state, symbol, value_class)
+                    if after not in seen:
+                        seen[after] = None
+                        pending.append(after)
+            self._count(1)
+
+    def symbol_classes(self, symbol: Symbol) -> list[ValueClass]:
+        """Return the classes of the values of a symbol of an array or object.
+
+        Its nodes leave out those that are false, which hold for no class.
+        """
+        return self.classes(self.values.of(symbol.nodes))
+
+    # -- ends -------------------------------------------------------------------------------
+
+    def array_ends(self, tracked: Tracked, state: Hashable, wanted: Classes) -> bool:
+        """Return whether an array can be finished as one of the wanted classes."""
+        key = ("array", tracked.values, state, wanted)
+        return self._once(key, self._ends, partial(self._array_ends, tracked, state, wanted))
+
+    def _array_ends(self, tracked: Tracked, first: Hashable, wanted: Classes) -> bool:
+        machine = tracked.arrays
+        seen = {first}
+        pending: list[Any] = [first]
+        while pending:  # the last that was found goes first: straight to the end
+            state = pending.pop()
+            if tracked.value_class(machine.holding(state)[0]) in wanted:
+                return True
+            for symbol in machine.symbols(state):
+                for value_class in reversed(self.symbol_classes(symbol)):
+                    after = machine.after(state, symbol, value_class)
+                    if after not in seen:
+                        seen.add(after)
+                        pending.append(after)
+            self._count(1)
+        return False
+
+    def object_ends(self, tracked: Tracked, state: Any, wanted: Classes) -> bool:
+        """Return whether an object can be finished as one of the wanted classes."""
+        key = ("object", tracked.values, state, wanted)
+        return self._once(key, self._ends, partial(self._object_ends, tracked, state, wanted))
+
+    def _object_ends(self, tracked: Tracked, first: Any, wanted: Classes) -> bool:
+        machine = tracked.in_order
+        n_names = len(machine.names)
+        if self._is_ordered:
+            start, open_names = first, range(first.last + 1, n_names)
+        else:
+            start = machine.ordered(first)
+            open_names = [number for number in range(n_names) if number not in first.seen]
+        numbers = list(open_names)
+        seen = {(0, start)}
+        pending: list[tuple[int, Any]] = [(0, start)]
+        while pending:
+            place, state = pending.pop()
+            self._count(1)
+            if place == len(numbers):
+                if any(each in wanted for each in self._with_others(tracked, {state: None})):
+                    return True
+                continue
+            number = numbers[place]
+            for after in self._ways(machine, state, number):
+                if (place + 1, after) not in seen:
+                    seen.add((place + 1, after))
+                    pending.append((place + 1, after))
+        return False
+
+    def _ways(self, machine: ObjectMachine, state: Any, number: int) -> Iterable[Any]:
+        """Return what a state becomes with or without a listed name, the most promising last."""
+        name = machine.names[number]
+        state = state._replace(last=number - 1)
+        without = machine.skipped(state, number)
+        symbol = machine.all_symbols[number]
+        ways = [
+            machine.after(state, symbol, value_class)
+            for value_class in reversed(self.symbol_classes(symbol))
+        ]
+        return [without, *ways] if name in machine.required else [*ways, without]
+
+    def _count(self, n: int) -> None:
+        self._n_searched += n
+        if self._n_searched > MAX_SEARCHED:
+            raise SchemaError(
+                "it takes too long to find out which values the schema allows; use fewer "
+                "schemas for one value, or simpler ones"
+            )
+
+
+_KINDS = frozenset(["null", "true", "false", "number", "string", "array", "object"])
+
+
+def plain_array_bounds(values: Values, search: Search) -> tuple[int, int | None] | None:
+    """Return the least and the most items of plain arrays; None if there are no arrays."""
+    least = max((node.n_items[0] for node in values.array_nodes), default=0)
+    bounds = [node.n_items[1] for node in values.array_nodes]
+    most = min((bound for bound in bounds if bound is not None), default=None)
+    prefix = max((len(node.prefix) for node in values.array_nodes), default=0)
+    last = prefix if most is None else min(prefix, most - 1)
+    for index in range(min(last + 1, least)):  # the items that have to come
+        if not search.has_value(search.item_values(values, index)):
+            return None
+    if most is not None and most < least:
+        return None
+    return least, most
