@@ -14,13 +14,17 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-from cfgguide.automata.charset import MAX_CODE_POINT, SURROGATES, CharacterClass, utf8_tree
+from cfgguide.automata.charset import (
+    MAX_CODE_POINT,
+    SURROGATES,
+    CharacterClass,
+    Utf8Node,
+    utf8_tree,
+)
 from cfgguide.automata.language import DEAD, Language
 
-#: A tree of bytes as :data:`cfgguide.automata.charset.Utf8Node` has it; () is the end.
-Tree = tuple[tuple[int, int, "Tree"], ...]
 Ranges = tuple[tuple[int, int], ...]
 Key = Hashable
 
@@ -44,14 +48,52 @@ class Ends(NamedTuple):
     tag: int
 
 
-class Row(NamedTuple):
-    """What follows a key: bytes with a key, `Pop` or `Ends`; later ones count.
+class Row:
+    """What follows a key.
 
-    `otherwise` is for all other bytes; None refuses.
+    Parameters
+    ----------
+    entries : list of (iterable of int, target)
+        Bytes, each with a key, `Pop` or `Ends`; later ones count.
+    otherwise : target
+        That of all other bytes; None refuses.
+    base : Row, optional
+        Entries that come before these.
     """
 
-    entries: list[tuple[Iterable[int], Any]]
-    otherwise: Any = None
+    def __init__(
+        self,
+        entries: list[tuple[Iterable[int], Any]],
+        otherwise: Any = None,
+        base: Row | None = None,
+    ) -> None:
+        places, self.targets = (bytearray(256), [otherwise])
+        if base is not None:
+            places, self.targets = bytearray(base.places), base.targets.copy()
+        for data, target in entries:
+            place = len(self.targets)
+            self.targets.append(target)
+            for byte in data:
+                places[byte] = place
+        #: For each byte the index of its target in `targets`.
+        self.places = bytes(places)
+
+    @classmethod
+    def of(cls, places: bytes, targets: list[Any]) -> Row:
+        """Return a row of both of its parts."""
+        row = cls([])
+        row.places, row.targets = places, targets
+        return row
+
+    def after(self, byte: int) -> Any:
+        """Return the target of a byte."""
+        return self.targets[self.places[byte]]
+
+    def entries(self) -> Iterable[tuple[int, Any]]:
+        """Yield the bytes that are not refused, each with its target."""
+        for byte, place in enumerate(self.places):
+            if self.targets[place] is not None:
+                yield byte, self.targets[place]
 
 
 class Traits(NamedTuple):
@@ -84,14 +126,51 @@ class Lexemes:
 # -- spellings ------------------------------------------------------------------------------
 
 
+class Tree:
+    """A tree of bytes: ranges, each with what follows. Equal trees are one object; `END` is empty.
+
+    Attributes
+    ----------
+    branches : tuple of (int, int, Tree)
+        First and last byte, sorted.
+    """
+
+    __slots__ = ("branches",)
+    _known: ClassVar[dict[tuple[tuple[int, int, int], ...], Tree]] = {}
+
+    def __init__(self, branches: tuple[tuple[int, int, Tree], ...]) -> None:
+        self.branches = branches
+
+    @classmethod
+    def of(cls, branches: Iterable[tuple[int, int, Tree]]) -> Tree:
+        """Return the tree of some branches; neighbours that lead on alike are joined."""
+        joined: list[tuple[int, int, Tree]] = []
+        for low, high, rest in sorted(branches, key=lambda branch: branch[0]):
+            if joined and joined[-1][1] == low - 1 and joined[-1][2] is rest:
+                joined[-1] = (joined[-1][0], high, rest)
+            else:
+                joined.append((low, high, rest))
+        key = tuple((low, high, id(rest)) for low, high, rest in joined)
+        return cls._known.setdefault(key, cls(tuple(joined)))
+
+
+END = Tree.of(())
+
+
+@cache
+def _tree_of(node: Utf8Node) -> Tree:
+    return Tree.of((low, high, _tree_of(rest)) for low, high, rest in node) if node else END
+
+
 @cache
 def any_spelling(ranges: Ranges) -> Tree:
     """Return all spellings of a character in a string without conditions."""
     assert ranges == _ANY_TEXT, "all characters have the same spellings there"
-    letters = ((ord(letter), ord(letter), ()) for letter in sorted('"\\/bfnrt'))
-    hexadecimal = _hex_tree((((0, 0xFFFF), ()),), 4)
-    escapes = (*letters, (_U, _U, hexadecimal))
-    return _sorted((*utf8_tree(CharacterClass(_common(_ANY_TEXT, _RAW))), (0x5C, 0x5C, escapes)))
+    letters = ((ord(letter), ord(letter), END) for letter in '"\\/bfnrt')
+    hexadecimal = _hex_tree((((0, 0xFFFF), END),), 4)
+    escapes = Tree.of([*letters, (_U, _U, hexadecimal)])
+    raw = _tree_of(utf8_tree(CharacterClass(_common(_ANY_TEXT, _RAW))))
+    return Tree.of([*raw.branches, (_BACKSLASH, _BACKSLASH, escapes)])
 
 
 @lru_cache(maxsize=4096)
@@ -100,12 +179,12 @@ def plain_spelling(ranges: Ranges) -> Tree:
 
     Examples
     --------
-    >>> plain_spelling(((97, 99),)), plain_spelling(((10, 10),))[0][:2]
-    (((97, 99, ()),), (92, 92))
+    >>> [branch[:2] for branch in plain_spelling(((10, 10), (97, 99))).branches]
+    [(92, 92), (97, 99)]
     """
-    raw = utf8_tree(CharacterClass.of(_common(ranges, _RAW)))
-    escapes: list[tuple[int, int, Tree]] = [
-        (ord(letter), ord(letter), ())
+    raw = _tree_of(utf8_tree(CharacterClass.of(_common(ranges, _RAW))))
+    escapes = [
+        (ord(letter), ord(letter), END)
         for point, letter in _SHORT.items()
         if any(low <= point <= high for low, high in ranges)
     ]
@@ -114,17 +193,13 @@ def plain_spelling(ranges: Ranges) -> Tree:
         escapes.append((_U, _U, _escapes(escaped)))
     if not escapes:
         return raw
-    return _sorted((*raw, (_BACKSLASH, _BACKSLASH, _sorted(escapes))))
-
-
-def _sorted(branches: Iterable[tuple[int, int, Tree]]) -> Tree:
-    return tuple(sorted(branches, key=lambda branch: branch[:2]))
+    return Tree.of([*raw.branches, (_BACKSLASH, _BACKSLASH, Tree.of(escapes))])
 
 
 def _escapes(ranges: Ranges) -> Tree:
     r"""Return the digits after ``\u``; above the first plane another ``\u`` follows."""
     parts: list[tuple[tuple[int, int], Tree]] = [
-        (each, ()) for each in _common(ranges, ((0, 0xD7FF), (0xE000, 0xFFFF)))
+        (each, END) for each in _common(ranges, ((0, 0xD7FF), (0xE000, 0xFFFF)))
     ]
     for low, high in _common(ranges, ((0x10000, MAX_CODE_POINT),)):
         parts += _pairs(low - 0x10000, high - 0x10000)
@@ -147,7 +222,8 @@ def _pairs(low: int, high: int) -> Iterable[tuple[tuple[int, int], Tree]]:
 
 
 def _second(seconds: tuple[int, int]) -> Tree:
-    return ((_BACKSLASH, _BACKSLASH, ((_U, _U, _hex_tree(((seconds, ()),), 4)),)),)
+    digits = _hex_tree(((seconds, END),), 4)
+    return Tree.of([(_BACKSLASH, _BACKSLASH, Tree.of([(_U, _U, digits)]))])
 
 
 def _merged(
@@ -160,19 +236,16 @@ def _merged(
     return tuple((each, _united(rests)) for each, rests in found.items())
 
 
-def _united(trees: list[Tree]) -> Tree:
-    """Return a tree with what several trees have; only the digits of their leaves differ."""
+def _united(trees: Sequence[Tree]) -> Tree:
+    """Return a tree with what several trees have, all of the same depth."""
     if len(trees) == 1:
         return trees[0]
-    by_byte: dict[int, list[Tree]] = {}
+    by_byte: dict[int, dict[Tree, None]] = {}
     for tree in trees:
-        for low, high, rest in tree:
+        for low, high, rest in tree.branches:
             for byte in range(low, high + 1):
-                by_byte.setdefault(byte, []).append(rest)
-    return tuple(
-        (byte, byte, _united(list(dict.fromkeys(rests))) if any(rests) else ())
-        for byte, rests in sorted(by_byte.items())
-    )
+                by_byte.setdefault(byte, {})[rest] = None
+    return Tree.of((byte, byte, _united(list(rests))) for byte, rests in by_byte.items())
 
 
 @lru_cache(maxsize=4096)
@@ -192,18 +265,7 @@ def _hex_tree(parts: tuple[tuple[tuple[int, int], Tree], ...], n_digits: int) ->
             below = _hex_tree(inside, n_digits - 1)
             letters = f"{digit:x}" if digit < 10 else f"{digit:x}{digit:X}"
             branches += [(ord(letter), ord(letter), below) for letter in letters]
-    return _joined(_sorted(branches))
-
-
-def _joined(branches: Tree) -> Tree:
-    """Return branches with neighbours joined that lead on alike."""
-    found: list[tuple[int, int, Tree]] = []
-    for low, high, rest in branches:
-        if found and found[-1][1] == low - 1 and found[-1][2] == rest:
-            found[-1] = (found[-1][0], high, rest)
-        else:
-            found.append((low, high, rest))
-    return tuple(found)
+    return Tree.of(branches)
 
 
 def _common(ranges: Ranges, others: Ranges) -> Ranges:
@@ -225,10 +287,10 @@ def _after_bytes(pieces: Sequence[Piece]) -> list[tuple[Iterable[int], tuple[Pie
     """Return what pieces become with one more byte."""
     if len(pieces) == 1:
         tree, state = pieces[0]
-        return [(range(low, high + 1), ((rest, state),)) for low, high, rest in tree]
+        return [(range(low, high + 1), ((rest, state),)) for low, high, rest in tree.branches]
     cells: dict[int, list[Piece]] = {}
     for tree, state in pieces:
-        for low, high, rest in tree:
+        for low, high, rest in tree.branches:
             piece = (rest, state)
             for byte in range(low, high + 1):
                 cells.setdefault(byte, []).append(piece)
@@ -324,7 +386,7 @@ class Strings(Lexemes):
 def _key_of(pieces: tuple[Piece, ...]) -> Key:
     """Return the key of pieces; that of a state if the character is complete."""
     tree, state = pieces[0]
-    return ("p", pieces) if tree else ("c", state)
+    return ("c", state) if tree is END else ("p", pieces)
 
 
 class SharedStrings:
@@ -338,8 +400,8 @@ class SharedStrings:
         self.lexemes = Strings([every], spelling, self.number)
         self._add(self.lexemes.start)
         for key in self.keys:  # grows while it is walked
-            for _, after in self.lexemes.row(key).entries:
-                if not isinstance(after, Pop):
+            for after in self.lexemes.row(key).targets:
+                if not isinstance(after, Pop | None):
                     self._add(after)
 
     def _add(self, key: Key) -> None:
@@ -395,23 +457,18 @@ class Bounded(Lexemes):
     def row(self, key: Any) -> Row:
         """Return what follows a key."""
         kind, state, n = key
-        if kind == "c":
-            entries = []
-            after_one = self._capped(n + 1)
-            for data, after in self._base.row(("c", state)).entries:
-                if isinstance(after, Pop):
-                    if n >= self._least:
-                        entries.append((data, after))
-                elif self._is_live(after, after_one):
-                    entries.append((data, (*after, after_one)))
-            return Row(entries)
-        return Row(
-            [
-                (data, (*after, n))
-                for data, after in self._base.row(("p", state)).entries
-                if self._is_live(after, n)
-            ]
-        )
+        row = self._base.row((kind, state))
+        counted = self._capped(n + 1) if kind == "c" else n
+        targets = [self._counted(after, n, counted) for after in row.targets]
+        return Row.of(row.places, targets)
+
+    def _counted(self, after: Any, n: int, counted: int) -> Any:
+        """Return a target with the number of characters; None if the text cannot end."""
+        if after is None:
+            return None
+        if isinstance(after, Pop):
+            return after if n >= self._least else None
+        return (*after, counted) if self._is_live(after, counted) else None
 
     def _capped(self, n: int) -> int:
         return n if self._most is not None else min(n, self._least)
@@ -502,11 +559,15 @@ class _Lengths:
         return self._below[away][number]
 
 
+def _one_byte_each(ranges: Ranges) -> Tree:
+    return Tree.of((low, high, END) for low, high in ranges)
+
+
 class Numbers(Lexemes):
     """Numbers of some disjoint languages; they end before a byte that they have no more."""
 
     def __init__(self, languages: Sequence[Language]) -> None:
-        self._texts = _Texts(languages, lambda ranges: tuple((*each, ()) for each in ranges))
+        self._texts = _Texts(languages, _one_byte_each)
         self.start = self._texts.start
 
     def row(self, key: Any) -> Row:
@@ -514,7 +575,7 @@ class Numbers(Lexemes):
         entries = [
             (range(low, high + 1), after)
             for tree, after in self._texts.pieces(key)
-            for low, high, _ in tree
+            for low, high, _ in tree.branches
         ]
         tag = self._texts.tag(key)
         return Row(list(entries), None if tag < 0 else Ends(tag))
@@ -580,29 +641,25 @@ class Names(Lexemes):
         self._nodes: list[_Node] = [self._root]
         self._numbers = {id(self._root): 0}
         start: Key = others.lexemes.start if others is not None else None
-        self.start = ("n", (((), 0),), start)
+        self.start = ("n", ((END, 0),), start)
 
     def row(self, key: Any) -> Row:
         """Return what follows a key: listed names first, then the others."""
         if key[0] != "n":
             return self._other_row(key)
         _, pieces, other = key
+        base = None if other is None else self._other_row(other)
         entries: list[tuple[Iterable[int], Any]] = []
-        others: dict[int, Any] = {}
-        if self._others is not None and other is not None:
-            for data, after in self._other_row(other).entries:
-                entries.append((data, after))
-                others |= dict.fromkeys(data, after)
         ((tree, number),) = pieces[:1]
-        if not tree:
-            node = self._nodes[number]
+        if tree is END:
             pieces = self._pieces(number)
-            if node.tag >= 0:
-                entries.append(((_QUOTE,), Pop(node.tag)))
+            if self._nodes[number].tag >= 0:
+                entries.append(((_QUOTE,), Pop(self._nodes[number].tag)))
         for data, after in _after_bytes(pieces):
             for byte in data:
-                entries.append(((byte,), ("n", after, others.get(byte))))
-        return Row(entries)
+                beside = None if base is None else base.after(byte)
+                entries.append(((byte,), ("n", after, beside)))
+        return Row(entries, None, base)
 
     def node(self, number: int) -> _Node:
         """Return the beginning of names with a number."""
@@ -626,12 +683,9 @@ class Names(Lexemes):
     def _other_row(self, key: Any) -> Row:
         """Return what follows inside a name that is not listed."""
         assert self._others is not None, "else there are no such keys"
-        return Row(
-            [
-                (data, Pop(self._other_tag) if isinstance(after, Pop) else after)
-                for data, after in self._others.lexemes.row(key).entries
-            ]
-        )
+        row = self._others.lexemes.row(key)
+        end = Pop(self._other_tag)
+        return Row.of(row.places, [end if isinstance(t, Pop) else t for t in row.targets])
 
     def traits(self, key: Any) -> Traits:
         """Return what is known of a key."""

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from cfgguide.mask.subset import bitmask_of
 from cfgguide.mask.token_classes import ClassTrie
 from cfgguide.pushdown import views
-from cfgguide.pushdown.automaton import BOTTOM, POP, Pushdown
+from cfgguide.pushdown.automaton import BOTTOM, DEAD, POP, Pushdown
 from cfgguide.pushdown.lexemes import Lexemes, Pop, shared_key
 from cfgguide.pushdown.walk import ROOT, Memory, Trie
 from cfgguide.vocabulary.trie import END_TOKEN, FIRST_CHILD, FIRST_TOKEN, PackedTrie
@@ -57,13 +57,13 @@ class _Alone(Pushdown):
 
     def make_row(self, state: int) -> None:
         """Make the row of a state."""
-        self.set_row(
-            state,
-            [
-                (data, self.action(POP, 0) if isinstance(after, Pop) else self._number(after))
-                for data, after in self._lexemes.row(self._keys[state]).entries
-            ],
-        )
+        row = self._lexemes.row(self._keys[state])
+        self.set_mapped_row(state, row.places, [self._operation(each) for each in row.targets])
+
+    def _operation(self, after: Any) -> int:
+        if after is None:
+            return DEAD
+        return self.action(POP, 0) if isinstance(after, Pop) else self._number(after)
 
 
 class SharedMask:
@@ -167,8 +167,7 @@ class SharedMask:
         n = 0
         for byte in data:
             n += key[0] == "c"
-            row = self._lexemes.row(key)
-            key = next(after for among, after in row.entries if byte in among)  # type: ignore
+            key = self._lexemes.row(key).after(byte)
         return n
 
 

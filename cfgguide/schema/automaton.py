@@ -192,12 +192,9 @@ class SchemaAutomaton(Pushdown):
         return state
 
     def _lexer_row(self, state: int, lexer: _Lexer, key: Any) -> None:
-        entries, otherwise = lexer.lexemes.row(key)
-        self.set_row(
-            state,
-            [(data, self._operation(lexer, after)) for data, after in entries],
-            self._operation(lexer, otherwise),
-        )
+        row = lexer.lexemes.row(key)
+        operations = [self._operation(lexer, after) for after in row.targets]
+        self.set_mapped_row(state, row.places, operations)
 
     def _operation(self, lexer: _Lexer, after: Any) -> int:
         if after is None:
@@ -315,9 +312,9 @@ class SchemaAutomaton(Pushdown):
         entries: list[tuple[Iterable[int], int]] = []
         for lexer in (options.constants, options.numbers):
             if lexer is not None:
-                for data, after in lexer.lexemes.row(lexer.lexemes.start).entries:
+                for byte, after in lexer.lexemes.row(lexer.lexemes.start).entries():
                     target = self._lexer_state(lexer, after)
-                    entries.append((data, self.action(PUSH, frame, target)))
+                    entries.append(((byte,), self.action(PUSH, frame, target)))
         if options.strings is not None:
             start = self._lexer_state(options.strings, options.strings.lexemes.start)
             entries.append((b'"', self.action(PUSH, frame, start)))

@@ -36,6 +36,7 @@ from cfgguide.schema.truth import (
     truths,
 )
 
+_NOTHING: frozenset[Any] = frozenset()
 MAX_UNORDERED = 8  # properties that may come in any order
 
 
@@ -125,8 +126,9 @@ class ObjectMachine:
         self._patterns = list(by_id.values())
         self._pattern_numbers = {key: number for number, key in enumerate(by_id)}
         self._known_children: dict[tuple[Node, NameClass], list[Node]] = {}
-        nothing: frozenset[Any] = frozenset()
-        self.start = _Properties(nothing, -1, 0, 0, nothing, nothing)
+        self._effects: dict[tuple[int, ValueClass], Any] = {}
+        self._held: dict[_Properties, Any] = {}
+        self.start = _Properties(_NOTHING, -1, 0, 0, _NOTHING, _NOTHING)
 
     @cached_property
     def name_classes(self) -> list[NameClass]:
@@ -254,6 +256,31 @@ class ObjectMachine:
                 last = number
             if not self._is_ordered or number in self._tracked:
                 seen |= {number}
+        failing, waiting = self._effect(number, value_class)
+        failed |= failing
+        pending |= waiting
+        resolved = state.failed
+        if failed != resolved:
+            resolved = self._failures.resolved(frozenset(failed))
+        return _Properties(
+            seen,
+            last,
+            n_named,
+            n_others,
+            resolved,
+            frozenset(each for each in pending if each[0] not in resolved) if pending else _NOTHING,
+        )
+
+    def _effect(
+        self, number: int, value_class: ValueClass
+    ) -> tuple[frozenset[Node], frozenset[tuple[Node, int]]]:
+        """Return which nodes fail with a property, and which have not evaluated it."""
+        known = self._effects.get((number, value_class))
+        if known is not None:
+            return known
+        names = self.name_classes[number]
+        failed: set[Node] = set()
+        pending: set[tuple[Node, int]] = set()
         for node in self._asking:
             if not all(holds_in(child, value_class) for child in self._children(node, names)):
                 failed.add(node)
@@ -269,20 +296,17 @@ class ObjectMachine:
                 pending.add((node, number))
             else:
                 failed.add(node)
-        resolved = state.failed
-        if failed != resolved:
-            resolved = self._failures.resolved(failed)
-        return _Properties(
-            seen,
-            last,
-            n_named,
-            n_others,
-            resolved,
-            frozenset(each for each in pending if each[0] not in resolved),
-        )
+        found = frozenset(failed), frozenset(pending)
+        self._effects[number, value_class] = found
+        return found
 
     def holding(self, state: _Properties) -> tuple[dict[Node, bool], list[Problem]]:
         """Return which nodes hold for the object, and what is uncertain about that."""
+        if state not in self._held:
+            self._held[state] = self._holding(state)
+        return self._held[state]
+
+    def _holding(self, state: _Properties) -> tuple[dict[Node, bool], list[Problem]]:
         seen = {self._names[number] for number in state.seen}
         open_names = self._names[state.last + 1 :] if self._is_ordered else self._names
         missing = set(open_names) - seen

@@ -300,6 +300,7 @@ class Search:
         others = machine.all_symbols[len(machine.names) :]
         pending = list(layer)
         for state in pending:  # grows while it is walked
+            state = state._replace(last=len(machine.names) - 1)
             holding, _ = machine.holding(state)
             yield tracked.value_class(holding)
             for symbol in others:
@@ -357,6 +358,8 @@ class Search:
 
     def object_ends(self, tracked: Tracked, state: Any, wanted: Classes) -> bool:
         """Return whether an object can be finished as one of the wanted classes."""
+        if tracked.value_class(tracked.objects.holding(state)[0]) in wanted:
+            return True
         key = ("object", tracked.values, state, wanted)
         return self._once(key, self._ends, partial(self._object_ends, tracked, state, wanted))
 

@@ -138,12 +138,13 @@ class Failures:
     def __init__(self, nodes: Sequence[Node], asked: Iterable[Node]) -> None:
         self._nodes = nodes
         self._asked = frozenset(asked)
+        self._known: dict[frozenset[Node], frozenset[Node]] = {}
         self._users: dict[Node, list[Node]] = {node: [] for node in nodes}
         for node in nodes:
             for other in node.in_place:
                 self._users[other].append(node)
 
-    def resolved(self, failed: Iterable[Node]) -> frozenset[Node]:
+    def resolved(self, failed: Collection[Node]) -> frozenset[Node]:
         """Return all nodes that have failed or make no difference.
 
         Examples
@@ -156,6 +157,13 @@ class Failures:
         >>> failures.resolved({other}) == {other}
         True
         """
+        key = frozenset(failed)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._resolved(key)
+        return known
+
+    def _resolved(self, failed: frozenset[Node]) -> frozenset[Node]:
         found = set(failed)
         if not found:
             return frozenset()
