@@ -232,14 +232,11 @@ class TrackedMembers:
     def lexemes(self) -> tuple[Lexemes, list[int]]:
         """The names, and the tag of each of their tags."""
         names = self._machine.names
-        languages = [each.language for each in self._machine.name_classes[len(names) :]]
         tags = list(range(self.n_tags))
-        if not names and languages == [None]:
-            return any_strings().lexemes, tags
-        whole = [language for language in languages if language is not None]
         if not self._machine.tells_names_apart:
-            return Names(names, plain_strings()), tags
-        return PatternNames(names, whole), tags
+            return (Names(names, plain_strings()) if names else any_strings().lexemes), tags
+        others = [each.language for each in self._machine.name_classes[len(names) :]]
+        return PatternNames(names, [each for each in others if each is not None]), tags
 
     @property
     def n_tags(self) -> int:

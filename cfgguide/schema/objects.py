@@ -48,8 +48,8 @@ class NameClass:
     ----------
     name : str or None
         The name, if there is only one.
-    language : Language or None
-        The names; None for all.
+    names : Language, or tuple of str
+        The names; or those that do not belong to it, of a class of all others.
     patterns : frozenset of int
         The indices of the patterns that they match.
     accepted : frozenset of Node
@@ -57,9 +57,18 @@ class NameClass:
     """
 
     name: str | None
-    language: Language | None
+    names: Language | tuple[str, ...]
     patterns: frozenset[int]
     accepted: frozenset[Node]
+
+    @cached_property
+    def language(self) -> Language | None:
+        """The names; None for all."""
+        if isinstance(self.names, Language):
+            return self.names
+        if not self.names:
+            return None
+        return grouped([Language.of_words(self.names)], any)[False]
 
 
 class _Properties(NamedTuple):
@@ -120,6 +129,10 @@ class ObjectMachine:
         }
         self._tracked = frozenset(self._numbers[name] for name in conditional)
         self.required = frozenset(name for node in asking for name in node.required)
+        #: Listed names that may have to come.
+        self.needed = self.required.union(
+            *(needed for node in asking for needed in node.needs.values())
+        )
         bounds = [bound for node in asking for bound in node.n_properties if bound]
         self._cap = max((bound + 1 for bound in bounds), default=1)
         by_id = {id(language): language for node in asking for language, _ in node.patterns}
@@ -153,9 +166,9 @@ class ObjectMachine:
                 number for number, each in enumerate(self._patterns) if each.accepts(name)
             )
             held = accepted([each.accepts(name) for each in asked])
-            found.append(NameClass(name, None, matched, held))
-        if not self._names and not self._patterns and not asked:
-            return [NameClass(None, None, frozenset(), accepted([]))]
+            found.append(NameClass(name, (), matched, held))
+        if not self._patterns and not asked:
+            return [*found, NameClass(None, tuple(self._names), frozenset(), accepted([]))]
         n_patterns = len(self._patterns)
 
         def group(memberships: tuple[bool, ...]) -> tuple[frozenset[int], frozenset[Node]] | None:

@@ -10,8 +10,7 @@ Source: JSON Schema Core 2020-12, sections 8.2 and 9.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin
 
 from cfgguide.errors import SchemaError
@@ -28,6 +27,7 @@ NO_SIBLINGS = frozenset("467")  # dialects in which $ref stands alone
 OLD_ITEMS = frozenset(["4", "6", "7", "2019-09"])  # in which items may be an array
 MAX_DEPTH = 300  # of nested schemas
 
+_SETTING = frozenset(["$schema", "id", "$id"])  # keywords that say where and what a schema is
 _SINGLE = (
     *("additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if"),
     *("items", "not", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"),
@@ -39,8 +39,7 @@ _MAPPINGS = (
 )
 
 
-@dataclass(frozen=True)
-class Location:
+class Location(NamedTuple):
     """A schema and where it is.
 
     Attributes
@@ -85,10 +84,9 @@ class References:
 
     def _opened(self, location: Location) -> Location:
         """Return a location with the base URI and dialect that its own schema sets."""
-        schema = location.schema
-        if not isinstance(schema, Mapping):
+        schema, dialect = location.schema, location.dialect
+        if not isinstance(schema, dict | Mapping) or _SETTING.isdisjoint(schema):
             return location
-        dialect = location.dialect
         if isinstance(schema.get("$schema"), str):
             uri = schema["$schema"].partition("://")[2].rstrip("#")
             if uri not in _DIALECTS:
@@ -102,8 +100,8 @@ class References:
             uri, fragment = urldefrag(_joined(location.base, name))
             if fragment and dialect in NO_SIBLINGS:
                 self._anchors.setdefault((uri, fragment), location)
-            return replace(location, base=uri, dialect=dialect)
-        return replace(location, dialect=dialect)
+            return location._replace(base=uri, dialect=dialect)
+        return location._replace(dialect=dialect)
 
     def _register(self, location: Location, depth: int) -> None:
         if depth > MAX_DEPTH:
@@ -124,11 +122,11 @@ class References:
 
     def below(self, location: Location, *steps: str | int) -> Location:
         """Return the location of a schema inside another one."""
-        schema, path = location.schema, location.path
+        schema, base, path, dialect, scope = location
         for step in steps:
             schema = schema[step]
-            path += "/" + str(step).replace("~", "~0").replace("/", "~1")
-        return self._opened(replace(location, schema=schema, path=path))
+            path = f"{path}/{step}" if isinstance(step, int) else f"{path}/{_escaped(step)}"
+        return self._opened(Location(schema, base, path, dialect, scope))
 
     def constant(self, location: Location, schema: Any) -> Location:
         """Return a location for a schema that stands for a value."""
@@ -137,10 +135,10 @@ class References:
     def entered(self, location: Location) -> Location:
         """Return a location with its resource in the scope."""
         if not self._has_scope:
-            return replace(location, scope=())
+            return location._replace(scope=()) if location.scope else location
         if location.base in location.scope:
             return location
-        return replace(location, scope=(*location.scope, location.base))
+        return location._replace(scope=(*location.scope, location.base))
 
     def target(self, location: Location, keyword: str) -> Location:
         """Return the location that the reference of a schema leads to.
@@ -162,7 +160,7 @@ class References:
         if keyword == "$recursiveRef" and found.base in self._recursive:
             outer = (base for base in location.scope if base in self._recursive)
             found = self._resources[next(outer, found.base)]
-        return replace(found, scope=location.scope)
+        return found._replace(scope=location.scope)
 
     def _target(self, uri: str, fragment: str, where: str, reference: str) -> Location:
         if uri not in self._resources:
@@ -188,6 +186,11 @@ class References:
             else:
                 raise SchemaError(f"{where}: {reference!r} leads nowhere: there is no {name!r}")
         return found
+
+
+def _escaped(step: str) -> str:
+    """Return a step of a JSON pointer."""
+    return step.replace("~", "~0").replace("/", "~1") if "~" in step or "/" in step else step
 
 
 def _joined(base: str, reference: str) -> str:

@@ -63,6 +63,10 @@ class Tracked:
         """Return the nodes of these values that hold."""
         return frozenset(node for node in self.values.nodes if found[node])
 
+    def may_be(self, failed: Collection[Node], wanted: Classes) -> bool:
+        """Return whether a value may be of a wanted class, where some nodes have failed."""
+        return any(each.isdisjoint(failed) for each in wanted)
+
     def constants(self) -> dict[str, ValueClass]:
         """Return the classes of ``null``, ``true`` and ``false``."""
 
@@ -138,6 +142,7 @@ class Search:
         self._deciding: set[object] = set()
         self._is_cut = False  # whether a question was asked again while it was being decided
         self._n_searched = 0
+        self._values_of: dict[tuple[Node, ...], Values] = {}
 
     def tracked(self, values: Values) -> Tracked:
         """Return what is known of values whose classes matter."""
@@ -330,7 +335,10 @@ class Search:
 
         Its nodes leave out those that are false, which hold for no class.
         """
-        return self.classes(self.values.of(symbol.nodes))
+        values = self._values_of.get(symbol.nodes)
+        if values is None:
+            values = self._values_of[symbol.nodes] = self.values.of(symbol.nodes)
+        return self.classes(values)
 
     # -- ends -------------------------------------------------------------------------------
 
@@ -345,6 +353,8 @@ class Search:
         pending: list[Any] = [first]
         while pending:  # the last that was found goes first: straight to the end
             state = pending.pop()
+            if not tracked.may_be(state.failed, wanted):
+                continue
             if tracked.value_class(machine.holding(state)[0]) in wanted:
                 return True
             for symbol in machine.symbols(state):
@@ -358,6 +368,8 @@ class Search:
 
     def object_ends(self, tracked: Tracked, state: Any, wanted: Classes) -> bool:
         """Return whether an object can be finished as one of the wanted classes."""
+        if not tracked.may_be(state.failed, wanted):
+            return False
         if tracked.value_class(tracked.objects.holding(state)[0]) in wanted:
             return True
         key = ("object", tracked.values, state, wanted)
@@ -365,24 +377,30 @@ class Search:
 
     def _object_ends(self, tracked: Tracked, first: Any, wanted: Classes) -> bool:
         machine = tracked.in_order
-        n_names = len(machine.names)
+        numbers: Iterable[int] = range(len(machine.names))
         if self._is_ordered:
-            start, open_names = first, range(first.last + 1, n_names)
+            start, numbers = first, range(first.last + 1, len(machine.names))
         else:
             start = machine.ordered(first)
-            open_names = [number for number in range(n_names) if number not in first.seen]
-        numbers = list(open_names)
+            numbers = [number for number in numbers if number not in first.seen]
+        needed = [number for number in numbers if machine.names[number] in machine.needed]
+        find = partial(self._finds, tracked, start, wanted)
+        return find(needed) or (len(needed) < len(numbers) and find(list(numbers)))
+
+    def _finds(self, tracked: Tracked, start: Any, wanted: Classes, numbers: list[int]) -> bool:
+        """Return whether an object can be finished with some of the listed names."""
         seen = {(0, start)}
         pending: list[tuple[int, Any]] = [(0, start)]
         while pending:
             place, state = pending.pop()
             self._count(1)
+            if not tracked.may_be(state.failed, wanted):
+                continue
             if place == len(numbers):
                 if any(each in wanted for each in self._with_others(tracked, {state: None})):
                     return True
                 continue
-            number = numbers[place]
-            for after in self._ways(machine, state, number):
+            for after in self._ways(tracked.in_order, state, numbers[place]):
                 if (place + 1, after) not in seen:
                     seen.add((place + 1, after))
                     pending.append((place + 1, after))

@@ -179,6 +179,11 @@ class Failures:
     def _must_fail(node: Node, failed: Collection[Node]) -> bool:
         if any(other in failed for other in node.all_of):
             return True
+        if node.conditional is not None:
+            condition, then, other = node.conditional
+            is_without_then = condition in failed or (then is not None and then in failed)
+            if is_without_then and other is not None and other in failed:
+                return True
         return any(
             branches is not None and all(other in failed for other in branches)
             for branches in (node.any_of, node.one_of)
