@@ -13,7 +13,7 @@ import sys
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from functools import cache, partial
 
 from cfgguide.automata import syntax
 from cfgguide.automata.charset import ANY_CHARACTER, MAX_CODE_POINT, SURROGATES, CharacterClass
@@ -73,6 +73,7 @@ _LONG_NAMES = {
 }
 _KNOWN_CATEGORIES = frozenset(unicodedata.category(chr(p)) for p in range(0x3000)) | {"Co", "Lo"}
 _MAX_REPEATS = 5000
+_SMALL = 200  # states of a pattern's automaton before it is made deterministic
 
 Ranges = tuple[tuple[int, int], ...]
 
@@ -101,6 +102,7 @@ def pattern_text(pattern: str, spell: Callable[[Ranges], str]) -> str | None:
     return ("" if is_begun else any_text) + text + ("" if is_ended else any_text)
 
 
+@cache
 def _parsed(pattern: str) -> Nodes:
     return syntax.parse(_as_python(pattern), re.ASCII).nodes
 
@@ -161,6 +163,29 @@ def pattern_language(pattern: str) -> Language:
         return found
     wanted = (True, *(not look.is_negated for look in asserted))
     return grouped([found, *conditions], lambda memberships: memberships == wanted)[True]
+
+
+@cache
+def later_language(pattern: str) -> Callable[[], Language]:
+    """Return what returns the language of a pattern, which is made when it is needed.
+
+    What is wrong with the pattern is found now, and large ones are made now.
+
+    Raises
+    ------
+    SchemaError
+        As :func:`pattern_language`.
+    """
+    try:
+        nodes = _parsed(pattern)
+        builder = _Builder()
+        builder.add(nodes, builder.new())
+        is_small = builder.n_states <= _SMALL
+    except (re.error, OverflowError, RecursionError, SchemaError):
+        is_small = False
+    if not is_small:
+        pattern_language(pattern)
+    return partial(pattern_language, pattern)
 
 
 def _as_python(pattern: str) -> str:
@@ -238,6 +263,11 @@ class _Builder:
         self.moves: list[list[tuple[CharacterClass, int]]] = []
         self.empties: list[list[tuple[Anchor | None, int]]] = []
         self.free: set[int] = set()  # states with a loop on every character
+
+    @property
+    def n_states(self) -> int:
+        """Number of states so far."""
+        return len(self.moves)
 
     def new(self) -> int:
         _check_size(len(self.moves) + 1)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, NoReturn
 
-from cfgguide.automata.language import Language
 from cfgguide.errors import SchemaError
 from cfgguide.schema.listed_values import decimal_of
 
@@ -22,18 +21,16 @@ class Keywords:
         """Raise an error about a keyword."""
         raise SchemaError(f"at {self.path}/{keyword}: {keyword} {expected}")
 
-    def made(
-        self, keyword: str, make: Callable[..., Language], *args: Any, **opts: Any
-    ) -> Language:
-        """Return the language that `make` returns; if it raises, name the keyword.
+    def check(self, keyword: str, check: Callable[..., None], *args: Any) -> None:
+        """Check the value of a keyword; if `check` raises, name the keyword.
 
         Raises
         ------
         SchemaError
-            As `make`.
+            As `check`.
         """
         try:
-            return make(*args, **opts)
+            check(*args)
         except SchemaError as error:
             raise SchemaError(f"at {self.path}/{keyword}: {error.args[0]}") from None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from cfgguide.automata.language import Language, grouped
@@ -20,17 +21,19 @@ from cfgguide.values import numbers
 def scalar_values(values: Sequence[Any]) -> Values:
     """Return the values of an enumeration without arrays and objects."""
     words = [value for value in values if isinstance(value, str)]
-    equal_numbers = [
-        numbers.equal_to(decimal_of(value))
+    found = [
+        decimal_of(value)
         for value in values
         if isinstance(value, int | float | Decimal) and not isinstance(value, bool)
     ]
+    for number in found:
+        numbers.check_digits(number)
     return Values(
         frozenset(
             json.dumps(value) for value in values if value is None or isinstance(value, bool)
         ),
-        Condition(_any_of(equal_numbers)) if equal_numbers else None,
-        Condition(Language.of_words(words)) if words else None,
+        Condition(partial(_any_of, found)) if found else None,
+        Condition(partial(Language.of_words, words)) if words else None,
         scalars=tuple(values),
     )
 
@@ -49,7 +52,8 @@ def decimal_of(value: Any) -> Decimal:
     return number
 
 
-def _any_of(languages: list[Language]) -> Language:
+def _any_of(found: list[Decimal]) -> Language:
+    languages = [numbers.equal_to(number) for number in found]
     return languages[0] if len(languages) == 1 else grouped(languages, any)[True]
 
 

@@ -25,8 +25,9 @@ class Condition:
     ----------
     language : Language or callable
         The spellings of the numbers, or the texts; or what returns them when they are needed.
-    text : str, optional
-        A pattern of the same language, shorter than one made from the automaton.
+    text : str or callable, optional
+        A pattern of the same language, shorter than one made from the automaton; or what returns
+        it.
     parts, without : tuple of Condition
         If known, conditions whose intersection this one is, and conditions to be left out of it.
     is_wider : bool
@@ -38,7 +39,7 @@ class Condition:
     def __init__(
         self,
         language: Language | Callable[[], Language],
-        text: str | None = None,
+        text: str | None | Callable[[], str | None] = None,
         parts: tuple[Condition, ...] = (),
         without: tuple[Condition, ...] = (),
         *,
@@ -46,11 +47,16 @@ class Condition:
         bounds: Bounds | None = None,
     ) -> None:
         self._language = language
-        self.text = text
+        self._text = text
         self.parts = parts
         self.without = without
         self.is_wider = is_wider
         self.bounds = bounds
+
+    @cached_property
+    def text(self) -> str | None:
+        """A shorter pattern of the same language, if there is one."""
+        return self._text() if callable(self._text) else self._text
 
     @cached_property
     def language(self) -> Language:

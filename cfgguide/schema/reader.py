@@ -11,9 +11,10 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
-from cfgguide.automata.ecma import pattern_language, pattern_text
+from cfgguide.automata.ecma import later_language, pattern_text
 from cfgguide.errors import SchemaError, SchemaWarning
 from cfgguide.schema.keywords import Keywords
 from cfgguide.schema.listed_values import scalar_values, shape
@@ -128,7 +129,7 @@ class Reader:
                 reads.fail("type", f"is one or more of {', '.join(_TYPES)}")
             node.kinds = frozenset(kind for name in listed for kind in _TYPES[name])
             if "integer" in listed and "number" not in listed:
-                node.numbers.append(Condition(numbers.multiples(Decimal(1))))
+                node.numbers.append(Condition(numbers.later_multiples(Decimal(1))))
         listed = reads.listed("enum") if "enum" in reads.schema else None
         if listed is not None:
             node.values = self._values(location, listed)
@@ -184,7 +185,8 @@ class Reader:
             for name, strict in ((keyword, is_strict), (exclusive, True)):
                 bound = None if isinstance(reads.schema.get(name), bool) else reads.number(name)
                 if bound is not None:
-                    node.numbers.append(Condition(reads.made(name, make, bound, is_strict=strict)))
+                    reads.check(name, numbers.check_digits, bound)
+                    node.numbers.append(Condition(partial(make, bound, is_strict=strict)))
         divisor = reads.number("multipleOf")
         if divisor is not None:
             if divisor <= 0:
@@ -219,8 +221,8 @@ class Reader:
         name = reads.schema.get("format")
         if self._formats and isinstance(name, str):
             if name in FORMATS:
-                text = pattern_text(format_pattern(name), spelled)
-                node.strings.append(Condition(format_language(name), text))
+                text = partial(pattern_text, format_pattern(name), spelled)
+                node.strings.append(Condition(partial(format_language, name), text))
             elif name in OTHER_FORMATS:
                 self.give_up(f"{reads.path}/format", f"the format {name!r} is not regular")
 
@@ -271,11 +273,11 @@ def _key_of(schema: Any) -> str:
 
 
 def _pattern_condition(pattern: str) -> Condition:
-    return Condition(pattern_language(pattern), pattern_text(pattern, spelled))
+    return Condition(later_language(pattern), partial(pattern_text, pattern, spelled))
 
 
 def _multiples_condition(divisor: Decimal) -> Condition:
-    return Condition(numbers.multiples(divisor))
+    return Condition(numbers.later_multiples(divisor))
 
 
 def _check_references(root: Node) -> None:

@@ -10,8 +10,9 @@ digits from the left and keeps the remainder.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 
 from cfgguide.automata.ecma import pattern_language
 from cfgguide.automata.language import DEAD, Language, grouped
@@ -83,6 +84,17 @@ def _complement(language: Language) -> Language:
     return grouped([decimals(), language], lambda memberships: memberships == (True, False))[True]
 
 
+def check_digits(number: Decimal) -> None:
+    """Raise an error if a number has too many digits.
+
+    Raises
+    ------
+    SchemaError
+        If it has more than `MAX_DIGITS`.
+    """
+    _digits_of(number)
+
+
 def _digits_of(number: Decimal) -> tuple[str, str]:
     """Return the digits of a number before and after its point."""
     whole, _, fraction = f"{number.copy_abs():f}".partition(".")
@@ -90,6 +102,32 @@ def _digits_of(number: Decimal) -> tuple[str, str]:
     if len(whole) + len(fraction) + bool(fraction) > MAX_DIGITS:
         raise SchemaError(f"the number {number} has more than {MAX_DIGITS} digits")
     return whole, fraction
+
+
+def later_multiples(divisor: Decimal) -> Callable[[], Language]:
+    """Return what returns the multiples of a number; it is checked now.
+
+    Raises
+    ------
+    SchemaError
+        As :func:`multiples`.
+    """
+    _modulus(divisor)
+    return partial(multiples, divisor)
+
+
+def _modulus(divisor: Decimal) -> tuple[int, int]:
+    """Return the digits of a number as one, and how many stand after its point."""
+    if divisor <= 0:
+        raise SchemaError(f"multipleOf is {divisor}; it is a number above 0")
+    whole, fraction = _digits_of(divisor)
+    modulus = int(whole + fraction)
+    if modulus > LARGEST_DIVISOR:
+        raise SchemaError(
+            f"multipleOf {divisor} cannot be guaranteed: its digits make {modulus}, and only up "
+            f"to {LARGEST_DIVISOR} the automaton is small"
+        )
+    return modulus, len(fraction)
 
 
 @cache
@@ -101,17 +139,7 @@ def multiples(divisor: Decimal) -> Language:
     SchemaError
         If its digits make a number above `LARGEST_DIVISOR`: the automaton would be too large.
     """
-    if divisor <= 0:
-        raise SchemaError(f"multipleOf is {divisor}; it is a number above 0")
-    whole, fraction = _digits_of(divisor)
-    n_places = len(fraction)
-    modulus = int(whole + fraction)
-    if modulus > LARGEST_DIVISOR:
-        raise SchemaError(
-            f"multipleOf {divisor} cannot be guaranteed: its digits make {modulus}, and only up "
-            f"to {LARGEST_DIVISOR} the automaton is small"
-        )
-
+    modulus, n_places = _modulus(divisor)
     syntax = decimals()
 
     def step(state: _Remainder, character: str) -> _Remainder | None:
