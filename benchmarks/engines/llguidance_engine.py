@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import llguidance
 import llguidance.hf
@@ -36,7 +37,19 @@ class LLGuidance:
         ValueError
             If llguidance does not take the grammar.
         """
-        text = llguidance.LLMatcher.grammar_from_lark(grammar_text(grammar, "llguidance"))
+        self._match(llguidance.LLMatcher.grammar_from_lark(grammar_text(grammar, "llguidance")))
+
+    def compile_schema(self, schema: Any) -> None:
+        """Make a matcher of a schema, with llguidance's defaults.
+
+        Raises
+        ------
+        ValueError
+            If llguidance does not take the schema.
+        """
+        self._match(llguidance.LLMatcher.grammar_from_json_schema(schema))
+
+    def _match(self, text: str) -> None:
         self._fresh = llguidance.LLMatcher(self._tokenizer, text, log_level=0)
         if self._fresh.is_error():
             raise ValueError(self._fresh.get_error())

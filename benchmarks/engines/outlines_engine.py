@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import outlines_core
+import outlines_core.json_schema
 from vocabularies import Tokenizer
 
 from engines import Sequence, grammar_text, new_mask
@@ -31,6 +34,11 @@ class OutlinesCore:
     def compile(self, grammar: str) -> None:
         """Build the index of all states, which is what outlines-core does ahead."""
         expression = grammar_text(grammar, "outlines-core").rstrip("\n")
+        self._index = outlines_core.Index(expression, self._vocabulary)
+
+    def compile_schema(self, schema: Any) -> None:
+        """Build the index of the expression that outlines-core writes for a schema."""
+        expression = outlines_core.json_schema.build_regex_from_schema(json.dumps(schema))
         self._index = outlines_core.Index(expression, self._vocabulary)
 
     def start(self) -> Sequence:
