@@ -61,6 +61,7 @@ class Explainer:
     """
 
     def __init__(self, index: Index, before: bytes = b"") -> None:
+        index = index.with_tables
         self._index = index
         self._recognizer = index.recognizer
         self._judge = _Judge(index)

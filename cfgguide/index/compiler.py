@@ -13,6 +13,7 @@ The user's cache stands around the first part (:func:`_byte_liveness`), and hold
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 import warnings
 from collections.abc import Iterator
@@ -30,6 +31,10 @@ from cfgguide.recognizer.cached import CachedGrammar
 from cfgguide.recognizer.recognizer import Recognizer
 from cfgguide.vocabulary.spelling import Spelling
 from cfgguide.vocabulary.vocabulary import Vocabulary
+
+#: What every JSON string may need: ASCII without control characters, and what goes on characters.
+#: Characters that begin with other bytes can be escaped.
+JSON_BYTES = frozenset(range(0x20, 0xC0))
 
 if TYPE_CHECKING:
     from cfgguide.grammar.lark_frontend import CompiledGrammar
@@ -83,10 +88,14 @@ def compile(
     [0, 1]
     """
     chosen = output_type(grammar)
-    budget = Budget(limits)
-    byte_liveness = _byte_liveness(chosen.grammar, budget=budget, use_cache=use_cache)
     vocabulary = Vocabulary.of(tokenizer_or_vocabulary)
     spelling = vocabulary.spelling
+    schema_index = _of_schema(chosen.grammar, vocabulary, max_bytes)
+    if schema_index is not None:
+        schema_index.output_type = chosen
+        return schema_index
+    budget = Budget(limits)
+    byte_liveness = _byte_liveness(chosen.grammar, budget=budget, use_cache=use_cache)
     liveness = restrict_to_spelling(byte_liveness, spelling, budget=budget, use_cache=use_cache)
     unspellable = unspellable_terminals(byte_liveness, liveness)
     budget.stop_clock()
@@ -102,6 +111,22 @@ def compile(
     if use_cache:
         index.load_cached()
     return index
+
+
+def _of_schema(grammar: Grammar, vocabulary: Vocabulary, max_bytes: int | None) -> Index | None:
+    """Return the index of a JSON Schema; None of another grammar.
+
+    None, too, if the vocabulary lacks bytes that strings need: then all that it cannot spell has to
+    be found out first.
+    """
+    schemas = sys.modules.get("cfgguide.schema.schema_grammar")  # else there is no such grammar
+    if schemas is None or not isinstance(grammar, schemas.SchemaGrammar):
+        return None
+    if not vocabulary.spelling.spells_any_of(JSON_BYTES):
+        return None
+    from cfgguide.index.schema_index import SchemaIndex
+
+    return SchemaIndex(grammar, vocabulary, max_bytes=max_bytes)
 
 
 def compile_recognizer(

@@ -193,6 +193,11 @@ class Index:
         """Return a walker of its own for one thread, to be used while this index makes masks."""
         return Walker(self.recognizer, self.token_classes, self._liveness.always_live)
 
+    @property
+    def with_tables(self) -> Index:
+        """This index, which has parse tables."""
+        return self
+
     def with_vocabulary(self, vocabulary: Vocabulary) -> Index:
         """Return an index whose next token is from another vocabulary, and later ones from this."""
         return Index(self.recognizer, vocabulary, self._liveness)

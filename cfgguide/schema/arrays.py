@@ -26,7 +26,7 @@ from cfgguide.schema.truth import (
 )
 
 _CONSTANTS = {"null": None, "true": True, "false": False}
-MAX_UNIQUE = 6  # distinct values of items that are told apart
+MAX_UNIQUE = 200  # distinct values of items that are told apart
 MAX_ITEMS = 2_000  # that are counted
 
 
@@ -71,7 +71,7 @@ class ArrayMachine:
             )
         self._containing = [node for node in self._asking if node.contains is not None]
         self._unique = [node for node in self._asking if node.is_unique]
-        self._values = _told_apart(self._unique)
+        self._values = told_apart(self._unique) or []
         nothing: frozenset[Any] = frozenset()
         self.start = _Items(0, nothing, (0,) * len(self._containing), nothing, nothing, 0)
 
@@ -173,15 +173,44 @@ class ArrayMachine:
         return truths(self._nodes, "array", holds), problems
 
 
-def _told_apart(unique: Iterable[Node]) -> list[Node]:
-    """Return a node for each of the few values that items of unique arrays may have."""
+def told_apart(unique: Iterable[Node]) -> list[Node] | None:
+    """Return a node for each of the values that items of unique arrays may have.
+
+    None if they may have others, or too many.
+    """
     found: dict[str, Node] = {}
     for node in unique:
         inner = [*node.prefix, *([node.items] if node.items is not None else [])]
-        for child in closure([each.meant for each in inner]):
-            listed = list(child.values.scalars) if child.values is not None else []
-            if child.kinds <= _CONSTANTS.keys():
-                listed += [value for kind, value in _CONSTANTS.items() if kind in child.kinds]
+        last = node.n_items[1]
+        if node.items is None and (last is None or last > len(node.prefix)):
+            return None
+        for child in inner:
+            listed = _listed(child.meant)
+            if listed is None:
+                return None
             for value in listed:
                 found.setdefault(repr(value), Node("/enum", values=scalar_values([value])))
-    return list(found.values()) if len(found) <= MAX_UNIQUE else []
+    return list(found.values()) if len(found) <= MAX_UNIQUE else None
+
+
+def _listed(node: Node) -> list[Any] | None:
+    """Return the scalars that a node lists, or one of those that it needs; None if there is none.
+
+    Of an alternative, those of all branches.
+    """
+    if node.is_false:
+        return []
+    if node.values is not None and not node.values.nodes:
+        return list(node.values.scalars)
+    if node.kinds <= _CONSTANTS.keys():
+        return [value for kind, value in _CONSTANTS.items() if kind in node.kinds]
+    for other in node.all_of:
+        listed = _listed(other.meant)
+        if listed is not None:
+            return listed
+    for branches in (node.any_of, node.one_of):
+        if branches is not None:
+            found = [_listed(branch.meant) for branch in branches]
+            if None not in found:
+                return [value for listed in found for value in listed or ()]
+    return None

@@ -23,7 +23,9 @@ from cfgguide.pushdown.lexemes import (
     Constants,
     Ends,
     Lexemes,
+    Names,
     Numbers,
+    PatternNames,
     Pop,
     Strings,
     any_strings,
@@ -90,6 +92,23 @@ class _Options:
     strings: _Lexer | None
     members: Members | None
     items: Items | None
+
+
+_MARKS = {
+    **{"{": "LBRACE", "}": "RBRACE", "[": "LSQB", "]": "RSQB", ",": "COMMA", ":": "COLON"},
+    **{"t": "TRUE", "f": "FALSE", "n": "NULL", '"': "STRING"},
+}
+_LEXEMES: dict[type[Lexemes], str] = {
+    Numbers: "NUMBER",
+    Names: "NAME",
+    PatternNames: "NAME",
+    Constants: "CONSTANT",
+}
+
+
+def _name(byte: int) -> str:
+    """Return the name of what begins with a byte."""
+    return _MARKS.get(chr(byte), "NUMBER")
 
 
 @cache
@@ -168,6 +187,20 @@ class SchemaAutomaton(Pushdown):
         """Return the state that follows what a frame was pushed for."""
         kind, *key = self._frame_keys[frame]
         return int(getattr(self, f"_after_{kind}")(tag, *key))
+
+    def expected(self, state: int, frame: int) -> list[str]:
+        """Return the names of what may begin, or go on, in a state."""
+        self.need_row(state)
+        key = self._keys[state]
+        if type(key[0]) is _Lexer:
+            return [_LEXEMES.get(type(key[0].lexemes), "STRING")]
+        arrays = self.arrays
+        first, number = arrays.states[state, :2].tolist()
+        found = set()
+        for byte, place in enumerate(arrays.maps[number].tolist()):
+            if arrays.operations[first + place] != DEAD and byte not in _SPACES:
+                found.add("NAME" if byte == 0x22 and key[0] in ("open", "name") else _name(byte))
+        return sorted(found)
 
     # -- lexemes ----------------------------------------------------------------------------
 
@@ -480,14 +513,3 @@ def _scalars(condition: Condition | None) -> Scalars:
     bounds = next(part.bounds for part in condition.parts if part.bounds is not None)
     return Scalars(condition.language, bounds)
 
-
-def check_sentence(automaton: SchemaAutomaton) -> None:
-    """Raise an error if a schema allows no value.
-
-    Raises
-    ------
-    SchemaError
-        If it allows none.
-    """
-    if not automaton.has_sentence:
-        raise SchemaError("at /: no value is allowed: the schemas contradict each other")

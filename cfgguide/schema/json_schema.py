@@ -11,11 +11,10 @@ from typing import Any, Literal
 
 from cfgguide.errors import SchemaError
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.schema.classes import ValueClasses
-from cfgguide.schema.nodes import Node, reachable
 from cfgguide.schema.pydantic_models import closed
 from cfgguide.schema.reader import Reader
-from cfgguide.schema.writer import Whitespace, Writer
+from cfgguide.schema.schema_grammar import Options, SchemaGrammar
+from cfgguide.schema.uncounted import give_up_uncounted
 
 
 def json_schema(
@@ -37,7 +36,7 @@ def json_schema(
         a model have the members that it declares, and others only if it says ``extra="allow"``.
     order : {"any", "declared"}, optional
         Whether properties come in any order or as declared. By default they come in any order,
-        except as declared in objects with more than 8 properties and for a Pydantic model.
+        for a Pydantic model as declared.
     max_whitespace : int, optional
         The most white space characters before and after each punctuation mark; by default any
         number.
@@ -83,40 +82,11 @@ def json_schema(
         raise SchemaError(f"order is {order!r}; it is 'any' or 'declared'")
     if max_whitespace is not None and max_whitespace < 0:
         raise SchemaError(f"max_whitespace is {max_whitespace}; it is 0 or more")
+    options = Options(order, max_whitespace, separators, formats, best_effort)
     reader = Reader(schema, formats=formats, best_effort=best_effort)
     try:
         root = reader.root()
-        value_classes = ValueClasses(root, None if order is None else order == "declared")
-        held = frozenset(value_classes.root)
-        if (
-            root.meant.is_false
-            or held not in value_classes.contexts[value_classes.root].value_classes
-        ):
-            raise SchemaError(_why_nothing(root))
-        writer = Writer(value_classes, Whitespace.of(max_whitespace, separators))
-        text = writer.text(held)
+        give_up_uncounted(root, reader.give_up)
+        return SchemaGrammar(json.dumps(schema, default=str), options, root, reader.give_up)
     except RecursionError:
         raise SchemaError("the schema is nested too deeply; use $ref") from None
-    for path, problem in writer.problems:
-        reader.give_up(path, problem)
-    return Grammar(text)
-
-
-def _why_nothing(root: Node) -> str:
-    """Return a message that names a part of a schema which allows no value."""
-    for node in reversed(reachable(root)):
-        if node.is_false or node.is_trivial or any(o.is_false for o in node.in_place):
-            continue
-        try:
-            value_classes = ValueClasses(node, is_ordered=True)
-        except SchemaError:
-            continue
-        if (
-            frozenset(value_classes.root)
-            not in value_classes.contexts[value_classes.root].value_classes
-        ):
-            return (
-                f"at {node.path or '/'}: no value is allowed: its keywords contradict each other, "
-                "or only an infinite value could meet them"
-            )
-    return "at /: no value is allowed: the schemas contradict each other"

@@ -33,7 +33,7 @@ def scalar_values(values: Sequence[Any]) -> Values:
             json.dumps(value) for value in values if value is None or isinstance(value, bool)
         ),
         Condition(partial(_any_of, found)) if found else None,
-        Condition(partial(Language.of_words, words)) if words else None,
+        Condition(partial(Language.of_words, words), words=frozenset(words)) if words else None,
         scalars=tuple(values),
     )
 

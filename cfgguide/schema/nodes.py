@@ -34,6 +34,8 @@ class Condition:
         Whether only the parts are exact, and the language has more texts.
     bounds : (int, int or None), optional
         The least and the most characters, if nothing else is required.
+    words : frozenset of str, optional
+        The texts, if they were listed.
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class Condition:
         *,
         is_wider: bool = False,
         bounds: Bounds | None = None,
+        words: frozenset[str] | None = None,
     ) -> None:
         self._language = language
         self._text = text
@@ -52,6 +55,7 @@ class Condition:
         self.without = without
         self.is_wider = is_wider
         self.bounds = bounds
+        self.words = words
 
     @cached_property
     def text(self) -> str | None:

@@ -10,10 +10,11 @@ about one listed name after another, whether it comes, and as what.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
+from cfgguide.automata.language import Language, grouped
 from cfgguide.errors import SchemaError
 from cfgguide.schema.arrays import ArrayMachine
 from cfgguide.schema.machine import (
@@ -101,10 +102,13 @@ class Tracked:
 
         if not asked:
             return {class_of(()): [None]}
+        conditions_asked = list(asked.values())
+        if sum(each.words is not None for each in conditions_asked) > 1:
+            return _by_word(conditions_asked, class_of)
         universe = [Condition(decimals())] if kind == "number" else []
         n = len(universe)
         found = by_class(
-            [*universe, *asked.values()],
+            [*universe, *conditions_asked],
             lambda found: class_of(found[n:]) if all(found[:n]) else None,
         )
         return {key: list(each) for key, each in found.items()}
@@ -114,6 +118,38 @@ class Tracked:
         yield from self.constants().values()
         for kind in ("number", "string"):
             yield from self.scalars(kind)
+
+
+def _by_word(
+    asked: list[Condition], class_of: Callable[[tuple[bool, ...]], ValueClass]
+) -> dict[ValueClass, list[Condition | None]]:
+    """Return strings by class, the listed ones one by one: quicker than an automaton of all."""
+    words = sorted({word for each in asked for word in each.words or ()})
+    by_class_of_word: dict[ValueClass, list[str]] = {}
+    for word in words:
+        met = tuple(
+            each.language.accepts(word) if each.words is None else word in each.words
+            for each in asked
+        )
+        by_class_of_word.setdefault(class_of(met), []).append(word)
+    found: dict[ValueClass, list[Condition | None]] = {
+        key: [Condition(partial(Language.of_words, listed), words=frozenset(listed))]
+        for key, listed in by_class_of_word.items()
+    }
+    others = [each for each in asked if each.words is None]
+    listed_language = Language.of_words(words)
+
+    def class_of_rest(memberships: tuple[bool, ...]) -> ValueClass | None:
+        if memberships[0]:
+            return None
+        rest = iter(memberships[1:])
+        return class_of(tuple(each.words is None and next(rest) for each in asked))
+
+    languages = [listed_language, *(each.language for each in others)]
+    for key, language in grouped(languages, class_of_rest).items():
+        if key is not None and not language.is_empty:
+            found.setdefault(key, []).append(Condition(language))
+    return found
 
 
 class Search:

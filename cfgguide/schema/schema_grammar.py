@@ -1,0 +1,147 @@
+"""The grammar of a JSON Schema: a pushdown automaton to write with, and a text to read.
+
+In: the nodes of a schema and the options of :func:`cfgguide.json_schema`. Out: a
+:class:`SchemaGrammar`. :func:`cfgguide.compile` takes its automaton, which is made as texts are
+read. Its text, in Lark's language, is written only if somebody asks for it: to read it, to have it
+judged by Lark, or to make it a part of another grammar.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from cfgguide.errors import SchemaError
+from cfgguide.grammar.grammar import Grammar
+from cfgguide.schema.automaton import Layout, SchemaAutomaton
+from cfgguide.schema.classes import ValueClasses
+from cfgguide.schema.nodes import Node, reachable
+from cfgguide.schema.writer import Whitespace, Writer
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of :func:`cfgguide.json_schema`, which documents them."""
+
+    order: str | None = None
+    max_whitespace: int | None = None
+    separators: tuple[str, str] | None = None
+    formats: bool = True
+    best_effort: bool = False
+
+
+class SchemaGrammar(Grammar):
+    """A grammar of the JSON texts that a schema allows.
+
+    Parameters
+    ----------
+    schema : str
+        The schema as JSON; grammars with equal schemas and options are equal.
+    options : Options
+        How it was read.
+    root : Node
+        Of the whole schema.
+    give_up : callable
+        Called with a path and what cannot be guaranteed there.
+
+    Raises
+    ------
+    SchemaError
+        If the schema allows no value.
+    """
+
+    def __init__(
+        self,
+        schema: str,
+        options: Options,
+        root: Node,
+        give_up: Callable[[str, str], None],
+    ) -> None:
+        for name, value in (
+            ("schema", schema),
+            ("options", options),
+            ("_root", root),
+            ("_give_up", give_up),
+            ("_lock", threading.Lock()),
+            ("_made", None),
+        ):
+            object.__setattr__(self, name, value)
+        made = self._new_automaton()
+        if not made.has_sentence:
+            raise SchemaError(_why_nothing(root))
+        object.__setattr__(self, "_made", made)
+
+    schema: str
+    options: Options
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "text":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        text = self._written()
+        object.__setattr__(self, "text", text)
+        return text
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SchemaGrammar):
+            return NotImplemented
+        return (self.schema, self.options) == (other.schema, other.options)
+
+    def __hash__(self) -> int:
+        return hash((self.schema, self.options))
+
+    def __repr__(self) -> str:
+        shown = self.schema if len(self.schema) <= 60 else f"{self.schema[:60]}..."
+        return f"SchemaGrammar({shown})"
+
+    def automaton(self) -> SchemaAutomaton:
+        """Return an automaton that nobody else has: it changes as it reads."""
+        with self._lock:  # type: ignore[attr-defined]
+            made: SchemaAutomaton | None = self._made  # type: ignore[attr-defined]
+            object.__setattr__(self, "_made", None)
+        return self._new_automaton() if made is None else made
+
+    def _new_automaton(self) -> SchemaAutomaton:
+        layout = Layout.of(self.options.max_whitespace, self.options.separators)
+        root: Node = self._root  # type: ignore[attr-defined]
+        return SchemaAutomaton(root, layout, is_ordered=self.options.order == "declared")
+
+    def _written(self) -> str:
+        """Return the grammar in Lark's language.
+
+        Raises
+        ------
+        SchemaError
+            If it would be too large.
+        """
+        root: Node = self._root  # type: ignore[attr-defined]
+        order = self.options.order
+        try:
+            value_classes = ValueClasses(root, None if order is None else order == "declared")
+            space = Whitespace.of(self.options.max_whitespace, self.options.separators)
+            writer = Writer(value_classes, space)
+            text = writer.text(frozenset(value_classes.root))
+        except RecursionError:
+            raise SchemaError("the schema is nested too deeply; use $ref") from None
+        for path, problem in writer.problems:
+            self._give_up(path, problem)  # type: ignore[attr-defined]
+        return text
+
+
+def _why_nothing(root: Node) -> str:
+    """Return a message that names a part of a schema which allows no value."""
+    for node in reversed(reachable(root)):
+        if node.is_false or node.is_trivial or any(o.is_false for o in node.in_place):
+            continue
+        try:
+            value_classes = ValueClasses(node, is_ordered=True)
+        except SchemaError:
+            continue
+        held = frozenset(value_classes.root)
+        if held not in value_classes.contexts[value_classes.root].value_classes:
+            return (
+                f"at {node.path or '/'}: no value is allowed: its keywords contradict each other, "
+                "or only an infinite value could meet them"
+            )
+    return "at /: no value is allowed: the schemas contradict each other"
