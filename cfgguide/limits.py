@@ -1,12 +1,14 @@
 """Limits on what a grammar may cost, so that time and memory stay bounded.
 
 In: a user's :class:`Limits`. Out: a :class:`Budget`, which every step of compilation checks before
-it uses more, and which raises an error that names the limit.
+it uses more, and which raises an error that names the limit. So it knows what is being done, and
+tells it to whoever wants to show it.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 
 from cfgguide.errors import LimitError
@@ -81,19 +83,43 @@ class Limits:
 
 
 class Budget:
-    """What is left of the limits while a grammar is compiled."""
+    """What is left of the limits while a grammar is compiled.
 
-    def __init__(self, limits: Limits | None = None, *, is_timed: bool = True) -> None:
+    Parameters
+    ----------
+    limits : Limits, optional
+        The limits.
+    is_timed : bool
+        Whether time counts.
+    show : callable, optional
+        Called often with the stage of compiling.
+    """
+
+    def __init__(
+        self,
+        limits: Limits | None = None,
+        *,
+        is_timed: bool = True,
+        show: Callable[[str], None] | None = None,
+    ) -> None:
         if not isinstance(limits, Limits | None):
             raise LimitError(
                 f"limits is a cfgguide.Limits, such as Limits(max_seconds=5), not {limits!r}"
             )
         self.limits = limits or Limits()
         self._end = time.monotonic() + self.limits.max_seconds if is_timed else float("inf")
+        self._show = show
+        self._stage = ""
+
+    def begin(self, stage: str) -> None:
+        """Note which stage of compiling begins."""
+        self._stage = stage
+        self._show_stage()
 
     def stop_clock(self) -> None:
         """Stop counting time: the grammar is compiled, and what follows is its use."""
         self._end = float("inf")
+        self._show = None
 
     def check(self, name: str, count: int, who: str) -> None:
         """Raise an error if `who` needs more of what `name` limits, or if the time is up.
@@ -103,6 +129,7 @@ class Budget:
         LimitError
             If `count` has reached the limit, or the time is up.
         """
+        self._show_stage()
         limit = getattr(self.limits, name)
         if count >= limit:
             what, way_out = _COUNTED[name]
@@ -114,3 +141,7 @@ class Budget:
                 f"compiling takes more than {self.limits.max_seconds:g} seconds (max_seconds), "
                 f"now at {who}; simplify the grammar, or raise the limit"
             )
+
+    def _show_stage(self) -> None:
+        if self._show is not None:
+            self._show(self._stage)

@@ -31,7 +31,7 @@ def check_command(options: argparse.Namespace) -> int:
         return _report(grammar, options.grammar, options.tokenizer)
     if options.tokenizer is not None:
         raise CfgGuideError("--tokenizer is for the report on a grammar; leave out the texts")
-    recognizer = compile_recognizer(grammar)
+    recognizer = compile_recognizer(grammar, progress=None)
     liveness = Liveness(recognizer, Spelling.of_all_bytes())
     status = YES
     for name, text in _texts(options):
@@ -56,12 +56,13 @@ def _texts(options: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
 def _report(grammar: Grammar, name: str, tokenizer: str | None) -> int:
     """Print a report on a grammar; what it warns of does not make the grammar unusable."""
     if tokenizer is None:
-        report = inspect(grammar)
+        report = inspect(grammar, progress=None)
     else:
         from cfgguide.models.load import load_tokenizer
 
-        compile_recognizer(grammar)  # report a mistake in the grammar before a tokenizer
-        report = inspect(grammar, load_tokenizer(tokenizer))
+        # A mistake in the grammar is told before a tokenizer is loaded.
+        compile_recognizer(grammar, progress=None)
+        report = inspect(grammar, load_tokenizer(tokenizer), progress=None)
     print(f"{name} is usable", report, sep="\n\n")
     return YES
 
@@ -71,9 +72,10 @@ def trace_command(options: argparse.Namespace) -> int:
     from cfgguide.models.load import load_tokenizer
 
     grammar = grammar_of(options)
-    compile_recognizer(grammar)  # report a mistake in the grammar before transformers is loaded
+    # A mistake in the grammar is told before transformers is loaded.
+    compile_recognizer(grammar, progress=None)
     tokenizer = load_tokenizer(options.tokenizer)
-    index = compile_index(grammar, tokenizer)
+    index = compile_index(grammar, tokenizer, progress=None)
     guide, explainer = Guide(index), Explainer(index)
     whole = options.text.encode()
     all_lexemes = lexemes(index.recognizer, whole)

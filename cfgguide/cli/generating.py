@@ -25,9 +25,10 @@ def generate_command(options: argparse.Namespace) -> int:
     from cfgguide.models.load import load_model
 
     grammar = grammar_of(options)
-    compile_recognizer(grammar)  # a mistake in the grammar is told before a model is loaded
+    # A mistake in the grammar is told before a model is loaded.
+    compile_recognizer(grammar, progress=None)
     model, tokenizer = load_model(options.model)
-    index = compile_index(grammar, model_vocabulary(tokenizer, model))
+    index = compile_index(grammar, model_vocabulary(tokenizer, model), progress=None)
     if options.index is not None:
         index.add_file(options.index)
     preset = preset_of(options.grammar)

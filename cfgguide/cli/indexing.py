@@ -32,11 +32,12 @@ def index_command(options: argparse.Namespace) -> int:
     from cfgguide.models.load import load_tokenizer
 
     grammar = grammar_of(options)
-    compile_recognizer(grammar)  # a mistake in the grammar is told before transformers is loaded
+    # A mistake in the grammar is told before transformers is loaded.
+    compile_recognizer(grammar, progress=None)
     tokenizer = load_tokenizer(options.tokenizer)
     eos = None if options.eos is None else [_token_id(tokenizer, name) for name in options.eos]
     vocabulary = Vocabulary.from_tokenizer(tokenizer, eos_token_ids=eos)
-    index = compile_index(grammar, vocabulary)
+    index = compile_index(grammar, vocabulary, progress=None)
     file = _IndexFile(index, options.output)
     max_bytes = DEFAULT_MAX_BYTES if options.max_bytes is None else options.max_bytes
     with shown(None) as show, _interruptions() as check:

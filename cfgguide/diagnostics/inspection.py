@@ -18,7 +18,6 @@ from cfgguide.automata.witness import is_part_of, is_unbounded
 from cfgguide.diagnostics import overlaps
 from cfgguide.diagnostics.overlaps import TerminalTexts
 from cfgguide.diagnostics.report import NeverMatched, Report, Sizes, Unbounded, Unspellable
-from cfgguide.grammar import lark_frontend
 from cfgguide.grammar.definitions import Definitions
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.grammar.lark_frontend import CompiledGrammar
@@ -26,7 +25,9 @@ from cfgguide.grammar.rejections import silent_conflicts
 from cfgguide.grammar.restrictions import Restriction
 from cfgguide.index.compiler import (
     build_byte_liveness,
+    load_grammar,
     restrict_to_spelling,
+    stages_shown,
     unspellable_terminals,
 )
 from cfgguide.limits import Budget, Limits
@@ -37,7 +38,11 @@ from cfgguide.vocabulary.vocabulary import Vocabulary
 
 
 def inspect(
-    grammar: Grammar, tokenizer_or_vocabulary: object = None, *, limits: Limits | None = None
+    grammar: Grammar,
+    tokenizer_or_vocabulary: object = None,
+    *,
+    limits: Limits | None = None,
+    progress: bool | None = False,
 ) -> Report:
     r"""Return a report on a grammar.
 
@@ -49,6 +54,8 @@ def inspect(
         What its sentences are to be written with.
     limits : Limits, optional
         What compiling may cost.
+    progress : bool, optional
+        As for :func:`cfgguide.compile`.
 
     Raises
     ------
@@ -67,9 +74,10 @@ def inspect(
     (('A', 'B'), 'a', 'A')
     """
     began = time.perf_counter()
-    compiled = lark_frontend.load(grammar)
-    budget = Budget(limits)
-    byte_liveness = build_byte_liveness(compiled, budget=budget)
+    with stages_shown(progress) as show:
+        budget = Budget(limits, show=show)
+        compiled = load_grammar(grammar, budget=budget)
+        byte_liveness = build_byte_liveness(compiled, budget=budget)
     recognizer = byte_liveness.recognizer
     seconds = time.perf_counter() - began
     texts = TerminalTexts(compiled, recognizer.scanner)

@@ -91,7 +91,7 @@ def evaluate(
         If the model's logits do not fit the vocabulary, or are not numbers.
     """
     if isinstance(grammar_or_index, Grammar):
-        index = compile_index(grammar_or_index, _vocabulary(tokenizer, model))
+        index = compile_index(grammar_or_index, _vocabulary(tokenizer, model), progress=progress)
     else:
         index = grammar_or_index
     pairs = [_pair(text) for text in texts]

@@ -20,8 +20,9 @@ _PACKAGED = Path(__file__).parents[1] / "grammars"  # in an installed wheel
 _CHECKOUT = Path(__file__).parents[2] / "grammars"  # in a source checkout
 
 # What `tidy` leaves of bundled grammars (docs/defaults.md): keywords in upper case, one character
-# of white space at most, no comments.
-_SQL = {"max_ignored": 1, "keywords": "upper", "restrict": (("SPACE", "[ \\n]+"),)}
+# of white space at most, no comments, quoted names of one line and 64 characters.
+_SQL_TERMINALS = (("QUOTED", r"[^\x00-\x1f]*"), ("SPACE", r"[ \n]+"))
+_SQL = {"max_ignored": 1, "keywords": "upper", "restrict": _SQL_TERMINALS}
 _PYTHON_LINES = ("_NEWLINE", r"\n{1,3} *")
 _TIDY: dict[str, dict[str, Any]] = {
     "json": {"restrict": (("WS", "[ \\n]"),)},

@@ -16,7 +16,7 @@ import gc
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -39,6 +39,8 @@ JSON_BYTES = frozenset(range(0x20, 0xC0))
 if TYPE_CHECKING:
     from cfgguide.grammar.lark_frontend import CompiledGrammar
 
+_SHOWN_AFTER = 1.0  # seconds of compiling
+
 
 def compile(
     grammar: object,
@@ -47,6 +49,7 @@ def compile(
     limits: Limits | None = None,
     max_bytes: int | None = None,
     use_cache: bool = True,
+    progress: bool | None = False,
 ) -> Index:
     """Return the index of a grammar for a tokenizer or vocabulary.
 
@@ -63,6 +66,9 @@ def compile(
     use_cache : bool
         Whether to use the user's cache (:mod:`cfgguide.storage.cache`): the compiled grammar is
         read from it or stored there, and masks that :meth:`Index.cache_masks` stored are read.
+    progress : bool, optional
+        Whether a line on standard error says what is being done, as soon as that has taken a
+        second; None for a line if it is a terminal.
 
     Raises
     ------
@@ -89,16 +95,18 @@ def compile(
     """
     chosen = output_type(grammar)
     vocabulary = Vocabulary.of(tokenizer_or_vocabulary)
-    spelling = vocabulary.spelling
     schema_index = _of_schema(chosen.grammar, vocabulary, max_bytes)
     if schema_index is not None:
         schema_index.output_type = chosen
         return schema_index
-    budget = Budget(limits)
-    byte_liveness = _byte_liveness(chosen.grammar, budget=budget, use_cache=use_cache)
-    liveness = restrict_to_spelling(byte_liveness, spelling, budget=budget, use_cache=use_cache)
-    unspellable = unspellable_terminals(byte_liveness, liveness)
-    budget.stop_clock()
+    with stages_shown(progress) as show:
+        budget = Budget(limits, show=show)
+        byte_liveness = _byte_liveness(chosen.grammar, budget=budget, use_cache=use_cache)
+        budget.begin("vocabulary")
+        spelling = vocabulary.spelling
+        liveness = restrict_to_spelling(byte_liveness, spelling, budget=budget, use_cache=use_cache)
+        unspellable = unspellable_terminals(byte_liveness, liveness)
+        budget.stop_clock()
     if unspellable:
         warnings.warn(
             "some sentences cannot be written with this vocabulary: "
@@ -130,7 +138,11 @@ def _of_schema(grammar: Grammar, vocabulary: Vocabulary, max_bytes: int | None) 
 
 
 def compile_recognizer(
-    grammar: object, *, limits: Limits | None = None, use_cache: bool = True
+    grammar: object,
+    *,
+    limits: Limits | None = None,
+    use_cache: bool = True,
+    progress: bool | None = False,
 ) -> Recognizer:
     """Return the recogniser of a grammar: what needs no vocabulary.
 
@@ -143,6 +155,9 @@ def compile_recognizer(
     use_cache : bool
         Whether to read the result from the user's cache (:mod:`cfgguide.storage.cache`), or store
         it there.
+    progress : bool, optional
+        Whether a line on standard error says what is being done, as soon as that has taken a
+        second; None for a line if it is a terminal.
 
     Raises
     ------
@@ -153,11 +168,34 @@ def compile_recognizer(
     LimitError
         If the automata become too large.
     """
-    budget = Budget(limits)
     chosen = output_type(grammar).grammar
-    byte_liveness = _byte_liveness(chosen, budget=budget, use_cache=use_cache)
-    budget.stop_clock()
+    with stages_shown(progress) as show:
+        budget = Budget(limits, show=show)
+        byte_liveness = _byte_liveness(chosen, budget=budget, use_cache=use_cache)
+        budget.stop_clock()
     return byte_liveness.recognizer
+
+
+@contextmanager
+def stages_shown(progress: bool | None) -> Iterator[Callable[[str], None] | None]:
+    """Yield what a budget calls to show the stages; `progress` is as for :func:`compile`."""
+    if progress is False:
+        yield None
+        return
+    from tqdm import tqdm
+
+    with tqdm(
+        bar_format="compiling: {desc} [{elapsed}]",
+        delay=_SHOWN_AFTER,
+        disable=None if progress is None else False,
+        leave=False,
+    ) as line:
+
+        def show(stage: str) -> None:
+            line.set_description_str(stage, refresh=False)
+            line.update(0)  # draws the line, if it is time to
+
+        yield show
 
 
 def build_byte_liveness(compiled: CompiledGrammar, *, budget: Budget) -> Liveness:
@@ -171,6 +209,7 @@ def build_byte_liveness(compiled: CompiledGrammar, *, budget: Budget) -> Livenes
     from cfgguide.grammar import lark_frontend
     from cfgguide.lexer import scanner
 
+    budget.begin("automata")
     recognizer = Recognizer(
         compiled.parse_table,
         scanner.build(compiled, budget=budget),
@@ -179,6 +218,7 @@ def build_byte_liveness(compiled: CompiledGrammar, *, budget: Budget) -> Livenes
     )
     lark_frontend.check_joined(compiled)
     lark_frontend.check_width(compiled)
+    budget.begin("liveness")
     liveness = Liveness(recognizer, Spelling.of_all_bytes(), budget=budget)
     if not liveness.is_live(recognizer.initial):
         start = compiled.definitions.start
@@ -195,13 +235,14 @@ def _byte_liveness(grammar: Grammar, *, budget: Budget, use_cache: bool) -> Live
     with _collector.off():
         if use_cache:
             return _cached_byte_liveness(grammar, budget=budget)
-        return build_byte_liveness(_load(grammar), budget=budget)
+        return build_byte_liveness(load_grammar(grammar, budget=budget), budget=budget)
 
 
-def _load(grammar: Grammar) -> CompiledGrammar:
+def load_grammar(grammar: Grammar, *, budget: Budget) -> CompiledGrammar:
     """Load the grammar with Lark, which takes long to import: compiled grammars do without it."""
     from cfgguide.grammar import lark_frontend
 
+    budget.begin("Lark's tables")
     return lark_frontend.load(grammar)
 
 
@@ -211,7 +252,7 @@ def _cached_byte_liveness(grammar: Grammar, *, budget: Budget) -> Liveness:
     if tables is not None:  # that the grammar has a sentence was checked before it was stored
         recognizer = Recognizer(*tables, budget=budget)
         return _cached_liveness(recognizer, Spelling.of_all_bytes(), budget=budget)
-    compiled = _load(grammar)
+    compiled = load_grammar(grammar, budget=budget)
     liveness = build_byte_liveness(compiled, budget=budget)
     recognizer = liveness.recognizer
     cached_grammar.store(

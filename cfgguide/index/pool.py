@@ -80,11 +80,18 @@ class IndexPool:
         with self._lock:
             return sum(self._bytes.values())
 
-    def index(self, grammar: Grammar) -> Index:
+    def index(self, grammar: Grammar, *, progress: bool | None = False) -> Index:
         """Return the index of a grammar; equal grammars have one.
 
         A request for a grammar that is being compiled waits for it; other requests do not. Files
         that a grammar imports are read when it is compiled.
+
+        Parameters
+        ----------
+        grammar : Grammar
+            The grammar.
+        progress : bool, optional
+            As for :func:`cfgguide.compile`.
 
         Raises
         ------
@@ -97,12 +104,12 @@ class IndexPool:
             self._indexes[grammar] = future
             self._indexes.move_to_end(grammar)
         if known is None:
-            self._compile(grammar, future)
+            self._compile(grammar, future, progress)
         index = future.result()
         self._bound(grammar, is_new=known is None)
         return index
 
-    def _compile(self, grammar: Grammar, future: Future[Index]) -> None:
+    def _compile(self, grammar: Grammar, future: Future[Index], progress: bool | None) -> None:
         try:
             index = compile(
                 grammar,
@@ -110,6 +117,7 @@ class IndexPool:
                 limits=self._limits,
                 max_bytes=self._max_bytes // 2,
                 use_cache=self._use_cache,
+                progress=progress,
             )
             # Every guide begins with this mask, and the workspace is measured too.
             index.allowed(index.start)

@@ -25,7 +25,9 @@ _VOCABULARIES: WeakKeyDictionary[object, dict[Hashable, Vocabulary]] = WeakKeyDi
 _POOLS: OrderedDict[str, IndexPool] = OrderedDict()  # by digest; the one used last is last
 
 
-def shared_index(what: object, tokenizer_or_vocabulary: object) -> Index:
+def shared_index(
+    what: object, tokenizer_or_vocabulary: object, *, progress: bool | None = False
+) -> Index:
     """Return the index of an output type for a tokenizer or vocabulary.
 
     Parameters
@@ -35,6 +37,8 @@ def shared_index(what: object, tokenizer_or_vocabulary: object) -> Index:
         takes.
     tokenizer_or_vocabulary : Vocabulary, or a tokenizer; or None
         What it is written with. An index has its own.
+    progress : bool, optional
+        As for :func:`cfgguide.compile`.
 
     Raises
     ------
@@ -59,7 +63,7 @@ def shared_index(what: object, tokenizer_or_vocabulary: object) -> Index:
         pool = _POOLS[vocabulary.digest] = IndexPool(vocabulary) if pool is None else pool
         if len(_POOLS) > _N_POOLS:
             _POOLS.popitem(last=False)
-    return pool.index(grammar)
+    return pool.index(grammar, progress=progress)
 
 
 def shared_vocabulary(tokenizer_or_vocabulary: object, eos_token_ids: _Eos = None) -> Vocabulary:

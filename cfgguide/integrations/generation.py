@@ -191,7 +191,8 @@ def generate(
     on_text : callable, optional
         Called with each piece of text as it is written; not with `prefix`. Not for a batch.
     progress : bool, optional
-        Whether to show a bar of tokens; by default on a terminal, unless `on_text` is given.
+        Whether to show what is being compiled, if that takes more than a second, and a bar of
+        tokens; by default on a terminal, and no bar if `on_text` is given.
     finish : bool
         Whether to finish a sentence within `max_new_tokens`: a token is allowed only if a sentence
         still fits after it. If not, the text is cut when the tokens run out.
@@ -237,7 +238,8 @@ def generate(
     else:
         known = output_type(what)
         eos_token_ids = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
-        index = shared_index(known.grammar, shared_vocabulary(tokenizer, eos_token_ids))
+        vocabulary = shared_vocabulary(tokenizer, eos_token_ids)
+        index = shared_index(known.grammar, vocabulary, progress=progress)
     prompts, is_batch = _prompts(prompt)
     if is_batch and on_text is not None:
         raise GenerationError("on_text is for one prompt: a batch has several texts at once")

@@ -32,18 +32,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.automata.dfa import DEAD, IF_FAILS, IF_HOLDS, LOOKED_FOR, N_BYTES, Fsm
+from cfgguide.automata.dfa import DEAD, IF_FAILS, IF_HOLDS, LOOKED_FOR, N_BYTES
 from cfgguide.automata.partition import distinct_columns, refined
-from cfgguide.lexer.reachability import reachable, reaching
+from cfgguide.lexer.reachability import reachable
 from cfgguide.limits import Budget
 
 if TYPE_CHECKING:  # Lark takes long to import, and compiled grammars do without it
     from cfgguide.grammar.lark_frontend import CompiledGrammar, TerminalSet
-    from cfgguide.grammar.restrictions import Restriction
 
 NO_MATCH = -1  # in `match`
-
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -316,14 +313,14 @@ class _Components:
     """
 
     def __init__(self, grammar: CompiledGrammar, budget: Budget) -> None:
+        from cfgguide.lexer.restricted_terminals import terminal_fsms  # not needed to read one
+
         number = {name: index for index, name in enumerate(grammar.parse_table.terminals)}
         self.ignored = len(number)
-        self._patterns = {terminal.name: terminal for terminal in grammar.patterns}
         self._budget = budget
-        self._fsms: dict[str, Fsm] = {}
-        self._is_allowed: dict[str, BoolArray] = {}
         in_order = self._in_order(grammar.terminal_sets)
-        self._restrict(grammar, dict.fromkeys(name for name, _, _ in in_order))
+        names = dict.fromkeys(name for name, _, _ in in_order)
+        self._fsms, is_allowed = terminal_fsms(grammar, names, budget=budget)
         self._offsets: dict[tuple[str, str | None, bool], int] = {}
         tables: list[npt.NDArray[np.int32]] = [np.zeros((1, N_BYTES + 3), dtype=np.int32)]
         terminal_ids: list[int] = [NO_MATCH]
@@ -336,7 +333,7 @@ class _Components:
             tables.append(np.where(table == DEAD, DEAD, table + offset))
             # A terminal that no rule uses has no column in the tables: the parser refuses it.
             terminal_id = self.ignored if is_ignored else number.get(pattern, self.ignored + 1)
-            allowed = self._is_allowed.get(pattern, fsm.is_final)
+            allowed = is_allowed.get(pattern, fsm.is_final)
             found = np.where(allowed, terminal_id, self.ignored + 1)
             terminal_ids.extend(np.where(fsm.is_final, found, NO_MATCH).tolist())
             riders.extend([host is not None] * fsm.n_states)
@@ -393,78 +390,6 @@ class _Components:
             for keyword in member.retyped:
                 wanted[keyword, member.terminal, member.is_ignored] = None
         return wanted
-
-    def _restrict(self, grammar: CompiledGrammar, names: Iterable[str]) -> None:
-        """Make the machines of terminals, and find which of their lexemes are allowed."""
-        from cfgguide.automata import restricted  # not needed to read a scanner
-        from cfgguide.automata.determinize import fsm_of_pattern
-
-        for name in names:
-            terminal = self._patterns[name]
-            self._fsms[name] = fsm_of_pattern(
-                terminal.pattern, name=name, flags=terminal.flags, budget=self._budget
-            )
-        allowing: dict[str, list[Fsm]] = {}
-        for each in grammar.restrictions:
-            if each.terminal in self._fsms:
-                machines = allowing.setdefault(each.terminal, [])
-                machines += self._machines(each, self._patterns[each.terminal].flags)
-        whole = dict(self._fsms)
-        ignored = [name for name in names if any(len(m.starts) > 1 for m in allowing.get(name, []))]
-        plain = {
-            name: [restricted.without_contexts(machine) for machine in machines]
-            for name, machines in allowing.items()
-        }
-        for name, machines in plain.items():
-            self._fsms[name], self._is_allowed[name] = restricted.restricted(whole[name], machines)
-        if self._may_follow_blank(ignored):
-            for name in ignored:
-                self._fsms[name], self._is_allowed[name] = restricted.restricted(
-                    whole[name], allowing[name]
-                )
-
-    def _machines(self, restriction: Restriction, flags: int) -> list[Fsm]:
-        """Return the machines of which a restriction is made."""
-        from cfgguide.automata import restricted
-
-        machines = []
-        if restriction.pattern is not None:
-            machines.append(
-                restricted.pattern_machine(
-                    restriction.pattern,
-                    name=restriction.terminal,
-                    flags=flags,
-                    budget=self._budget,
-                )
-            )
-        if restriction.forbidden:
-            machines.append(restricted.machine_without(restriction.forbidden))
-        if restriction.max_characters is not None:
-            machines.append(restricted.counting_machine(restriction.max_characters))
-        return machines
-
-    def _may_follow_blank(self, ignored: Iterable[str]) -> bool:
-        """Return whether an ignored lexeme that is allowed may stand directly after white space.
-
-        Mostly a lexeme that ends with white space takes all of it, and no other kind is allowed.
-        """
-        from cfgguide.automata.restricted import BLANKS
-
-        first = np.zeros(N_BYTES, dtype=np.bool_)
-        for name in ignored:
-            fsm, is_allowed = self._fsms[name], self._is_allowed[name]
-            moves = fsm.transitions, fsm.assertions[:, [IF_HOLDS, IF_FAILS]]
-            leads_there = reaching(moves, (fsm.is_final & is_allowed)[:, None])[:, 0]
-            starts = [each for start in fsm.starts.tolist() for each in fsm.resolved(start)]
-            first |= leads_there[fsm.transitions[starts]].any(axis=0)
-        for name, fsm in self._fsms.items():
-            after = np.unique(fsm.transitions[:, list(BLANKS)]).tolist()
-            resolved = np.array([each for state in after for each in fsm.resolved(state)])
-            is_end = fsm.is_final & self._is_allowed.get(name, fsm.is_final)
-            ends = resolved[is_end[resolved]]
-            if (fsm.transitions[ends][:, first] == DEAD).any():
-                return True
-        return False
 
     def contexts(self) -> dict[Rows, list[int]]:
         """Return the contexts, each as that of every machine of contexts, and moves.

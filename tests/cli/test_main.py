@@ -844,7 +844,7 @@ def test_generate_writes_a_tidy_grammar_unless_told_otherwise(run, random_writer
     """The index is asked what it was compiled from."""
     seen = []
 
-    def compile_nothing(grammar, vocabulary):
+    def compile_nothing(grammar, vocabulary, **options):
         seen.append(grammar)
         raise KeyboardInterrupt  # enough was seen
 
@@ -911,6 +911,23 @@ def test_help_imports_nothing_that_it_does_not_need():
     assert not imported & {"numpy", "lark", "torch", "transformers", "cfgguide.index.index"}
 
 
+@pytest.mark.parametrize("is_terminal", [False, True])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("check", "json"),
+        ("check", "json", "--text", "[]"),
+        ("generate", "json", "--prompt", "x", "--max-new-tokens", "20"),
+    ],
+)
+def test_compiling_is_shown_on_a_terminal(run, random_writer, monkeypatch, command, is_terminal):
+    monkeypatch.setattr("cfgguide.index.compiler._SHOWN_AFTER", 0.0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
+    found = run(*command)
+    assert found.status == 0
+    assert ("compiling: " in found.err) == is_terminal
+
+
 def test_an_interruption_ends_with_130(run, random_writer, monkeypatch):
     def interrupt(*arguments: object, **options: object) -> None:
         raise KeyboardInterrupt
@@ -943,9 +960,11 @@ def asked(monkeypatch) -> list[SimpleNamespace]:
         return cfgguide.integrations.Generation("", (), True)
 
     monkeypatch.setattr("cfgguide.models.load.load_model", lambda path: loaded)
-    monkeypatch.setattr("cfgguide.cli.generating.compile_recognizer", lambda grammar: None)
     monkeypatch.setattr(
-        "cfgguide.cli.generating.compile_index", lambda grammar, vocabulary: grammar
+        "cfgguide.cli.generating.compile_recognizer", lambda grammar, **options: None
+    )
+    monkeypatch.setattr(
+        "cfgguide.cli.generating.compile_index", lambda grammar, vocabulary, **options: grammar
     )
     monkeypatch.setattr("cfgguide.integrations.generation.generate", generate)
     return calls
@@ -1004,7 +1023,7 @@ def test_the_comment_by_which_a_function_is_known_to_have_ended_is_not_shown(
     monkeypatch.setattr("cfgguide.integrations.generation.generate", generate)
     monkeypatch.setattr(
         "cfgguide.cli.generating.compile_index",
-        lambda grammar, vocabulary: SimpleNamespace(vocabulary=vocabulary),
+        lambda grammar, vocabulary, **options: SimpleNamespace(vocabulary=vocabulary),
     )
     found = run("generate", "python", "--prompt", "x")
     assert (found.status, found.out) == (0, shown)

@@ -224,6 +224,13 @@ def test_a_keyword_matches_its_own_name_in_any_case_and_no_other(name, pattern, 
         ("sql", "statement", "SELECT  a FROM b", False),
         ("sql", "statement", "SELECT a FROM b -- all", False),
         ("sql", "statement", "SELECT abort, 'select  a' FROM b", True),
+        ("sql", "statement", f'SELECT "{"ä" * 64}" FROM [b c]', True),
+        ("sql", "statement", "SELECT a FROM `b\nc`", False),
+        ("sql", "statement", "SELECT a FROM [b\tc]", False),
+        ("sql_select", "start", 'SELECT "a b"', True),
+        ("sql_select", "start", 'SELECT "a\nb"', False),
+        ("postgresql", "statement", 'SELECT "a b"', True),
+        ("postgresql", "statement", 'SELECT "a\nb"', False),
         ("postgresql", "statement", "SELECT a\nFROM b", True),
         ("postgresql", "statement", "SELECT a From b", False),
         ("python", "start", "def f(a, b):\n    return a + b\n", True),
@@ -239,6 +246,16 @@ def test_a_keyword_matches_its_own_name_in_any_case_and_no_other(name, pattern, 
 def test_tidy_leaves_out_what_few_would_wish_for(name, start, text, is_sentence):
     assert is_in(Grammar.bundled(name, start=start, tidy=True), text) == is_sentence
     assert is_in(Grammar.bundled(name, start=start), text)
+
+
+@pytest.mark.parametrize("start", ["start", "statement", "select", "expression"])
+def test_tidy_sql_may_know_a_schema(start):
+    grammar = Grammar.bundled("sql", start=start, tidy=True)
+    narrowed = cfgguide.sql.with_schema(grammar, {"t": ["a", "order"]})
+    before = "" if start == "expression" else "SELECT "
+    texts = ("a", '"order"', '"or der"', "a  + a")
+    expected = [True, True, False, False]
+    assert [is_in(narrowed, before + text) for text in texts] == expected
 
 
 @pytest.mark.parametrize("name", ["sql", "json"])
