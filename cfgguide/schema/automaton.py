@@ -136,7 +136,7 @@ class SchemaAutomaton(Pushdown):
 
     def __init__(self, root: Node, layout: Layout, *, is_ordered: bool) -> None:
         super().__init__()
-        self._layout = layout
+        self.layout = layout
         self._is_ordered = is_ordered
         self._all_values = AllValues()
         self.search = Search(
@@ -152,6 +152,14 @@ class SchemaAutomaton(Pushdown):
         self.has_sentence = self.search.has_value(values)
         frame = self._frame(("root",), 1)
         self.start = self._state(("value", values, None, frame, layout.space))
+
+    def meaning(self, state: int) -> Any:
+        """Return what a state means: a kind and more, or the automaton of a lexeme and its key."""
+        return self._keys[state]
+
+    def meaning_of_frame(self, frame: int) -> Any:
+        """Return what a frame was pushed for: a kind and more."""
+        return self._frame_keys[frame]
 
     # -- numbers ----------------------------------------------------------------------------
 
@@ -351,7 +359,7 @@ class SchemaAutomaton(Pushdown):
         if options.strings is not None:
             start = self._lexer_state(options.strings, options.strings.lexemes.start)
             entries.append((b'"', self.action(PUSH, frame, start)))
-        space = self._layout.space
+        space = self.layout.space
         if options.members is not None:
             start = self._state(("open", options.members, options.members.start, space))
             entries.append((b"{", self.action(PUSH, frame, start)))
@@ -361,7 +369,7 @@ class SchemaAutomaton(Pushdown):
         return entries
 
     def _after_root(self, _tag: int) -> int:
-        return self._state(("end", self._layout.space), is_end=True)
+        return self._state(("end", self.layout.space), is_end=True)
 
     def _row_of_end(self, state: int, space: int | None) -> None:
         self.set_row(state, self._spaces(("end",), space, is_end=True))
@@ -406,8 +414,8 @@ class SchemaAutomaton(Pushdown):
         again = ("more", members, inside)
         entries = [*self._object_end(members, inside), *self._spaces(again, space)]
         if members.allowed(inside):
-            then = self._state(("name", members, inside, self._layout.space))
-            entries.append(self._mark(self._layout.comma, then))
+            then = self._state(("name", members, inside, self.layout.space))
+            entries.append(self._mark(self.layout.comma, then))
         self.set_row(state, entries)
 
     def _names(self, members: Members, inside: Any) -> list[tuple[Iterable[int], int]]:
@@ -430,7 +438,7 @@ class SchemaAutomaton(Pushdown):
             return DEAD
         wanted, values = members.wanted(inside, tag), members.values(tag)
         frame = self._value_frame(("member", members, inside, tag), values, wanted)
-        return self._state(("colon", values, wanted, frame, self._layout.space))
+        return self._state(("colon", values, wanted, frame, self.layout.space))
 
     def _row_of_colon(
         self,
@@ -441,13 +449,13 @@ class SchemaAutomaton(Pushdown):
         space: int | None,
     ) -> None:
         """Make the row of where a name has ended."""
-        then = self._state(("value", values, wanted, frame, self._layout.space))
+        then = self._state(("value", values, wanted, frame, self.layout.space))
         again = ("colon", values, wanted, frame)
-        self.set_row(state, [self._mark(self._layout.colon, then), *self._spaces(again, space)])
+        self.set_row(state, [self._mark(self.layout.colon, then), *self._spaces(again, space)])
 
     def _after_member(self, class_tag: int, members: Members, inside: Any, tag: int) -> int:
         after = members.after(inside, tag, class_tag)
-        return self._state(("more", members, after, self._layout.space))
+        return self._state(("more", members, after, self.layout.space))
 
     # -- arrays -----------------------------------------------------------------------------
 
@@ -464,8 +472,8 @@ class SchemaAutomaton(Pushdown):
         entries = [*self._array_end(items, inside), *self._spaces(("next", items, inside), space)]
         found = self._item(items, inside)
         if found is not None:
-            then = self._state(("value", *found, self._layout.space))
-            entries.append(self._mark(self._layout.comma, then))
+            then = self._state(("value", *found, self.layout.space))
+            entries.append(self._mark(self.layout.comma, then))
         self.set_row(state, entries)
 
     def _item(self, items: Items, inside: Any) -> tuple[Values, Classes | None, int] | None:
@@ -482,7 +490,7 @@ class SchemaAutomaton(Pushdown):
 
     def _after_item(self, class_tag: int, items: Items, inside: Any) -> int:
         after = items.after(inside, class_tag)
-        return self._state(("next", items, after, self._layout.space))
+        return self._state(("next", items, after, self.layout.space))
 
 
 def _strings(scalars: Scalars) -> Lexemes:

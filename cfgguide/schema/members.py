@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from cfgguide.automata.language import Language, grouped
 from cfgguide.pushdown.lexemes import Lexemes, Names, PatternNames, any_strings, plain_strings
 from cfgguide.schema.nodes import Node
+from cfgguide.schema.paths import Cost, Paths
 from cfgguide.schema.tracked import Classes, Search, Tracked, plain_array_bounds
 from cfgguide.schema.values import Values
 
@@ -51,6 +52,12 @@ class Members(Protocol):
     def after(self, state: Any, tag: int, class_tag: int) -> Any:
         """Return the state after a property."""
 
+    def path(self, state: Any, cost: Cost) -> list[tuple[int, Classes | None]] | None:
+        """Return the properties that still come, few and cheap ones: their tags, and classes.
+
+        None if no way is known.
+        """
+
 
 class Items(Protocol):
     """The arrays of some values."""
@@ -68,6 +75,9 @@ class Items(Protocol):
 
     def after(self, state: Any, class_tag: int) -> Any:
         """Return the state after the item."""
+
+    def path(self, state: Any, cost: Cost) -> list[Classes | None] | None:
+        """Return the classes of the items that still come: few and cheap ones; None if unknown."""
 
 
 class PlainMembers:
@@ -179,6 +189,12 @@ class PlainMembers:
             return state
         return tag + 1 if self._is_ordered else state | 1 << tag
 
+    def path(self, state: int, _cost: Cost) -> list[tuple[int, Classes | None]]:
+        """Return the properties that still have to come."""
+        tags = range(state if self._is_ordered else 0, len(self._names))
+        missing = self._required if self._is_ordered else self._required & ~state
+        return [(tag, None) for tag in tags if missing >> tag & 1]
+
 
 class PlainItems:
     """Arrays for which all nodes are to hold, which ask for no more than items and a length."""
@@ -215,6 +231,10 @@ class PlainItems:
     def after(self, state: int, _class_tag: int) -> int:
         """Return the state after the item."""
         return min(state + 1, self._cap) if self._most is None else state + 1
+
+    def path(self, state: int, _cost: Cost) -> list[Classes | None]:
+        """Return the classes of the items that still have to come."""
+        return [None] * max(0, self._least - state)
 
 
 class TrackedMembers:
@@ -279,6 +299,11 @@ class TrackedMembers:
         value_class = self._classes(tag)[class_tag]
         return self._machine.after(state, self._machine.all_symbols[tag], value_class)
 
+    def path(self, state: Any, cost: Cost) -> list[tuple[int, Classes | None]] | None:
+        """Return the properties that still come; None if no way is known."""
+        found = Paths(self._tracked, self._search, self._wanted).of_object(state, cost)
+        return found and [(tag, frozenset([value_class])) for tag, value_class in found]
+
 
 class TrackedItems:
     """Arrays whose classes matter."""
@@ -322,6 +347,11 @@ class TrackedItems:
         """Return the state after the item."""
         symbol = self._symbol(state)
         return self._machine.after(state, symbol, self._search.symbol_classes(symbol)[class_tag])
+
+    def path(self, state: Any, cost: Cost) -> list[Classes | None] | None:
+        """Return the classes of the items that still come; None if no way is known."""
+        found = Paths(self._tracked, self._search, self._wanted).of_array(state, cost)
+        return found and [frozenset([value_class]) for value_class in found]
 
 
 def _unless_all(values: Values, found: list[Any]) -> Classes | None:
