@@ -423,9 +423,8 @@ class SchemaAutomaton(Pushdown):
         if not allowed:
             return []
         frame = self._frame(("name", members, inside), members.n_tags, allowed)
-        lexer = self._lexers.get(members)
-        if lexer is None:
-            lexer = self._lexer(members, *members.lexemes)
+        lexemes, tags = members.lexemes_for(allowed)
+        lexer = self._lexer(("name", lexemes), lexemes, tags)
         start = self._lexer_state(lexer, lexer.lexemes.start)
         return [(b'"', self.action(PUSH, frame, start))]
 

@@ -184,7 +184,7 @@ class ShortestValues:
 
     def _name(self, members: Members, tag: int) -> bytes:
         """Return the name with a tag, in quotes."""
-        lexemes, _ = members.lexemes
+        lexemes, _ = members.lexemes_for(1 << tag)
         end = self.lexemes.end(lexemes, lexemes.start, tags=1 << tag)
         assert end is not None, "it can be written"
         return b'"' + end.text

@@ -29,9 +29,8 @@ class Members(Protocol):
 
     start: Hashable
 
-    @property
-    def lexemes(self) -> tuple[Lexemes, list[int]]:
-        """The names, and the tag of each of their tags."""
+    def lexemes_for(self, allowed: int) -> tuple[Lexemes, list[int]]:
+        """Return names of which some are allowed, and the tag of each of their tags."""
 
     @property
     def n_tags(self) -> int:
@@ -136,6 +135,10 @@ class PlainMembers:
         if not self._names and groups:
             return any_strings().lexemes, tags
         return Names(self._names, plain_strings() if groups else None), tags
+
+    def lexemes_for(self, _allowed: int) -> tuple[Lexemes, list[int]]:
+        """Return names of which some are allowed, and the tag of each of their tags."""
+        return self.lexemes
 
     @property
     def n_tags(self) -> int:
@@ -257,6 +260,20 @@ class TrackedMembers:
             return (Names(names, plain_strings()) if names else any_strings().lexemes), tags
         others = [each.language for each in self._machine.name_classes[len(names) :]]
         return PatternNames(names, [each for each in others if each is not None]), tags
+
+    @cached_property
+    def _listed(self) -> tuple[Lexemes, list[int]]:
+        """The listed names only."""
+        return Names(self._machine.names, None), list(range(self.n_tags))
+
+    def lexemes_for(self, allowed: int) -> tuple[Lexemes, list[int]]:
+        """Return names of which some are allowed, and the tag of each of their tags.
+
+        If no other names are allowed, only the listed ones: states inside of others do not ask.
+        """
+        has_others = allowed >> len(self._machine.names)
+        is_plain = isinstance(self.lexemes[0], Names)
+        return self._listed if is_plain and not has_others else self.lexemes
 
     @property
     def n_tags(self) -> int:
