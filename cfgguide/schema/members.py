@@ -233,10 +233,11 @@ class TrackedMembers:
         """The names, and the tag of each of their tags."""
         names = self._machine.names
         tags = list(range(self.n_tags))
-        if not self._machine.tells_names_apart:
+        others = self._machine.name_classes[len(names) :]
+        if len(others) == 1 and not isinstance(others[0].names, Language):  # all others
             return (Names(names, plain_strings()) if names else any_strings().lexemes), tags
-        others = [each.language for each in self._machine.name_classes[len(names) :]]
-        return PatternNames(names, [each for each in others if each is not None]), tags
+        languages = [each.names for each in others if isinstance(each.names, Language)]
+        return PatternNames(names, languages), tags
 
     @property
     def n_tags(self) -> int:

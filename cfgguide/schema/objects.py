@@ -220,11 +220,6 @@ class ObjectMachine:
         """The listed names, in their order; the first classes of names are theirs."""
         return self._names
 
-    @property
-    def tells_names_apart(self) -> bool:
-        """Whether names that are not listed are not all alike."""
-        return bool(self._patterns) or any(node.names is not None for node in self._asking)
-
     def skipped(self, state: _Properties, number: int) -> _Properties:
         """Return an ordered state after a listed name that does not come."""
         name = self._names[number]

@@ -443,16 +443,17 @@ class Search:
         return False
 
     def _ways(self, machine: ObjectMachine, state: Any, number: int) -> Iterable[Any]:
-        """Return what a state becomes with or without a listed name, the most promising last."""
-        name = machine.names[number]
+        """Return what a state becomes with or without a listed name, the most promising last.
+
+        Without it comes first: where it has to come, that leads nowhere, and soon.
+        """
         state = state._replace(last=number - 1)
-        without = machine.skipped(state, number)
         symbol = machine.all_symbols[number]
         ways = [
             machine.after(state, symbol, value_class)
             for value_class in reversed(self.symbol_classes(symbol))
         ]
-        return [without, *ways] if name in machine.required else [*ways, without]
+        return [*ways, machine.skipped(state, number)]
 
     def _count(self, n: int) -> None:
         self._n_searched += n
