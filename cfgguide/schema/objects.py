@@ -127,7 +127,12 @@ class ObjectMachine:
                 *(n for ns in node.needs.values() for n in ns),
             )
         }
+        self._sure = _asking_names_only(nodes)
+        conditional |= {name for node in self._sure for name in node.required}
         self._tracked = frozenset(self._numbers[name] for name in conditional)
+        self._needed_by_sure = {
+            node: frozenset(self._numbers[name] for name in node.required) for node in self._sure
+        }
         self.required = frozenset(name for node in asking for name in node.required)
         #: Listed names that may have to come.
         self.needed = self.required.union(
@@ -267,6 +272,8 @@ class ObjectMachine:
         failing, waiting = self._effect(number, value_class)
         failed |= failing
         pending |= waiting
+        if self._sure and number in self._tracked:
+            failed |= self._too_many(seen)
         resolved = state.failed
         if failed != resolved:
             resolved = self._failures.resolved(frozenset(failed))
@@ -278,6 +285,28 @@ class ObjectMachine:
             resolved,
             frozenset(each for each in pending if each[0] not in resolved) if pending else _NOTHING,
         )
+
+    def _too_many(self, seen: frozenset[int]) -> set[Node]:
+        """Return the nodes that fail since others hold now, whatever comes."""
+        sure = {node for node, needed in self._needed_by_sure.items() if needed <= seen}
+        return {
+            node
+            for node in self._nodes
+            if node.negated in sure
+            or (node.one_of is not None and sum(each in sure for each in node.one_of) > 1)
+        }
+
+    def changes_nothing(self, state: _Properties, number: int, value_class: ValueClass) -> bool:
+        """Return whether an object can be finished after a property as well as before it.
+
+        So it is if no node fails by it, and nobody asks whether the property is there.
+        """
+        if self._cap > 1 or number in self._tracked:
+            return False
+        if number < len(self._names) and (self._is_ordered or self._names[number] in self.needed):
+            return False
+        failing, waiting = self._effect(number, value_class)
+        return failing <= state.failed and not waiting
 
     def _effect(
         self, number: int, value_class: ValueClass
@@ -344,6 +373,17 @@ class ObjectMachine:
             problem = "names that are not listed may come twice, so they cannot be counted"
             problems.append((f"{node.path}/{keyword}", problem))
         return truths(self._nodes, "object", holds, seen), problems
+
+
+def _asking_names_only(nodes: Sequence[Node]) -> list[Node]:
+    """Return nodes whose failure may be wanted, and that hold once all required names have come."""
+    others = [node.negated for node in nodes if node.negated is not None]
+    others += [branch for node in nodes for branch in node.one_of or ()]
+    return [
+        node
+        for node in dict.fromkeys(others)
+        if node.required and node.is_same_as(Node(node.path, required=node.required))
+    ]
 
 
 def _names_of(node: Node) -> Iterator[str]:

@@ -411,17 +411,30 @@ class Search:
         key = ("object", tracked.values, state, wanted)
         return self._once(key, self._ends, partial(self._object_ends, tracked, state, wanted))
 
+    def ends_with_needed(self, tracked: Tracked, state: Any, wanted: Classes) -> bool:
+        """Return whether an object can be finished by names only that may have to come."""
+        key = ("needed", tracked.values, state, wanted)
+        find = partial(self._ends_with, tracked, state, wanted, only_needed=True)
+        return self._once(key, self._ends, find)
+
     def _object_ends(self, tracked: Tracked, first: Any, wanted: Classes) -> bool:
+        return self._ends_with(tracked, first, wanted, only_needed=True) or self._ends_with(
+            tracked, first, wanted, only_needed=False
+        )
+
+    def _ends_with(
+        self, tracked: Tracked, first: Any, wanted: Classes, *, only_needed: bool
+    ) -> bool:
         machine = tracked.in_order
-        numbers: Iterable[int] = range(len(machine.names))
+        numbers = list(range(len(machine.names)))
         if self._is_ordered:
-            start, numbers = first, range(first.last + 1, len(machine.names))
+            start, numbers = first, numbers[first.last + 1 :]
         else:
             start = machine.ordered(first)
             numbers = [number for number in numbers if number not in first.seen]
-        needed = [number for number in numbers if machine.names[number] in machine.needed]
-        find = partial(self._finds, tracked, start, wanted)
-        return find(needed) or (len(needed) < len(numbers) and find(list(numbers)))
+        if only_needed:
+            numbers = [number for number in numbers if machine.names[number] in machine.needed]
+        return self._finds(tracked, start, wanted, numbers)
 
     def _finds(self, tracked: Tracked, start: Any, wanted: Classes, numbers: list[int]) -> bool:
         """Return whether an object can be finished with some of the listed names."""
