@@ -138,6 +138,9 @@ class ObjectMachine:
         self.needed = self.required.union(
             *(needed for node in asking for needed in node.needs.values())
         )
+        self._requiring = [
+            frozenset(node for node in asking if name in node.required) for name in self._names
+        ]
         bounds = [bound for node in asking for bound in node.n_properties if bound]
         self._cap = max((bound + 1 for bound in bounds), default=1)
         by_id = {id(language): language for node in asking for language, _ in node.patterns}
@@ -227,8 +230,7 @@ class ObjectMachine:
 
     def skipped(self, state: _Properties, number: int) -> _Properties:
         """Return an ordered state after a listed name that does not come."""
-        name = self._names[number]
-        failed = {node for node in self._asking if name in node.required} - state.failed
+        failed = self._requiring[number] - state.failed
         resolved = self._failures.resolved(state.failed | failed) if failed else state.failed
         pending = state.pending
         if failed:
@@ -264,8 +266,8 @@ class ObjectMachine:
         else:
             n_named = min(n_named + 1, self._cap)
             if self._is_ordered:
-                passed = set(self._names[last + 1 : number])
-                failed |= {n for n in self._asking if not passed.isdisjoint(n.required)}
+                for passed in range(last + 1, number):
+                    failed |= self._requiring[passed]
                 last = number
             if not self._is_ordered or number in self._tracked:
                 seen |= {number}

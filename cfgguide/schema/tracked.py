@@ -418,7 +418,7 @@ class Search:
         return self._once(key, self._ends, find)
 
     def _object_ends(self, tracked: Tracked, first: Any, wanted: Classes) -> bool:
-        return self._ends_with(tracked, first, wanted, only_needed=True) or self._ends_with(
+        return self.ends_with_needed(tracked, first, wanted) or self._ends_with(
             tracked, first, wanted, only_needed=False
         )
 
@@ -437,36 +437,41 @@ class Search:
         return self._finds(tracked, start, wanted, numbers)
 
     def _finds(self, tracked: Tracked, start: Any, wanted: Classes, numbers: list[int]) -> bool:
-        """Return whether an object can be finished with some of the listed names."""
+        """Return whether an object can be finished with some of the listed names.
+
+        Each is left out first: where it has to come, that leads nowhere, and soon.
+        """
+        machine = tracked.in_order
         seen = {(0, start)}
-        pending: list[tuple[int, Any]] = [(0, start)]
+        pending: list[tuple[int, Any, bool]] = [(0, start, False)]
         while pending:
-            place, state = pending.pop()
-            self._count(1)
-            if not tracked.may_be(state.failed, wanted):
-                continue
-            if place == len(numbers):
-                if any(each in wanted for each in self._with_others(tracked, {state: None})):
-                    return True
-                continue
-            for after in self._ways(tracked.in_order, state, numbers[place]):
+            place, state, is_left_out = pending.pop()
+            if not is_left_out:
+                self._count(1)
+                if not tracked.may_be(state.failed, wanted):
+                    continue
+                if place == len(numbers):
+                    if any(each in wanted for each in self._with_others(tracked, {state: None})):
+                        return True
+                    continue
+                pending.append((place, state, True))
+                following = [machine.skipped(state, numbers[place])]
+            else:
+                following = self._ways(machine, state, numbers[place])
+            for after in following:
                 if (place + 1, after) not in seen:
                     seen.add((place + 1, after))
-                    pending.append((place + 1, after))
+                    pending.append((place + 1, after, False))
         return False
 
-    def _ways(self, machine: ObjectMachine, state: Any, number: int) -> Iterable[Any]:
-        """Return what a state becomes with or without a listed name, the most promising last.
-
-        Without it comes first: where it has to come, that leads nowhere, and soon.
-        """
+    def _ways(self, machine: ObjectMachine, state: Any, number: int) -> list[Any]:
+        """Return what a state becomes with a listed name, the most promising last."""
         state = state._replace(last=number - 1)
         symbol = machine.all_symbols[number]
-        ways = [
+        return [
             machine.after(state, symbol, value_class)
             for value_class in reversed(self.symbol_classes(symbol))
         ]
-        return [*ways, machine.skipped(state, number)]
 
     def _count(self, n: int) -> None:
         self._n_searched += n
