@@ -127,17 +127,18 @@ class ObjectMachine:
                 *(n for ns in node.needs.values() for n in ns),
             )
         }
-        self._sure = _asking_names_only(nodes)
-        conditional |= {name for node in self._sure for name in node.required}
-        self._tracked = frozenset(self._numbers[name] for name in conditional)
-        self._needed_by_sure = {
-            node: frozenset(self._numbers[name] for name in node.required) for node in self._sure
-        }
         self.required = frozenset(name for node in asking for name in node.required)
         #: Listed names that may have to come.
         self.needed = self.required.union(
             *(needed for node in asking for needed in node.needs.values())
         )
+        self._sure = _asking_names_only(nodes)
+        conditional |= {name for node in self._sure for name in node.required}
+        self._tracked = frozenset(self._numbers[name] for name in conditional)
+        self._asked_for = self._tracked | {self._numbers[name] for name in self.needed}
+        self._needed_by_sure = {
+            node: frozenset(self._numbers[name] for name in node.required) for node in self._sure
+        }
         self._requiring = [
             frozenset(node for node in asking if name in node.required) for name in self._names
         ]
@@ -236,6 +237,12 @@ class ObjectMachine:
         if failed:
             pending = frozenset(each for each in pending if each[0] not in resolved)
         return state._replace(last=number, failed=resolved, pending=pending)
+
+    def reduced(self, state: _Properties) -> _Properties:
+        """Return a state without the names that nobody asks for."""
+        if self._is_ordered:
+            return state
+        return state._replace(seen=state.seen & self._asked_for)
 
     def ordered(self, state: _Properties) -> _Properties:
         """Return a state of any order as one where names that have come are no longer asked for."""

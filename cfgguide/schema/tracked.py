@@ -404,23 +404,24 @@ class Search:
 
     def object_ends(self, tracked: Tracked, state: Any, wanted: Classes) -> bool:
         """Return whether an object can be finished as one of the wanted classes."""
+        if self.ends_with_needed(tracked, state, wanted):
+            return True
         if not tracked.may_be(state.failed, wanted):
             return False
-        if tracked.value_class(tracked.objects.holding(state)[0]) in wanted:
-            return True
         key = ("object", tracked.values, state, wanted)
-        return self._once(key, self._ends, partial(self._object_ends, tracked, state, wanted))
+        find = partial(self._ends_with, tracked, state, wanted, only_needed=False)
+        return self._once(key, self._ends, find)
 
     def ends_with_needed(self, tracked: Tracked, state: Any, wanted: Classes) -> bool:
         """Return whether an object can be finished by names only that may have to come."""
+        if not tracked.may_be(state.failed, wanted):
+            return False
+        state = tracked.objects.reduced(state)
+        if tracked.value_class(tracked.objects.holding(state)[0]) in wanted:
+            return True
         key = ("needed", tracked.values, state, wanted)
         find = partial(self._ends_with, tracked, state, wanted, only_needed=True)
         return self._once(key, self._ends, find)
-
-    def _object_ends(self, tracked: Tracked, first: Any, wanted: Classes) -> bool:
-        return self.ends_with_needed(tracked, first, wanted) or self._ends_with(
-            tracked, first, wanted, only_needed=False
-        )
 
     def _ends_with(
         self, tracked: Tracked, first: Any, wanted: Classes, *, only_needed: bool
