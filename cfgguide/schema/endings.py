@@ -17,11 +17,14 @@ from __future__ import annotations
 from typing import Any
 
 from cfgguide.parser.stack import Stack
+from cfgguide.pushdown.automaton import DEAD
+from cfgguide.pushdown.lexemes import Lexemes
 from cfgguide.pushdown.shortest import ShortestLexemes, Written
 from cfgguide.recognizer.recognizer import Configuration
 from cfgguide.schema.automaton import SchemaAutomaton
 from cfgguide.schema.members import DEAD_END, Items, Members
 from cfgguide.schema.tracked import Classes
+from cfgguide.schema.unique import FRESH, REPEATED, UniqueItems, Used, value_of
 from cfgguide.schema.values import Values
 
 _MAX_BYTES = 20_000_000  # of endings that are remembered, about
@@ -106,6 +109,10 @@ class ShortestValues:
             items = self.items(options.items, options.items.start)
             if items is not None:
                 found.append(Written(b"[" + items.text + b"]", items.tag))
+        if options.unique is not None:
+            unique = self.different(options.unique, options.unique.start)
+            if unique is not None:
+                found.append(Written(b"[" + unique.text + b"]", unique.tag))
         if options.members is not None:
             members = self.members(options.members, options.members.start)
             if members is not None:
@@ -138,6 +145,32 @@ class ShortestValues:
             texts.append(written.text)
             state = items.after(state, written.tag)
         return Written(self._automaton.layout.comma.join(texts), items.ending(state))
+
+    def different(
+        self, items: UniqueItems, state: Used, *, is_some: bool = False
+    ) -> Written | None:
+        """Return the different items that still have to come, and the tag of the array then."""
+        texts: list[bytes] = []
+        while items.ending(state) == DEAD_END or (is_some and not texts):
+            found = []
+            for kind, lexemes, tags in items.lexemes(state):
+                quote = b'"' if kind == "strings" else b""
+                end = self.fresh(lexemes, lexemes.start, tags)
+                if end is not None:
+                    found.append(Written(quote + end.text, kind == "strings"))
+            item = _least(found)
+            if item is None:
+                return None
+            texts.append(item.text)
+            after = items.after(state, value_of(item.text, is_string=bool(item.tag)))
+            assert after is not None, "it has not come before"
+            state = after
+        return Written(self._automaton.layout.comma.join(texts), items.ending(state))
+
+    def fresh(self, lexemes: Lexemes, key: Any, tags: list[int]) -> Written | None:
+        """Return the end of an item that is unlike those before."""
+        bits = sum(1 << number for number, tag in enumerate(tags) if tag != REPEATED)
+        return self.lexemes.end(lexemes, key, tags=bits)
 
     def members(self, members: Members, state: Any, *, is_some: bool = False) -> Written | None:
         """Return the properties that still have to come, and the tag of the object then.
@@ -290,14 +323,16 @@ class SchemaEndings:
 
     def _inside(self, kind: str, what: Any, inside: Any, stack: Stack) -> tuple[bytes, _Place]:
         """Return the end of an object or array, before or after which something has come."""
-        if kind in ("items", "next"):
+        if kind in ("different", "unused", "used"):
+            written, bracket = self._values.different(what, inside, is_some=kind == "unused"), b"]"
+        elif kind in ("items", "next"):
             written, bracket = self._values.items(what, inside), b"]"
         else:
             written = self._values.members(what, inside, is_some=kind == "name")
             bracket = b"}"
         assert written is not None, "it can end"
         assert written.tag != DEAD_END, "it ends there"
-        is_next = kind in ("more", "next") and written.text
+        is_next = kind in ("more", "next", "used") and written.text
         comma = self._automaton.layout.comma if is_next else b""
         return comma + written.text + bracket, self._popped(stack, written.tag)
 
@@ -307,12 +342,29 @@ class SchemaEndings:
     def _lexeme(self, lexer: Any, key: Any, stack: Stack) -> tuple[bytes, _Place]:
         """Return the end of a lexeme."""
         frame_kind, *frame = self._automaton.meaning_of_frame(stack.state)
+        if frame_kind == "unique":
+            return self._item(lexer, key, stack, is_string=frame[2])
         if frame_kind == "name":
             end = self._name(lexer, key, *frame)
         else:
             end = self._values.lexemes.end(lexer.lexemes, key)
         assert end is not None, "there is an end"
         return end.text, self._popped(stack, lexer.tags[end.tag])
+
+    def _item(self, lexer: Any, key: Any, stack: Stack, *, is_string: bool) -> tuple[bytes, _Place]:
+        """Return the end of an item of an array of different ones.
+
+        After a walk, it is not known how the item begins; so neither is what has come with it.
+        """
+        end = self._values.fresh(lexer.lexemes, key, lexer.tags)
+        assert end is not None, "there is an end"
+        text = self._automaton.text_of(stack.state) + end.text
+        if not text or (is_string and text[:1] != b'"'):
+            return end.text, self._popped(stack, FRESH)
+        after = self._automaton.follow_text(stack.state, FRESH, text)
+        if after == DEAD:
+            after = self._automaton.follow(stack.state, FRESH)
+        return end.text, (after, stack.pop(1))
 
     def _name(self, lexer: Any, key: Any, members: Members, inside: Any) -> Written | None:
         """Return the end of a name: the nearest, or one that has to come anyway."""
