@@ -104,10 +104,11 @@ class PlainMembers:
             found = [(None, self._values_of(frozenset()))]
         else:
             languages = [language for _, language in patterns]
-            by_match = grouped(languages, lambda met: met)
+            listed = Language.of_words(self._names)
+            by_match = grouped([listed, *languages], lambda met: () if met[0] else met[1:])
             found = []
             for met, language in by_match.items():
-                if not language.is_empty:
+                if met and not language.is_empty:
                     matched = frozenset(
                         id(each) for each, is_in in zip(languages, met, strict=True) if is_in
                     )
