@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from cfgguide.grammar.grammar import Grammar
 from cfgguide.index.configuration_trie import Mask
 from cfgguide.index.footprint import footprint
-from cfgguide.grammar.grammar import Grammar
 from cfgguide.index.index import FindsEndings, Index
 from cfgguide.index.step_cache import StepNode
 from cfgguide.pushdown.automaton import ENDING, IS_END, NONE

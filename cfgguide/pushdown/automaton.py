@@ -273,9 +273,7 @@ class Pushdown:
     def _set(self, bits: int, n_bits: int) -> int:
         """Return where a set starts in `words`."""
         n_words = (n_bits + _WORD - 1) // _WORD
-        words = np.array(
-            [bits >> _WORD * n & _ALL_BITS for n in range(n_words)], dtype=np.uint64
-        )
+        words = np.array([bits >> _WORD * n & _ALL_BITS for n in range(n_words)], dtype=np.uint64)
         return self._words.add(words, n_words)
 
     def follow(self, frame: int, tag: int) -> int:

@@ -175,13 +175,13 @@ END = Tree.of(())
 
 @lru_cache(maxsize=4096)
 def shortest_in(tree: Tree, used: frozenset[int]) -> bytes | None:
-    """Return the least of the shortest texts in a tree, of some bytes; None if there is none.
+    r"""Return the least of the shortest texts in a tree, of some bytes; None if there is none.
 
     Examples
     --------
     >>> tree = plain_spelling(((0xE9, 0xE9),))
     >>> shortest_in(tree, frozenset(range(256))), shortest_in(tree, frozenset(range(128)))
-    (b'\\xc3\\xa9', b'\\\\u00e9')
+    (b'\xc3\xa9', b'\\u00e9')
     """
     if tree is END:
         return b""
@@ -418,7 +418,6 @@ class Strings(Lexemes):
         if self._shared is None:
             return _PLAIN_TRAITS
         return Traits(shared=(self._shared(key), 0))
-
 
     def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
         """Yield short texts that lead on, each to the end of a character."""

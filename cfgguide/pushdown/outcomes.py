@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.mask.arrays import DEAD_END, LIVE
+from cfgguide.lexer.lookahead import NO_OBLIGATIONS
 from cfgguide.parser.stack import Stack
 from cfgguide.pushdown.views import N_SEGMENTS, Work
-from cfgguide.recognizer.recognizer import NO_OBLIGATIONS, Configuration, Hypothesis
+from cfgguide.recognizer.recognizer import Configuration, Hypothesis
 from cfgguide.vocabulary.trie import PackedTrie
 
 Int32Array = npt.NDArray[np.int32]

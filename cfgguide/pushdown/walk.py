@@ -123,9 +123,7 @@ class Memory:
         pushdown, is_begun = self._pushdown, False
         while True:
             arrays = pushdown.view
-            result = kernels.run(
-                arrays, trie.view, view_of_work, len(frames), mode, is_begun
-            )
+            result = kernels.run(arrays, trie.view, view_of_work, len(frames), mode, is_begun)
             is_begun = True
             if result == views.NEED_ROW:
                 pushdown.need_row(int(work.counts[views.NEEDED]))

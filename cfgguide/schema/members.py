@@ -334,7 +334,9 @@ class TrackedMembers:
     def path(self, state: Any, cost: Cost) -> list[tuple[int, Classes | None]] | None:
         """Return the properties that still come; None if no way is known."""
         found = Paths(self._tracked, self._search, self._wanted).of_object(state, cost)
-        return found and [(tag, frozenset([value_class])) for tag, value_class in found]
+        if found is None:
+            return None
+        return [(tag, frozenset([value_class])) for tag, value_class in found]
 
 
 class TrackedItems:
@@ -383,7 +385,7 @@ class TrackedItems:
     def path(self, state: Any, cost: Cost) -> list[Classes | None] | None:
         """Return the classes of the items that still come; None if no way is known."""
         found = Paths(self._tracked, self._search, self._wanted).of_array(state, cost)
-        return found and [frozenset([value_class]) for value_class in found]
+        return None if found is None else [frozenset([value_class]) for value_class in found]
 
 
 def _unless_all(values: Values, found: list[Any]) -> Classes | None:

@@ -105,7 +105,9 @@ def walk(index: cfgguide.Index, schema: Any, rng: random.Random) -> None:
 def random_walks(seed: int, vocabulary: cfgguide.Vocabulary) -> None:
     rng = random.Random(seed)
     schema = random_schema(rng)
-    options = rng.choice(({}, {"order": "any"}, {"separators": (", ", ": ")}, {"max_whitespace": 1}))
+    options = rng.choice(
+        ({}, {"order": "any"}, {"separators": (", ", ": ")}, {"max_whitespace": 1})
+    )
     try:
         grammar = json_schema(schema, **options)
     except SchemaError:
