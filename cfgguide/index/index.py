@@ -211,7 +211,7 @@ class Index:
 
     @property
     def with_tables(self) -> Index:
-        """This index, which has parse tables."""
+        """An index of the same grammar that has parse tables: this one."""
         return self
 
     def with_vocabulary(self, vocabulary: Vocabulary) -> Index:
@@ -340,6 +340,10 @@ class Index:
         arrays, value = archive.read(path, kind=KIND)
         if not isinstance(value, dict) or "grammar" not in value:
             raise IndexFormatError(f"{os.fspath(path)!r} holds no grammar; save the index again")
+        if "schema" in value:
+            from cfgguide.index import schema_index  # an index of its own kind
+
+            return schema_index.load(value["schema"], vocabulary, max_bytes)
         tables = grammar_file.unpacked(archive.part(arrays, "grammar."), value["grammar"])
         budget = Budget()
         recognizer = Recognizer(*tables, budget=budget)

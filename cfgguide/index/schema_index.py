@@ -7,20 +7,28 @@ made in milliseconds, so a file of it holds the schema and no masks.
 
 from __future__ import annotations
 
+import json
+import os
+import warnings
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from cfgguide.errors import IndexFormatError, SchemaError, SchemaWarning
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.index.configuration_trie import Mask
 from cfgguide.index.footprint import footprint
 from cfgguide.index.index import FindsEndings, Index
 from cfgguide.index.step_cache import StepNode
+from cfgguide.mask.arrays import Int32Array
+from cfgguide.mask.subset import Subset, bitmask_of
 from cfgguide.pushdown.automaton import ENDING, IS_END, NONE
 from cfgguide.pushdown.lexemes import any_strings, plain_strings
 from cfgguide.pushdown.recognizer import PushdownRecognizer
 from cfgguide.pushdown.walker import PushdownWalker
 from cfgguide.recognizer.recognizer import Configuration
 from cfgguide.schema.endings import SchemaEndings
+from cfgguide.schema.json_schema import json_schema
 from cfgguide.schema.schema_grammar import SchemaGrammar
 from cfgguide.storage import archive
 from cfgguide.storage.archive import Arrays
@@ -49,7 +57,8 @@ class SchemaIndex(Index):
         self._automaton = grammar.automaton()
         options = grammar.options
         digest = archive.digest({}, [VERSION, grammar.schema, repr(options)])
-        recognizer: Any = PushdownRecognizer(self._automaton, digest)
+        self._reader = PushdownRecognizer(self._automaton, digest)
+        recognizer: Any = self._reader
         nothing: Any = None  # nothing has to be decided: what is dead is never made
         super().__init__(recognizer, vocabulary, nothing, max_bytes=max_bytes)
 
@@ -73,7 +82,7 @@ class SchemaIndex(Index):
     @property
     def with_tables(self) -> Index:
         """An index of the same grammar that has parse tables; it is compiled at first use."""
-        return self.derived(_with_tables)
+        return self._derived.get(_with_tables, self)
 
     @property
     def footprint(self) -> int:
@@ -95,6 +104,10 @@ class SchemaIndex(Index):
         schema = {"schema": self._grammar.schema, "options": asdict(options)}
         return {}, {"grammar": {}, "schema": schema}
 
+    def save_tables(self, path: str | os.PathLike[str]) -> None:
+        """Write the index for another process to load."""
+        self.save(path)
+
     def _packed_tables(self) -> tuple[Arrays, dict[str, object]]:
         arrays, value = self.packed()
         assert isinstance(value, dict), "it is made above"
@@ -103,12 +116,7 @@ class SchemaIndex(Index):
     def is_live(self, configuration: Configuration, *, quickly: bool = False) -> bool:
         """Return whether tokens can complete a sentence."""
         with self._lock:
-            return bool(self._recognizer.is_live(configuration))
-
-    @property
-    def _recognizer(self) -> PushdownRecognizer:
-        recognizer: Any = self.recognizer
-        return recognizer
+            return self._reader.is_live(configuration)
 
     def is_at_end(self, step_node: StepNode) -> bool:
         """Return whether the text is a sentence, and only EOS or white space may follow."""
@@ -126,12 +134,56 @@ class SchemaIndex(Index):
 
     def _mask(self, configuration: Configuration, *, is_sentence: bool = False) -> Mask | None:
         ((state, _, stack, _),) = configuration.hypotheses
-        bitmask, depth = self._walker.mask(state, stack)
+        walker: Any = self._walker
+        bitmask, depth = walker.mask(state, stack)
         if self.recognizer.is_sentence(configuration):
             bitmask |= self._eos
         if self._automaton.arrays.states[state, ENDING] != NONE:
             depth = max(depth, 1)  # whether the text may end is asked of the topmost frame
+        if self._automaton.remembering:
+            self._remove_repeated(configuration, bitmask)
         return Mask(depth, bitmask)
+
+    def _remove_repeated(self, configuration: Configuration, bitmask: Int32Array) -> None:
+        """Remove tokens that write the same item twice, which a walk does not see.
+
+        Such a token has a comma between both.
+        """
+        commas = self._derived.get(_with_commas, self)
+        for token_id in Subset.of(bitmask & commas).token_ids().tolist():
+            token = self.vocabulary.tokens[token_id]
+            if self.recognizer.advance(configuration, token or b"") is None:
+                bitmask[token_id >> 5] &= ~(1 << (token_id & 31))
+
+
+def _with_commas(index: SchemaIndex) -> Int32Array:
+    """Return the tokens with a comma inside."""
+    tokens = index.vocabulary.tokens
+    found = [token_id for token_id, token in enumerate(tokens) if token and b"," in token[:-1]]
+    return bitmask_of(found, index.vocabulary.n_words)
+
+
+def load(value: Mapping[str, Any], vocabulary: Vocabulary, max_bytes: int | None) -> SchemaIndex:
+    """Return the index of a schema that was read from a file.
+
+    Raises
+    ------
+    IndexFormatError
+        If the file is wrong.
+    """
+    try:
+        options = dict(value["options"])
+        registry = json.loads(options.pop("registry"))
+        if options["separators"] is not None:
+            options["separators"] = tuple(options["separators"])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SchemaWarning)  # they were given when it was made
+            grammar = json_schema(json.loads(value["schema"]), registry=registry, **options)
+    except (KeyError, TypeError, ValueError, SchemaError) as error:
+        raise IndexFormatError(
+            f"the index cannot be used: its schema is wrong ({error}); make it again"
+        ) from None
+    return SchemaIndex(grammar, vocabulary, max_bytes=max_bytes)
 
 
 def _with_tables(index: SchemaIndex) -> Index:

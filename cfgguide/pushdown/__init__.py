@@ -1,0 +1,1 @@
+"""Pushdown automata that are made as texts are read, and their masks."""

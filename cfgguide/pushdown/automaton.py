@@ -92,7 +92,7 @@ class Growing:
 
     def __init__(self, width: int | None, dtype: type[np.generic], room: int) -> None:
         shape = (room,) if width is None else (room, width)
-        self.array: npt.NDArray[np.generic] = np.zeros(shape, dtype=dtype)
+        self.array: Any = np.zeros(shape, dtype=dtype)
         self.length = 0
         self.together: Sequence[Growing] = ()
         self.n_made = 1
@@ -166,7 +166,7 @@ class Pushdown:
         return view
 
     @property
-    def memory(self) -> tuple[memoryview, memoryview, memoryview, memoryview]:
+    def memory(self) -> tuple[Any, Any, Any, Any]:
         """States, maps, operations and actions as they are now: quicker to index than arrays."""
         n_made, memory = self._memory
         if n_made != self._states.n_made:

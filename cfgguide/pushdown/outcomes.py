@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.mask.arrays import DEAD_END, LIVE
 from cfgguide.lexer.lookahead import NO_OBLIGATIONS
+from cfgguide.mask.arrays import DEAD_END, LIVE
 from cfgguide.parser.stack import Stack
 from cfgguide.pushdown.views import N_SEGMENTS, Work
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis

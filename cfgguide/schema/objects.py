@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from cfgguide.automata.language import Language, grouped
-from cfgguide.errors import SchemaError
 from cfgguide.schema.machine import (
     Problem,
     Symbol,
@@ -149,8 +148,10 @@ class ObjectMachine:
         self._patterns = list(by_id.values())
         self._pattern_numbers = {key: number for number, key in enumerate(by_id)}
         self._known_children: dict[tuple[Node, NameClass], list[Node]] = {}
-        self._effects: dict[tuple[int, ValueClass], Any] = {}
-        self._held: dict[_Properties, Any] = {}
+        self._effects: dict[
+            tuple[int, ValueClass], tuple[frozenset[Node], frozenset[tuple[Node, int]]]
+        ] = {}
+        self._held: dict[_Properties, tuple[dict[Node, bool], list[Problem]]] = {}
         self.start = _Properties(_NOTHING, -1, 0, 0, _NOTHING, _NOTHING)
 
     @cached_property
@@ -305,6 +306,15 @@ class ObjectMachine:
             if node.negated in sure
             or (node.one_of is not None and sum(each in sure for each in node.one_of) > 1)
         }
+
+    def is_asked_for(self, number: int) -> bool:
+        """Return whether some node asks whether a listed name has come, or counts names."""
+        return self._cap > 1 or number in self._asked_for
+
+    def makes_fail_what_may(self, number: int, value_class: ValueClass) -> bool:
+        """Return whether a property makes a node fail whose failure may be wanted."""
+        failing, waiting = self._effect(number, value_class)
+        return bool(waiting) or not failing.isdisjoint(self._wanted_to_fail)
 
     def changes_nothing(self, state: _Properties, number: int, value_class: ValueClass) -> bool:
         """Return whether an object can be finished after a property as well as before it.

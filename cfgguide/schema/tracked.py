@@ -10,7 +10,7 @@ about one listed name after another, whether it comes, and as what.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator
 from functools import partial
 from typing import Any
 
@@ -248,6 +248,7 @@ class Search:
         return count >= least
 
     def has_plain_object(self, values: Values) -> bool:
+        """Return whether all names that have to come have a value."""
         return all(
             self.has_value(self.property_values(values, name))
             for node in values.object_nodes
@@ -443,7 +444,16 @@ class Search:
             numbers = [number for number in numbers if number not in first.seen]
         if only_needed:
             numbers = [number for number in numbers if machine.names[number] in machine.needed]
+        else:
+            numbers = [number for number in numbers if self._may_help(machine, number)]
         return self._finds(tracked, start, wanted, numbers)
+
+    def _may_help(self, machine: ObjectMachine, number: int) -> bool:
+        """Return whether an object may need a listed name to become what is wanted."""
+        return machine.is_asked_for(number) or any(
+            machine.makes_fail_what_may(number, each)
+            for each in self.symbol_classes(machine.all_symbols[number])
+        )
 
     def _finds(self, tracked: Tracked, start: Any, wanted: Classes, numbers: list[int]) -> bool:
         """Return whether an object can be finished with some of the listed names.
