@@ -180,7 +180,7 @@ def shortest_in(tree: Tree, used: frozenset[int]) -> bytes | None:
     --------
     >>> tree = plain_spelling(((0xE9, 0xE9),))
     >>> shortest_in(tree, frozenset(range(256))), shortest_in(tree, frozenset(range(128)))
-    (b'\xc3\xa9', b'\\u00e9')
+    (b'\xc3\xa9', b'\\u00E9')
     """
     if tree is END:
         return b""
