@@ -377,6 +377,18 @@ class SchemaAutomaton(Pushdown):
         rest = None if space is None else space - 1
         return [(_SPACES, self._state((*again, rest), is_end=is_end))]
 
+    def _spaces_of_nothing(
+        self, end: list[tuple[bytes, int]], space: int | None
+    ) -> list[tuple[Iterable[int], int]]:
+        """Return more white space for what is empty: there is some before its end, too."""
+        if space != 0 or not end or not self._layout.space:
+            return []
+        return [(_SPACES, self._state(("shut", *end, self._layout.space - 1)))]
+
+    def _row_of_shut(self, state: int, end: tuple[bytes, int], space: int | None) -> None:
+        """Make the row of where only white space may stand before the end."""
+        self.set_row(state, [end, *self._spaces(("shut", end), space)])
+
     def _mark(self, text: bytes, then: int) -> tuple[Iterable[int], int]:
         """Return a punctuation mark, of one or more bytes, and the state after it."""
         state = then
@@ -393,8 +405,9 @@ class SchemaAutomaton(Pushdown):
     def _row_of_open(self, state: int, members: Members, inside: Any, space: int | None) -> None:
         """Make the row of where an object has begun."""
         again = ("open", members, inside)
-        entries = [*self._names(members, inside), *self._object_end(members, inside)]
-        self.set_row(state, [*entries, *self._spaces(again, space)])
+        end = self._object_end(members, inside)
+        entries = [*self._names(members, inside), *end, *self._spaces(again, space)]
+        self.set_row(state, [*entries, *self._spaces_of_nothing(end, space)])
 
     def _row_of_name(self, state: int, members: Members, inside: Any, space: int | None) -> None:
         """Make the row of where a name has to come."""
@@ -415,13 +428,18 @@ class SchemaAutomaton(Pushdown):
         if not allowed:
             return []
         frame = self._frame(("name", members, inside), members.n_tags, allowed)
-        lexer = self._lexers.get(members)
-        if lexer is None:
-            lexer = self._lexer(members, *members.lexemes)
+        lexer = self._name_lexer(members, allowed)
         start = self._lexer_state(lexer, lexer.lexemes.start)
         return [(b'"', self.action(PUSH, frame, start))]
 
-    def _object_end(self, members: Members, inside: Any) -> list[tuple[Iterable[int], int]]:
+    def _name_lexer(self, members: Members, allowed: int) -> _Lexer:
+        """Return how names are read; masks of other names are shared, so these must be allowed."""
+        lexemes, tags = members.lexemes
+        if isinstance(lexemes, Names) and not allowed >> lexemes.other_tag & 1:
+            return self._lexer((members, "listed"), lexemes.without_others, tags)
+        return self._lexer((members, "all"), lexemes, tags)
+
+    def _object_end(self, members: Members, inside: Any) -> list[tuple[bytes, int]]:
         tag = members.ending(inside)
         return [] if tag == DEAD_END else [(b"}", self.action(POP, tag))]
 
@@ -453,7 +471,9 @@ class SchemaAutomaton(Pushdown):
 
     def _row_of_items(self, state: int, items: Items, inside: Any, space: int | None) -> None:
         """Make the row of where an array has begun."""
-        entries = [*self._array_end(items, inside), *self._spaces(("items", items, inside), space)]
+        end = self._array_end(items, inside)
+        entries = [*end, *self._spaces(("items", items, inside), space)]
+        entries += self._spaces_of_nothing(end, space)
         found = self._item(items, inside)
         if found is not None:
             entries += self._values(*found)
@@ -476,7 +496,7 @@ class SchemaAutomaton(Pushdown):
         wanted = items.wanted(inside)
         return values, wanted, self._value_frame(("item", items, inside), values, wanted)
 
-    def _array_end(self, items: Items, inside: Any) -> list[tuple[Iterable[int], int]]:
+    def _array_end(self, items: Items, inside: Any) -> list[tuple[bytes, int]]:
         tag = items.ending(inside)
         return [] if tag == DEAD_END else [(b"]", self.action(POP, tag))]
 

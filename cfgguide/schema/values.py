@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from cfgguide.automata.language import Language, grouped
+from cfgguide.pushdown.lexemes import Bounded
 from cfgguide.schema.machine import ValueClass, conditions, listed, seen_by
 from cfgguide.schema.nodes import Bounds, Condition, Node
 from cfgguide.schema.truth import closure
@@ -111,6 +112,9 @@ class Values:
         language = _intersection(languages) if languages else None
         if language is not None and language.is_empty:
             return None
+        if language is not None and (least, most) != (0, None):
+            if Bounded([language], least, most).is_empty:
+                return None
         return Scalars(language, (least, most))
 
     def _conditions(self, kind: str) -> list[Condition]:
