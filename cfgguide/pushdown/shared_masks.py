@@ -29,6 +29,7 @@ from cfgguide.vocabulary.vocabulary import Vocabulary
 
 Int32Array = npt.NDArray[np.int32]
 UInt32Array = npt.NDArray[np.uint32]
+BoolArray = npt.NDArray[np.bool_]
 
 _CONTINUATION, _LEAD = 0x80, 0xC0  # the first two bits of a byte inside a character
 _BACKSLASH = b"\\"
@@ -148,7 +149,15 @@ class SharedMask:
         """How many characters each token adds to the string, before it ends; by token id."""
         found = np.zeros(self._vocabulary.size, dtype=np.int16)
         tokens = self._vocabulary.tokens
-        for token_id in self._inside.tolist():
+        inside = self._inside
+        if self._is_escape:
+            is_counted = np.zeros(len(inside), dtype=np.bool_)
+        else:
+            n_leads, has_escape = _n_leads(self._vocabulary)
+            is_counted = ~has_escape[inside]
+            before = (tokens[int(inside[0])] or b"")[: self._depth] if len(inside) else b""
+            found[inside] = n_leads[inside] - sum(b & _LEAD != _CONTINUATION for b in before)
+        for token_id in inside[~is_counted].tolist():
             found[token_id] = self._count((tokens[token_id] or b"")[self._depth :])
         for first, end, depth in self._ends:
             token_ids = self._packed.token_ids[first:end]
@@ -157,9 +166,17 @@ class SharedMask:
                 found[token_ids] = self._count(token[self._depth : depth - 1])
         return found
 
+    @property
+    def _is_escape(self) -> bool:
+        """Whether the string is inside an escape."""
+        kind, pieces = self._key
+        return kind == "p" and not any(
+            low & _LEAD == _CONTINUATION for tree, _ in pieces for low, _, _ in tree.branches
+        )
+
     def _count(self, data: bytes) -> int:
         """Return how many characters begin in some bytes of the string."""
-        if self._key == self._lexemes.start and _BACKSLASH not in data:
+        if not self._is_escape and _BACKSLASH not in data:
             if data.isascii():
                 return len(data)
             return sum(byte & _LEAD != _CONTINUATION for byte in data)
@@ -201,6 +218,20 @@ class SharedMasks:
                     known = SharedMask(self._vocabulary, self._trie, node, number)
                     self._known[key] = known
         return known
+
+
+def _n_leads(vocabulary: Vocabulary) -> tuple[npt.NDArray[np.int16], BoolArray]:
+    """Return how many characters begin in each token, and whether it has a backslash."""
+    tokens = [token or b"" for token in vocabulary.tokens]
+    lengths = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
+    data = np.frombuffer(b"".join(tokens), dtype=np.uint8)
+    ends = np.cumsum(lengths)
+
+    def count(is_counted: BoolArray) -> npt.NDArray[np.int64]:
+        total = np.concatenate([[0], np.cumsum(is_counted)])
+        return np.asarray(total[ends] - total[ends - lengths])
+
+    return count(data & _LEAD != _CONTINUATION).astype(np.int16), count(data == _BACKSLASH[0]) > 0
 
 
 def _joined(packed: PackedTrie, ranges: list[list[int]]) -> Int32Array:

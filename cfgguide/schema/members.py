@@ -225,6 +225,7 @@ class TrackedMembers:
         self._search = search
         self._wanted = wanted
         self._machine = tracked.objects
+        self._allowed: dict[Any, int] = {}
         self._tags = search.tags(tracked.values, wanted)
         self.start = self._machine.start
 
@@ -233,10 +234,11 @@ class TrackedMembers:
         """The names, and the tag of each of their tags."""
         names = self._machine.names
         tags = list(range(self.n_tags))
-        if not self._machine.tells_names_apart:
+        others = self._machine.name_classes[len(names) :]
+        if len(others) == 1 and not isinstance(others[0].names, Language):  # all others
             return (Names(names, plain_strings()) if names else any_strings().lexemes), tags
-        others = [each.language for each in self._machine.name_classes[len(names) :]]
-        return PatternNames(names, [each for each in others if each is not None]), tags
+        languages = [each.names for each in others if isinstance(each.names, Language)]
+        return PatternNames(names, languages), tags
 
     @property
     def n_tags(self) -> int:
@@ -245,11 +247,23 @@ class TrackedMembers:
 
     def allowed(self, state: Any) -> int:
         """Return the tags of names that may come next, as bits."""
+        known = self._allowed.get(state)
+        if known is None:
+            known = self._allowed[state] = self._found_allowed(state)
+        return known
+
+    def _found_allowed(self, state: Any) -> int:
         found = 0
-        for symbol in self._machine.symbols(state):
+        machine = self._machine
+        is_simple = self._search.ends_with_needed(self._tracked, state, self._wanted)
+        for symbol in machine.symbols(state):
             tag = symbol.name
             assert isinstance(tag, int)
-            if any(self._is_wanted(state, tag, each) for each in self._classes(tag)):
+            classes = self._classes(tag)
+            is_free = is_simple and any(
+                machine.changes_nothing(state, tag, each) for each in classes
+            )
+            if is_free or any(self._is_wanted(state, tag, each) for each in classes):
                 found |= 1 << tag
         return found
 

@@ -121,6 +121,10 @@ class Node:
         """Whether it allows every value."""
         return _keywords(self) == _keywords(Node(""))
 
+    def is_same_as(self, other: Node) -> bool:
+        """Return whether another node requires the same by the same keywords."""
+        return _keywords(self) == _keywords(other)
+
     @cached_property
     def meant(self) -> Node:
         """The node that this one means: another one, if it only refers to that."""

@@ -127,12 +127,21 @@ class ObjectMachine:
                 *(n for ns in node.needs.values() for n in ns),
             )
         }
-        self._tracked = frozenset(self._numbers[name] for name in conditional)
         self.required = frozenset(name for node in asking for name in node.required)
         #: Listed names that may have to come.
         self.needed = self.required.union(
             *(needed for node in asking for needed in node.needs.values())
         )
+        self._sure = _asking_names_only(nodes)
+        conditional |= {name for node in self._sure for name in node.required}
+        self._tracked = frozenset(self._numbers[name] for name in conditional)
+        self._asked_for = self._tracked | {self._numbers[name] for name in self.needed}
+        self._needed_by_sure = {
+            node: frozenset(self._numbers[name] for name in node.required) for node in self._sure
+        }
+        self._requiring = [
+            frozenset(node for node in asking if name in node.required) for name in self._names
+        ]
         bounds = [bound for node in asking for bound in node.n_properties if bound]
         self._cap = max((bound + 1 for bound in bounds), default=1)
         by_id = {id(language): language for node in asking for language, _ in node.patterns}
@@ -220,20 +229,20 @@ class ObjectMachine:
         """The listed names, in their order; the first classes of names are theirs."""
         return self._names
 
-    @property
-    def tells_names_apart(self) -> bool:
-        """Whether names that are not listed are not all alike."""
-        return bool(self._patterns) or any(node.names is not None for node in self._asking)
-
     def skipped(self, state: _Properties, number: int) -> _Properties:
         """Return an ordered state after a listed name that does not come."""
-        name = self._names[number]
-        failed = {node for node in self._asking if name in node.required} - state.failed
+        failed = self._requiring[number] - state.failed
         resolved = self._failures.resolved(state.failed | failed) if failed else state.failed
         pending = state.pending
         if failed:
             pending = frozenset(each for each in pending if each[0] not in resolved)
         return state._replace(last=number, failed=resolved, pending=pending)
+
+    def reduced(self, state: _Properties) -> _Properties:
+        """Return a state without the names that nobody asks for."""
+        if self._is_ordered:
+            return state
+        return state._replace(seen=state.seen & self._asked_for)
 
     def ordered(self, state: _Properties) -> _Properties:
         """Return a state of any order as one where names that have come are no longer asked for."""
@@ -264,14 +273,16 @@ class ObjectMachine:
         else:
             n_named = min(n_named + 1, self._cap)
             if self._is_ordered:
-                passed = set(self._names[last + 1 : number])
-                failed |= {n for n in self._asking if not passed.isdisjoint(n.required)}
+                for passed in range(last + 1, number):
+                    failed |= self._requiring[passed]
                 last = number
             if not self._is_ordered or number in self._tracked:
                 seen |= {number}
         failing, waiting = self._effect(number, value_class)
         failed |= failing
         pending |= waiting
+        if self._sure and number in self._tracked:
+            failed |= self._too_many(seen)
         resolved = state.failed
         if failed != resolved:
             resolved = self._failures.resolved(frozenset(failed))
@@ -283,6 +294,28 @@ class ObjectMachine:
             resolved,
             frozenset(each for each in pending if each[0] not in resolved) if pending else _NOTHING,
         )
+
+    def _too_many(self, seen: frozenset[int]) -> set[Node]:
+        """Return the nodes that fail since others hold now, whatever comes."""
+        sure = {node for node, needed in self._needed_by_sure.items() if needed <= seen}
+        return {
+            node
+            for node in self._nodes
+            if node.negated in sure
+            or (node.one_of is not None and sum(each in sure for each in node.one_of) > 1)
+        }
+
+    def changes_nothing(self, state: _Properties, number: int, value_class: ValueClass) -> bool:
+        """Return whether an object can be finished after a property as well as before it.
+
+        So it is if no node fails by it, and nobody asks whether the property is there.
+        """
+        if self._cap > 1 or number in self._tracked:
+            return False
+        if number < len(self._names) and (self._is_ordered or self._names[number] in self.needed):
+            return False
+        failing, waiting = self._effect(number, value_class)
+        return failing <= state.failed and not waiting
 
     def _effect(
         self, number: int, value_class: ValueClass
@@ -349,6 +382,17 @@ class ObjectMachine:
             problem = "names that are not listed may come twice, so they cannot be counted"
             problems.append((f"{node.path}/{keyword}", problem))
         return truths(self._nodes, "object", holds, seen), problems
+
+
+def _asking_names_only(nodes: Sequence[Node]) -> list[Node]:
+    """Return nodes whose failure may be wanted, and that hold once all required names have come."""
+    others = [node.negated for node in nodes if node.negated is not None]
+    others += [branch for node in nodes for branch in node.one_of or ()]
+    return [
+        node
+        for node in dict.fromkeys(others)
+        if node.required and node.is_same_as(Node(node.path, required=node.required))
+    ]
 
 
 def _names_of(node: Node) -> Iterator[str]:

@@ -404,55 +404,75 @@ class Search:
 
     def object_ends(self, tracked: Tracked, state: Any, wanted: Classes) -> bool:
         """Return whether an object can be finished as one of the wanted classes."""
+        if self.ends_with_needed(tracked, state, wanted):
+            return True
         if not tracked.may_be(state.failed, wanted):
             return False
+        key = ("object", tracked.values, state, wanted)
+        find = partial(self._ends_with, tracked, state, wanted, only_needed=False)
+        return self._once(key, self._ends, find)
+
+    def ends_with_needed(self, tracked: Tracked, state: Any, wanted: Classes) -> bool:
+        """Return whether an object can be finished by names only that may have to come."""
+        if not tracked.may_be(state.failed, wanted):
+            return False
+        state = tracked.objects.reduced(state)
         if tracked.value_class(tracked.objects.holding(state)[0]) in wanted:
             return True
-        key = ("object", tracked.values, state, wanted)
-        return self._once(key, self._ends, partial(self._object_ends, tracked, state, wanted))
+        key = ("needed", tracked.values, state, wanted)
+        find = partial(self._ends_with, tracked, state, wanted, only_needed=True)
+        return self._once(key, self._ends, find)
 
-    def _object_ends(self, tracked: Tracked, first: Any, wanted: Classes) -> bool:
+    def _ends_with(
+        self, tracked: Tracked, first: Any, wanted: Classes, *, only_needed: bool
+    ) -> bool:
         machine = tracked.in_order
-        numbers: Iterable[int] = range(len(machine.names))
+        numbers = list(range(len(machine.names)))
         if self._is_ordered:
-            start, numbers = first, range(first.last + 1, len(machine.names))
+            start, numbers = first, numbers[first.last + 1 :]
         else:
             start = machine.ordered(first)
             numbers = [number for number in numbers if number not in first.seen]
-        needed = [number for number in numbers if machine.names[number] in machine.needed]
-        find = partial(self._finds, tracked, start, wanted)
-        return find(needed) or (len(needed) < len(numbers) and find(list(numbers)))
+        if only_needed:
+            numbers = [number for number in numbers if machine.names[number] in machine.needed]
+        return self._finds(tracked, start, wanted, numbers)
 
     def _finds(self, tracked: Tracked, start: Any, wanted: Classes, numbers: list[int]) -> bool:
-        """Return whether an object can be finished with some of the listed names."""
+        """Return whether an object can be finished with some of the listed names.
+
+        Each is left out first: where it has to come, that leads nowhere, and soon.
+        """
+        machine = tracked.in_order
         seen = {(0, start)}
-        pending: list[tuple[int, Any]] = [(0, start)]
+        pending: list[tuple[int, Any, bool]] = [(0, start, False)]
         while pending:
-            place, state = pending.pop()
-            self._count(1)
-            if not tracked.may_be(state.failed, wanted):
-                continue
-            if place == len(numbers):
-                if any(each in wanted for each in self._with_others(tracked, {state: None})):
-                    return True
-                continue
-            for after in self._ways(tracked.in_order, state, numbers[place]):
+            place, state, is_left_out = pending.pop()
+            if not is_left_out:
+                self._count(1)
+                if not tracked.may_be(state.failed, wanted):
+                    continue
+                if place == len(numbers):
+                    if any(each in wanted for each in self._with_others(tracked, {state: None})):
+                        return True
+                    continue
+                pending.append((place, state, True))
+                following = [machine.skipped(state, numbers[place])]
+            else:
+                following = self._ways(machine, state, numbers[place])
+            for after in following:
                 if (place + 1, after) not in seen:
                     seen.add((place + 1, after))
-                    pending.append((place + 1, after))
+                    pending.append((place + 1, after, False))
         return False
 
-    def _ways(self, machine: ObjectMachine, state: Any, number: int) -> Iterable[Any]:
-        """Return what a state becomes with or without a listed name, the most promising last."""
-        name = machine.names[number]
+    def _ways(self, machine: ObjectMachine, state: Any, number: int) -> list[Any]:
+        """Return what a state becomes with a listed name, the most promising last."""
         state = state._replace(last=number - 1)
-        without = machine.skipped(state, number)
         symbol = machine.all_symbols[number]
-        ways = [
+        return [
             machine.after(state, symbol, value_class)
             for value_class in reversed(self.symbol_classes(symbol))
         ]
-        return [without, *ways] if name in machine.required else [*ways, without]
 
     def _count(self, n: int) -> None:
         self._n_searched += n
