@@ -32,7 +32,7 @@ _QUOTE, _BACKSLASH, _U = 0x22, 0x5C, 0x75
 _SHORT = {8: "b", 9: "t", 10: "n", 12: "f", 13: "r", 0x22: '"', 0x5C: "\\"}
 _ANY_TEXT: Ranges = ((0, SURROGATES[0] - 1), (SURROGATES[1] + 1, MAX_CODE_POINT))
 _RAW: Ranges = ((0x20, 0x21), (0x23, 0x5B), (0x5D, MAX_CODE_POINT))
-_ESCAPED: Ranges = ((0, 0x1F), (0x80, MAX_CODE_POINT))
+_ESCAPED: Ranges = ((0, 0x1F), (0x7F, MAX_CODE_POINT))
 MAX_PERIOD = 4_096  # of what lengths a text may have
 
 
