@@ -92,7 +92,7 @@ def test_more_properties_than_a_text_has_in_any_order(order: str) -> None:
     """Counted by hand: which names may come depends on the order alone."""
     names = [f"p{number}" for number in range(70)]  # more than one machine word of them
     closed = {"type": "object", "additionalProperties": False, "required": [names[68]]}
-    schema = {**closed, "properties": dict.fromkeys(names, {"type": "null"})}
+    schema = {**closed, "properties": {name: {"type": "null"} for name in names}}
     recognizer = recognizer_of(schema, order=order)
     for chosen in ([3, 1, 68], [68], [68, 69, 0], [0, 1, 68, 69], [68, 68], [1, 2], [67, 69]):
         text = "{" + ", ".join(f'"{names[number]}": null' for number in chosen) + "}"
@@ -128,16 +128,22 @@ def assert_live(recognizer: PushdownRecognizer, text: str) -> None:
         assert is_live or recognizer.is_sentence(after), text
 
 
+def grammar_or_refusal(schema: Any) -> tuple[Any, str]:
+    try:
+        return json_schema(schema, formats=False), ""
+    except SchemaError as error:
+        return None, str(error)
+
+
 def compare_with_judge(seed: int) -> None:
     """Write texts of a random schema, and change them: jsonschema and the automaton agree."""
     rng = random.Random(seed)
     schema = varied_schema(rng, rng.choice((1, 2, 2, 3)))
     values = [random_value(rng) for _ in range(15)]
-    try:
-        grammar = json_schema(schema, formats=False)
-    except SchemaError as error:
-        assert any(each in str(error) for each in REFUSALS), error
-        is_empty = "no value is allowed" in str(error)
+    grammar, refusal = grammar_or_refusal(schema)
+    if grammar is None:
+        assert any(each in refusal for each in REFUSALS), refusal
+        is_empty = "no value is allowed" in refusal
         assert not is_empty or not any(is_valid(schema, json.dumps(value)) for value in values)
         return
     recognizer = PushdownRecognizer(grammar.automaton(), "")
@@ -147,7 +153,7 @@ def compare_with_judge(seed: int) -> None:
         if text is None:
             continue
         assert is_valid(schema, text), (schema, text)
-        value = json.loads(text, parse_constant=None)
+        value = json.loads(text)
         values += [value, *(mutated(rng, value) for _ in range(6))]
     for value in values:
         text = json.dumps(value, ensure_ascii=rng.random() < 0.5)
@@ -169,13 +175,8 @@ def written(index: cfgguide.Index, rng: random.Random) -> str | None:
     Tokens that close something are preferred in the end. There is always a token.
     """
     tokens = index.vocabulary.tokens
-    closing = {
-        None,
-        *(
-            each.encode()
-            for each in ['"', "}", "]", "0", "1", "[]", "{}", '""', ":", ",", '"}', '"]']
-        ),
-    }
+    words = ('"', "}", "]", "0", "1", "[]", "{}", '""', ":", ",", '"}', '"]')
+    closing = {None, *(word.encode() for word in words)}
     guide = cfgguide.Guide(index)
     for step in range(150):
         allowed = guide.allowed_token_ids().tolist()
@@ -193,7 +194,7 @@ def test_texts_of_random_schemas_are_what_jsonschema_allows(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(1000, 2500))
+@pytest.mark.parametrize("seed", range(1000, 1600))
 def test_texts_of_many_random_schemas_are_what_jsonschema_allows(seed: int) -> None:
     compare_with_judge(seed)
 
