@@ -115,6 +115,8 @@ class Pushdown:
     start = DEAD
 
     def __init__(self) -> None:
+        #: Frames for which what stands above them is remembered; see `follow_text`.
+        self.remembering: set[int] = set()
         self._states = Growing(N_COLUMNS, np.int32, 128)
         self._maps = Growing(256, np.uint8, 64)
         self._operations = Growing(None, np.int32, 1024)
@@ -172,6 +174,21 @@ class Pushdown:
 
     def make_follow(self, frame: int, tag: int) -> int:
         """Return the state that follows what a frame was pushed for, if it has this tag."""
+        raise NotImplementedError
+
+    def follow_text(self, frame: int, tag: int, text: bytes) -> int:
+        """Return the state that follows the text of a remembering frame, `DEAD` if it may not be.
+
+        A walk asks `follow` instead, which does not know the text: it may allow more.
+        """
+        raise NotImplementedError
+
+    def with_text(self, frame: int, text: bytes) -> int:
+        """Return a remembering frame with the text above it so far."""
+        raise NotImplementedError
+
+    def text_of(self, frame: int) -> bytes:
+        """Return the text that a remembering frame has so far."""
         raise NotImplementedError
 
     def new_state(

@@ -64,7 +64,8 @@ class PushdownRecognizer:
         ((state, _, stack, _),) = configuration.hypotheses
         pushdown = self.pushdown
         states, maps, operations, actions = pushdown.memory
-        for byte in data:
+        first_byte = 0  # of what stands above the topmost frame, if that is remembering
+        for place, byte in enumerate(data):
             while True:
                 row = states[state, ROW]
                 if row == NOT_MADE:
@@ -78,8 +79,14 @@ class PushdownRecognizer:
                 if kind == PUSH:
                     target = actions[-target, 2]
                     stack = stack.push(first)
+                    first_byte = place
                     break
-                target = pushdown.follow(stack.state, first)
+                if stack.state in pushdown.remembering:
+                    end = place + 1 if kind == POP else place
+                    text = pushdown.text_of(stack.state) + data[first_byte:end]
+                    target = pushdown.follow_text(stack.state, first, text)
+                else:
+                    target = pushdown.follow(stack.state, first)
                 states, maps, operations, actions = pushdown.memory
                 if target == DEAD:
                     break
@@ -90,6 +97,9 @@ class PushdownRecognizer:
             if target == DEAD:
                 return None
             state = target
+        if stack.state in pushdown.remembering:
+            text = pushdown.text_of(stack.state) + data[first_byte:]
+            stack = stack.pop(1).push(pushdown.with_text(stack.state, text))
         return _configuration(state, stack)
 
     def is_sentence(self, configuration: Configuration) -> bool:

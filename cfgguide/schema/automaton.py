@@ -39,10 +39,11 @@ from cfgguide.schema.members import (
     TrackedItems,
     TrackedMembers,
 )
-from cfgguide.schema.nodes import Bounds, Condition, Node, wanted_to_fail
+from cfgguide.schema.nodes import KINDS, Bounds, Condition, Node, wanted_to_fail
 from cfgguide.schema.scalars import of_lengths
 from cfgguide.schema.tracked import Classes, Search, plain_array_bounds
-from cfgguide.schema.values import AllValues, Scalars, Values
+from cfgguide.schema.unique import REPEATED, UniqueItems, Used, value_of
+from cfgguide.schema.values import CONSTANTS, AllValues, Scalars, Values
 from cfgguide.values.numbers import NUMBER
 
 _SPACES = b" \t\n\r"
@@ -87,11 +88,12 @@ class _Lexer:
 class _Options:
     """What may be written where a value is wanted; tags are those of the values' classes."""
 
-    constants: _Lexer | None
-    numbers: _Lexer | None
-    strings: _Lexer | None
-    members: Members | None
-    items: Items | None
+    constants: _Lexer | None = None
+    numbers: _Lexer | None = None
+    strings: _Lexer | None = None
+    members: Members | None = None
+    items: Items | None = None
+    unique: UniqueItems | None = None
 
 
 _MARKS = {
@@ -147,6 +149,7 @@ class SchemaAutomaton(Pushdown):
         self._frame_keys: list[Any] = [None]
         self._frame_numbers: dict[Any, int] = {}
         self._lexers: dict[Any, _Lexer] = {}
+        self._texts: dict[int, bytes] = {}  # of remembering frames
         self._options: dict[tuple[Values, Classes | None], _Options] = {}
         values = self._all_values.of([root])
         self.has_sentence = self.search.has_value(values)
@@ -244,66 +247,70 @@ class SchemaAutomaton(Pushdown):
         """Return what may be written as one of some values."""
         key = (values, wanted)
         if key not in self._options:
-            is_plain = wanted is None and values.is_plain
-            if wanted is None and not is_plain:
-                wanted = frozenset([values.every])
             self._options[key] = (
-                self._plain_options(values) if wanted is None else self._tracked(values, wanted)
+                self._for_all_nodes(values) if wanted is None else self._tracked(values, wanted)
             )
         return self._options[key]
 
-    def _plain_options(self, values: Values) -> _Options:
-        kinds, search = values.kinds, self.search
-        words = [kind for kind in ("null", "true", "false") if kind in kinds]
-        constants = Constants(dict.fromkeys(words, 0)) if words else None
-        numbers, strings = values.numbers, values.strings
-        members: Members | None = None
-        items: Items | None = None
-        every = frozenset([values.every])
-        if "object" in kinds:
-            if not values.has_plain_objects:
-                members = self._tracked(values, every).members
-            elif search.has_plain_object(values):
-                members = PlainMembers(values, search, is_ordered=self._is_ordered)
-        if "array" in kinds:
-            if not values.has_plain_arrays:
-                items = self._tracked(values, every).items
-            elif plain_array_bounds(values, search) is not None:
-                items = PlainItems(values, search)
-        return _Options(
-            None if constants is None else self._lexer(tuple(words), constants),
-            None if numbers is None else self._number_lexer([(numbers, 0)]),
-            None if strings is None else self._string_lexer([(strings, 0)]),
-            members,
-            items,
-        )
-
-    def _tracked(self, values: Values, wanted: Classes) -> _Options:
+    def _for_all_nodes(self, values: Values) -> _Options:
+        """Return the values for which all nodes hold."""
         search = self.search
+        every = frozenset([values.every])
+        mixed = values.mixed
+        if "object" in values.kinds and not values.has_plain_objects:
+            mixed |= {"object"}
+        if "array" in values.kinds and not (values.has_plain_arrays or values.has_different_items):
+            mixed |= {"array"}
+        found = self._tracked(values, every, mixed) if mixed else _Options()
+        words = [kind for kind in CONSTANTS if values.is_constant(kind)]
+        if words and mixed.isdisjoint(CONSTANTS):
+            found.constants = self._lexer(tuple(words), Constants(dict.fromkeys(words, 0)))
+        if values.numbers is not None:
+            found.numbers = self._number_lexer([(values.numbers, 0)])
+        if values.strings is not None:
+            found.strings = self._string_lexer([(values.strings, 0)])
+        if values.has_plain_objects and search.has_plain_object(values):
+            found.members = PlainMembers(values, search, is_ordered=self._is_ordered)
+        if values.has_different_items and search.has_different_items(values):
+            found.unique = UniqueItems(values, search)
+        elif values.has_plain_arrays and plain_array_bounds(values, search) is not None:
+            found.items = PlainItems(values, search)
+        return found
+
+    def _tracked(
+        self, values: Values, wanted: Classes, kinds: frozenset[str] = frozenset(KINDS)
+    ) -> _Options:
+        """Return the values of some classes, as far as they are of some kinds."""
+        search, found = self.search, _Options()
         tracked = search.tracked(values)
         tags = search.tags(values, wanted)
-        words = {kind: tags[each] for kind, each in tracked.constants().items() if each in wanted}
-        found: dict[str, list[tuple[Scalars, int]]] = {}
-        for kind in ("number", "string"):
-            found[kind] = [
-                (_scalars(condition), tags[value_class])
-                for value_class, conditions in tracked.scalars(kind).items()
-                if value_class in wanted
-                for condition in conditions
-            ]
-        members = items = None
-        if search.object_ends(tracked, tracked.objects.start, wanted):
-            members = TrackedMembers(tracked, search, wanted)
-        if search.array_ends(tracked, tracked.arrays.start, wanted):
-            items = TrackedItems(tracked, search, wanted)
-        constants = Constants(words)
-        return _Options(
-            self._lexer(tuple(words.items()), constants, range(len(tags))) if words else None,
-            self._number_lexer(found["number"]) if found["number"] else None,
-            self._string_lexer(found["string"]) if found["string"] else None,
-            members,
-            items,
-        )
+        if not kinds.isdisjoint(CONSTANTS):
+            of_words = tracked.constants().items()
+            words = {kind: tags[each] for kind, each in of_words if each in wanted}
+            if words:
+                constants = Constants(words)
+                found.constants = self._lexer(tuple(words.items()), constants, range(len(tags)))
+        if "number" in kinds and (parts := self._scalar_parts(values, wanted, "number")):
+            found.numbers = self._number_lexer(parts)
+        if "string" in kinds and (parts := self._scalar_parts(values, wanted, "string")):
+            found.strings = self._string_lexer(parts)
+        if "object" in kinds and search.object_ends(tracked, tracked.objects.start, wanted):
+            found.members = TrackedMembers(tracked, search, wanted)
+        if "array" in kinds and search.array_ends(tracked, tracked.arrays.start, wanted):
+            found.items = TrackedItems(tracked, search, wanted)
+        return found
+
+    def _scalar_parts(
+        self, values: Values, wanted: Classes, kind: str
+    ) -> list[tuple[Scalars, int]]:
+        """Return the numbers or strings of some classes, with the tags of these."""
+        tags = self.search.tags(values, wanted)
+        return [
+            (_scalars(condition), tags[value_class])
+            for value_class, conditions in self.search.tracked(values).scalars(kind).items()
+            if value_class in wanted
+            for condition in conditions
+        ]
 
     def _number_lexer(self, parts: list[tuple[Scalars, int]]) -> _Lexer:
         languages = [scalars.language for scalars, _ in parts]
@@ -357,6 +364,9 @@ class SchemaAutomaton(Pushdown):
             entries.append((b"{", self.action(PUSH, frame, start)))
         if options.items is not None:
             start = self._state(("items", options.items, options.items.start, space))
+            entries.append((b"[", self.action(PUSH, frame, start)))
+        if options.unique is not None:
+            start = self._state(("different", options.unique, options.unique.start, space))
             entries.append((b"[", self.action(PUSH, frame, start)))
         return entries
 
@@ -503,6 +513,88 @@ class SchemaAutomaton(Pushdown):
     def _after_item(self, class_tag: int, items: Items, inside: Any) -> int:
         after = items.after(inside, class_tag)
         return self._state(("next", items, after, self._layout.space))
+
+
+    # -- arrays of different items ----------------------------------------------------------
+
+    def _row_of_different(
+        self, state: int, items: UniqueItems, inside: Used, space: int | None
+    ) -> None:
+        """Make the row of where an array of different items has begun."""
+        again = ("different", items, inside)
+        entries = [*self._unique_end(items, inside), *self._spaces(again, space)]
+        self.set_row(state, [*entries, *self._unused(items, inside)])
+
+    def _row_of_unused(
+        self, state: int, items: UniqueItems, inside: Used, space: int | None
+    ) -> None:
+        """Make the row of where an item has to come that is unlike those before."""
+        again = ("unused", items, inside)
+        self.set_row(state, [*self._unused(items, inside), *self._spaces(again, space)])
+
+    def _row_of_used(self, state: int, items: UniqueItems, inside: Used, space: int | None) -> None:
+        """Make the row of where such an item has ended."""
+        again = ("used", items, inside)
+        entries = [*self._unique_end(items, inside), *self._spaces(again, space)]
+        if items.lexemes(inside):
+            then = self._state(("unused", items, inside, self._layout.space))
+            entries.append(self._mark(self._layout.comma, then))
+        self.set_row(state, entries)
+
+    def _unused(self, items: UniqueItems, inside: Used) -> list[tuple[Iterable[int], int]]:
+        """Return the bytes that begin an item."""
+        entries: list[tuple[Iterable[int], int]] = []
+        for kind, lexemes, tags in items.lexemes(inside):
+            frame = self._remembering(items, inside, b"", is_string=kind == "strings")
+            lexer = self._lexer((items, inside, kind), lexemes, tags)
+            if kind == "strings":
+                start = self._lexer_state(lexer, lexemes.start)
+                entries.append((b'"', self.action(PUSH, frame, start)))
+                continue
+            for byte, after in lexemes.row(lexemes.start).entries():
+                target = self._lexer_state(lexer, after)
+                entries.append(((byte,), self.action(PUSH, frame, target)))
+        return entries
+
+    def _remembering(
+        self, items: UniqueItems, inside: Used, text: bytes, *, is_string: bool
+    ) -> int:
+        frame = self._frame(("unique", items, inside, is_string, text), 2)
+        self.remembering.add(frame)
+        self._texts[frame] = text
+        return frame
+
+    def _unique_end(self, items: UniqueItems, inside: Used) -> list[tuple[Iterable[int], int]]:
+        tag = items.ending(inside)
+        return [] if tag == DEAD_END else [(b"]", self.action(POP, tag))]
+
+    def _after_unique(
+        self, tag: int, items: UniqueItems, inside: Used, _is_string: bool, _text: bytes
+    ) -> int:
+        """Return what follows an item that is not known: as if it could not come again."""
+        if tag == REPEATED:
+            return DEAD
+        after = Used(inside.n_items + 1, inside.values)
+        return self._state(("used", items, after, self._layout.space))
+
+    def follow_text(self, frame: int, tag: int, text: bytes) -> int:
+        """Return the state that follows an item of an array of different items."""
+        if tag == REPEATED:
+            return DEAD
+        _, items, inside, is_string, _ = self._frame_keys[frame]
+        after = items.after(inside, value_of(text, is_string=is_string))
+        if after is None:
+            return DEAD
+        return self._state(("used", items, after, self._layout.space))
+
+    def with_text(self, frame: int, text: bytes) -> int:
+        """Return a frame with the text above it so far."""
+        _, items, inside, is_string, _ = self._frame_keys[frame]
+        return self._remembering(items, inside, text, is_string=is_string)
+
+    def text_of(self, frame: int) -> bytes:
+        """Return the text that a frame has so far."""
+        return self._texts[frame]
 
 
 def _strings(scalars: Scalars) -> Lexemes:

@@ -305,6 +305,15 @@ class ObjectMachine:
             or (node.one_of is not None and sum(each in sure for each in node.one_of) > 1)
         }
 
+    def is_asked_for(self, number: int) -> bool:
+        """Return whether some node asks whether a listed name has come, or counts names."""
+        return self._cap > 1 or number in self._asked_for
+
+    def makes_fail_what_may(self, number: int, value_class: ValueClass) -> bool:
+        """Return whether a property makes a node fail whose failure may be wanted."""
+        failing, waiting = self._effect(number, value_class)
+        return bool(waiting) or not failing.isdisjoint(self._wanted_to_fail)
+
     def changes_nothing(self, state: _Properties, number: int, value_class: ValueClass) -> bool:
         """Return whether an object can be finished after a property as well as before it.
 

@@ -210,8 +210,6 @@ class Reader:
     def _read_strings(self, node: Node, reads: Keywords) -> None:
         least, most = reads.count("minLength") or 0, reads.count("maxLength")
         if least or most is not None:
-            if max(least, most or 0) > numbers.LARGEST_DIVISOR * 10:
-                raise SchemaError(f"at {reads.path}: lengths above 10000 are too much to count")
             node.strings.append(of_lengths(least, most))
         pattern = reads.schema.get("pattern")
         if pattern is not None:

@@ -31,7 +31,7 @@ def of_lengths(least: int, most: int | None) -> Condition:
     """Return the condition that a text has from `least` to `most` characters."""
     if most is not None and most < least:
         return Condition(Language.of_words([]), bounds=(least, most))
-    text = f"^[^]{{{least},{'' if most is None else most}}}$"
+    text = f"^[^]{{{least},{'' if most is None else most}}}$"  # made only if it is needed
     return Condition(partial(pattern_language, text), bounds=(least, most))
 
 

@@ -24,11 +24,11 @@ from cfgguide.schema.machine import (
     listed,
     scalar_holds,
 )
-from cfgguide.schema.nodes import Condition, Node
+from cfgguide.schema.nodes import KINDS, Condition, Node
 from cfgguide.schema.objects import ObjectMachine
 from cfgguide.schema.scalars import by_class
 from cfgguide.schema.truth import Failures, truths
-from cfgguide.schema.values import AllValues, Values
+from cfgguide.schema.values import CONSTANTS, AllValues, Values
 from cfgguide.values.numbers import decimals
 
 MAX_SEARCHED = 300_000  # states of arrays and objects, in all searches
@@ -209,34 +209,43 @@ class Search:
         if not values.nodes:
             return values.is_possible
         if wanted is None:
-            if not values.is_possible:
-                return False
-            if not values.is_plain:
-                wanted = frozenset([values.every])
-        return self._once(
-            (values, wanted),
-            self._has,
-            partial(self._has_plain, values)
-            if wanted is None
-            else partial(self._has_tracked, values, wanted),
-        )
+            return self._once((values, None), self._has, partial(self._has_all, values))
+        return self._once((values, wanted), self._has, partial(self._has_tracked, values, wanted))
 
-    def _has_plain(self, values: Values) -> bool:
-        kinds = values.kinds
-        if not kinds.isdisjoint(("null", "true", "false")):
+    def _has_all(self, values: Values) -> bool:
+        """Return whether all nodes hold for some value."""
+        if any(map(values.is_constant, CONSTANTS)):
             return True
         if values.strings is not None or values.numbers is not None:
             return True
-        every = frozenset([values.every])
-        if "object" in kinds and values.has_plain_objects:
-            if self.has_plain_object(values):
-                return True
-            kinds -= {"object"}
-        if "array" in kinds and values.has_plain_arrays:
-            if plain_array_bounds(values, self) is not None:
-                return True
-            kinds -= {"array"}
-        return bool(kinds & {"array", "object"}) and self._has_tracked(values, every)
+        if values.has_plain_objects and self.has_plain_object(values):
+            return True
+        if values.has_different_items and self.has_different_items(values):
+            return True
+        if values.has_plain_arrays and plain_array_bounds(values, self) is not None:
+            return True
+        kinds = values.kinds
+        is_plain = (
+            not values.mixed
+            and ("object" not in kinds or values.has_plain_objects)
+            and ("array" not in kinds or values.has_plain_arrays or values.has_different_items)
+        )
+        return not is_plain and self._has_tracked(values, frozenset([values.every]))
+
+    def has_different_items(self, values: Values) -> bool:
+        """Return whether there are as many different items as there have to be."""
+        least = max((node.n_items[0] for node in values.array_nodes), default=0)
+        bounds = [n.n_items[1] for n in values.array_nodes if n.n_items[1] is not None]
+        if bounds and min(bounds) < least:
+            return False
+        item = self.item_values(values, 0)
+        count = sum(map(item.is_constant, CONSTANTS))
+        for scalars in (item.numbers, item.strings):
+            if scalars is not None and count < least:
+                language = scalars.language
+                words = None if language is None else language.words(least)
+                count = least if words is None else count + len(words)
+        return count >= least
 
     def has_plain_object(self, values: Values) -> bool:
         return all(
@@ -308,8 +317,7 @@ class Search:
         nothing: ValueClass = frozenset()
         if len(values.nodes) == 1:
             possible = [values.every] if self.has_value(values) else []
-            is_typed = values.is_plain and len(values.kinds) < len(_KINDS)
-            if is_typed or self.has_value(values, frozenset([nothing])):
+            if len(values.kinds) < len(KINDS) or self.has_value(values, frozenset([nothing])):
                 possible.append(nothing)
             return possible
         tracked = self.tracked(values)
@@ -435,7 +443,16 @@ class Search:
             numbers = [number for number in numbers if number not in first.seen]
         if only_needed:
             numbers = [number for number in numbers if machine.names[number] in machine.needed]
+        else:
+            numbers = [number for number in numbers if self._may_help(machine, number)]
         return self._finds(tracked, start, wanted, numbers)
+
+    def _may_help(self, machine: ObjectMachine, number: int) -> bool:
+        """Return whether an object may need a listed name to become what is wanted."""
+        return machine.is_asked_for(number) or any(
+            machine.makes_fail_what_may(number, each)
+            for each in self.symbol_classes(machine.all_symbols[number])
+        )
 
     def _finds(self, tracked: Tracked, start: Any, wanted: Classes, numbers: list[int]) -> bool:
         """Return whether an object can be finished with some of the listed names.
@@ -481,9 +498,6 @@ class Search:
                 "it takes too long to find out which values the schema allows; use fewer "
                 "schemas for one value, or simpler ones"
             )
-
-
-_KINDS = frozenset(["null", "true", "false", "number", "string", "array", "object"])
 
 
 def plain_array_bounds(values: Values, search: Search) -> tuple[int, int | None] | None:

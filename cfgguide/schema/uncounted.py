@@ -11,6 +11,10 @@ from collections.abc import Callable
 
 from cfgguide.schema.arrays import told_apart
 from cfgguide.schema.nodes import Node, reachable, wanted_to_fail
+from cfgguide.schema.tracked import Search
+from cfgguide.schema.truth import closure
+from cfgguide.schema.unique import can_be_told_apart
+from cfgguide.schema.values import AllValues
 
 GiveUp = Callable[[str, str], None]
 
@@ -38,9 +42,21 @@ def give_up_uncounted(root: Node, give_up: GiveUp) -> None:
             give_up(f"{node.path}/maxProperties", problem)
             most = None
         node.n_properties = least, most
-    for node in reachable(root):
-        if node.is_unique and "array" in node.kinds and node.n_items[1] not in (0, 1):
-            if told_apart([node]) is None:
-                problem = "only values of an enumeration can be told apart"
-                give_up(f"{node.path}/uniqueItems", problem)
-                node.is_unique = False
+    unique = [node for node in reachable(root) if node.is_unique and "array" in node.kinds]
+    unique = [node for node in unique if node.n_items[1] not in (0, 1)]
+    unique = [node for node in unique if told_apart([node]) is None]
+    if unique:
+        _give_up_unique(root, unique, give_up)
+
+
+def _give_up_unique(root: Node, unique: list[Node], give_up: GiveUp) -> None:
+    search = Search(AllValues(), is_ordered=True, wanted_to_fail=wanted_to_fail(root))
+    lost = [node for node in unique if not can_be_told_apart(node, search)]
+    for node in reachable(root):  # where it is not known whether they have to be different
+        inside = set(closure([node])) & set(unique)
+        values = search.values.of([node])
+        if inside and "array" in values.kinds and values.nodes_for("array") is None:
+            lost += inside
+    for node in dict.fromkeys(lost):
+        give_up(f"{node.path}/uniqueItems", "such values cannot be told apart")
+        node.is_unique = False

@@ -14,10 +14,14 @@ from typing import NamedTuple
 
 from cfgguide.automata.language import Language, grouped
 from cfgguide.pushdown.lexemes import Bounded
+from cfgguide.schema.arrays import told_apart
 from cfgguide.schema.machine import ValueClass, conditions, listed, seen_by
-from cfgguide.schema.nodes import Bounds, Condition, Node
+from cfgguide.schema.nodes import KINDS, Bounds, Condition, Node
 from cfgguide.schema.truth import closure
 from cfgguide.values.numbers import decimals
+
+
+CONSTANTS = ("null", "true", "false")
 
 
 class Scalars(NamedTuple):
@@ -56,38 +60,46 @@ class Values:
         """All nodes that see the value, each after those that it refers to."""
         return closure(self.nodes)
 
+    def nodes_for(self, kind: str) -> list[Node] | None:
+        """Return the nodes of which all keywords have to hold for values of a kind.
+
+        None if there are alternatives; none if the kind is not allowed.
+        """
+        return self._asked.get(kind, [])
+
+    @property
+    def mixed(self) -> frozenset[str]:
+        """The kinds of which values may meet the nodes in different ways."""
+        return frozenset(kind for kind, nodes in self._asked.items() if nodes is None)
+
     @cached_property
-    def is_plain(self) -> bool:
-        """Whether all nodes below must hold if these do."""
-        return all(
-            node.any_of is None
-            and node.one_of is None
-            and node.negated is None
-            and node.conditional is None
-            and not node.dependent
-            and (node.values is None or not node.values.nodes)
-            for node in self.below
-        )
+    def _asked(self) -> dict[str, list[Node] | None]:
+        """For each kind that is allowed the nodes that have to hold; None for alternatives."""
+        found: dict[str, list[Node] | None] = {}
+        for kind in KINDS if self.is_possible else ():
+            try:
+                found[kind] = _required(self.nodes, kind)
+            except _FailsError:
+                continue
+            except _AlternativesError:
+                found[kind] = None
+        return found
 
     @cached_property
     def kinds(self) -> frozenset[str]:
         """What the value may be, if all nodes hold."""
-        found = frozenset(["null", "true", "false", "number", "string", "array", "object"])
-        for node in self.below:
-            found &= frozenset() if node.is_false else node.kinds
-            if node.values is not None:
-                possible = set(node.values.constants)
-                possible |= {"number"} if node.values.numbers is not None else set()
-                possible |= {"string"} if node.values.strings is not None else set()
-                found &= possible
-        return found if self.is_possible else frozenset()
+        return frozenset(self._asked)
+
+    def is_constant(self, kind: str) -> bool:
+        """Return whether a constant is surely allowed, if all nodes hold."""
+        return self._asked.get(kind) is not None
 
     @cached_property
     def numbers(self) -> Scalars | None:
         """The numbers that may be written, if all nodes hold; None for no number."""
-        if "number" not in self.kinds:
-            return None
         asked = self._conditions("number")
+        if asked is None:
+            return None
         if not asked:
             return Scalars(None)
         language = _intersection([decimals(), *(each.language for each in asked)])
@@ -96,11 +108,12 @@ class Values:
     @cached_property
     def strings(self) -> Scalars | None:
         """The strings that may be written, if all nodes hold; None for no string."""
-        if "string" not in self.kinds:
+        asked = self._conditions("string")
+        if asked is None:
             return None
         least, most = 0, None
         languages = []
-        for condition in self._conditions("string"):
+        for condition in asked:
             if condition.bounds is None:
                 languages.append(condition.language)
                 continue
@@ -117,42 +130,140 @@ class Values:
                 return None
         return Scalars(language, (least, most))
 
-    def _conditions(self, kind: str) -> list[Condition]:
+    def _conditions(self, kind: str) -> list[Condition] | None:
+        """Return what is asked of numbers or strings; None if none are surely allowed."""
+        nodes = self._asked.get(kind)
+        if nodes is None:
+            return None
         found: dict[int, Condition] = {}
-        for node in self.below:
+        for node in nodes:
             for condition in (*conditions(node, kind), listed(node, kind)):
                 if condition is not None:
                     found[id(condition)] = condition
         return list(found.values())
 
-    @cached_property
+    @property
     def array_nodes(self) -> list[Node]:
-        """The nodes that say something of arrays."""
-        return [node for node in self.below if "array" in node.kinds]
+        """The nodes that arrays have to meet; empty if there are alternatives."""
+        return self._asked.get("array") or []
 
-    @cached_property
+    @property
     def object_nodes(self) -> list[Node]:
-        """The nodes that say something of objects."""
-        return [node for node in self.below if "object" in node.kinds]
+        """The nodes that objects have to meet; empty if there are alternatives."""
+        return self._asked.get("object") or []
 
     @cached_property
     def has_plain_arrays(self) -> bool:
         """Whether an array needs only to be counted, if all nodes hold."""
-        return self.is_plain and not any(
+        return self._asked.get("array") is not None and not any(
             node.contains is not None or node.is_unique or node.unevaluated_items is not None
             for node in self.array_nodes
         )
 
     @cached_property
+    def has_different_items(self) -> bool:
+        """Whether an array needs to be counted, and its items, not listed, are to be different."""
+        unique = [node for node in self.array_nodes if node.is_unique]
+        return (
+            bool(unique)
+            and told_apart(unique) is None
+            and not any(
+                node.contains is not None or node.unevaluated_items is not None
+                for node in self.array_nodes
+            )
+        )
+
+    @cached_property
     def has_plain_objects(self) -> bool:
         """Whether an object needs only the names that were seen, if all nodes hold."""
-        return self.is_plain and not any(
+        return self._asked.get("object") is not None and not any(
             node.names is not None
             or node.needs
             or node.n_properties != (0, None)
             or node.unevaluated is not None
             for node in self.object_nodes
         )
+
+
+class _FailsError(Exception):
+    """No value of this kind meets a node."""
+
+
+class _AlternativesError(Exception):
+    """Values of this kind may meet a node in different ways."""
+
+
+def _required(nodes: Iterable[Node], kind: str) -> list[Node]:
+    """Return the nodes of which all keywords have to hold where some nodes do."""
+    found: dict[Node, None] = {}
+    for node in nodes:
+        _require(node.meant, kind, found)
+    return list(found)
+
+
+def _require(node: Node, kind: str, found: dict[Node, None]) -> None:
+    if node in found:
+        return
+    if node.is_false or kind not in node.kinds:
+        raise _FailsError
+    if node.values is not None:
+        _require_values(node, kind)
+    if node.dependent and kind == "object":
+        raise _AlternativesError
+    found[node] = None
+    for other in node.all_of:
+        _require(other.meant, kind, found)
+    for branches in (node.any_of, node.one_of):
+        if branches is not None:
+            _require_branch(branches, kind, found, is_exactly_one=branches is node.one_of)
+    if node.negated is not None and _may_hold(node.negated, kind):
+        raise _AlternativesError
+    if node.conditional is not None:
+        condition, then, other = node.conditional
+        if condition.meant.is_trivial or not _may_hold(condition, kind):
+            applied = then if condition.meant.is_trivial else other
+            if applied is not None:
+                _require(applied.meant, kind, found)
+        elif any(each is not None and not each.meant.is_trivial for each in (then, other)):
+            raise _AlternativesError
+
+
+def _require_values(node: Node, kind: str) -> None:
+    """Check that an enumeration has values of a kind."""
+    values = node.values
+    assert values is not None, "it lists values"
+    if kind in ("array", "object"):
+        raise _AlternativesError if values.nodes else _FailsError
+    if kind == "number" and values.numbers is None:
+        raise _FailsError
+    if kind == "string" and values.strings is None:
+        raise _FailsError
+    if kind in CONSTANTS and kind not in values.constants:
+        raise _FailsError
+
+
+def _require_branch(
+    branches: list[Node], kind: str, found: dict[Node, None], *, is_exactly_one: bool
+) -> None:
+    possible = [branch for branch in branches if _may_hold(branch, kind)]
+    if not possible:
+        raise _FailsError
+    if len(possible) > 1:
+        if not is_exactly_one and any(branch.meant.is_trivial for branch in possible):
+            return
+        raise _AlternativesError
+    _require(possible[0].meant, kind, found)
+
+
+def _may_hold(node: Node, kind: str) -> bool:
+    """Return whether a node may hold for values of a kind."""
+    try:
+        _require(node.meant, kind, {})
+    except _FailsError:
+        return False
+    except _AlternativesError:
+        return True
+    return True
 
 
 def _intersection(languages: list[Language]) -> Language:

@@ -1,0 +1,158 @@
+"""Arrays whose items are to be different, where the items are scalars.
+
+In: :class:`~cfgguide.schema.values.Values` with ``uniqueItems``. Out: :class:`UniqueItems`: a state
+of such an array has the values that have come, and the next item is none of these. Numbers are
+written there in one way only, without an exponent and without needless digits, and strings have
+plain spellings: so values are told apart by what is written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+from cfgguide.automata.ecma import pattern_language
+from cfgguide.automata.language import Language, grouped
+from cfgguide.pushdown.lexemes import (
+    Bounded,
+    Constants,
+    Lexemes,
+    Names,
+    Numbers,
+    Strings,
+    plain_strings,
+)
+from cfgguide.schema.members import DEAD_END
+from cfgguide.schema.nodes import Node
+from cfgguide.schema.tracked import Search
+from cfgguide.schema.values import Scalars, Values
+
+FRESH, REPEATED = 0, 1  # tags of an item
+_CONSTANTS = frozenset(["null", "true", "false"])
+_SCALARS = _CONSTANTS | {"number", "string"}
+# Without needless digits: numbers that are written otherwise are other numbers.
+_NUMBER = r"^(?:0|-?[1-9][0-9]*|-?(?:0|[1-9][0-9]*)\.[0-9]*[1-9])$"
+
+
+class Used(NamedTuple):
+    """A state of an array.
+
+    Attributes
+    ----------
+    n_items : int
+        How many items have come.
+    values : frozenset of str
+        The values that have come: constants and numbers as they are written, strings with a quote
+        before them.
+    """
+
+    n_items: int
+    values: frozenset[str]
+
+
+def are_scalars(values: Values) -> bool:
+    """Return whether values are scalars that can be told apart by what is written."""
+    return values.kinds <= _SCALARS and not values.mixed
+
+
+def value_of(text: bytes, *, is_string: bool) -> str:
+    """Return a value of a state, given what is written."""
+    return '"' + str(json.loads(text)) if is_string else text.decode()
+
+
+class UniqueItems:
+    """Arrays of scalars that are all different."""
+
+    def __init__(self, values: Values, search: Search) -> None:
+        self._values = values
+        self._search = search
+        self._least = max((node.n_items[0] for node in values.array_nodes), default=0)
+        bounds = [n.n_items[1] for n in values.array_nodes if n.n_items[1] is not None]
+        self._most = min(bounds, default=None)
+        self._prefix = max((len(node.prefix) for node in values.array_nodes), default=0)
+        self.start = Used(0, frozenset())
+
+    def item(self, state: Used) -> Values:
+        """Return the values of the next item, used or not."""
+        return self._search.item_values(self._values, min(state.n_items, self._prefix))
+
+    def lexemes(self, state: Used) -> list[tuple[str, Lexemes, list[int]]]:
+        """Return what the next item may be: its kind, an automaton, and the tag of each tag."""
+        if self._most is not None and state.n_items >= self._most:
+            return []
+        values = self.item(state)
+        if not are_scalars(values):
+            return []
+        found: list[tuple[str, Lexemes, list[int]]] = []
+        words = sorted((values.kinds & _CONSTANTS) - state.values)
+        if words:
+            found.append(("constants", Constants(dict.fromkeys(words, 0)), [FRESH]))
+        if values.numbers is not None:
+            used = [each for each in state.values if each[0] not in '"tfn']
+            language = _without(_canonical(values.numbers.language), used)
+            if not language.is_empty:
+                found.append(("numbers", Numbers([language]), [FRESH]))
+        strings = values.strings
+        if strings is not None:
+            used = [each[1:] for each in state.values if each[0] == '"']
+            lexemes = _unused_strings(strings, used)
+            if lexemes is not None:
+                tags = [FRESH]
+                if isinstance(lexemes, Names):
+                    tags = [*([REPEATED] * len(used)), FRESH]
+                found.append(("strings", lexemes, tags))
+        return found
+
+    def ending(self, state: Used) -> int:
+        """Return the tag of the array if it ends now, or `DEAD_END`."""
+        return 0 if state.n_items >= self._least else DEAD_END
+
+    def after(self, state: Used, value: str) -> Used | None:
+        """Return the state after an item; None if it has come before."""
+        if value in state.values:
+            return None
+        return Used(state.n_items + 1, state.values | {value})
+
+
+def can_be_told_apart(node: Node, search: Search) -> bool:
+    """Return whether the items of all arrays that a node allows can be told apart."""
+    values = search.values.of([node])
+    if "array" not in values.kinds:
+        return True
+    if not values.has_different_items or any(each.prefix for each in values.array_nodes):
+        return False
+    return are_scalars(search.item_values(values, 0))
+
+
+@lru_cache(maxsize=256)
+def _canonical(language: Language | None) -> Language:
+    every = pattern_language(_NUMBER)
+    return every if language is None else _both(every, language)
+
+
+def _both(one: Language, other: Language) -> Language:
+    return grouped([one, other], all).get(True, Language.of_words([]))
+
+
+def _without(language: Language, words: Iterable[str]) -> Language:
+    used = Language.of_words(words)
+    if used.is_empty:
+        return language
+    found = grouped([language, used], lambda met: met == (True, False))
+    return found.get(True, Language.of_words([]))
+
+
+def _unused_strings(scalars: Scalars, used: list[str]) -> Lexemes | None:
+    """Return strings that have not come; None if there is none."""
+    language, bounds = scalars
+    if language is None and bounds == (0, None):
+        return Names(sorted(used), plain_strings())
+    rest = _without(pattern_language("^[^]*$") if language is None else language, used)
+    if rest.is_empty:
+        return None
+    if bounds == (0, None):
+        return Strings([rest])
+    bounded = Bounded([rest], *bounds)
+    return None if bounded.is_empty else bounded
