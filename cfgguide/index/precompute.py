@@ -104,8 +104,8 @@ def precompute_masks(
 
     Masks that are not made here are made when they are first asked for, as always. So are those of
     configurations that can be read in several ways or have look-ahead obligations, and all masks of
-    grammars with an indenter. Guides may use the index at the same time. An interrupted call keeps
-    what it made, and a later call continues.
+    grammars with an indenter and of JSON Schemas. Guides may use the index at the same time. An
+    interrupted call keeps what it made, and a later call continues.
 
     Parameters
     ----------
@@ -146,6 +146,9 @@ def precompute_masks(
     """
     if n_processes is not None and n_processes < 1:
         raise LimitError(f"n_processes must be a number above 0, not {n_processes!r}")
+    if not index.is_made_ahead:
+        made = index.n_entries, index.n_subsets, index.nbytes_kept
+        return Precomputed(0, 0, 0, 1.0, *made, 0.0)
     run = _Run(index, max_bytes=max_bytes, max_seconds=max_seconds, max_depth=max_depth)
     with shown(progress) as show:
         if n_processes is None:

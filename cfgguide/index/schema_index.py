@@ -7,12 +7,15 @@ made in milliseconds, so a file of it holds the schema and no masks.
 
 from __future__ import annotations
 
+import os
+import warnings
 from dataclasses import asdict
 from typing import Any
 
+from cfgguide.errors import IndexFormatError, SchemaError, SchemaWarning
+from cfgguide.grammar.grammar import Grammar
 from cfgguide.index.configuration_trie import Mask
 from cfgguide.index.footprint import footprint
-from cfgguide.grammar.grammar import Grammar
 from cfgguide.index.index import Index
 from cfgguide.index.step_cache import StepNode
 from cfgguide.pushdown.automaton import ENDING, IS_END, NONE
@@ -20,6 +23,7 @@ from cfgguide.pushdown.lexemes import any_strings, plain_strings
 from cfgguide.pushdown.recognizer import PushdownRecognizer
 from cfgguide.pushdown.walker import PushdownWalker
 from cfgguide.recognizer.recognizer import Configuration
+from cfgguide.schema.json_schema import json_schema
 from cfgguide.schema.schema_grammar import SchemaGrammar
 from cfgguide.storage import archive
 from cfgguide.storage.archive import Arrays
@@ -52,6 +56,11 @@ class SchemaIndex(Index):
         nothing: Any = None  # nothing has to be decided: what is dead is never made
         super().__init__(recognizer, vocabulary, nothing, max_bytes=max_bytes)
 
+    @property
+    def is_made_ahead(self) -> bool:
+        """Whether masks can be made before their first use: states are made as texts are read."""
+        return False
+
     def walker(self) -> Any:
         """Return a walker of its own for one thread, to be used while this index makes masks."""
         return PushdownWalker(self._automaton, self.vocabulary)
@@ -83,12 +92,19 @@ class SchemaIndex(Index):
         """Return the schema and its options."""
         options = self._grammar.options
         schema = {"schema": self._grammar.schema, "options": asdict(options)}
-        return {}, {"grammar": {}, "schema": schema}
+        return {}, {"schema": schema}
 
-    def _packed_tables(self) -> tuple[Arrays, dict[str, object]]:
-        arrays, value = self.packed()
-        assert isinstance(value, dict), "it is made above"
-        return arrays, value
+    def save_tables(self, path: str | os.PathLike[str]) -> None:
+        """Write the schema and its options: there is nothing else to write."""
+        self.save(path)
+
+    def add_packed(self, arrays: Arrays, value: object) -> None:
+        """Do nothing: there are no masks in files of schemas."""
+
+    def release_workspace(self) -> None:
+        """Free the workspace in which masks are made; there is a new one, which is small."""
+        with self._lock:
+            self._walker = self.walker()
 
     def is_live(self, configuration: Configuration, *, quickly: bool = False) -> bool:
         """Return whether tokens can complete a sentence."""
@@ -122,6 +138,28 @@ class SchemaIndex(Index):
         if self._automaton.arrays.states[state, ENDING] != NONE:
             depth = max(depth, 1)  # whether the text may end is asked of the topmost frame
         return Mask(depth, bitmask)
+
+
+def loaded(value: object, vocabulary: Vocabulary, *, max_bytes: int | None) -> SchemaIndex:
+    """Return the index of a schema that was saved.
+
+    Raises
+    ------
+    IndexFormatError
+        If the file holds no schema.
+    """
+    try:
+        assert isinstance(value, dict), "it is checked here"
+        options = dict(value["options"])
+        if options["separators"] is not None:
+            options["separators"] = tuple(options["separators"])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SchemaWarning)  # it was shown when the index was made
+            grammar = json_schema(value["schema"], **options)
+    except (AssertionError, KeyError, TypeError, ValueError, SchemaError):
+        raise IndexFormatError("the file holds no schema that can be read; save it again") from None
+    assert isinstance(grammar, SchemaGrammar), "all schemas have one"
+    return SchemaIndex(grammar, vocabulary, max_bytes=max_bytes)
 
 
 def _with_tables(index: SchemaIndex) -> Index:

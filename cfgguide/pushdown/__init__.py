@@ -1,0 +1,1 @@
+"""Deterministic pushdown automata over bytes, made as they are read, and their masks."""

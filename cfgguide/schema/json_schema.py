@@ -87,6 +87,11 @@ def json_schema(
     try:
         root = reader.root()
         give_up_uncounted(root, reader.give_up)
-        return SchemaGrammar(json.dumps(schema, default=str), options, root, reader.give_up)
+        return SchemaGrammar(json.dumps(schema, default=_plain), options, root, reader.give_up)
     except RecursionError:
         raise SchemaError("the schema is nested too deeply; use $ref") from None
+
+
+def _plain(value: object) -> object:
+    """Return what stands for a value in the text that tells schemas apart."""
+    return dict(value) if isinstance(value, Mapping) else str(value)

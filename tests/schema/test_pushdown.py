@@ -103,6 +103,13 @@ def test_more_properties_than_a_text_has_in_any_order(order: str) -> None:
         assert_live(recognizer, text)
 
 
+@pytest.mark.parametrize("n", [1_000, 10**9])
+def test_arrays_are_counted_as_far_as_need_be(n: int) -> None:
+    recognizer = recognizer_of({"type": "array", "items": {"type": "null"}, "maxItems": n})
+    assert reads(recognizer, json.dumps([None] * 1_000))
+    assert reads(recognizer, json.dumps([None] * 1_001)) == (n > 1_000)
+
+
 # -- jsonschema's verdicts ------------------------------------------------------------------
 
 
