@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any, TypeVar
 
 import numpy as np
@@ -51,7 +50,6 @@ Value = TypeVar("Value")
 
 KIND = "index"
 _CLASSES = "classes."
-_OF_SCHEMAS = "cfgguide.index.schema_index"  # reads files of schemas; it imports this module
 VERSION = 1  # of what the masks mean
 _N_LOOKED_AT = 16  # tokens that may show quickly that a text goes on
 
@@ -191,18 +189,13 @@ class Index:
         """
         return self._derived.get(make, self)
 
-    @property
-    def is_made_ahead(self) -> bool:
-        """Whether masks can be made before their first use."""
-        return True
-
     def walker(self) -> Walker:
         """Return a walker of its own for one thread, to be used while this index makes masks."""
         return Walker(self.recognizer, self.token_classes, self._liveness.always_live)
 
     @property
     def with_tables(self) -> Index:
-        """The same index: it has parse tables."""
+        """An index of the same grammar that has parse tables: this one."""
         return self
 
     def with_vocabulary(self, vocabulary: Vocabulary) -> Index:
@@ -329,13 +322,12 @@ class Index:
         """
         vocabulary = Vocabulary.of(tokenizer_or_vocabulary)
         arrays, value = archive.read(path, kind=KIND)
-        if isinstance(value, dict) and "schema" in value:
-            of_schema: Index = import_module(_OF_SCHEMAS).loaded(
-                value["schema"], vocabulary, max_bytes=max_bytes
-            )
-            return of_schema
         if not isinstance(value, dict) or "grammar" not in value:
             raise IndexFormatError(f"{os.fspath(path)!r} holds no grammar; save the index again")
+        if "schema" in value:
+            from cfgguide.index import schema_index  # an index of its own kind
+
+            return schema_index.load(value["schema"], vocabulary, max_bytes)
         tables = grammar_file.unpacked(archive.part(arrays, "grammar."), value["grammar"])
         budget = Budget()
         recognizer = Recognizer(*tables, budget=budget)

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from cfgguide.errors import LimitError
+from cfgguide.errors import GrammarError, LimitError
 from cfgguide.index.frontier import DEFAULT_MAX_DEPTH, Answer, Frontier, Part, Unmade, answer
 from cfgguide.index.index import Index
 
@@ -134,6 +134,8 @@ def precompute_masks(
     ------
     LimitError
         If `n_processes` is less than 1.
+    GrammarError
+        If it is the index of a JSON Schema.
 
     Examples
     --------
@@ -144,11 +146,13 @@ def precompute_masks(
     >>> precomputed.share, precomputed.is_complete
     (1.0, True)
     """
+    if index.liveness is None:
+        raise GrammarError(
+            "masks of a JSON Schema are made when they are needed, in microseconds; none is made "
+            "ahead"
+        )
     if n_processes is not None and n_processes < 1:
         raise LimitError(f"n_processes must be a number above 0, not {n_processes!r}")
-    if not index.is_made_ahead:
-        made = index.n_entries, index.n_subsets, index.nbytes_kept
-        return Precomputed(0, 0, 0, 1.0, *made, 0.0)
     run = _Run(index, max_bytes=max_bytes, max_seconds=max_seconds, max_depth=max_depth)
     with shown(progress) as show:
         if n_processes is None:

@@ -7,8 +7,10 @@ made in milliseconds, so a file of it holds the schema and no masks.
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -18,6 +20,8 @@ from cfgguide.index.configuration_trie import Mask
 from cfgguide.index.footprint import footprint
 from cfgguide.index.index import Index
 from cfgguide.index.step_cache import StepNode
+from cfgguide.mask.arrays import Int32Array
+from cfgguide.mask.subset import Subset, bitmask_of
 from cfgguide.pushdown.automaton import ENDING, IS_END, NONE
 from cfgguide.pushdown.lexemes import any_strings, plain_strings
 from cfgguide.pushdown.recognizer import PushdownRecognizer
@@ -52,14 +56,10 @@ class SchemaIndex(Index):
         self._automaton = grammar.automaton()
         options = grammar.options
         digest = archive.digest({}, [VERSION, grammar.schema, repr(options)])
-        recognizer: Any = PushdownRecognizer(self._automaton, digest)
+        self._reader = PushdownRecognizer(self._automaton, digest)
+        recognizer: Any = self._reader
         nothing: Any = None  # nothing has to be decided: what is dead is never made
         super().__init__(recognizer, vocabulary, nothing, max_bytes=max_bytes)
-
-    @property
-    def is_made_ahead(self) -> bool:
-        """Whether masks can be made before their first use: states are made as texts are read."""
-        return False
 
     def walker(self) -> Any:
         """Return a walker of its own for one thread, to be used while this index makes masks."""
@@ -72,7 +72,7 @@ class SchemaIndex(Index):
     @property
     def with_tables(self) -> Index:
         """An index of the same grammar that has parse tables; it is compiled at first use."""
-        return self.derived(_with_tables)
+        return self._derived.get(_with_tables, self)
 
     @property
     def footprint(self) -> int:
@@ -92,29 +92,29 @@ class SchemaIndex(Index):
         """Return the schema and its options."""
         options = self._grammar.options
         schema = {"schema": self._grammar.schema, "options": asdict(options)}
-        return {}, {"schema": schema}
+        return {}, {"grammar": {}, "schema": schema}
 
     def save_tables(self, path: str | os.PathLike[str]) -> None:
-        """Write the schema and its options: there is nothing else to write."""
+        """Write the index for another process to load."""
         self.save(path)
+
+    def _packed_tables(self) -> tuple[Arrays, dict[str, object]]:
+        arrays, value = self.packed()
+        assert isinstance(value, dict), "it is made above"
+        return arrays, value
 
     def add_packed(self, arrays: Arrays, value: object) -> None:
         """Do nothing: there are no masks in files of schemas."""
 
     def release_workspace(self) -> None:
-        """Free the workspace in which masks are made; there is a new one, which is small."""
+        """Free the workspace in which masks are made; the new one is small."""
         with self._lock:
             self._walker = self.walker()
 
     def is_live(self, configuration: Configuration, *, quickly: bool = False) -> bool:
         """Return whether tokens can complete a sentence."""
         with self._lock:
-            return bool(self._recognizer.is_live(configuration))
-
-    @property
-    def _recognizer(self) -> PushdownRecognizer:
-        recognizer: Any = self.recognizer
-        return recognizer
+            return self._reader.is_live(configuration)
 
     def is_at_end(self, step_node: StepNode) -> bool:
         """Return whether the text is a sentence, and only EOS or white space may follow."""
@@ -132,33 +132,55 @@ class SchemaIndex(Index):
 
     def _mask(self, configuration: Configuration, *, is_sentence: bool = False) -> Mask | None:
         ((state, _, stack, _),) = configuration.hypotheses
-        bitmask, depth = self._walker.mask(state, stack)
+        walker: Any = self._walker
+        bitmask, depth = walker.mask(state, stack)
         if self.recognizer.is_sentence(configuration):
             bitmask |= self._eos
         if self._automaton.arrays.states[state, ENDING] != NONE:
             depth = max(depth, 1)  # whether the text may end is asked of the topmost frame
+        if self._automaton.remembering:
+            self._remove_repeated(configuration, bitmask)
         return Mask(depth, bitmask)
 
+    def _remove_repeated(self, configuration: Configuration, bitmask: Int32Array) -> None:
+        """Remove tokens that write the same item twice, which a walk does not see.
 
-def loaded(value: object, vocabulary: Vocabulary, *, max_bytes: int | None) -> SchemaIndex:
-    """Return the index of a schema that was saved.
+        Such a token has a comma between both.
+        """
+        commas = self._derived.get(_with_commas, self)
+        for token_id in Subset.of(bitmask & commas).token_ids().tolist():
+            token = self.vocabulary.tokens[token_id]
+            if self.recognizer.advance(configuration, token or b"") is None:
+                bitmask[token_id >> 5] &= ~(1 << (token_id & 31))
+
+
+def _with_commas(index: SchemaIndex) -> Int32Array:
+    """Return the tokens with a comma inside."""
+    tokens = index.vocabulary.tokens
+    found = [token_id for token_id, token in enumerate(tokens) if token and b"," in token[:-1]]
+    return bitmask_of(found, index.vocabulary.n_words)
+
+
+def load(value: Mapping[str, Any], vocabulary: Vocabulary, max_bytes: int | None) -> SchemaIndex:
+    """Return the index of a schema that was read from a file.
 
     Raises
     ------
     IndexFormatError
-        If the file holds no schema.
+        If the file is wrong.
     """
     try:
-        assert isinstance(value, dict), "it is checked here"
         options = dict(value["options"])
+        registry = json.loads(options.pop("registry"))
         if options["separators"] is not None:
             options["separators"] = tuple(options["separators"])
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SchemaWarning)  # it was shown when the index was made
-            grammar = json_schema(value["schema"], **options)
-    except (AssertionError, KeyError, TypeError, ValueError, SchemaError):
-        raise IndexFormatError("the file holds no schema that can be read; save it again") from None
-    assert isinstance(grammar, SchemaGrammar), "all schemas have one"
+            warnings.simplefilter("ignore", SchemaWarning)  # they were given when it was made
+            grammar = json_schema(json.loads(value["schema"]), registry=registry, **options)
+    except (KeyError, TypeError, ValueError, SchemaError) as error:
+        raise IndexFormatError(
+            f"the index cannot be used: its schema is wrong ({error}); make it again"
+        ) from None
     return SchemaIndex(grammar, vocabulary, max_bytes=max_bytes)
 
 

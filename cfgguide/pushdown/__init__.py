@@ -1,1 +1,1 @@
-"""Deterministic pushdown automata over bytes, made as they are read, and their masks."""
+"""Pushdown automata that are made as texts are read, and their masks."""

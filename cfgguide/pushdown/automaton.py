@@ -87,7 +87,7 @@ class Growing:
 
     def __init__(self, width: int | None, dtype: type[np.generic], room: int) -> None:
         shape = (room,) if width is None else (room, width)
-        self.array: npt.NDArray[np.generic] = np.zeros(shape, dtype=dtype)
+        self.array: Any = np.zeros(shape, dtype=dtype)
         self.length = 0
 
     def add(self, rows: Sequence[object] | npt.NDArray[np.generic], n: int) -> int:
@@ -131,7 +131,7 @@ class Pushdown:
         self._seen: list[int] = []
         self._view: Any = None
         self._seen_memory: list[int] = []
-        self._memory: Any = None
+        self._memory: tuple[Any, Any, Any, Any] = (None, None, None, None)
         self._map_numbers: dict[bytes, int] = {}
         self._action_numbers: dict[tuple[int, int, int], int] = {}
         self._actions.add([(0, 0, 0)], 1)
@@ -153,7 +153,7 @@ class Pushdown:
         return self._view
 
     @property
-    def memory(self) -> tuple[memoryview, memoryview, memoryview, memoryview]:
+    def memory(self) -> tuple[Any, Any, Any, Any]:
         """States, maps, operations and actions as they are now: quicker to index than arrays."""
         if [id(each.array) for each in self._growing[:4]] != self._seen_memory:
             self._seen_memory = [id(each.array) for each in self._growing[:4]]
@@ -261,9 +261,7 @@ class Pushdown:
     def _set(self, bits: int, n_bits: int) -> int:
         """Return where a set starts in `words`."""
         n_words = (n_bits + _WORD - 1) // _WORD
-        words = np.array(
-            [bits >> _WORD * n & _ALL_BITS for n in range(n_words)], dtype=np.uint64
-        )
+        words = np.array([bits >> _WORD * n & _ALL_BITS for n in range(n_words)], dtype=np.uint64)
         return self._words.add(words, n_words)
 
     def follow(self, frame: int, tag: int) -> int:

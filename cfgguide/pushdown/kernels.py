@@ -62,9 +62,9 @@ def _pushed(work: Work, frame: int, parent: int) -> int:
     cell = work.first_child[parent]
     while cell != NONE:
         if work.cell_frame[cell] == frame:
-            return cell
+            return int(cell)
         cell = work.next_sibling[cell]
-    cell = work.counts[N_CELLS]
+    cell = int(work.counts[N_CELLS])
     if cell >= len(work.cell_frame):
         return NONE
     work.counts[N_CELLS] = cell + 1
@@ -221,17 +221,17 @@ def walk(
                 n_segments += 1
         if first_child == end_child:
             continue
-        if mode == JUMP and not known and states[target, SHARED] != NONE:
-            if end_token - end_own >= SMALL:
-                if counts[N_JUMPS] >= len(work.jumps):
-                    return TOO_MANY
-                jump = counts[N_JUMPS]
-                counts[N_JUMPS] = jump + 1
-                work.jumps[jump, 0], work.jumps[jump, 1] = node, target
-                work.jumps[jump, 2] = cell
-                if not states[target, IS_NAMED]:
-                    continue
-                known = True
+        is_large = end_token - end_own >= SMALL
+        if mode == JUMP and is_large and not known and states[target, SHARED] != NONE:
+            if counts[N_JUMPS] >= len(work.jumps):
+                return TOO_MANY
+            jump = counts[N_JUMPS]
+            counts[N_JUMPS] = jump + 1
+            work.jumps[jump, 0], work.jumps[jump, 1] = node, target
+            work.jumps[jump, 2] = cell
+            if not states[target, IS_NAMED]:
+                continue
+            known = True
         work.at_state[depth], work.at_cell[depth], work.is_known[depth] = target, cell, known
         depth += 1
         work.next_node[depth], work.end_node[depth] = first_child, end_child

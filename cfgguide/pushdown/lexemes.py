@@ -67,16 +67,15 @@ class Row:
         otherwise: Any = None,
         base: Row | None = None,
     ) -> None:
-        places, self.targets = (bytearray(256), [otherwise])
-        if base is not None:
-            places, self.targets = bytearray(base.places), base.targets.copy()
+        places = bytearray(256) if base is None else bytearray(base.places)
+        self.targets: list[Any] = [otherwise] if base is None else base.targets.copy()
         for data, target in entries:
             place = len(self.targets)
             self.targets.append(target)
             for byte in data:
                 places[byte] = place
         #: For each byte the index of its target in `targets`.
-        self.places = bytes(places)
+        self.places: bytes = bytes(places)
 
     @classmethod
     def of(cls, places: bytes, targets: list[Any]) -> Row:
@@ -250,7 +249,7 @@ def _united(trees: Sequence[Tree]) -> Tree:
 
 @lru_cache(maxsize=4096)
 def _hex_tree(parts: tuple[tuple[tuple[int, int], Tree], ...], n_digits: int) -> Tree:
-    """Return the hexadecimal numbers of `n_digits` digits in some ranges, each with what follows."""
+    """Return hexadecimal numbers of `n_digits` digits in some ranges, each with what follows."""
     if n_digits == 0:
         return parts[0][1]
     size = 16 ** (n_digits - 1)
@@ -447,7 +446,7 @@ class Bounded(Lexemes):
         every = not languages
         base = plain_strings().lexemes if every else Strings(languages)
         self._base = base
-        self._texts = base._texts  # type: ignore[attr-defined]
+        self._texts = base._texts
         self._least, self._most = least, most
         self._is_every = every
         self._lengths = _Lengths(self._texts, least, most)
@@ -690,6 +689,10 @@ class Names(Lexemes):
             for character, child in self.children(number).items()
         )
 
+    def _shared_number(self, key: Key) -> int:
+        assert self._others is not None, "else there are no such keys"
+        return self._others.number(key)
+
     def _other_row(self, key: Any) -> Row:
         """Return what follows inside a name that is not listed."""
         assert self._others is not None, "else there are no such keys"
@@ -700,7 +703,7 @@ class Names(Lexemes):
     def traits(self, key: Any) -> Traits:
         """Return what is known of a key."""
         if key[0] != "n":
-            return Traits(shared=(self._others.number(key), self.other_tag))  # type: ignore
+            return Traits(shared=(self._shared_number(key), self.other_tag))
         _, pieces, other = key
         below = 0
         for _, number in pieces:

@@ -28,7 +28,7 @@ from cfgguide.pushdown.automaton import (
     Pushdown,
 )
 from cfgguide.recognizer.derived import Derived
-from cfgguide.recognizer.recognizer import NO_OBLIGATIONS, Configuration, Hypothesis
+from cfgguide.recognizer.recognizer import Configuration, Hypothesis
 
 Value = TypeVar("Value")
 
@@ -123,4 +123,4 @@ class PushdownRecognizer:
 
 
 def _configuration(state: int, stack: Stack) -> Configuration:
-    return Configuration((Hypothesis(state, NO_OBLIGATIONS, stack),))
+    return Configuration((Hypothesis(state, (), stack),))

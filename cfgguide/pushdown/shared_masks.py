@@ -169,7 +169,8 @@ class SharedMask:
     @property
     def _is_escape(self) -> bool:
         """Whether the string is inside an escape."""
-        kind, pieces = self._key
+        key: Any = self._key
+        kind, pieces = key
         return kind == "p" and not any(
             low & _LEAD == _CONTINUATION for tree, _ in pieces for low, _, _ in tree.branches
         )

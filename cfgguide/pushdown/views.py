@@ -58,7 +58,7 @@ def new_work(*, depth: int, cells: int, segments: int, jumps: int) -> Work:
     arena = (made(cells) for _ in range(4))
     frames = (made(depth) for _ in range(5))
     ranges = (made(segments, 4), made(jumps, 3), made(segments, 2))
-    return Work(*arena, *frames, *ranges, made(N_COUNTS))
+    return Work._make([*arena, *frames, *ranges, made(N_COUNTS)])
 
 
 class _View:

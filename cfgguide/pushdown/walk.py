@@ -46,7 +46,8 @@ class Walk:
     @property
     def segments(self) -> list[list[int]]:
         """Ranges of tokens, with the state and the cell that they lead to."""
-        return self._work.segments[: self.n_segments].tolist()
+        segments: list[list[int]] = self._work.segments[: self.n_segments].tolist()
+        return segments
 
     def frames(self, cell: int) -> list[int]:
         """Return the frames of a stack of which a cell is the top, as far as they are known."""
@@ -123,9 +124,7 @@ class Memory:
         pushdown, is_begun = self._pushdown, False
         while True:
             arrays = pushdown.view
-            result = kernels.run(
-                arrays, trie.view, view_of_work, len(frames), mode, is_begun
-            )
+            result = kernels.run(arrays, trie.view, view_of_work, len(frames), mode, is_begun)
             is_begun = True
             if result == views.NEED_ROW:
                 pushdown.need_row(int(work.counts[views.NEEDED]))

@@ -81,11 +81,12 @@ class PushdownWalker:
         bitmask = np.zeros(self._n_words, dtype=np.uint32)
         of_state = self._pushdown.arrays.states[state].tolist()
         is_shared = of_state[SHARED] >= 0
-        inspected: int | None = 0
+        inspected = 0
         if is_shared:
-            inspected = self._jumped(bitmask, ROOT, of_state, frames)
-            if inspected is None:
+            depth = self._jumped(bitmask, ROOT, of_state, frames)
+            if depth is None:
                 return None
+            inspected = depth
         if not is_shared or of_state[IS_NAMED]:
             mode = views.VISIT if is_shared else views.JUMP
             walk = self._memory.walk(self.trie, state, frames, mode, is_known=is_shared)

@@ -17,7 +17,6 @@ from cfgguide.schema.machine import Problem, Symbol, ValueClass, cap, holds_in, 
 from cfgguide.schema.nodes import Node, is_within
 from cfgguide.schema.truth import (
     Failures,
-    closure,
     hold_with,
     is_listed,
     may_evaluate,

@@ -16,7 +16,6 @@ from typing import Any
 
 from cfgguide.automata.ecma import pattern_language
 from cfgguide.automata.language import Language, grouped
-from cfgguide.errors import SchemaError
 from cfgguide.pushdown.automaton import DEAD, END, POP, PUSH, Pushdown
 from cfgguide.pushdown.lexemes import (
     Bounded,
@@ -97,8 +96,16 @@ class _Options:
 
 
 _MARKS = {
-    **{"{": "LBRACE", "}": "RBRACE", "[": "LSQB", "]": "RSQB", ",": "COMMA", ":": "COLON"},
-    **{"t": "TRUE", "f": "FALSE", "n": "NULL", '"': "STRING"},
+    "{": "LBRACE",
+    "}": "RBRACE",
+    "[": "LSQB",
+    "]": "RSQB",
+    ",": "COMMA",
+    ":": "COLON",
+    "t": "TRUE",
+    "f": "FALSE",
+    "n": "NULL",
+    '"': "STRING",
 }
 _LEXEMES: dict[type[Lexemes], str] = {
     Numbers: "NUMBER",
@@ -340,9 +347,7 @@ class SchemaAutomaton(Pushdown):
     ) -> None:
         """Make the row of where a value is wanted."""
         again = ("value", values, wanted, frame)
-        self.set_row(
-            state, [*self._values(values, wanted, frame), *self._spaces(again, space)]
-        )
+        self.set_row(state, [*self._values(values, wanted, frame), *self._spaces(again, space)])
 
     def _values(
         self, values: Values, wanted: Classes | None, frame: int
@@ -514,7 +519,6 @@ class SchemaAutomaton(Pushdown):
         after = items.after(inside, class_tag)
         return self._state(("next", items, after, self._layout.space))
 
-
     # -- arrays of different items ----------------------------------------------------------
 
     def _row_of_different(
@@ -624,4 +628,3 @@ def _scalars(condition: Condition | None) -> Scalars:
         return Scalars(condition.language)
     bounds = next(part.bounds for part in condition.parts if part.bounds is not None)
     return Scalars(condition.language, bounds)
-

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from cfgguide.errors import SchemaError
-from cfgguide.grammar.grammar import Grammar
 from cfgguide.schema.pydantic_models import closed
 from cfgguide.schema.reader import Reader
 from cfgguide.schema.schema_grammar import Options, SchemaGrammar
@@ -25,7 +24,8 @@ def json_schema(
     separators: tuple[str, str] | None = None,
     formats: bool = True,
     best_effort: bool = False,
-) -> Grammar:
+    registry: Mapping[str, Any] | None = None,
+) -> SchemaGrammar:
     """Return a grammar of the JSON texts that a schema allows.
 
     Parameters
@@ -46,12 +46,15 @@ def json_schema(
     formats : bool
         Whether ``format`` is a condition, for the formats that JSON Schema names, or a comment.
     best_effort : bool
-        Whether conditions that cannot be guaranteed are left out, with a :class:`SchemaWarning`.
+        Whether conditions that cannot be guaranteed are left out, with a :class:`SchemaWarning`;
+        the grammar's `left_out` has their paths and the reasons.
+    registry : mapping of str to mapping or bool, optional
+        Other documents that ``$ref`` may name, by their URIs. Nothing is ever fetched.
 
     Returns
     -------
-    Grammar
-        Its start rule is "start".
+    SchemaGrammar
+        What :func:`cfgguide.compile` takes; its `text`, in Lark's language, is written on request.
 
     Raises
     ------
@@ -82,16 +85,15 @@ def json_schema(
         raise SchemaError(f"order is {order!r}; it is 'any' or 'declared'")
     if max_whitespace is not None and max_whitespace < 0:
         raise SchemaError(f"max_whitespace is {max_whitespace}; it is 0 or more")
-    options = Options(order, max_whitespace, separators, formats, best_effort)
-    reader = Reader(schema, formats=formats, best_effort=best_effort)
+    if registry is not None and not isinstance(registry, Mapping):
+        raise SchemaError("registry maps URIs to schemas")
+    documents = json.dumps(dict(registry or {}), sort_keys=True, default=str)
+    options = Options(order, max_whitespace, separators, formats, best_effort, documents)
+    reader = Reader(schema, formats=formats, best_effort=best_effort, registry=registry or {})
     try:
         root = reader.root()
         give_up_uncounted(root, reader.give_up)
-        return SchemaGrammar(json.dumps(schema, default=_plain), options, root, reader.give_up)
+        written = json.dumps(schema, default=str)
+        return SchemaGrammar(written, options, root, tuple(reader.left_out))
     except RecursionError:
         raise SchemaError("the schema is nested too deeply; use $ref") from None
-
-
-def _plain(value: object) -> object:
-    """Return what stands for a value in the text that tells schemas apart."""
-    return dict(value) if isinstance(value, Mapping) else str(value)

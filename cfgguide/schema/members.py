@@ -10,7 +10,6 @@ items. All others keep what :mod:`cfgguide.schema.objects` and :mod:`cfgguide.sc
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from functools import cached_property, partial
 from typing import Any, Protocol
 
@@ -26,7 +25,7 @@ DEAD_END = -1  # no tag: it may not end here
 class Members(Protocol):
     """The objects of some values. Tags of names are numbers; so are the tags of values' classes."""
 
-    start: Hashable
+    start: Any
 
     @property
     def lexemes(self) -> tuple[Lexemes, list[int]]:
@@ -55,7 +54,7 @@ class Members(Protocol):
 class Items(Protocol):
     """The arrays of some values."""
 
-    start: Hashable
+    start: Any
 
     def ending(self, state: Any) -> int:
         """Return the tag of the array if it ends now, or `DEAD_END`."""
@@ -91,12 +90,12 @@ class PlainMembers:
     def _groups(self) -> list[tuple[Language | None, Values]]:
         """Names that are not listed, by the patterns that they match, and their values."""
         patterns = [(node, language) for node in self._nodes for language, _ in node.patterns]
+        found: list[tuple[Language | None, Values]] = []
         if not patterns:
-            found = [(None, self._values_of(frozenset()))]
+            found.append((None, self._values_of(frozenset())))
         else:
             languages = [language for _, language in patterns]
             by_match = grouped(languages, lambda met: met)
-            found = []
             for met, language in by_match.items():
                 if not language.is_empty:
                     matched = frozenset(

@@ -41,7 +41,7 @@ class Condition:
     def __init__(
         self,
         language: Language | Callable[[], Language],
-        text: str | None | Callable[[], str | None] = None,
+        text: str | Callable[[], str | None] | None = None,
         parts: tuple[Condition, ...] = (),
         without: tuple[Condition, ...] = (),
         *,

@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from cfgguide.automata.language import Language, grouped
-from cfgguide.errors import SchemaError
 from cfgguide.schema.machine import (
     Problem,
     Symbol,
@@ -148,8 +147,10 @@ class ObjectMachine:
         self._patterns = list(by_id.values())
         self._pattern_numbers = {key: number for number, key in enumerate(by_id)}
         self._known_children: dict[tuple[Node, NameClass], list[Node]] = {}
-        self._effects: dict[tuple[int, ValueClass], Any] = {}
-        self._held: dict[_Properties, Any] = {}
+        self._effects: dict[
+            tuple[int, ValueClass], tuple[frozenset[Node], frozenset[tuple[Node, int]]]
+        ] = {}
+        self._held: dict[_Properties, tuple[dict[Node, bool], list[Problem]]] = {}
         self.start = _Properties(_NOTHING, -1, 0, 0, _NOTHING, _NOTHING)
 
     @cached_property

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from cfgguide.automata.ecma import later_language, pattern_text
@@ -50,10 +51,21 @@ class Reader:
         Whether ``format`` is a condition; otherwise it is a comment.
     best_effort : bool
         Whether conditions that cannot be guaranteed are left out with a warning.
+    registry : mapping of str to schema
+        Other documents that references name, by their URIs.
     """
 
-    def __init__(self, schema: Schema, *, formats: bool, best_effort: bool) -> None:
-        self._references = References(schema)
+    def __init__(
+        self,
+        schema: Schema,
+        *,
+        formats: bool,
+        best_effort: bool,
+        registry: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        self._references = References(schema, registry)
+        #: What is not enforced: the path of each keyword, and why.
+        self.left_out: list[tuple[str, str]] = []
         self._formats = formats
         self._best_effort = best_effort
         self._nodes: dict[object, Node] = {}
@@ -83,6 +95,7 @@ class Reader:
         """
         if not self._best_effort:
             raise SchemaError(f"at {path or '/'}: {problem}; best_effort=True leaves it out")
+        self.left_out.append((path or "/", problem))
         warnings.warn(f"at {path or '/'}: {problem}; it is left out", SchemaWarning, stacklevel=2)
 
     def _node(self, location: Location) -> Node:

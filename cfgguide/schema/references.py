@@ -10,6 +10,7 @@ Source: JSON Schema Core 2020-12, sections 8.2 and 9.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin
 
@@ -64,7 +65,14 @@ class Location(NamedTuple):
 
 
 class References:
-    """All locations within one schema that a reference may name.
+    """All locations that a reference may name: of one schema, and of others that are given.
+
+    Parameters
+    ----------
+    schema : object
+        The schema.
+    registry : mapping of str to object
+        Other documents by their URIs; each is read when a reference names it.
 
     Raises
     ------
@@ -72,7 +80,8 @@ class References:
         If the schema names an unknown dialect, or is nested too deeply.
     """
 
-    def __init__(self, schema: Any) -> None:
+    def __init__(self, schema: Any, registry: Mapping[str, Any] = MappingProxyType({})) -> None:
+        self._registry = {urldefrag(uri)[0]: document for uri, document in registry.items()}
         self._resources: dict[str, Location] = {}
         self._anchors: dict[tuple[str, str], Location] = {}
         self._dynamic: set[tuple[str, str]] = set()
@@ -163,10 +172,16 @@ class References:
         return found._replace(scope=location.scope)
 
     def _target(self, uri: str, fragment: str, where: str, reference: str) -> Location:
+        if uri not in self._resources and uri in self._registry:
+            document = self._registry[uri]
+            opened = self._opened(Location(document, uri, f"/{_escaped(uri)}", self.root.dialect))
+            self._resources[uri] = opened
+            self._register(opened, 0)
+            self._has_scope = bool(self._dynamic or self._recursive)
         if uri not in self._resources:
             raise SchemaError(
-                f"{where}: {reference!r} is not in this schema, and nothing is fetched; put the "
-                "schema under $defs with its $id"
+                f"{where}: {reference!r} is not in this schema, and nothing is fetched; give the "
+                f"document as registry={{{uri!r}: ...}}, or put it under $defs with its $id"
             )
         found = self._resources[uri]
         fragment = unquote(fragment)

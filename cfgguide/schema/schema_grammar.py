@@ -9,7 +9,6 @@ judged by Lark, or to make it a part of another grammar.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +29,7 @@ class Options:
     separators: tuple[str, str] | None = None
     formats: bool = True
     best_effort: bool = False
+    registry: str = "{}"  # as JSON
 
 
 class SchemaGrammar(Grammar):
@@ -43,8 +43,8 @@ class SchemaGrammar(Grammar):
         How it was read.
     root : Node
         Of the whole schema.
-    give_up : callable
-        Called with a path and what cannot be guaranteed there.
+    left_out : tuple of (str, str)
+        What is not enforced: the path of each keyword, and why.
 
     Raises
     ------
@@ -57,13 +57,13 @@ class SchemaGrammar(Grammar):
         schema: str,
         options: Options,
         root: Node,
-        give_up: Callable[[str, str], None],
+        left_out: tuple[tuple[str, str], ...] = (),
     ) -> None:
         for name, value in (
             ("schema", schema),
             ("options", options),
             ("_root", root),
-            ("_give_up", give_up),
+            ("left_out", left_out),
             ("_lock", threading.Lock()),
             ("_made", None),
         ):
@@ -75,6 +75,7 @@ class SchemaGrammar(Grammar):
 
     schema: str
     options: Options
+    left_out: tuple[tuple[str, str], ...]
 
     def __getattr__(self, name: str) -> Any:
         if name != "text":
@@ -97,14 +98,14 @@ class SchemaGrammar(Grammar):
 
     def automaton(self) -> SchemaAutomaton:
         """Return an automaton that nobody else has: it changes as it reads."""
-        with self._lock:  # type: ignore[attr-defined]
-            made: SchemaAutomaton | None = self._made  # type: ignore[attr-defined]
+        with self._lock:
+            made: SchemaAutomaton | None = self._made
             object.__setattr__(self, "_made", None)
         return self._new_automaton() if made is None else made
 
     def _new_automaton(self) -> SchemaAutomaton:
         layout = Layout.of(self.options.max_whitespace, self.options.separators)
-        root: Node = self._root  # type: ignore[attr-defined]
+        root: Node = self._root
         return SchemaAutomaton(root, layout, is_ordered=self.options.order == "declared")
 
     def _written(self) -> str:
@@ -113,9 +114,9 @@ class SchemaGrammar(Grammar):
         Raises
         ------
         SchemaError
-            If it would be too large.
+            If it would be too large, or Lark's language cannot say it.
         """
-        root: Node = self._root  # type: ignore[attr-defined]
+        root: Node = self._root
         order = self.options.order
         try:
             value_classes = ValueClasses(root, None if order is None else order == "declared")
@@ -124,8 +125,9 @@ class SchemaGrammar(Grammar):
             text = writer.text(frozenset(value_classes.root))
         except RecursionError:
             raise SchemaError("the schema is nested too deeply; use $ref") from None
-        for path, problem in writer.problems:
-            self._give_up(path, problem)  # type: ignore[attr-defined]
+        if writer.problems:
+            path, problem = next(iter(writer.problems))
+            raise SchemaError(f"at {path}: the text of a grammar cannot say that: {problem}")
         return text
 
 

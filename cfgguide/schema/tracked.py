@@ -10,7 +10,7 @@ about one listed name after another, whether it comes, and as what.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator
 from functools import partial
 from typing import Any
 
@@ -248,6 +248,7 @@ class Search:
         return count >= least
 
     def has_plain_object(self, values: Values) -> bool:
+        """Return whether all names that have to come have a value."""
         return all(
             self.has_value(self.property_values(values, name))
             for node in values.object_nodes

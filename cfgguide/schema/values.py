@@ -20,7 +20,6 @@ from cfgguide.schema.nodes import KINDS, Bounds, Condition, Node
 from cfgguide.schema.truth import closure
 from cfgguide.values.numbers import decimals
 
-
 CONSTANTS = ("null", "true", "false")
 
 
@@ -211,8 +210,8 @@ def _require(node: Node, kind: str, found: dict[Node, None]) -> None:
     if node.dependent and kind == "object":
         raise _AlternativesError
     found[node] = None
-    for other in node.all_of:
-        _require(other.meant, kind, found)
+    for part in node.all_of:
+        _require(part.meant, kind, found)
     for branches in (node.any_of, node.one_of):
         if branches is not None:
             _require_branch(branches, kind, found, is_exactly_one=branches is node.one_of)
@@ -221,9 +220,9 @@ def _require(node: Node, kind: str, found: dict[Node, None]) -> None:
     if node.conditional is not None:
         condition, then, other = node.conditional
         if condition.meant.is_trivial or not _may_hold(condition, kind):
-            applied = then if condition.meant.is_trivial else other
-            if applied is not None:
-                _require(applied.meant, kind, found)
+            branch = then if condition.meant.is_trivial else other
+            if branch is not None:
+                _require(branch.meant, kind, found)
         elif any(each is not None and not each.meant.is_trivial for each in (then, other)):
             raise _AlternativesError
 
