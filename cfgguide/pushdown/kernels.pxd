@@ -11,10 +11,12 @@ cdef int COLLECT, DEPTH, DONE, INSPECTED, JUMP, NEEDED, NEEDED_TAG, NEED_FOLLOW,
 cdef int N_CELLS, N_EXCEPTIONS, N_JUMPS, N_SEGMENTS, SMALL, TOO_MANY
 cdef int TOO_SHALLOW
 
+cdef unsigned int ALL_BITS
+
 cdef int _pushed(WorkView work, int frame, int parent) noexcept nogil
 cdef bint _is_live(ArraysView arrays, WorkView work, int state, int cell) noexcept nogil
 @cython.locals(
-    is_popped=bint, known=bint, state=int, cell=int, tag=int, named=int, target=int, row=int,
+    is_popped=bint, known=bint, is_large=bint, state=int, cell=int, tag=int, named=int, target=int, row=int,
     kind=int, frame=int, follow=int, depth=int, n_segments=int, byte=int,
 )
 cdef int walk(

@@ -36,6 +36,7 @@ from cfgguide.pushdown.automaton import (
     Arrays,
 )
 from cfgguide.pushdown.views import (
+    ALL_BITS,
     COLLECT,
     DEPTH,
     DONE,
@@ -59,12 +60,12 @@ from cfgguide.vocabulary.trie import BYTE, END_TOKEN, FIRST_CHILD, FIRST_TOKEN, 
 
 def _pushed(work: Work, frame: int, parent: int) -> int:
     """Return the cell of a frame on another, `NONE` if there are too many."""
-    cell = work.first_child[parent]
+    cell: int = work.first_child[parent]
     while cell != NONE:
         if work.cell_frame[cell] == frame:
-            return int(cell)
+            return cell
         cell = work.next_sibling[cell]
-    cell = int(work.counts[N_CELLS])
+    cell = work.counts[N_CELLS]
     if cell >= len(work.cell_frame):
         return NONE
     work.counts[N_CELLS] = cell + 1
@@ -245,7 +246,7 @@ def fill(trie: PackedTrie, work: Work, bitmask: npt.NDArray[np.uint32]) -> None:
         for exception in range(work.counts[N_EXCEPTIONS]):
             for index in range(work.exceptions[exception, 0], work.exceptions[exception, 1]):
                 token_id = trie.token_ids[index]
-                bitmask[token_id >> 5] &= ~(1 << (token_id & 31))
+                bitmask[token_id >> 5] &= ALL_BITS ^ (1 << (token_id & 31))
         for segment in range(work.counts[N_SEGMENTS]):
             for index in range(work.segments[segment, 0], work.segments[segment, 1]):
                 token_id = trie.token_ids[index]

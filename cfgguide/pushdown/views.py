@@ -19,6 +19,7 @@ N_CELLS, N_SEGMENTS, N_JUMPS, N_EXCEPTIONS, NEEDED, NEEDED_TAG, DEPTH, INSPECTED
 N_COUNTS = 8
 # What a walk does where a mask is shared, and where the bottom frame is popped.
 VISIT, JUMP, COLLECT = 0, 1, 2
+ALL_BITS = 0xFFFFFFFF
 SMALL = 128  # tokens: smaller subtrees are visited
 
 
@@ -30,8 +31,8 @@ class Work(NamedTuple):
 
     cell_frame: Int32Array
     cell_parent: Int32Array
-    first_child: Int32Array
-    next_sibling: Int32Array
+    first_child: Any
+    next_sibling: Any
     # For each byte of the path: the trie nodes still to be visited, the state and the cell, and
     # whether a shared mask has all tokens from there on but for those that end a listed name.
     next_node: Int32Array
@@ -46,7 +47,7 @@ class Work(NamedTuple):
     jumps: Int32Array
     # Ranges of tokens that end a listed name.
     exceptions: Int32Array
-    counts: Int32Array
+    counts: Any  # of int32, as the others
 
 
 def new_work(*, depth: int, cells: int, segments: int, jumps: int) -> Work:
