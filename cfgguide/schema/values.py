@@ -124,9 +124,8 @@ class Values:
         language = _intersection(languages) if languages else None
         if language is not None and language.is_empty:
             return None
-        if language is not None and (least, most) != (0, None):
-            if Bounded([language], least, most).is_empty:
-                return None
+        if language is not None and Bounded([language], least, most).is_empty:
+            return None
         return Scalars(language, (least, most))
 
     def _conditions(self, kind: str) -> list[Condition] | None:

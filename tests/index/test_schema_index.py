@@ -10,7 +10,7 @@ from support.schema_cases import CASES, small_vocabulary
 
 import cfgguide
 from cfgguide import json_schema
-from cfgguide.errors import IndexFormatError
+from cfgguide.errors import GrammarError, IndexFormatError
 from cfgguide.index import IndexPool, precompute_masks
 from cfgguide.index.schema_index import SchemaIndex
 from cfgguide.storage import archive
@@ -76,8 +76,9 @@ def test_cases_are_saved(name: str, tmp_path: Any) -> None:
     "value", [None, {}, {"schema": "{"}, {"schema": "1", "options": {"order": 3}}, []]
 )
 def test_files_of_no_schema_are_refused(value: object, tmp_path: Any) -> None:
-    archive.write(tmp_path / "index", {}, {"schema": value}, kind="index", digest="0")
-    with pytest.raises(IndexFormatError, match="no schema that can be read"):
+    content = {"grammar": {}, "schema": value}
+    archive.write(tmp_path / "index", {}, content, kind="index", digest="0")
+    with pytest.raises(IndexFormatError, match="its schema is wrong"):
         cfgguide.Index.load(tmp_path / "index", small_vocabulary())
 
 
@@ -98,7 +99,8 @@ def test_a_pool_has_one_index_of_equal_schemas() -> None:
 
 def test_nothing_is_made_ahead() -> None:
     index = cfgguide.compile(json_schema(SCHEMA), small_vocabulary())
-    assert precompute_masks(index).is_complete
+    with pytest.raises(GrammarError, match="none is made ahead"):
+        precompute_masks(index)
     masks = masks_of(index, TEXT)
     index.release_workspace()
     index.clear_step_cache()

@@ -146,6 +146,10 @@ def _part(rng: random.Random) -> Any:
         (
             lambda: {"$ref": rng.choice(("#/$defs/first", "#/$defs/second", "#"))},
             lambda: {"items": {"enum": rng.sample(WORDS, 3)}, "uniqueItems": True},
+            lambda: (
+                {"items": {"type": rng.choice(("string", "integer", "number"))}}
+                | {"uniqueItems": True, "type": "array"}
+            ),
             lambda: {"exclusiveMinimum": rng.choice(NUMBERS), "type": "number"},
             lambda: {"maximum": rng.choice(NUMBERS), "multipleOf": 0.25},
             lambda: {"minLength": least, "maxLength": most, "pattern": "^(ab|c)*$"},
