@@ -104,8 +104,8 @@ def precompute_masks(
 
     Masks that are not made here are made when they are first asked for, as always. So are those of
     configurations that can be read in several ways or have look-ahead obligations, and all masks of
-    grammars with an indenter. Guides may use the index at the same time. An interrupted call keeps
-    what it made, and a later call continues.
+    grammars with an indenter and of JSON Schemas. Guides may use the index at the same time. An
+    interrupted call keeps what it made, and a later call continues.
 
     Parameters
     ----------

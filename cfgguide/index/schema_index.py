@@ -113,6 +113,14 @@ class SchemaIndex(Index):
         assert isinstance(value, dict), "it is made above"
         return arrays, value
 
+    def add_packed(self, arrays: Arrays, value: object) -> None:
+        """Do nothing: there are no masks in files of schemas."""
+
+    def release_workspace(self) -> None:
+        """Free the workspace in which masks are made; the new one is small."""
+        with self._lock:
+            self._walker = self.walker()
+
     def is_live(self, configuration: Configuration, *, quickly: bool = False) -> bool:
         """Return whether tokens can complete a sentence."""
         with self._lock:

@@ -11,9 +11,10 @@ only where it must be; beyond ASCII it may be. Strings without conditions have a
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any, ClassVar, NamedTuple
 
 from cfgguide.automata.charset import (
@@ -32,7 +33,7 @@ _QUOTE, _BACKSLASH, _U = 0x22, 0x5C, 0x75
 _SHORT = {8: "b", 9: "t", 10: "n", 12: "f", 13: "r", 0x22: '"', 0x5C: "\\"}
 _ANY_TEXT: Ranges = ((0, SURROGATES[0] - 1), (SURROGATES[1] + 1, MAX_CODE_POINT))
 _RAW: Ranges = ((0x20, 0x21), (0x23, 0x5B), (0x5D, MAX_CODE_POINT))
-_ESCAPED: Ranges = ((0, 0x1F), (0x80, MAX_CODE_POINT))
+_ESCAPED: Ranges = ((0, 0x1F), (0x7F, MAX_CODE_POINT))
 MAX_PERIOD = 4_096  # of what lengths a text may have
 
 
@@ -224,7 +225,7 @@ def plain_spelling(ranges: Ranges) -> Tree:
         for point, letter in _SHORT.items()
         if any(low <= point <= high for low, high in ranges)
     ]
-    escaped = _common(ranges, _ESCAPED)
+    escaped = _common(_common(ranges, _ANY_TEXT), _ESCAPED)
     if escaped:
         escapes.append((_U, _U, _escapes(escaped)))
     if not escapes:
@@ -698,13 +699,23 @@ class Names(Lexemes):
                 node = node.children.setdefault(character, _Node({}))
                 node.below |= 1 << tag
             node.tag = tag
+        self._names = names
         self._n_tags = len(names) + (others is not None)
         self._others = others
-        self._other_tag = len(names)
+        self.other_tag = len(names)
         self._nodes: list[_Node] = [self._root]
         self._numbers = {id(self._root): 0}
         start: Key = others.lexemes.start if others is not None else None
         self.start = ("n", ((END, 0),), start)
+
+    @cached_property
+    def without_others(self) -> Names:
+        """The same for where other names may not come; they keep their tag."""
+        if self._others is None:
+            return self
+        listed = Names(self._names, None)
+        listed._n_tags = self._n_tags
+        return listed
 
     def row(self, key: Any) -> Row:
         """Return what follows a key: listed names first, then the others."""
@@ -751,23 +762,61 @@ class Names(Lexemes):
         """Return what follows inside a name that is not listed."""
         assert self._others is not None, "else there are no such keys"
         row = self._others.lexemes.row(key)
-        end = Pop(self._other_tag)
+        end = Pop(self.other_tag)
         return Row.of(row.places, [end if isinstance(t, Pop) else t for t in row.targets])
 
     def traits(self, key: Any) -> Traits:
         """Return what is known of a key."""
         if key[0] != "n":
-            return Traits(shared=(self._shared_number(key), self._other_tag))
+            return Traits(shared=(self._shared_number(key), self.other_tag))
         _, pieces, other = key
         below = 0
         for _, number in pieces:
             below |= self._nodes[number].below
         if self._others is None or other is None:
             return Traits(below=(below, self._n_tags))
-        shared = (self._others.number(other), self._other_tag)
+        shared = (self._others.number(other), self.other_tag)
         return Traits(
-            below=(below | 1 << self._other_tag, self._n_tags), shared=shared, is_named=True
+            below=(below | 1 << self.other_tag, self._n_tags), shared=shared, is_named=True
         )
+
+
+class Words(Lexemes):
+    """Listed strings; the tag is 0.
+
+    Keys are beginnings of words, by where they stand in the sorted list, and pieces inside a
+    character.
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._words = sorted(words)
+        self.start = ("c", (0, len(words), 0))
+
+    def row(self, key: Any) -> Row:
+        """Return what follows a key."""
+        kind, state = key
+        pieces = state if kind == "p" else self._pieces(*state)
+        entries: list[tuple[Iterable[int], Any]] = [
+            (data, _key_of(after)) for data, after in _after_bytes(pieces)
+        ]
+        if kind == "c" and len(self._words[state[0]]) == state[2]:
+            entries.append(((_QUOTE,), Pop(0)))
+        return Row(entries)
+
+    def _pieces(self, first: int, end: int, length: int) -> tuple[Piece, ...]:
+        """Return the spellings of the next character of the words from `first` on."""
+        found: list[Piece] = []
+        if len(self._words[first]) == length:
+            first += 1
+        while first < end:
+            character = self._words[first][length]
+            last = bisect_right(
+                self._words, character, first, end, key=lambda word: word[length : length + 1]
+            )
+            spelling = plain_spelling(((ord(character), ord(character)),))
+            found.append((spelling, (first, last, length + 1)))
+            first = last
+        return tuple(found)
 
 
 class PatternNames(Lexemes):

@@ -220,7 +220,7 @@ class ObjectMachine:
         found += [
             child
             for language, child in node.patterns
-            if self._pattern_numbers[id(language)] in names.patterns
+            if self._pattern_numbers.get(id(language)) in names.patterns  # none if never asked
         ]
         if not found and node.additional is not None:
             found.append(node.additional)

@@ -76,7 +76,7 @@ def spelled(ranges: Ranges) -> str:
     short = [letter for point, letter in _SHORT.items() if _is_in(point, ranges)]
     if short:
         found.append(r"\\" + (f"[{''.join(short)}]" if len(short) > 1 else short[0]))
-    escaped = _common(ranges, ((0, 0x1F), (0x80, MAX_CODE_POINT)))
+    escaped = _common(ranges, ((0, 0x1F), (0x7F, MAX_CODE_POINT)))
     if escaped:
         found.append(_escapes(escaped))
     return alternatives(found)

@@ -150,7 +150,10 @@ KNOWN_BY = {
         "grammar.fragments",
     },
     "interegular": {"diagnostics.overlaps", "grammar.rejections"},
-    "cython": {"mask.kernels", "mask.rows", "mask.trie_kernels", "integrations.bitmask_kernels"},
+    "cython": {
+        *("mask.kernels", "mask.rows", "mask.trie_kernels"),
+        *("pushdown.kernels", "integrations.bitmask_kernels"),
+    },
     "pygtrie": {"index.configuration_trie"},
     "torch": {
         *(

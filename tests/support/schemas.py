@@ -116,6 +116,83 @@ def _combined(rng: random.Random, depth: int) -> Any:
     return {keyword: some()}
 
 
+def varied_schema(rng: random.Random, depth: int = 2) -> Any:
+    """Return a schema of still more keywords; it may refer to itself."""
+    found = _varied(rng, random_schema(rng, depth))
+    definitions = {name: _varied(rng, random_schema(rng, 1)) for name in ("first", "second")}
+    if isinstance(found, dict):
+        found["$defs"] = definitions
+    return found
+
+
+def _varied(rng: random.Random, schema: Any) -> Any:
+    """Return a schema of which some parts are replaced, or get other keywords too."""
+    if not isinstance(schema, dict) or rng.random() < 0.1:
+        return _part(rng)
+    for keyword, value in schema.items():
+        if keyword in ("properties", "patternProperties", "dependentSchemas"):
+            schema[keyword] = {name: _varied(rng, each) for name, each in value.items()}
+        elif keyword in ("allOf", "anyOf", "oneOf", "prefixItems"):
+            schema[keyword] = [_varied(rng, each) for each in value]
+        elif isinstance(value, dict) and keyword != "dependentRequired" and keyword != "const":
+            schema[keyword] = _varied(rng, value)
+    return {**schema, **_part(rng)} if rng.random() < 0.1 else schema
+
+
+def _part(rng: random.Random) -> Any:
+    least, most = sorted(rng.choices(range(6), k=2))
+    names = rng.sample(NAMES, 3)
+    return rng.choice(
+        (
+            lambda: {"$ref": rng.choice(("#/$defs/first", "#/$defs/second", "#"))},
+            lambda: {"items": {"enum": rng.sample(WORDS, 3)}, "uniqueItems": True},
+            lambda: (
+                {"items": {"type": rng.choice(("string", "integer", "number"))}}
+                | {"uniqueItems": True, "type": "array"}
+            ),
+            lambda: {"exclusiveMinimum": rng.choice(NUMBERS), "type": "number"},
+            lambda: {"maximum": rng.choice(NUMBERS), "multipleOf": 0.25},
+            lambda: {"minLength": least, "maxLength": most, "pattern": "^(ab|c)*$"},
+            lambda: {"minLength": least, "type": "string"},
+            lambda: {"maxLength": 3 * most, "type": "string"},
+            lambda: {"type": "string", "format": "date"},
+            lambda: {"type": "array", "minItems": least, "maxItems": most},
+            lambda: {"type": "object", "minProperties": 1},
+            lambda: (
+                {"properties": dict.fromkeys(names, True), "additionalProperties": False}
+                | {"minProperties": min(least, 3), "type": "object"}
+            ),
+            lambda: {"type": "object", "required": names[:2], "maxProperties": 2 + least},
+            lambda: {"type": "object", "propertyNames": {"enum": names}},
+            lambda: {"type": "array", "items": {"$ref": "#/$defs/first"}},
+            lambda: {"type": "object", "additionalProperties": {"$ref": "#/$defs/second"}},
+        )
+    )()
+
+
+def mutated(rng: random.Random, value: Any) -> Any:
+    """Return a value with one thing changed, left out or added."""
+    if isinstance(value, dict) and value and rng.random() < 0.8:
+        name = rng.choice(list(value))
+        rest = {each: inner for each, inner in value.items() if each != name}
+        changes = (
+            lambda: rest,
+            lambda: {**value, name: mutated(rng, value[name])},
+            lambda: {**value, name: mutated(rng, value[name])},
+            lambda: {**rest, rng.choice(NAMES): value[name]},
+            lambda: {**value, rng.choice(NAMES): random_value(rng, 1)},
+        )
+        return rng.choice(changes)()
+    if isinstance(value, list) and value and rng.random() < 0.8:
+        place = rng.randrange(len(value))
+        inner = [[], [mutated(rng, value[place])], [value[place], random_value(rng, 1)]]
+        return [*value[:place], *rng.choice(inner), *value[place + 1 :]]
+    if isinstance(value, str) and rng.random() < 0.6:
+        place = rng.randrange(len(value) + 1)
+        return value[:place] + rng.choice(WORDS) + value[place + rng.randrange(2) :]
+    return random_value(rng, 1)
+
+
 @cache
 def parser_of(schema: str, **options: Any) -> lark.Lark:
     with no_search_for_overlaps():

@@ -1,0 +1,148 @@
+"""Masks with parts that all schemas share are those of a walk that visits every token."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from support.schema_cases import CASES, big_vocabulary
+
+import cfgguide
+from cfgguide import json_schema
+from cfgguide.pushdown.recognizer import PushdownRecognizer
+from cfgguide.pushdown.walker import PushdownWalker
+
+_LETTERS = (b"a", b"b", b'"', b":", b",", b"}", b"1", b"\\", b"\xc3", b"\xa9")
+
+
+@cache
+def dense_vocabulary() -> cfgguide.Vocabulary:
+    """Return all tokens of up to four letters: below each first one, hundreds of others."""
+    tokens = [b"".join(each) for n in range(1, 5) for each in itertools.product(_LETTERS, repeat=n)]
+    others = [bytes([byte]) for byte in range(256) if bytes([byte]) not in _LETTERS]
+    return cfgguide.Vocabulary([*tokens, *others, None], eos_token_ids=len(tokens) + len(others))
+
+
+#: Schemas with strings and names near their bounds, and texts that come there.
+NEAR: list[tuple[Any, list[str]]] = [
+    ({"type": "string", "maxLength": 3}, ['"ab', '"é\\u00e', '"aa\\"b"', '"\\ud83d\\ude00a"']),
+    ({"type": "string", "minLength": 3}, ['"', '"a\\n', '"éé', '"abéa"']),
+    ({"type": "string", "minLength": 2, "maxLength": 2}, ['"é', '"ab"', '"\\u0061b"']),
+    ({"items": {"type": "string", "minLength": 4, "maxLength": 6}}, ['["aaa', '["aaaaa", "ab']),
+    (
+        {"type": "object", "additionalProperties": {"maxLength": 2, "minLength": 1}},
+        ['{"a": "b', '{"a":"é","b":"ab"}'],
+    ),
+    (
+        {"properties": {"a": {"maxLength": 5}, "ab": {"const": 1}, 'a"b': {}, "éa": {}}},
+        ['{"a": "abaa', '{"ab":1,"aba":"b', '{"a\\"b', '{"é', '{"éa":{"a'],
+    ),
+    (
+        {
+            "properties": {"a": {}, "ab": {}, "abab": {}, "b": {}},
+            "required": ["abab"],
+            "additionalProperties": False,
+        },
+        ['{"a":1,"ab', '{"ab":1,"abab":"a"}', '{"b":1,"'],
+    ),
+    (
+        {"properties": {"a": {}, "aa": {}, "b": {}}, "maxProperties": 2},
+        ['{"a": 1, "b": 1}', '{"aa":1,"bb":1'],
+    ),
+    ({"properties": {"a": False, "b": {"const": 1}}}, ['{"', '{"b":1,"aa":1,"b', '{"ab":1}']),
+    (
+        {"dependentRequired": {"a": ["b"]}, "propertyNames": {"maxLength": 3}},
+        ['{"a":1,"ab', '{"a":"a","b":"b"}'],
+    ),
+]
+NEAR += [(schema, [json.dumps(value) for value in values]) for schema, values in CASES.values()]
+
+
+def token_ids_of(bitmask: Any, vocabulary: cfgguide.Vocabulary) -> list[int]:
+    bits = np.unpackbits(bitmask.view(np.uint8), bitorder="little")[: vocabulary.size]
+    return [int(each) for each in np.flatnonzero(bits)]
+
+
+def compare(schema: Any, texts: list[str], vocabulary: cfgguide.Vocabulary, seed: object) -> None:
+    """Compare masks after each byte of some texts, and of random walks from there.
+
+    A mask depends on no more of the stack than is said: stacks with the same top have the same.
+    """
+    pushdown: Any = json_schema(schema).automaton()
+    recognizer = PushdownRecognizer(pushdown, "")
+    shared, visiting = PushdownWalker(pushdown, vocabulary), PushdownWalker(pushdown, vocabulary)
+    rng = random.Random(f"{seed}")
+    seen: dict[tuple[int, tuple[int, ...]], list[int]] = {}
+
+    def checked(configuration: Any) -> list[int]:
+        ((state, _, stack, _),) = configuration.hypotheses
+        bitmask, depth = shared.mask(state, stack)
+        found = token_ids_of(bitmask, vocabulary)
+        packed = visiting.trie.packed
+        segments = visiting.walk(state, stack).segments
+        parts = [packed.token_ids[first:end] for first, end, *_ in segments]
+        visited = sorted(int(each) for part in parts for each in part)
+        difference = [vocabulary.tokens[each] for each in sorted({*visited} ^ {*found})]
+        assert difference == [], (schema, state)
+        top = tuple(itertools.islice(stack, depth))
+        assert seen.setdefault((state, top), found) == found, "it depends on more of the stack"
+        return found
+
+    for text in texts:
+        configuration = recognizer.initial
+        allowed = checked(configuration)
+        for byte in text.encode():
+            after = recognizer.advance(configuration, bytes([byte]))
+            if after is None or not recognizer.is_live(after):
+                break
+            configuration = after
+            allowed = checked(configuration)
+        for _ in range(3):
+            if allowed:
+                token = vocabulary.tokens[rng.choice(allowed)]
+                configuration = recognizer.advance(configuration, token or b"")
+                assert configuration is not None, token
+                allowed = checked(configuration)
+
+
+@pytest.mark.parametrize("number", range(0, len(NEAR), 2))
+def test_masks_are_those_of_a_walk_over_all_tokens(number: int) -> None:
+    compare(*NEAR[number], dense_vocabulary(), number)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(1, len(NEAR), 2))
+def test_other_masks_are_those_of_a_walk_over_all_tokens(number: int) -> None:
+    compare(*NEAR[number], dense_vocabulary(), number)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(len(NEAR)))
+def test_masks_of_a_large_vocabulary_are_those_of_a_walk(number: int) -> None:
+    compare(*NEAR[number], big_vocabulary(), number)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(10))
+def test_masks_with_shared_parts_are_those_of_the_text(number: int) -> None:
+    """The masks that the text's automaton has, after each byte."""
+    schema, texts = NEAR[number]
+    vocabulary = dense_vocabulary()
+    grammar = json_schema(schema)
+    exact = cfgguide.compile(cfgguide.Grammar(grammar.text), vocabulary, use_cache=False)
+    made = cfgguide.compile(grammar, vocabulary)
+    for text in texts:
+        guide, judge = cfgguide.Guide(made), cfgguide.Guide(exact)
+        for byte in text.encode():
+            found, judged = set(guide.allowed_token_ids()), set(judge.allowed_token_ids())
+            assert [vocabulary.tokens[each] for each in sorted(found ^ judged)] == [], guide.text
+            token_id = vocabulary.tokens.index(bytes([byte]))
+            if token_id not in found:
+                break
+            guide.advance(token_id)
+            judge.advance(token_id)
