@@ -402,16 +402,17 @@ class SchemaAutomaton(Pushdown):
         return [(_SPACES, self._state((*again, rest), is_end=is_end))]
 
     def _spaces_of_nothing(
-        self, end: list[tuple[bytes, int]], space: int | None
+        self, bracket: bytes, tag: int, space: int | None
     ) -> list[tuple[Iterable[int], int]]:
         """Return more white space for what is empty: there is some before its end, too."""
-        if space != 0 or not end or not self.layout.space:
+        if space != 0 or tag == DEAD_END or not self.layout.space:
             return []
-        return [(_SPACES, self._state(("shut", *end, self.layout.space - 1)))]
+        return [(_SPACES, self._state(("shut", bracket, tag, self.layout.space - 1)))]
 
-    def _row_of_shut(self, state: int, end: tuple[bytes, int], space: int | None) -> None:
+    def _row_of_shut(self, state: int, bracket: bytes, tag: int, space: int | None) -> None:
         """Make the row of where only white space may stand before the end."""
-        self.set_row(state, [end, *self._spaces(("shut", end), space)])
+        spaces = self._spaces(("shut", bracket, tag), space)
+        self.set_row(state, [(bracket, self.action(POP, tag)), *spaces])
 
     def _mark(self, text: bytes, then: int) -> tuple[Iterable[int], int]:
         """Return a punctuation mark, of one or more bytes, and the state after it."""
@@ -431,7 +432,8 @@ class SchemaAutomaton(Pushdown):
         again = ("open", members, inside)
         end = self._object_end(members, inside)
         entries = [*self._names(members, inside), *end, *self._spaces(again, space)]
-        self.set_row(state, [*entries, *self._spaces_of_nothing(end, space)])
+        more = self._spaces_of_nothing(b"}", members.ending(inside), space)
+        self.set_row(state, [*entries, *more])
 
     def _row_of_name(self, state: int, members: Members, inside: Any, space: int | None) -> None:
         """Make the row of where a name has to come."""
@@ -489,9 +491,8 @@ class SchemaAutomaton(Pushdown):
 
     def _row_of_items(self, state: int, items: Items, inside: Any, space: int | None) -> None:
         """Make the row of where an array has begun."""
-        end = self._array_end(items, inside)
-        entries = [*end, *self._spaces(("items", items, inside), space)]
-        entries += self._spaces_of_nothing(end, space)
+        entries = [*self._array_end(items, inside), *self._spaces(("items", items, inside), space)]
+        entries += self._spaces_of_nothing(b"]", items.ending(inside), space)
         found = self._item(items, inside)
         if found is not None:
             entries += self._values(*found)
@@ -530,6 +531,7 @@ class SchemaAutomaton(Pushdown):
         """Make the row of where an array of different items has begun."""
         again = ("different", items, inside)
         entries = [*self._unique_end(items, inside), *self._spaces(again, space)]
+        entries += self._spaces_of_nothing(b"]", items.ending(inside), space)
         self.set_row(state, [*entries, *self._unused(items, inside)])
 
     def _row_of_unused(

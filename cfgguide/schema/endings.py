@@ -313,6 +313,9 @@ class SchemaEndings:
         if kind == "text":
             text, place, then = rest
             return text[place:], (then, stack)
+        if kind == "shut":
+            bracket, tag = rest[:2]
+            return bracket, self._popped(stack, tag)
         if kind in ("value", "colon"):
             colon = self._automaton.layout.colon if kind == "colon" else b""
             values, wanted, frame = rest[:3]
