@@ -111,7 +111,8 @@ class TokenBudget:
         Of the grammar and the vocabulary.
     effort : int
         How much is searched for one mask where short endings alone would rule out tokens: number of
-        configurations times the grammar's parse states. Of a large grammar nothing is searched.
+        configurations times the grammar's parse states. Of a large grammar nothing is searched, nor
+        of a schema, which has no parse states.
 
     Examples
     --------
@@ -130,11 +131,11 @@ class TokenBudget:
         self._recognizer = index.recognizer
         self._walking = index.recognizer.with_whole_stacks()
         self._vocabulary = index.vocabulary
-        self._effort = effort // max(index.recognizer.parse_table.n_states, _MIN_STATES)
+        n_states = index.n_parse_states
+        self._effort = 0 if n_states is None else effort // max(n_states, _MIN_STATES)
         self._walker = index.walker()
         self._fewest = FewestTokens(index.vocabulary)
-        used = index.vocabulary.spelling.reachable_bytes
-        self._endings = Endings(index.recognizer, used, self._fewest)
+        self._endings = index.endings() or self._searched_endings(index)
         self._eos = index.vocabulary.eos_token_ids[0]
         self._eos_bits = bitmask_of(index.vocabulary.eos_token_ids, index.vocabulary.n_words)
         self._paths: dict[Configuration, Tokens | None] = {}
@@ -145,6 +146,10 @@ class TokenBudget:
         self._n_reached = 0
         self._n_masks = 0
         self._lock = threading.RLock()
+
+    def _searched_endings(self, index: Index) -> Endings:
+        used = index.vocabulary.spelling.reachable_bytes
+        return Endings(index.recognizer, used, self._fewest)
 
     @classmethod
     def of(cls, index: Index) -> TokenBudget:

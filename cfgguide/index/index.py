@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -52,6 +52,13 @@ KIND = "index"
 _CLASSES = "classes."
 VERSION = 1  # of what the masks mean
 _N_LOOKED_AT = 16  # tokens that may show quickly that a text goes on
+
+
+class FindsEndings(Protocol):
+    """Finds short endings."""
+
+    def of(self, configuration: Configuration) -> bytes | None:
+        """Return bytes after which the text is a sentence; None if none were found."""
 
 
 class Index:
@@ -192,6 +199,15 @@ class Index:
     def walker(self) -> Walker:
         """Return a walker of its own for one thread, to be used while this index makes masks."""
         return Walker(self.recognizer, self.token_classes, self._liveness.always_live)
+
+    @property
+    def n_parse_states(self) -> int | None:
+        """Number of parse states of the grammar; None if it has none."""
+        return self.recognizer.parse_table.n_states
+
+    def endings(self) -> FindsEndings | None:
+        """Return what finds short endings of texts; None if they have to be searched."""
+        return None
 
     @property
     def with_tables(self) -> Index:

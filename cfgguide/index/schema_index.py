@@ -18,7 +18,7 @@ from cfgguide.errors import IndexFormatError, SchemaError, SchemaWarning
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.index.configuration_trie import Mask
 from cfgguide.index.footprint import footprint
-from cfgguide.index.index import Index
+from cfgguide.index.index import FindsEndings, Index
 from cfgguide.index.step_cache import StepNode
 from cfgguide.mask.arrays import Int32Array
 from cfgguide.mask.subset import Subset, bitmask_of
@@ -27,6 +27,7 @@ from cfgguide.pushdown.lexemes import any_strings, plain_strings
 from cfgguide.pushdown.recognizer import PushdownRecognizer
 from cfgguide.pushdown.walker import PushdownWalker
 from cfgguide.recognizer.recognizer import Configuration
+from cfgguide.schema.endings import SchemaEndings
 from cfgguide.schema.json_schema import json_schema
 from cfgguide.schema.schema_grammar import SchemaGrammar
 from cfgguide.storage import archive
@@ -64,6 +65,15 @@ class SchemaIndex(Index):
     def walker(self) -> Any:
         """Return a walker of its own for one thread, to be used while this index makes masks."""
         return PushdownWalker(self._automaton, self.vocabulary)
+
+    @property
+    def n_parse_states(self) -> int | None:
+        """None: there is no parse table."""
+        return None
+
+    def endings(self) -> FindsEndings:
+        """Return what finds short endings of texts, of bytes that are in tokens."""
+        return SchemaEndings(self._automaton, self.vocabulary.spelling.reachable_bytes)
 
     def with_vocabulary(self, vocabulary: Vocabulary) -> Index:
         """Return an index whose next token is from another vocabulary."""

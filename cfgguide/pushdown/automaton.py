@@ -22,6 +22,7 @@ Source: Alur and Madhusudan, "Visibly pushdown languages" (2004), for frames tha
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -83,18 +84,27 @@ class Arrays(NamedTuple):
 
 
 class Growing:
-    """An array that is filled from the front, and made anew, twice as long, when it is full."""
+    """An array that is filled from the front, and made anew, twice as long, when it is full.
+
+    Then those that grow together with it are made anew, too: who reads the old ones, in another
+    thread, reads nothing there that refers to what only the new ones have.
+    """
 
     def __init__(self, width: int | None, dtype: type[np.generic], room: int) -> None:
         shape = (room,) if width is None else (room, width)
         self.array: Any = np.zeros(shape, dtype=dtype)
         self.length = 0
+        self.together: Sequence[Growing] = ()
+        self.n_made = 1
 
     def add(self, rows: Sequence[object] | npt.NDArray[np.generic], n: int) -> int:
         """Append `n` rows; return the number of the first."""
         first = self.length
         end = first + n
         if end > len(self.array):
+            for other in self.together:
+                other.array = other.array.copy()
+                other.n_made += 1
             old = self.array
             self.array = np.zeros((2 * end, *old.shape[1:]), dtype=old.dtype)
             self.array[:first] = old[:first]
@@ -115,6 +125,8 @@ class Pushdown:
     start = DEAD
 
     def __init__(self) -> None:
+        #: Held while something is made, so that many threads may read at the same time.
+        self.lock = threading.RLock()
         #: Frames for which what stands above them is remembered; see `follow_text`.
         self.remembering: set[int] = set()
         self._states = Growing(N_COLUMNS, np.int32, 128)
@@ -128,10 +140,10 @@ class Pushdown:
             *(self._states, self._maps, self._operations, self._actions, self._frames),
             *(self._follows, self._words),
         )
-        self._seen: list[int] = []
-        self._view: Any = None
-        self._seen_memory: list[int] = []
-        self._memory: tuple[Any, Any, Any, Any] = (None, None, None, None)
+        for each in self._growing:
+            each.together = self._growing
+        self._view: tuple[int, Any] = (0, None)  # and which arrays it is of: `n_made`
+        self._memory: tuple[int, Any] = (0, None)
         self._map_numbers: dict[bytes, int] = {}
         self._action_numbers: dict[tuple[int, int, int], int] = {}
         self._actions.add([(0, 0, 0)], 1)
@@ -147,21 +159,21 @@ class Pushdown:
     @property
     def view(self) -> Any:
         """The arrays as the kernels read them now."""
-        seen = [id(each.array) for each in self._growing]
-        if seen != self._seen:
-            self._seen, self._view = seen, view_of(self.arrays)
-        return self._view
+        n_made, view = self._view
+        if n_made != self._states.n_made:
+            with self.lock:
+                n_made, view = self._view = self._states.n_made, view_of(self.arrays)
+        return view
 
     @property
     def memory(self) -> tuple[Any, Any, Any, Any]:
         """States, maps, operations and actions as they are now: quicker to index than arrays."""
-        if [id(each.array) for each in self._growing[:4]] != self._seen_memory:
-            self._seen_memory = [id(each.array) for each in self._growing[:4]]
-            states, maps, operations, actions = (
-                memoryview(each.array) for each in self._growing[:4]
-            )
-            self._memory = states, maps, operations, actions
-        return self._memory
+        n_made, memory = self._memory
+        if n_made != self._states.n_made:
+            with self.lock:
+                memory = tuple(memoryview(each.array) for each in self._growing[:4])
+                self._memory = self._states.n_made, memory
+        return memory  # type: ignore[no-any-return]
 
     @property
     def n_states(self) -> int:
@@ -269,11 +281,14 @@ class Pushdown:
         place = int(self._frames.array[frame, FOLLOWS]) + tag
         state = int(self._follows.array[place])
         if state == NOT_MADE:
-            state = self.make_follow(frame, tag)
-            self._follows.array[place] = state
+            with self.lock:
+                state = self.make_follow(frame, tag)
+                self._follows.array[place] = state
         return state
 
     def need_row(self, state: int) -> None:
         """Make the row of a state, unless it has one."""
         if self._states.array[state, ROW] == NOT_MADE:
-            self.make_row(state)
+            with self.lock:
+                if self._states.array[state, ROW] == NOT_MADE:
+                    self.make_row(state)

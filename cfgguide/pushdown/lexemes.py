@@ -11,9 +11,9 @@ only where it must be; beyond ASCII it may be. Strings without conditions have a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from typing import Any, ClassVar, NamedTuple
 
 from cfgguide.automata.charset import (
@@ -121,6 +121,22 @@ class Lexemes:
         """Return what is known of a key."""
         return _PLAIN_TRAITS
 
+    def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
+        """Yield short texts that lead on, each with a key or `Pop`: one for each that is possible.
+
+        Parameters
+        ----------
+        key : key
+            Where they start.
+        used : frozenset of int
+            The bytes that may be written.
+        """
+        row = self.row(key)
+        found = {place: byte for byte, place in reversed([*enumerate(row.places)]) if byte in used}
+        for place, byte in found.items():
+            if row.targets[place] is not None and not isinstance(row.targets[place], Ends):
+                yield bytes((byte,)), row.targets[place]
+
 
 # -- spellings ------------------------------------------------------------------------------
 
@@ -154,6 +170,27 @@ class Tree:
 
 
 END = Tree.of(())
+
+
+@lru_cache(maxsize=4096)
+def shortest_in(tree: Tree, used: frozenset[int]) -> bytes | None:
+    r"""Return the least of the shortest texts in a tree, of some bytes; None if there is none.
+
+    Examples
+    --------
+    >>> tree = plain_spelling(((0xE9, 0xE9),))
+    >>> shortest_in(tree, frozenset(range(256))), shortest_in(tree, frozenset(range(128)))
+    (b'\xc3\xa9', b'\\u00E9')
+    """
+    if tree is END:
+        return b""
+    found = []
+    for low, high, rest in tree.branches:
+        byte = next((byte for byte in range(low, high + 1) if byte in used), None)
+        after = None if byte is None else shortest_in(rest, used)
+        if byte is not None and after is not None:
+            found.append(bytes((byte,)) + after)
+    return min(found, key=lambda text: (len(text), text), default=None)
 
 
 @cache
@@ -381,6 +418,24 @@ class Strings(Lexemes):
             return _PLAIN_TRAITS
         return Traits(shared=(self._shared(key), 0))
 
+    def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
+        """Yield short texts that lead on, each to the end of a character."""
+        kind, state = key
+        yield from _characters(state if kind == "p" else self._texts.pieces(state), used)
+        tag = self._texts.tag(state) if kind == "c" else -1
+        if tag >= 0:
+            yield b'"', Pop(tag)
+
+
+def _characters(
+    pieces: Sequence[Piece], used: frozenset[int]
+) -> Iterator[tuple[bytes, tuple[str, Hashable]]]:
+    """Yield how characters are written, each with the key after it."""
+    for tree, after in pieces:
+        text = shortest_in(tree, used)
+        if text is not None:
+            yield text, ("c", after)
+
 
 def _key_of(pieces: tuple[Piece, ...]) -> Key:
     """Return the key of pieces; that of a state if the character is complete."""
@@ -468,6 +523,15 @@ class Bounded(Lexemes):
         if isinstance(after, Pop):
             return after if n >= self._least else None
         return (*after, counted) if self._is_live(after, counted) else None
+
+    def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
+        """Yield short texts that lead on, each to the end of a character."""
+        kind, state, n = key
+        counted = self._capped(n + 1) if kind == "c" else n
+        for text, after in self._base.steps((kind, state), used):
+            target = self._counted(after, n, counted)
+            if target is not None:
+                yield text, target
 
     def _capped(self, n: int) -> int:
         return n if self._most is not None else min(n, self._least)
@@ -634,23 +698,13 @@ class Names(Lexemes):
                 node = node.children.setdefault(character, _Node({}))
                 node.below |= 1 << tag
             node.tag = tag
-        self._names = names
         self._n_tags = len(names) + (others is not None)
         self._others = others
-        self.other_tag = len(names)
+        self._other_tag = len(names)
         self._nodes: list[_Node] = [self._root]
         self._numbers = {id(self._root): 0}
         start: Key = others.lexemes.start if others is not None else None
         self.start = ("n", ((END, 0),), start)
-
-    @cached_property
-    def without_others(self) -> Names:
-        """The same for where other names may not come; they keep their tag."""
-        if self._others is None:
-            return self
-        listed = Names(self._names, None)
-        listed._n_tags = self._n_tags
-        return listed
 
     def row(self, key: Any) -> Row:
         """Return what follows a key: listed names first, then the others."""
@@ -697,22 +751,22 @@ class Names(Lexemes):
         """Return what follows inside a name that is not listed."""
         assert self._others is not None, "else there are no such keys"
         row = self._others.lexemes.row(key)
-        end = Pop(self.other_tag)
+        end = Pop(self._other_tag)
         return Row.of(row.places, [end if isinstance(t, Pop) else t for t in row.targets])
 
     def traits(self, key: Any) -> Traits:
         """Return what is known of a key."""
         if key[0] != "n":
-            return Traits(shared=(self._shared_number(key), self.other_tag))
+            return Traits(shared=(self._shared_number(key), self._other_tag))
         _, pieces, other = key
         below = 0
         for _, number in pieces:
             below |= self._nodes[number].below
         if self._others is None or other is None:
             return Traits(below=(below, self._n_tags))
-        shared = (self._others.number(other), self.other_tag)
+        shared = (self._others.number(other), self._other_tag)
         return Traits(
-            below=(below | 1 << self.other_tag, self._n_tags), shared=shared, is_named=True
+            below=(below | 1 << self._other_tag, self._n_tags), shared=shared, is_named=True
         )
 
 
@@ -745,6 +799,14 @@ class PatternNames(Lexemes):
         if tag >= 0:
             entries.append(((_QUOTE,), Pop(tag)))
         return Row(entries)
+
+    def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
+        """Yield short texts that lead on, each to the end of a character."""
+        kind, state = key
+        yield from _characters(state if kind == "p" else self._pieces(*state), used)
+        tag = self._tag(*state) if kind == "c" else -1
+        if tag >= 0:
+            yield b'"', Pop(tag)
 
     def _tag(self, node: int, texts: tuple[int, ...]) -> int:
         own = self._listed.node(node).tag if node >= 0 else -1

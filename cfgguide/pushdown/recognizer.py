@@ -69,7 +69,7 @@ class PushdownRecognizer:
             while True:
                 row = states[state, ROW]
                 if row == NOT_MADE:
-                    pushdown.make_row(state)
+                    pushdown.need_row(state)
                     states, maps, operations, actions = pushdown.memory
                     row = states[state, ROW]
                 target = operations[row + maps[states[state, MAP], byte]]

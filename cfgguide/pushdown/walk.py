@@ -152,6 +152,17 @@ class Memory:
         work.counts[:] = (n, 0, 0, 0, 0, 0, 0, 0)
         return work, self._view
 
+    @property
+    def work(self) -> views.Work:
+        """What the last walk has written."""
+        assert self._work is not None, "there was a walk"
+        return self._work
+
+    def use(self, segments: npt.NDArray[np.int32]) -> None:
+        """Put some ranges of tokens in the place of those that the last walk has found."""
+        self.work.segments[: len(segments)] = segments
+        self.work.counts[views.N_SEGMENTS] = len(segments)
+
     def _enlarge(self) -> None:
         self._sizes = {name: 4 * size for name, size in self._sizes.items()}
         if max(self._sizes.values()) > _MAX_SIZE:

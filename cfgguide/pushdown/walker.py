@@ -18,8 +18,10 @@ from cfgguide.mask.uncompiled import warn_if_uncompiled
 from cfgguide.parser.stack import Stack
 from cfgguide.pushdown import kernels, views
 from cfgguide.pushdown.automaton import IS_NAMED, LEAST, MOST, SHARED, SHARED_TAG, Pushdown
+from cfgguide.pushdown.outcomes import Outcomes
 from cfgguide.pushdown.shared_masks import SharedMasks
-from cfgguide.pushdown.walk import ROOT, Memory, Trie, Walk
+from cfgguide.pushdown.walk import ROOT, Memory, Trie
+from cfgguide.recognizer.recognizer import Configuration
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
 Int32Array = npt.NDArray[np.int32]
@@ -45,12 +47,21 @@ class PushdownWalker:
         self._memory = Memory(pushdown)
         self._rest = Memory(pushdown)
         self._shared = SharedMasks.of(vocabulary)
+        self._outcomes: Outcomes | None = None
 
-    def walk(self, state: int, stack: Stack) -> Walk:
+    def walk(self, configuration: Configuration) -> Outcomes:
         """Return what all tokens lead to; nothing is looked up."""
-        found = self._memory.walk(self.trie, state, list(stack), views.VISIT)
-        assert found is not None, "the whole stack was given"
-        return found
+        warn_if_uncompiled(kernels.__file__)
+        ((state, _, stack, _),) = configuration.hypotheses
+        self._memory.walk(self.trie, state, list(stack), views.VISIT)
+        self._outcomes = Outcomes(self.trie.packed, self._memory.work, stack)
+        return self._outcomes
+
+    def fill(self, bitmask: Int32Array) -> None:
+        """Make the mask of the last walk, of the outcomes that are allowed; without EOS."""
+        assert self._outcomes is not None, "there was a walk"
+        self._memory.use(self._outcomes.live_segments())
+        self._memory.fill(self.trie, bitmask.view(np.uint32))
 
     def mask(self, state: int, stack: Stack) -> tuple[Int32Array, int]:
         """Return the mask of a configuration without EOS, and how much of the stack it depends on.

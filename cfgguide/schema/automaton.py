@@ -145,7 +145,7 @@ class SchemaAutomaton(Pushdown):
 
     def __init__(self, root: Node, layout: Layout, *, is_ordered: bool) -> None:
         super().__init__()
-        self._layout = layout
+        self.layout = layout
         self._is_ordered = is_ordered
         self._all_values = AllValues()
         self.search = Search(
@@ -162,6 +162,14 @@ class SchemaAutomaton(Pushdown):
         self.has_sentence = self.search.has_value(values)
         frame = self._frame(("root",), 1)
         self.start = self._state(("value", values, None, frame, layout.space))
+
+    def meaning(self, state: int) -> Any:
+        """Return what a state means: a kind and more, or the automaton of a lexeme and its key."""
+        return self._keys[state]
+
+    def meaning_of_frame(self, frame: int) -> Any:
+        """Return what a frame was pushed for: a kind and more."""
+        return self._frame_keys[frame]
 
     # -- numbers ----------------------------------------------------------------------------
 
@@ -363,7 +371,7 @@ class SchemaAutomaton(Pushdown):
         if options.strings is not None:
             start = self._lexer_state(options.strings, options.strings.lexemes.start)
             entries.append((b'"', self.action(PUSH, frame, start)))
-        space = self._layout.space
+        space = self.layout.space
         if options.members is not None:
             start = self._state(("open", options.members, options.members.start, space))
             entries.append((b"{", self.action(PUSH, frame, start)))
@@ -376,7 +384,7 @@ class SchemaAutomaton(Pushdown):
         return entries
 
     def _after_root(self, _tag: int) -> int:
-        return self._state(("end", self._layout.space), is_end=True)
+        return self._state(("end", self.layout.space), is_end=True)
 
     def _row_of_end(self, state: int, space: int | None) -> None:
         self.set_row(state, self._spaces(("end",), space, is_end=True))
@@ -393,16 +401,17 @@ class SchemaAutomaton(Pushdown):
         return [(_SPACES, self._state((*again, rest), is_end=is_end))]
 
     def _spaces_of_nothing(
-        self, end: list[tuple[bytes, int]], space: int | None
+        self, mark: bytes, tag: int, space: int | None
     ) -> list[tuple[Iterable[int], int]]:
         """Return more white space for what is empty: there is some before its end, too."""
-        if space != 0 or not end or not self._layout.space:
+        if space != 0 or tag == DEAD_END or not self.layout.space:
             return []
-        return [(_SPACES, self._state(("shut", *end, self._layout.space - 1)))]
+        return [(_SPACES, self._state(("shut", mark, tag, self.layout.space - 1)))]
 
-    def _row_of_shut(self, state: int, end: tuple[bytes, int], space: int | None) -> None:
+    def _row_of_shut(self, state: int, mark: bytes, tag: int, space: int | None) -> None:
         """Make the row of where only white space may stand before the end."""
-        self.set_row(state, [end, *self._spaces(("shut", end), space)])
+        end = (mark, self.action(POP, tag))
+        self.set_row(state, [end, *self._spaces(("shut", mark, tag), space)])
 
     def _mark(self, text: bytes, then: int) -> tuple[Iterable[int], int]:
         """Return a punctuation mark, of one or more bytes, and the state after it."""
@@ -420,9 +429,9 @@ class SchemaAutomaton(Pushdown):
     def _row_of_open(self, state: int, members: Members, inside: Any, space: int | None) -> None:
         """Make the row of where an object has begun."""
         again = ("open", members, inside)
-        end = self._object_end(members, inside)
-        entries = [*self._names(members, inside), *end, *self._spaces(again, space)]
-        self.set_row(state, [*entries, *self._spaces_of_nothing(end, space)])
+        entries = [*self._names(members, inside), *self._object_end(members, inside)]
+        entries += self._spaces_of_nothing(b"}", members.ending(inside), space)
+        self.set_row(state, [*entries, *self._spaces(again, space)])
 
     def _row_of_name(self, state: int, members: Members, inside: Any, space: int | None) -> None:
         """Make the row of where a name has to come."""
@@ -434,8 +443,8 @@ class SchemaAutomaton(Pushdown):
         again = ("more", members, inside)
         entries = [*self._object_end(members, inside), *self._spaces(again, space)]
         if members.allowed(inside):
-            then = self._state(("name", members, inside, self._layout.space))
-            entries.append(self._mark(self._layout.comma, then))
+            then = self._state(("name", members, inside, self.layout.space))
+            entries.append(self._mark(self.layout.comma, then))
         self.set_row(state, entries)
 
     def _names(self, members: Members, inside: Any) -> list[tuple[Iterable[int], int]]:
@@ -443,18 +452,12 @@ class SchemaAutomaton(Pushdown):
         if not allowed:
             return []
         frame = self._frame(("name", members, inside), members.n_tags, allowed)
-        lexer = self._name_lexer(members, allowed)
+        lexemes, tags = members.lexemes_for(allowed)
+        lexer = self._lexer(("name", lexemes), lexemes, tags)
         start = self._lexer_state(lexer, lexer.lexemes.start)
         return [(b'"', self.action(PUSH, frame, start))]
 
-    def _name_lexer(self, members: Members, allowed: int) -> _Lexer:
-        """Return how names are read; masks of other names are shared, so these must be allowed."""
-        lexemes, tags = members.lexemes
-        if isinstance(lexemes, Names) and not allowed >> lexemes.other_tag & 1:
-            return self._lexer((members, "listed"), lexemes.without_others, tags)
-        return self._lexer((members, "all"), lexemes, tags)
-
-    def _object_end(self, members: Members, inside: Any) -> list[tuple[bytes, int]]:
+    def _object_end(self, members: Members, inside: Any) -> list[tuple[Iterable[int], int]]:
         tag = members.ending(inside)
         return [] if tag == DEAD_END else [(b"}", self.action(POP, tag))]
 
@@ -463,7 +466,7 @@ class SchemaAutomaton(Pushdown):
             return DEAD
         wanted, values = members.wanted(inside, tag), members.values(tag)
         frame = self._value_frame(("member", members, inside, tag), values, wanted)
-        return self._state(("colon", values, wanted, frame, self._layout.space))
+        return self._state(("colon", values, wanted, frame, self.layout.space))
 
     def _row_of_colon(
         self,
@@ -474,21 +477,20 @@ class SchemaAutomaton(Pushdown):
         space: int | None,
     ) -> None:
         """Make the row of where a name has ended."""
-        then = self._state(("value", values, wanted, frame, self._layout.space))
+        then = self._state(("value", values, wanted, frame, self.layout.space))
         again = ("colon", values, wanted, frame)
-        self.set_row(state, [self._mark(self._layout.colon, then), *self._spaces(again, space)])
+        self.set_row(state, [self._mark(self.layout.colon, then), *self._spaces(again, space)])
 
     def _after_member(self, class_tag: int, members: Members, inside: Any, tag: int) -> int:
         after = members.after(inside, tag, class_tag)
-        return self._state(("more", members, after, self._layout.space))
+        return self._state(("more", members, after, self.layout.space))
 
     # -- arrays -----------------------------------------------------------------------------
 
     def _row_of_items(self, state: int, items: Items, inside: Any, space: int | None) -> None:
         """Make the row of where an array has begun."""
-        end = self._array_end(items, inside)
-        entries = [*end, *self._spaces(("items", items, inside), space)]
-        entries += self._spaces_of_nothing(end, space)
+        entries = [*self._array_end(items, inside), *self._spaces(("items", items, inside), space)]
+        entries += self._spaces_of_nothing(b"]", items.ending(inside), space)
         found = self._item(items, inside)
         if found is not None:
             entries += self._values(*found)
@@ -499,8 +501,8 @@ class SchemaAutomaton(Pushdown):
         entries = [*self._array_end(items, inside), *self._spaces(("next", items, inside), space)]
         found = self._item(items, inside)
         if found is not None:
-            then = self._state(("value", *found, self._layout.space))
-            entries.append(self._mark(self._layout.comma, then))
+            then = self._state(("value", *found, self.layout.space))
+            entries.append(self._mark(self.layout.comma, then))
         self.set_row(state, entries)
 
     def _item(self, items: Items, inside: Any) -> tuple[Values, Classes | None, int] | None:
@@ -511,13 +513,13 @@ class SchemaAutomaton(Pushdown):
         wanted = items.wanted(inside)
         return values, wanted, self._value_frame(("item", items, inside), values, wanted)
 
-    def _array_end(self, items: Items, inside: Any) -> list[tuple[bytes, int]]:
+    def _array_end(self, items: Items, inside: Any) -> list[tuple[Iterable[int], int]]:
         tag = items.ending(inside)
         return [] if tag == DEAD_END else [(b"]", self.action(POP, tag))]
 
     def _after_item(self, class_tag: int, items: Items, inside: Any) -> int:
         after = items.after(inside, class_tag)
-        return self._state(("next", items, after, self._layout.space))
+        return self._state(("next", items, after, self.layout.space))
 
     # -- arrays of different items ----------------------------------------------------------
 
@@ -541,8 +543,8 @@ class SchemaAutomaton(Pushdown):
         again = ("used", items, inside)
         entries = [*self._unique_end(items, inside), *self._spaces(again, space)]
         if items.lexemes(inside):
-            then = self._state(("unused", items, inside, self._layout.space))
-            entries.append(self._mark(self._layout.comma, then))
+            then = self._state(("unused", items, inside, self.layout.space))
+            entries.append(self._mark(self.layout.comma, then))
         self.set_row(state, entries)
 
     def _unused(self, items: UniqueItems, inside: Used) -> list[tuple[Iterable[int], int]]:
@@ -579,7 +581,7 @@ class SchemaAutomaton(Pushdown):
         if tag == REPEATED:
             return DEAD
         after = Used(inside.n_items + 1, inside.values)
-        return self._state(("used", items, after, self._layout.space))
+        return self._state(("used", items, after, self.layout.space))
 
     def follow_text(self, frame: int, tag: int, text: bytes) -> int:
         """Return the state that follows an item of an array of different items."""
@@ -589,7 +591,7 @@ class SchemaAutomaton(Pushdown):
         after = items.after(inside, value_of(text, is_string=is_string))
         if after is None:
             return DEAD
-        return self._state(("used", items, after, self._layout.space))
+        return self._state(("used", items, after, self.layout.space))
 
     def with_text(self, frame: int, text: bytes) -> int:
         """Return a frame with the text above it so far."""

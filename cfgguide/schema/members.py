@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from cfgguide.automata.language import Language, grouped
 from cfgguide.pushdown.lexemes import Lexemes, Names, PatternNames, any_strings, plain_strings
 from cfgguide.schema.nodes import Node
+from cfgguide.schema.paths import Cost, Paths
 from cfgguide.schema.tracked import Classes, Search, Tracked, plain_array_bounds
 from cfgguide.schema.values import Values
 
@@ -27,9 +28,8 @@ class Members(Protocol):
 
     start: Any
 
-    @property
-    def lexemes(self) -> tuple[Lexemes, list[int]]:
-        """The names, and the tag of each of their tags."""
+    def lexemes_for(self, allowed: int) -> tuple[Lexemes, list[int]]:
+        """Return names of which some are allowed, and the tag of each of their tags."""
 
     @property
     def n_tags(self) -> int:
@@ -50,6 +50,12 @@ class Members(Protocol):
     def after(self, state: Any, tag: int, class_tag: int) -> Any:
         """Return the state after a property."""
 
+    def path(self, state: Any, cost: Cost) -> list[tuple[int, Classes | None]] | None:
+        """Return the properties that still come, few and cheap ones: their tags, and classes.
+
+        None if no way is known.
+        """
+
 
 class Items(Protocol):
     """The arrays of some values."""
@@ -67,6 +73,9 @@ class Items(Protocol):
 
     def after(self, state: Any, class_tag: int) -> Any:
         """Return the state after the item."""
+
+    def path(self, state: Any, cost: Cost) -> list[Classes | None] | None:
+        """Return the classes of the items that still come: few and cheap ones; None if unknown."""
 
 
 class PlainMembers:
@@ -95,9 +104,10 @@ class PlainMembers:
             found.append((None, self._values_of(frozenset())))
         else:
             languages = [language for _, language in patterns]
-            by_match = grouped(languages, lambda met: met)
+            listed = Language.of_words(self._names)
+            by_match = grouped([listed, *languages], lambda met: () if met[0] else met[1:])
             for met, language in by_match.items():
-                if not language.is_empty:
+                if met and not language.is_empty:
                     matched = frozenset(
                         id(each) for each, is_in in zip(languages, met, strict=True) if is_in
                     )
@@ -125,6 +135,10 @@ class PlainMembers:
         if not self._names and groups:
             return any_strings().lexemes, tags
         return Names(self._names, plain_strings() if groups else None), tags
+
+    def lexemes_for(self, _allowed: int) -> tuple[Lexemes, list[int]]:
+        """Return names of which some are allowed, and the tag of each of their tags."""
+        return self.lexemes
 
     @property
     def n_tags(self) -> int:
@@ -178,6 +192,12 @@ class PlainMembers:
             return state
         return tag + 1 if self._is_ordered else state | 1 << tag
 
+    def path(self, state: int, _cost: Cost) -> list[tuple[int, Classes | None]]:
+        """Return the properties that still have to come."""
+        tags = range(state if self._is_ordered else 0, len(self._names))
+        missing = self._required if self._is_ordered else self._required & ~state
+        return [(tag, None) for tag in tags if missing >> tag & 1]
+
 
 class PlainItems:
     """Arrays for which all nodes are to hold, which ask for no more than items and a length."""
@@ -215,6 +235,10 @@ class PlainItems:
         """Return the state after the item."""
         return min(state + 1, self._cap) if self._most is None else state + 1
 
+    def path(self, state: int, _cost: Cost) -> list[Classes | None]:
+        """Return the classes of the items that still have to come."""
+        return [None] * max(0, self._least - state)
+
 
 class TrackedMembers:
     """Objects whose classes matter."""
@@ -238,6 +262,20 @@ class TrackedMembers:
             return (Names(names, plain_strings()) if names else any_strings().lexemes), tags
         languages = [each.names for each in others if isinstance(each.names, Language)]
         return PatternNames(names, languages), tags
+
+    @cached_property
+    def _listed(self) -> tuple[Lexemes, list[int]]:
+        """The listed names only."""
+        return Names(self._machine.names, None), list(range(self.n_tags))
+
+    def lexemes_for(self, allowed: int) -> tuple[Lexemes, list[int]]:
+        """Return names of which some are allowed, and the tag of each of their tags.
+
+        If no other names are allowed, only the listed ones: states inside of others do not ask.
+        """
+        has_others = allowed >> len(self._machine.names)
+        is_plain = isinstance(self.lexemes[0], Names)
+        return self._listed if is_plain and not has_others else self.lexemes
 
     @property
     def n_tags(self) -> int:
@@ -292,6 +330,13 @@ class TrackedMembers:
         value_class = self._classes(tag)[class_tag]
         return self._machine.after(state, self._machine.all_symbols[tag], value_class)
 
+    def path(self, state: Any, cost: Cost) -> list[tuple[int, Classes | None]] | None:
+        """Return the properties that still come; None if no way is known."""
+        found = Paths(self._tracked, self._search, self._wanted).of_object(state, cost)
+        if found is None:
+            return None
+        return [(tag, frozenset([value_class])) for tag, value_class in found]
+
 
 class TrackedItems:
     """Arrays whose classes matter."""
@@ -335,6 +380,11 @@ class TrackedItems:
         """Return the state after the item."""
         symbol = self._symbol(state)
         return self._machine.after(state, symbol, self._search.symbol_classes(symbol)[class_tag])
+
+    def path(self, state: Any, cost: Cost) -> list[Classes | None] | None:
+        """Return the classes of the items that still come; None if no way is known."""
+        found = Paths(self._tracked, self._search, self._wanted).of_array(state, cost)
+        return None if found is None else [frozenset([value_class]) for value_class in found]
 
 
 def _unless_all(values: Values, found: list[Any]) -> Classes | None:

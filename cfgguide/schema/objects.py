@@ -143,6 +143,7 @@ class ObjectMachine:
         ]
         bounds = [bound for node in asking for bound in node.n_properties if bound]
         self._cap = max((bound + 1 for bound in bounds), default=1)
+        self._is_counted = any(node.n_properties != (0, None) for node in asking)
         by_id = {id(language): language for node in asking for language, _ in node.patterns}
         self._patterns = list(by_id.values())
         self._pattern_numbers = {key: number for number, key in enumerate(by_id)}
@@ -320,7 +321,7 @@ class ObjectMachine:
 
         So it is if no node fails by it, and nobody asks whether the property is there.
         """
-        if self._cap > 1 or number in self._tracked:
+        if self._is_counted or number in self._tracked:
             return False
         if number < len(self._names) and (self._is_ordered or self._names[number] in self.needed):
             return False

@@ -1,0 +1,162 @@
+"""Endings complete every text of a schema, and masks within a budget keep their promise.
+
+`jsonschema` judges the values; the recogniser, whether a text is a sentence.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import numpy as np
+import pydantic
+import pytest
+from support.schemas import is_valid, random_schema
+from support.small_tokenizers import standard_library_vocabulary
+
+import cfgguide
+from cfgguide import json_schema
+from cfgguide.errors import BudgetError, SchemaError
+
+SMALL = cfgguide.Vocabulary.of_bytes(
+    [b'{"', b'":', b'"a', b"true", b"  ", b'"}', b"],", b'"b":', "é".encode(), b'","']
+)
+
+TREE = {
+    "type": "object",
+    "properties": {"value": {"type": "number"}, "left": {"$ref": "#"}, "right": {"$ref": "#"}},
+    "required": ["value", "kind"],
+}
+LIST = {"anyOf": [{"type": "null"}, {"type": "array", "prefixItems": [True, {"$ref": "#"}],
+                                     "minItems": 2, "maxItems": 2, "items": False}]}  # fmt: skip
+SHAPE = {
+    "type": "object",
+    "oneOf": [
+        {"properties": {"kind": {"const": "circle"}, "r": {"type": "number"}},
+         "required": ["kind", "r"]},
+        {"properties": {"kind": {"const": "box"}, "sides": {"type": "array", "minItems": 3}},
+         "required": ["kind", "sides"]},
+    ],
+}  # fmt: skip
+
+#: A schema, a text that has begun, and what is added at most to finish it.
+ENDINGS: list[tuple[Any, str, int]] = [
+    (TREE, "", len('{"value":0,"kind":0}')),
+    (TREE, '{"left": {"val', len('ue":0,"kind":0},"value":0,"kind":0}')),
+    (TREE, '{"kind": {"kind": [[1', len(']]},"value":0}')),
+    (LIST, "[1, [2,", len("null]]")),
+    (LIST, '["\\u00', len('00",null]')),
+    (SHAPE, '{"kind": "c', len('ircle","r":0}')),
+    (SHAPE, '{"kind": "b', len('ox","sides":[0,0,0]}')),
+    ({"type": "string", "minLength": 6}, '"ab\\', len('n    "') + 1),
+    ({"type": "string", "pattern": "^[a-c]{3}-x+$"}, '"ab', len('a-x"')),
+    ({"type": "array", "items": {"enum": ["a", "bb", 1]}, "uniqueItems": True, "minItems": 3},
+     '["bb"', len(',1,"a"]')),
+    ({"type": "array", "contains": {"const": 5}, "minItems": 2}, "[", len("5,0]")),
+    ({"type": "object", "properties": {"name": {"type": "integer"}}, "required": ["name"]},
+     '{"na', len('me":0}')),
+    ({"type": "object", "minProperties": 1, "additionalProperties": {"type": "array"}},
+     "{", len('"":[]}')),
+    ({"type": "object", "properties": {"a": {"type": "null"}}, "dependentRequired": {"a": ["bc"]}},
+     '{"a"', len(':null,"bc":0}')),
+]  # fmt: skip
+
+
+def check_ending(index: cfgguide.Index, endings: Any, configuration: Any) -> bytes:
+    """The ending of a configuration; it completes a sentence."""
+    ending: bytes = endings.of(configuration)
+    after = index.recognizer.advance(configuration, ending)
+    assert after is not None, ending
+    assert index.recognizer.is_sentence(after), ending
+    return ending
+
+
+@pytest.mark.parametrize(("schema", "text", "n"), ENDINGS)
+def test_an_ending_is_short_and_completes_a_valid_text(schema, text, n):
+    index = cfgguide.compile(json_schema(schema), SMALL)
+    endings = index.endings()
+    assert endings is not None
+    for end in range(len(text.encode()) + 1):
+        so_far = text.encode()[:end]
+        configuration = index.recognizer.advance(index.recognizer.initial, so_far)
+        ending = check_ending(index, endings, configuration)
+        assert ending == index.endings().of(configuration), "whatever was asked before"
+        assert is_valid(schema, (so_far + ending).decode())
+    assert len(ending) <= n, ending
+
+
+def walk(index: cfgguide.Index, schema: Any, rng: random.Random) -> None:
+    """Write a text within a budget, any allowed token with the same probability."""
+    guide, endings = cfgguide.Guide(index), index.endings()
+    n = len(guide.shortest_completion()) + rng.randrange(30)
+    while not guide.is_finished:
+        ending = check_ending(index, endings, guide.configuration)
+        assert is_valid(schema, (guide.text + ending).decode())
+        allowed = guide.allowed_within(n - len(guide.token_ids))
+        plain = guide.allowed_token_ids()
+        assert np.isin(allowed, plain).all()
+        assert np.array_equal(guide.allowed_within(10**6), plain)
+        guide.advance(int(rng.choice(allowed)))
+    assert len(guide.token_ids) <= n
+    assert is_valid(schema, guide.text.decode())
+
+
+def random_walks(seed: int, vocabulary: cfgguide.Vocabulary) -> None:
+    rng = random.Random(seed)
+    schema = random_schema(rng)
+    options = rng.choice(
+        ({}, {"order": "any"}, {"separators": (", ", ": ")}, {"max_whitespace": 1})
+    )
+    try:
+        grammar = json_schema(schema, **options)
+    except SchemaError:
+        return
+    index = cfgguide.compile(grammar, vocabulary)
+    for _ in range(2):
+        walk(index, schema, rng)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_walks_within_a_budget_finish_with_valid_values(seed):
+    random_walks(seed, SMALL)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(60, 160))
+def test_random_walks_with_many_tokens_finish_with_valid_values(seed):
+    random_walks(seed, standard_library_vocabulary())
+
+
+def test_every_token_that_is_allowed_leaves_an_ending_that_fits():
+    index = cfgguide.compile(json_schema(SHAPE), standard_library_vocabulary())
+    guide = cfgguide.Guide(index)
+    for n in range(len(guide.shortest_completion()), 1, -1):
+        for token_id in guide.allowed_within(n).tolist():
+            other = guide.copy()
+            other.advance(token_id)
+            assert len(other.shortest_completion()) < n
+        guide.advance(guide.shortest_completion()[0])
+
+
+def test_a_budget_that_is_too_small_is_refused():
+    index = cfgguide.compile(json_schema(TREE), SMALL)
+    with pytest.raises(BudgetError):
+        cfgguide.Guide(index).allowed_within(3)
+
+
+def test_a_model_is_finished_within_a_budget():
+    class Item(pydantic.BaseModel):
+        name: str = pydantic.Field(min_length=2, max_length=8)
+        tags: list[str] = pydantic.Field(max_length=3)
+        parent: Item | None
+
+    index = cfgguide.compile(Item, standard_library_vocabulary())
+    rng = random.Random(0)
+    for _ in range(10):
+        guide = cfgguide.Guide(index)
+        n = len(guide.shortest_completion()) + rng.randrange(20)
+        while not guide.is_finished:
+            guide.advance(int(rng.choice(guide.allowed_within(n - len(guide.token_ids)))))
+        assert len(guide.token_ids) <= n
+        Item.model_validate(json.loads(guide.text))
