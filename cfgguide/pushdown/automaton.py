@@ -43,6 +43,7 @@ N_COLUMNS = 10
 FOLLOWS, ALLOWED, N_WORDS = 0, 1, 2  # columns of `Arrays.frames`
 BOTTOM = 0  # the frame below all others
 _WORD = 64
+_FAR = 1 << 30  # characters: more than any text has
 _ALL_BITS = (1 << _WORD) - 1
 
 
@@ -216,7 +217,7 @@ class Pushdown:
         """Return the number of a new state; `below` is a set of tags as bits, and their number."""
         row = (
             *(NOT_MADE, 0, ending, is_end, NONE if below is None else self._set(*below)),
-            *(*shared, is_named, *bounds),
+            *(*shared, is_named, *(min(bound, _FAR) for bound in bounds)),
         )
         return self._states.add([row], 1)
 

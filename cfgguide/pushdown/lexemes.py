@@ -11,6 +11,7 @@ only where it must be; beyond ASCII it may be. Strings without conditions have a
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -224,7 +225,7 @@ def plain_spelling(ranges: Ranges) -> Tree:
         for point, letter in _SHORT.items()
         if any(low <= point <= high for low, high in ranges)
     ]
-    escaped = _common(ranges, _ESCAPED)
+    escaped = _common(_common(ranges, _ANY_TEXT), _ESCAPED)
     if escaped:
         escapes.append((_U, _U, _escapes(escaped)))
     if not escapes:
@@ -768,6 +769,44 @@ class Names(Lexemes):
         return Traits(
             below=(below | 1 << self._other_tag, self._n_tags), shared=shared, is_named=True
         )
+
+
+class Words(Lexemes):
+    """Listed strings; the tag is 0.
+
+    Keys are beginnings of words, by where they stand in the sorted list, and pieces inside a
+    character.
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._words = sorted(words)
+        self.start = ("c", (0, len(words), 0))
+
+    def row(self, key: Any) -> Row:
+        """Return what follows a key."""
+        kind, state = key
+        pieces = state if kind == "p" else self._pieces(*state)
+        entries: list[tuple[Iterable[int], Any]] = [
+            (data, _key_of(after)) for data, after in _after_bytes(pieces)
+        ]
+        if kind == "c" and len(self._words[state[0]]) == state[2]:
+            entries.append(((_QUOTE,), Pop(0)))
+        return Row(entries)
+
+    def _pieces(self, first: int, end: int, length: int) -> tuple[Piece, ...]:
+        """Return the spellings of the next character of the words from `first` on."""
+        found: list[Piece] = []
+        if len(self._words[first]) == length:
+            first += 1
+        while first < end:
+            character = self._words[first][length]
+            last = bisect_right(
+                self._words, character, first, end, key=lambda word: word[length : length + 1]
+            )
+            spelling = plain_spelling(((ord(character), ord(character)),))
+            found.append((spelling, (first, last, length + 1)))
+            first = last
+        return tuple(found)
 
 
 class PatternNames(Lexemes):

@@ -27,6 +27,7 @@ from cfgguide.pushdown.lexemes import (
     PatternNames,
     Pop,
     Strings,
+    Words,
     any_strings,
 )
 from cfgguide.schema.members import (
@@ -337,7 +338,7 @@ class SchemaAutomaton(Pushdown):
 
     def _string_lexer(self, parts: list[tuple[Scalars, int]]) -> _Lexer:
         tags = [tag for _, tag in parts]
-        key = ("string", *((id(each.language), each.bounds, tag) for each, tag in parts))
+        key = ("string", *((id(each.key), each.bounds, tag) for each, tag in parts))
         if key in self._lexers:
             return self._lexers[key]
         if len(parts) == 1:
@@ -401,17 +402,17 @@ class SchemaAutomaton(Pushdown):
         return [(_SPACES, self._state((*again, rest), is_end=is_end))]
 
     def _spaces_of_nothing(
-        self, mark: bytes, tag: int, space: int | None
+        self, bracket: bytes, tag: int, space: int | None
     ) -> list[tuple[Iterable[int], int]]:
         """Return more white space for what is empty: there is some before its end, too."""
         if space != 0 or tag == DEAD_END or not self.layout.space:
             return []
-        return [(_SPACES, self._state(("shut", mark, tag, self.layout.space - 1)))]
+        return [(_SPACES, self._state(("shut", bracket, tag, self.layout.space - 1)))]
 
-    def _row_of_shut(self, state: int, mark: bytes, tag: int, space: int | None) -> None:
+    def _row_of_shut(self, state: int, bracket: bytes, tag: int, space: int | None) -> None:
         """Make the row of where only white space may stand before the end."""
-        end = (mark, self.action(POP, tag))
-        self.set_row(state, [end, *self._spaces(("shut", mark, tag), space)])
+        spaces = self._spaces(("shut", bracket, tag), space)
+        self.set_row(state, [(bracket, self.action(POP, tag)), *spaces])
 
     def _mark(self, text: bytes, then: int) -> tuple[Iterable[int], int]:
         """Return a punctuation mark, of one or more bytes, and the state after it."""
@@ -429,9 +430,10 @@ class SchemaAutomaton(Pushdown):
     def _row_of_open(self, state: int, members: Members, inside: Any, space: int | None) -> None:
         """Make the row of where an object has begun."""
         again = ("open", members, inside)
-        entries = [*self._names(members, inside), *self._object_end(members, inside)]
-        entries += self._spaces_of_nothing(b"}", members.ending(inside), space)
-        self.set_row(state, [*entries, *self._spaces(again, space)])
+        end = self._object_end(members, inside)
+        entries = [*self._names(members, inside), *end, *self._spaces(again, space)]
+        more = self._spaces_of_nothing(b"}", members.ending(inside), space)
+        self.set_row(state, [*entries, *more])
 
     def _row_of_name(self, state: int, members: Members, inside: Any, space: int | None) -> None:
         """Make the row of where a name has to come."""
@@ -457,7 +459,7 @@ class SchemaAutomaton(Pushdown):
         start = self._lexer_state(lexer, lexer.lexemes.start)
         return [(b'"', self.action(PUSH, frame, start))]
 
-    def _object_end(self, members: Members, inside: Any) -> list[tuple[Iterable[int], int]]:
+    def _object_end(self, members: Members, inside: Any) -> list[tuple[bytes, int]]:
         tag = members.ending(inside)
         return [] if tag == DEAD_END else [(b"}", self.action(POP, tag))]
 
@@ -513,7 +515,7 @@ class SchemaAutomaton(Pushdown):
         wanted = items.wanted(inside)
         return values, wanted, self._value_frame(("item", items, inside), values, wanted)
 
-    def _array_end(self, items: Items, inside: Any) -> list[tuple[Iterable[int], int]]:
+    def _array_end(self, items: Items, inside: Any) -> list[tuple[bytes, int]]:
         tag = items.ending(inside)
         return [] if tag == DEAD_END else [(b"]", self.action(POP, tag))]
 
@@ -529,6 +531,7 @@ class SchemaAutomaton(Pushdown):
         """Make the row of where an array of different items has begun."""
         again = ("different", items, inside)
         entries = [*self._unique_end(items, inside), *self._spaces(again, space)]
+        entries += self._spaces_of_nothing(b"]", items.ending(inside), space)
         self.set_row(state, [*entries, *self._unused(items, inside)])
 
     def _row_of_unused(
@@ -605,7 +608,9 @@ class SchemaAutomaton(Pushdown):
 
 def _strings(scalars: Scalars) -> Lexemes:
     """Return the strings of one class."""
-    language, bounds = scalars
+    if scalars.words is not None:
+        return Words(scalars.words)
+    language, bounds = scalars.language, scalars.bounds
     if language is None:
         return any_strings().lexemes if bounds == _ANY_BOUNDS else Bounded([], *bounds)
     return Strings([language]) if bounds == _ANY_BOUNDS else Bounded([language], *bounds)
@@ -613,7 +618,7 @@ def _strings(scalars: Scalars) -> Lexemes:
 
 def _unbounded(scalars: Scalars) -> Language:
     """Return a language of texts whose length has no other bounds."""
-    language, bounds = scalars
+    language, bounds = scalars.language, scalars.bounds
     if bounds == _ANY_BOUNDS and language is not None:
         return language
     lengths = of_lengths(*bounds).language
@@ -627,6 +632,7 @@ def _scalars(condition: Condition | None) -> Scalars:
     if condition is None:
         return Scalars(None)
     if not condition.is_wider:
-        return Scalars(condition.language)
+        words = None if condition.words is None else tuple(sorted(condition.words))
+        return Scalars(condition.language if words is None else condition.of_words, words=words)
     bounds = next(part.bounds for part in condition.parts if part.bounds is not None)
     return Scalars(condition.language, bounds)

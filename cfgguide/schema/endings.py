@@ -314,7 +314,8 @@ class SchemaEndings:
             text, place, then = rest
             return text[place:], (then, stack)
         if kind == "shut":
-            return rest[0], self._popped(stack, rest[1])
+            bracket, tag = rest[:2]
+            return bracket, self._popped(stack, tag)
         if kind in ("value", "colon"):
             colon = self._automaton.layout.colon if kind == "colon" else b""
             values, wanted, frame = rest[:3]

@@ -7,7 +7,9 @@ from decimal import Decimal
 from typing import Any, NoReturn
 
 from cfgguide.errors import SchemaError
-from cfgguide.schema.listed_values import decimal_of
+from cfgguide.schema.listed_values import check_text, decimal_of
+
+MAX_COUNT = 1_000_000  # characters or items that have to come
 
 
 class Keywords:
@@ -52,6 +54,7 @@ class Keywords:
         """Return the names of an array, each once."""
         if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
             self.fail(keyword, "is an array of names")
+        self.check(keyword, check_text, "".join(value))
         return list(dict.fromkeys(value))
 
     def number(self, keyword: str) -> Decimal | None:
@@ -63,6 +66,12 @@ class Keywords:
             self.fail(keyword, "is a number")
         return decimal_of(value)
 
+    def checked_names(self, keyword: str) -> list[str]:
+        """Return the names of the members of a keyword's object, which are texts."""
+        names = list(self.mapping(keyword))
+        self.check(keyword, check_text, "".join(names))
+        return names
+
     def count(self, keyword: str) -> int | None:
         """Return the whole number of a keyword, if it is there."""
         number = self.number(keyword)
@@ -70,4 +79,6 @@ class Keywords:
             return None
         if number < 0 or number != int(number):
             self.fail(keyword, "is a whole number, 0 or more")
+        if number > MAX_COUNT and keyword.startswith("min"):
+            self.fail(keyword, f"is at most {MAX_COUNT}: nobody writes a longer text")
         return int(number)

@@ -21,6 +21,7 @@ from cfgguide.values import numbers
 def scalar_values(values: Sequence[Any]) -> Values:
     """Return the values of an enumeration without arrays and objects."""
     words = [value for value in values if isinstance(value, str)]
+    check_text("".join(words))
     found = [
         decimal_of(value)
         for value in values
@@ -36,6 +37,18 @@ def scalar_values(values: Sequence[Any]) -> Values:
         Condition(partial(Language.of_words, words), words=frozenset(words)) if words else None,
         scalars=tuple(values),
     )
+
+
+def check_text(text: str) -> None:
+    """Raise an error if a text is none.
+
+    Raises
+    ------
+    SchemaError
+        If it has a surrogate that is not one of a pair: no bytes spell it.
+    """
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        raise SchemaError(f"{text[:40]!a} has half a surrogate pair, which is no character")
 
 
 def decimal_of(value: Any) -> Decimal:

@@ -62,6 +62,10 @@ class Condition:
         """A shorter pattern of the same language, if there is one."""
         return self._text() if callable(self._text) else self._text
 
+    def of_words(self) -> Language:
+        """Return the language, for whoever asks for it later."""
+        return self.language
+
     @cached_property
     def language(self) -> Language:
         """The spellings of the numbers, or the texts."""

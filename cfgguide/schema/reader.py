@@ -258,7 +258,7 @@ class Reader:
             node.unevaluated_items = self._below(location, "unevaluatedItems")
 
     def _read_object(self, node: Node, location: Location, reads: Keywords) -> None:
-        for name in reads.mapping("properties"):
+        for name in reads.checked_names("properties"):
             node.properties[name] = self._below(location, "properties", name)
         for pattern in reads.mapping("patternProperties"):
             found: list[Condition] = []

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator
 from functools import partial
+from time import monotonic
 from typing import Any
 
 from cfgguide.automata.language import Language, grouped
@@ -32,6 +33,9 @@ from cfgguide.schema.values import CONSTANTS, AllValues, Values
 from cfgguide.values.numbers import decimals
 
 MAX_SEARCHED = 300_000  # states of arrays and objects, in all searches
+MAX_SECONDS = 5.0  # of all searches
+_OFTEN = 64  # states, after which the clock is looked at
+_LONGEST = 0.5  # seconds that count of these: the rest was no search
 
 Classes = frozenset[ValueClass]
 
@@ -178,6 +182,8 @@ class Search:
         self._deciding: set[object] = set()
         self._is_cut = False  # whether a question was asked again while it was being decided
         self._n_searched = 0
+        self._seconds = 0.0
+        self._last = monotonic()
         self._values_of: dict[tuple[Node, ...], Values] = {}
 
     def tracked(self, values: Values) -> Tracked:
@@ -494,7 +500,11 @@ class Search:
 
     def _count(self, n: int) -> None:
         self._n_searched += n
-        if self._n_searched > MAX_SEARCHED:
+        if self._n_searched % _OFTEN < n:
+            now = monotonic()
+            self._seconds += min(now - self._last, _LONGEST)
+            self._last = now
+        if self._n_searched > MAX_SEARCHED or self._seconds > MAX_SECONDS:
             raise SchemaError(
                 "it takes too long to find out which values the schema allows; use fewer "
                 "schemas for one value, or simpler ones"

@@ -146,7 +146,7 @@ def _without(language: Language, words: Iterable[str]) -> Language:
 
 def _unused_strings(scalars: Scalars, used: list[str]) -> Lexemes | None:
     """Return strings that have not come; None if there is none."""
-    language, bounds = scalars
+    language, bounds = scalars.language, scalars.bounds
     if language is None and bounds == (0, None):
         return Names(sorted(used), plain_strings())
     rest = _without(pattern_language("^[^]*$") if language is None else language, used)

@@ -9,14 +9,14 @@ them (:mod:`cfgguide.schema.classes`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 from cfgguide.automata.language import Language, grouped
 from cfgguide.pushdown.lexemes import Bounded
 from cfgguide.schema.arrays import told_apart
 from cfgguide.schema.machine import ValueClass, conditions, listed, seen_by
-from cfgguide.schema.nodes import KINDS, Bounds, Condition, Node
+from cfgguide.schema.nodes import KINDS, Bounds, Condition, Node, is_within
 from cfgguide.schema.truth import closure
 from cfgguide.values.numbers import decimals
 
@@ -28,14 +28,27 @@ class Scalars(NamedTuple):
 
     Attributes
     ----------
-    language : Language or None
-        The spellings of the numbers, or the texts; None for all.
+    made : Language, callable or None
+        The spellings of the numbers, or the texts, or what returns them; None for all.
     bounds : (int, int or None)
         The least and the most characters of a string.
+    words : tuple of str or None
+        The texts, sorted, if they were listed; then `made` is how they are a language.
     """
 
-    language: Language | None
+    made: Language | Callable[[], Language] | None
     bounds: Bounds = (0, None)
+    words: tuple[str, ...] | None = None
+
+    @property
+    def language(self) -> Language | None:
+        """The spellings of the numbers, or the texts; None for all."""
+        return self.made() if callable(self.made) else self.made
+
+    @property
+    def key(self) -> object:
+        """An object that is the same for the same language."""
+        return self.made if self.words is None else self.words
 
 
 class Values:
@@ -111,6 +124,9 @@ class Values:
         if asked is None:
             return None
         least, most = 0, None
+        listed = [condition for condition in asked if condition.words is not None]
+        if listed:
+            return _words(listed, asked)
         languages = []
         for condition in asked:
             if condition.bounds is None:
@@ -262,6 +278,19 @@ def _may_hold(node: Node, kind: str) -> bool:
     except _AlternativesError:
         return True
     return True
+
+
+def _words(listed: list[Condition], asked: list[Condition]) -> Scalars | None:
+    """Return the listed texts that meet all conditions."""
+    found = set.intersection(*(set(condition.words or ()) for condition in listed))
+    for condition in asked:
+        if condition.bounds is not None:
+            found = {word for word in found if is_within(len(word), condition.bounds)}
+        elif condition.words is None and found:
+            language = condition.language
+            found = {word for word in found if language.accepts(word)}
+    words = tuple(sorted(found))
+    return Scalars(partial(Language.of_words, words), words=words) if words else None
 
 
 def _intersection(languages: list[Language]) -> Language:
