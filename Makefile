@@ -90,7 +90,8 @@ conformance: install
 
 SECONDS ?= 1200
 fuzz: install
-	PYTHONPATH=.:tests $(BIN)/python -m fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+	PYTHONPATH=.:tests $(BIN)/python -m fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) \
+		$(if $(SCHEMAS),--schemas)
 
 mutations: install
 	$(BIN)/python tests/mutations.py

@@ -14,7 +14,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from typing import Any, ClassVar, NamedTuple
 
 from cfgguide.automata.charset import (
@@ -699,23 +699,13 @@ class Names(Lexemes):
                 node = node.children.setdefault(character, _Node({}))
                 node.below |= 1 << tag
             node.tag = tag
-        self._names = names
         self._n_tags = len(names) + (others is not None)
         self._others = others
-        self.other_tag = len(names)
+        self._other_tag = len(names)
         self._nodes: list[_Node] = [self._root]
         self._numbers = {id(self._root): 0}
         start: Key = others.lexemes.start if others is not None else None
         self.start = ("n", ((END, 0),), start)
-
-    @cached_property
-    def without_others(self) -> Names:
-        """The same for where other names may not come; they keep their tag."""
-        if self._others is None:
-            return self
-        listed = Names(self._names, None)
-        listed._n_tags = self._n_tags
-        return listed
 
     def row(self, key: Any) -> Row:
         """Return what follows a key: listed names first, then the others."""
@@ -762,22 +752,22 @@ class Names(Lexemes):
         """Return what follows inside a name that is not listed."""
         assert self._others is not None, "else there are no such keys"
         row = self._others.lexemes.row(key)
-        end = Pop(self.other_tag)
+        end = Pop(self._other_tag)
         return Row.of(row.places, [end if isinstance(t, Pop) else t for t in row.targets])
 
     def traits(self, key: Any) -> Traits:
         """Return what is known of a key."""
         if key[0] != "n":
-            return Traits(shared=(self._shared_number(key), self.other_tag))
+            return Traits(shared=(self._shared_number(key), self._other_tag))
         _, pieces, other = key
         below = 0
         for _, number in pieces:
             below |= self._nodes[number].below
         if self._others is None or other is None:
             return Traits(below=(below, self._n_tags))
-        shared = (self._others.number(other), self.other_tag)
+        shared = (self._others.number(other), self._other_tag)
         return Traits(
-            below=(below | 1 << self.other_tag, self._n_tags), shared=shared, is_named=True
+            below=(below | 1 << self._other_tag, self._n_tags), shared=shared, is_named=True
         )
 
 

@@ -1,6 +1,7 @@
 """Fuzz until the time is up: `python -m fuzz --seconds 1200 --seed 1`, with `tests` on the path.
 
-Prints what was compared; the exit status is 1 if the engine and Lark disagreed about anything. The
+Prints what was compared; the exit status is 1 if the engine disagreed with Lark, or about a schema
+with `jsonschema`. The
 same seed draws the same cases in the same order, however many of them the time is enough for. What
 fails is written to `tests/fuzz/crashes/`, where the fast tests replay it.
 """
@@ -18,6 +19,7 @@ from tqdm import tqdm
 
 from fuzz.explore import Report, explore
 from fuzz.features import FEATURES
+from fuzz.schemas import explore_schemas
 
 BATCH = 100  # cases of one seed
 
@@ -28,12 +30,17 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, help="a fresh one by default")
     parser.add_argument("--without", nargs="*", default=[], help="features to switch off")
     parser.add_argument("--only", nargs="*", help="features to switch on, and no others")
+    parser.add_argument("--schemas", action="store_true", help="JSON Schemas, and nothing else")
     parser.add_argument("--features", action="store_true", help="list them and stop")
     arguments = parser.parse_args()
     unknown = {*arguments.without, *(arguments.only or [])} - set(FEATURES)
     if unknown:
         parser.error(f"no feature is called {', '.join(sorted(unknown))}; see --features")
     return arguments
+
+
+def n_cases(report: Report) -> int:
+    return sum(report.counts[name] for name in ("grammars", "patterns", "schemas"))
 
 
 def main() -> int:
@@ -49,6 +56,13 @@ def main() -> int:
     bar = tqdm(unit=" cases", disable=not sys.stderr.isatty())
     with contextlib.suppress(KeyboardInterrupt), bar:  # TimeIsUp is one
         for batch in range(sys.maxsize):
+            if arguments.schemas or batch % 8 == 6:
+                seed = first + BATCH * batch
+                explore_schemas(report, first_seed=seed, examples=BATCH, end=end)
+                if time.monotonic() > end:
+                    break
+                bar.update(n_cases(report) - bar.n)
+                continue
             explore(
                 report,
                 first_seed=first + batch,
@@ -57,7 +71,7 @@ def main() -> int:
                 features=features,
                 end=end,
             )
-            bar.update(report.counts["grammars"] + report.counts["patterns"] - bar.n)
+            bar.update(n_cases(report) - bar.n)
     lines = [f"seed {first}, {time.monotonic() - started:.0f} seconds", *report.lines()]
     sys.stdout.write("\n".join(lines) + "\n")
     return 1 if report.n_disagreements else 0

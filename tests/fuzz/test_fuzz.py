@@ -29,6 +29,7 @@ from fuzz.explore import Report, explore
 from fuzz.features import FEATURES
 from fuzz.judge import Judge
 from fuzz.lone_patterns import PATTERN_FEATURES, LonePattern, compare_with_re, lone_patterns
+from fuzz.schemas import compare_with_jsonschema, explore_schemas, minimised_schema, replay
 
 CRASH_FILES = [pytest.param(path, id=path.stem) for path in sorted(CRASHES.glob("*.txt"))]
 FAST, SLOW = 120, 500  # grammars
@@ -43,6 +44,11 @@ def assert_agrees(report: Report) -> None:
 @pytest.mark.parametrize("path", CRASH_FILES)
 def test_what_once_failed_agrees_with_lark(path):
     compare(read(path), Counter())
+
+
+def test_what_once_failed_agrees_with_jsonschema():
+    for path in sorted(CRASHES.glob("*.json")):
+        replay(path)
 
 
 def test_random_grammars_agree_with_lark():
@@ -164,6 +170,32 @@ def test_a_pattern_that_is_read_otherwise_is_found_out(monkeypatch):
     with pytest.raises(Completeness) as caught:
         compare_with_re(LonePattern("/a+?/", "ab", 1, 1), counts)
     assert caught.value.case.texts == (b"aaa",)
+
+
+def test_an_automaton_that_reads_other_values_is_found_out(tmp_path, monkeypatch):
+    schema = {"type": "object", "properties": {"a": {"type": "null", "maxLength": 2}}}
+    compare_with_jsonschema(schema, 1, Counter())
+    other = cfgguide.json_schema({**schema, "required": ["a"]})
+    monkeypatch.setattr("fuzz.schemas.json_schema", lambda *_, **__: other)
+    with pytest.raises(Completeness):
+        compare_with_jsonschema(schema, 1, Counter())
+    monkeypatch.setattr("fuzz.schemas.json_schema", lambda *_, **__: cfgguide.json_schema({}))
+    with pytest.raises(Soundness):
+        compare_with_jsonschema(schema, 1, Counter())
+    monkeypatch.setattr("fuzz.schemas.draw", lambda _: schema)
+    report = Report()
+    explore_schemas(report, first_seed=1, examples=1, folder=tmp_path)
+    (path,) = report.files
+    with pytest.raises(Soundness):
+        replay(path)
+    monkeypatch.undo()
+    replay(path)
+
+
+def test_a_schema_is_made_small():
+    schema = {"allOf": [{"type": "null"}, {"enum": [1, 2]}], "title": "x"}
+    small = minimised_schema(schema, lambda each: "2" in str(each), seconds=10)
+    assert small == {"allOf": [{"enum": [2]}]}
 
 
 def test_a_failure_is_made_small_and_kept_in_a_readable_file(tmp_path):

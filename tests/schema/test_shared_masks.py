@@ -83,10 +83,10 @@ def compare(schema: Any, texts: list[str], vocabulary: cfgguide.Vocabulary, seed
         ((state, _, stack, _),) = configuration.hypotheses
         bitmask, depth = shared.mask(state, stack)
         found = token_ids_of(bitmask, vocabulary)
-        packed = visiting.trie.packed
-        segments = visiting.walk(state, stack).segments
-        parts = [packed.token_ids[first:end] for first, end, *_ in segments]
-        visited = sorted(int(each) for part in parts for each in part)
+        visiting.walk(configuration)
+        plain = np.zeros(vocabulary.n_words, dtype=np.int32)
+        visiting.fill(plain)
+        visited = token_ids_of(plain, vocabulary)
         difference = [vocabulary.tokens[each] for each in sorted({*visited} ^ {*found})]
         assert difference == [], (schema, state)
         top = tuple(itertools.islice(stack, depth))

@@ -1,0 +1,232 @@
+"""Random JSON Schemas, and texts near those that they allow: the automaton against `jsonschema`.
+
+A schema is drawn by its seed. Texts are written token by token, read back, changed, and written by
+`json.dumps`. What fails is made smaller by leaving out keywords, and kept as JSON in `crashes/`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from support.schema_cases import small_vocabulary
+from support.schemas import is_valid, mutated, random_value, varied_schema
+
+import cfgguide
+from cfgguide import json_schema
+from cfgguide.errors import SchemaError
+from cfgguide.pushdown.recognizer import PushdownRecognizer
+from fuzz.case import CRASHES
+from fuzz.compare import Completeness, DeadEnd, Disagreement, Refusal, Soundness
+from fuzz.explore import SECONDS_TO_SHRINK, Report
+
+N_VALUES, N_WALKS, N_MUTATED = 15, 3, 6
+MAX_TOKENS, N_FREE = 150, 20  # of a walk; so many before it is steered to an end
+#: What a schema of all keywords may be refused for.
+REFUSALS = ("no value is allowed", "be counted", "told apart", "itself before", "too long")
+_CLOSING = ('"', "}", "]", "0", "1", "[]", "{}", '""', ":", ",", '"}', '"]')
+
+
+def draw(seed: int) -> Any:
+    """Return the schema of a seed."""
+    rng = random.Random(seed)
+    return varied_schema(rng, rng.choice((1, 2, 2, 3)))
+
+
+def compare_with_jsonschema(schema: Any, seed: int, counts: Counter[str]) -> None:
+    """Compare masks and verdicts with those of the library.
+
+    Raises
+    ------
+    Disagreement
+        If they differ, or nothing may follow a text.
+    """
+    rng = random.Random(seed)
+    values = [random_value(rng) for _ in range(N_VALUES)]
+    counts["schemas"] += 1
+    try:
+        grammar: Any = json_schema(schema, formats=False)
+    except SchemaError as error:
+        _check_refusal(schema, str(error), [json.dumps(value) for value in values])
+        return
+    counts["schemas compiled"] += 1
+    try:
+        _compare(schema, grammar, values, rng, counts)
+    except (SchemaError, RecursionError):
+        counts["schemas given up late"] += 1  # when a text is read
+
+
+def _check_refusal(schema: Any, message: str, texts: list[str]) -> None:
+    if not any(each in message for each in REFUSALS):
+        raise Refusal(message)
+    if "no value is allowed" in message:
+        for text in texts:
+            if is_valid(schema, text):
+                raise Refusal(f"{message}; but {text} is valid")
+
+
+def _compare(
+    schema: Any, grammar: Any, values: list[Any], rng: random.Random, counts: Counter[str]
+) -> None:
+    recognizer = PushdownRecognizer(grammar.automaton(), "")
+    index = cfgguide.compile(grammar, small_vocabulary())
+    for _ in range(N_WALKS):
+        text = written(index, rng)
+        if text is not None:
+            if not is_valid(schema, text):
+                raise Soundness(f"{text} was written")
+            value = json.loads(text)
+            values += [value, *(mutated(rng, value) for _ in range(N_MUTATED))]
+    for value in values:
+        text = json.dumps(value, ensure_ascii=rng.random() < 0.5)
+        if is_exact(text):
+            counts["texts of schemas"] += 1
+            compare_verdict(schema, recognizer, text)
+
+
+def compare_verdict(schema: Any, recognizer: PushdownRecognizer, text: str) -> None:
+    """Compare the verdicts on one text.
+
+    Raises
+    ------
+    Disagreement
+        If they differ.
+    """
+    is_right = is_valid(schema, text)
+    if reads(recognizer, text) != is_right:
+        raise Completeness(f"{text} is refused") if is_right else Soundness(f"{text} is read")
+
+
+def reads(recognizer: PushdownRecognizer, text: str) -> bool:
+    """Return whether a text is a sentence."""
+    after = recognizer.advance(recognizer.initial, text.encode())
+    return after is not None and recognizer.is_sentence(after)
+
+
+def is_exact(text: str) -> bool:
+    """Return whether a text by `json.dumps` is JSON: no half of a surrogate pair, no infinity."""
+    if "Infinity" in text or "NaN" in text:
+        return False
+    plain = json.dumps(json.loads(text), ensure_ascii=False)
+    return plain.encode(errors="replace").decode() == plain
+
+
+def written(index: cfgguide.Index, rng: random.Random) -> str | None:
+    """Return a text by random tokens, that ends soon if it can; None if it does not.
+
+    Tokens that close something are preferred in the end.
+
+    Raises
+    ------
+    DeadEnd
+        If no token may come.
+    """
+    tokens = index.vocabulary.tokens
+    closing = {None, *(word.encode() for word in _CLOSING)}
+    guide = cfgguide.Guide(index)
+    for step in range(MAX_TOKENS):
+        allowed = guide.allowed_token_ids().tolist()
+        if not allowed:
+            raise DeadEnd(f"nothing may follow {guide.text!r}")
+        few = [each for each in allowed if tokens[each] in closing] if step > N_FREE else []
+        guide.advance(rng.choice(few or allowed))
+        if guide.is_finished:
+            return guide.text.decode()
+    return None
+
+
+def explore_schemas(
+    report: Report,
+    *,
+    first_seed: int,
+    examples: int,
+    end: float = float("inf"),
+    folder: Path = CRASHES,
+) -> None:
+    """Compare so many random schemas; failures are made small and written to files.
+
+    Parameters
+    ----------
+    report : Report
+        Is added to.
+    first_seed : int
+        That of the first schema; the others count on from there.
+    examples : int
+        Number of schemas.
+    end : float
+        When to stop, by the monotonic clock.
+    folder : Path
+        Where failures are written.
+    """
+    for seed in range(first_seed, first_seed + examples):
+        if time.monotonic() > end:
+            return
+        schema = draw(seed)
+        try:
+            compare_with_jsonschema(schema, seed, report.counts)
+        except Disagreement as error:
+            report.counts[f"disagreements: {error.kind} of schemas"] += 1
+            report.files.append(_kept(schema, seed, error, folder))
+
+
+def _kept(schema: Any, seed: int, error: Disagreement, folder: Path) -> Path:
+    """Write a failure as small as can be found soon."""
+    messages = {json.dumps(schema): str(error)}
+
+    def fails(smaller: Any) -> bool:
+        try:
+            compare_with_jsonschema(smaller, seed, Counter())
+        except Disagreement as found:
+            messages[json.dumps(smaller)] = str(found)
+            return found.kind == error.kind
+        return False
+
+    small = minimised_schema(schema, fails, seconds=SECONDS_TO_SHRINK)
+    found = {"kind": error.kind, "message": messages[json.dumps(small)], "seed": seed}
+    text = json.dumps({**found, "schema": small}, indent=1, ensure_ascii=False) + "\n"
+    folder.mkdir(exist_ok=True)
+    path = folder / f"schema-{error.kind}-{hashlib.sha256(text.encode()).hexdigest()[:8]}.json"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def replay(path: Path) -> None:
+    """Compare what once failed, again."""
+    case = json.loads(path.read_text(encoding="utf-8"))
+    compare_with_jsonschema(case["schema"], case["seed"], Counter())
+
+
+def minimised_schema(schema: Any, fails: Any, *, seconds: float) -> Any:
+    """Return a smaller schema that still fails, by leaving out one thing after the other."""
+    end = time.monotonic() + seconds
+    is_smaller = True
+    while is_smaller:
+        is_smaller = False
+        for smaller in _smaller(schema):
+            if time.monotonic() > end:
+                return schema
+            if fails(smaller):
+                schema, is_smaller = smaller, True
+                break
+    return schema
+
+
+def _smaller(part: Any) -> Iterator[Any]:
+    """Yield what a part is with one thing less; the outermost things first."""
+    if isinstance(part, dict):
+        for key in part:
+            yield {each: value for each, value in part.items() if each != key}
+        for key, value in part.items():
+            if isinstance(value, dict | list):
+                yield from ({**part, key: each} for each in _smaller(value))
+    elif isinstance(part, list):
+        for place in range(len(part)):
+            yield [*part[:place], *part[place + 1 :]]
+        for place, value in enumerate(part):
+            yield from ([*part[:place], each, *part[place + 1 :]] for each in _smaller(value))
