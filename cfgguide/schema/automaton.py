@@ -39,11 +39,11 @@ from cfgguide.schema.members import (
     TrackedItems,
     TrackedMembers,
 )
-from cfgguide.schema.nodes import KINDS, Bounds, Condition, Node, wanted_to_fail
-from cfgguide.schema.scalars import of_lengths
-from cfgguide.schema.tracked import Classes, Search, plain_array_bounds
 from cfgguide.schema.unique import REPEATED, UniqueItems, Used, value_of
-from cfgguide.schema.values import CONSTANTS, AllValues, Scalars, Values
+from cfgguide.value_classes.nodes import KINDS, Bounds, Condition, Node, wanted_to_fail
+from cfgguide.value_classes.scalars import of_lengths
+from cfgguide.value_classes.tracked import Classes, Search, plain_array_bounds
+from cfgguide.value_classes.values import CONSTANTS, AllValues, Scalars, Values
 from cfgguide.values.numbers import NUMBER
 
 _SPACES = b" \t\n\r"

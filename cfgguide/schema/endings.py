@@ -23,9 +23,9 @@ from cfgguide.pushdown.shortest import ShortestLexemes, Written
 from cfgguide.recognizer.recognizer import Configuration
 from cfgguide.schema.automaton import SchemaAutomaton
 from cfgguide.schema.members import DEAD_END, Items, Members
-from cfgguide.schema.tracked import Classes
 from cfgguide.schema.unique import FRESH, REPEATED, UniqueItems, Used, value_of
-from cfgguide.schema.values import Values
+from cfgguide.value_classes.tracked import Classes
+from cfgguide.value_classes.values import Values
 
 _MAX_BYTES = 20_000_000  # of endings that are remembered, about
 _OVERHEAD = 500  # bytes of what is remembered beside a text

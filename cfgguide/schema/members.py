@@ -1,11 +1,11 @@
 """What may come inside an object, or an array, that has begun.
 
-In: :class:`~cfgguide.schema.values.Values`, and the classes that are wanted. Out: for each state of
+In: :class:`~cfgguide.value_classes.values.Values`, and the classes that are wanted. Out: for each state of
 an object which names may come next, whether it may end, and the state after a property; likewise
 for arrays. No state is without an end: what leads nowhere is not allowed in the first place.
 
 Plain objects keep which of the listed names have been seen, as bits, and plain arrays how many
-items. All others keep what :mod:`cfgguide.schema.objects` and :mod:`cfgguide.schema.arrays` do.
+items. All others keep what :mod:`cfgguide.value_classes.objects` and :mod:`cfgguide.value_classes.arrays` do.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any, Protocol
 
 from cfgguide.automata.language import Language, grouped
 from cfgguide.pushdown.lexemes import Lexemes, Names, PatternNames, any_strings, plain_strings
-from cfgguide.schema.nodes import Node
 from cfgguide.schema.paths import Cost, Paths
-from cfgguide.schema.tracked import Classes, Search, Tracked, plain_array_bounds
-from cfgguide.schema.values import Values
+from cfgguide.value_classes.nodes import Node
+from cfgguide.value_classes.tracked import Classes, Search, Tracked, plain_array_bounds
+from cfgguide.value_classes.values import Values
 
 DEAD_END = -1  # no tag: it may not end here
 

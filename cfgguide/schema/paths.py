@@ -1,13 +1,13 @@
 """How an array or object whose classes matter can go on to its end: by search.
 
-In: what is known of the values (:class:`~cfgguide.schema.tracked.Tracked`), the state of an array
+In: what is known of the values (:class:`~cfgguide.value_classes.tracked.Tracked`), the state of an array
 or object that has begun, and what values of a class cost. Out: the items or properties that still
 come, each with its class: few, and cheap ones, but not always the cheapest. ::
 
     oneOf a: {kind: "x", size}, b: {kind: "y"}     after `{`     kind as in b
 
 The cheapest ways are tried first; after `MAX_TRIED` of them, the first that leads to an end is
-taken. As in :class:`~cfgguide.schema.tracked.Search`, listed names are decided one after another.
+taken. As in :class:`~cfgguide.value_classes.tracked.Search`, listed names are decided one after another.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
 
-from cfgguide.schema.machine import Symbol, ValueClass
-from cfgguide.schema.tracked import Classes, Search, Tracked
-from cfgguide.schema.values import Values
+from cfgguide.value_classes.machine import Symbol, ValueClass
+from cfgguide.value_classes.tracked import Classes, Search, Tracked
+from cfgguide.value_classes.values import Values
 
 MAX_TRIED = 500
 _SEPARATORS = 4  # quotes, colon and comma of a property

@@ -1,6 +1,6 @@
 """Reads a JSON Schema into nodes, one for each schema in it, and follows all references.
 
-In: a schema as ``json.load`` returns it. Out: the :class:`~cfgguide.schema.nodes.Node` of its root.
+In: a schema as ``json.load`` returns it. Out: the :class:`~cfgguide.value_classes.nodes.Node` of its root.
 ``$schema`` tells drafts 4, 6, 7, 2019-09 and 2020-12 apart; without it, 2020-12 is assumed.
 """
 
@@ -18,11 +18,11 @@ from typing import Any
 from cfgguide.automata.ecma import later_language, pattern_text
 from cfgguide.errors import SchemaError, SchemaWarning
 from cfgguide.schema.keywords import Keywords
-from cfgguide.schema.listed_values import scalar_values, shape
-from cfgguide.schema.nodes import Condition, Node, Values, reachable
 from cfgguide.schema.references import NO_SIBLINGS, OLD_ITEMS, Location, References
-from cfgguide.schema.scalars import of_lengths
 from cfgguide.schema.spelling import spelled
+from cfgguide.value_classes.listed_values import scalar_values, shape
+from cfgguide.value_classes.nodes import Condition, Node, Values, reachable
+from cfgguide.value_classes.scalars import of_lengths
 from cfgguide.values import numbers
 from cfgguide.values.formats import FORMATS, OTHER_FORMATS, format_language, format_pattern
 

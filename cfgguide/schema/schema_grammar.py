@@ -15,9 +15,9 @@ from typing import Any
 from cfgguide.errors import SchemaError
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.schema.automaton import Layout, SchemaAutomaton
-from cfgguide.schema.classes import ValueClasses
-from cfgguide.schema.nodes import Node, reachable
 from cfgguide.schema.writer import Whitespace, Writer
+from cfgguide.value_classes.classes import ValueClasses
+from cfgguide.value_classes.nodes import Node, reachable
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cfgguide.schema.arrays import told_apart
-from cfgguide.schema.nodes import Node, reachable, wanted_to_fail
-from cfgguide.schema.tracked import Search
-from cfgguide.schema.truth import closure
 from cfgguide.schema.unique import can_be_told_apart
-from cfgguide.schema.values import AllValues
+from cfgguide.value_classes.arrays import told_apart
+from cfgguide.value_classes.nodes import Node, reachable, wanted_to_fail
+from cfgguide.value_classes.tracked import Search
+from cfgguide.value_classes.truth import closure
+from cfgguide.value_classes.values import AllValues
 
 GiveUp = Callable[[str, str], None]
 

@@ -1,6 +1,6 @@
 """Arrays whose items are to be different, where the items are scalars.
 
-In: :class:`~cfgguide.schema.values.Values` with ``uniqueItems``. Out: :class:`UniqueItems`: a state
+In: :class:`~cfgguide.value_classes.values.Values` with ``uniqueItems``. Out: :class:`UniqueItems`: a state
 of such an array has the values that have come, and the next item is none of these. Numbers are
 written there in one way only, without an exponent and without needless digits, and strings have
 plain spellings: so values are told apart by what is written.
@@ -25,9 +25,9 @@ from cfgguide.pushdown.lexemes import (
     plain_strings,
 )
 from cfgguide.schema.members import DEAD_END
-from cfgguide.schema.nodes import Node
-from cfgguide.schema.tracked import Search
-from cfgguide.schema.values import Scalars, Values
+from cfgguide.value_classes.nodes import Node
+from cfgguide.value_classes.tracked import Search
+from cfgguide.value_classes.values import Scalars, Values
 
 FRESH, REPEATED = 0, 1  # tags of an item
 _CONSTANTS = frozenset(["null", "true", "false"])

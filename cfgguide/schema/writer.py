@@ -17,12 +17,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cfgguide.errors import SchemaError
-from cfgguide.schema.classes import Automaton, Context, Nodes, ValueClasses, useful
-from cfgguide.schema.machine import Problem, Symbol, ValueClass
-from cfgguide.schema.nodes import Condition
-from cfgguide.schema.objects import NameClass
-from cfgguide.schema.scalars import of_lengths
 from cfgguide.schema.spelling import STRING, number_pattern, plain, string_pattern
+from cfgguide.value_classes.classes import Automaton, Context, Nodes, ValueClasses, useful
+from cfgguide.value_classes.machine import Problem, Symbol, ValueClass
+from cfgguide.value_classes.nodes import Condition
+from cfgguide.value_classes.objects import NameClass
+from cfgguide.value_classes.scalars import of_lengths
 from cfgguide.values.numbers import NUMBER
 
 _SPACE = r"[ \t\n\r]"

@@ -17,7 +17,7 @@ from support.schemas import is_accepted, is_valid, random_schema, random_value
 import cfgguide
 from cfgguide import json_schema
 from cfgguide.errors import SchemaError, SchemaWarning
-from cfgguide.schema.nodes import Node
+from cfgguide.value_classes.nodes import Node
 
 
 def compare(seed: int) -> None:

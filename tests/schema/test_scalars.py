@@ -13,8 +13,8 @@ from support.schemas import is_accepted
 from cfgguide.automata.ecma import pattern_language
 from cfgguide.errors import SchemaError
 from cfgguide.schema import scalars
-from cfgguide.schema.nodes import Condition
-from cfgguide.schema.scalars import by_class, of_lengths
+from cfgguide.value_classes.nodes import Condition
+from cfgguide.value_classes.scalars import by_class, of_lengths
 
 TEXTS = ["".join(text) for n in range(7) for text in itertools.product("ab", repeat=n)]
 PATTERNS = ("^(ab)*$", "a", "^b", "^a{3,5}$", "^[^]{2}$", "bb", "^$")

@@ -1,6 +1,6 @@
 """Arrays as automata over their items.
 
-In: the nodes that see an array. Out: its :class:`~cfgguide.schema.machine.Machine`. It reads from
+In: the nodes that see an array. Out: its :class:`~cfgguide.value_classes.machine.Machine`. It reads from
 left to right and keeps what the keywords need: how many items there are, how many of them
 ``contains`` has found, which nodes have failed for good, and which values occurred.
 """
@@ -12,10 +12,10 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from cfgguide.errors import SchemaError
-from cfgguide.schema.listed_values import scalar_values
-from cfgguide.schema.machine import Problem, Symbol, ValueClass, cap, holds_in, seen_by
-from cfgguide.schema.nodes import Node, is_within
-from cfgguide.schema.truth import (
+from cfgguide.value_classes.listed_values import scalar_values
+from cfgguide.value_classes.machine import Problem, Symbol, ValueClass, cap, holds_in, seen_by
+from cfgguide.value_classes.nodes import Node, is_within
+from cfgguide.value_classes.truth import (
     Failures,
     hold_with,
     is_listed,

@@ -3,7 +3,7 @@
 In: nodes of a schema. Out: :class:`Values`, one for each set of nodes that see a value together.
 Mostly all of the nodes must hold, and nothing in them asks which of several schemas does: such
 values are *plain*, and quickly read. For all others, values are told apart by which nodes hold for
-them (:mod:`cfgguide.schema.classes`).
+them (:mod:`cfgguide.value_classes.classes`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 from cfgguide.automata.language import Language, grouped
 from cfgguide.pushdown.lexemes import Bounded
-from cfgguide.schema.arrays import told_apart
-from cfgguide.schema.machine import ValueClass, conditions, listed, seen_by
-from cfgguide.schema.nodes import KINDS, Bounds, Condition, Node, is_within
-from cfgguide.schema.truth import closure
+from cfgguide.value_classes.arrays import told_apart
+from cfgguide.value_classes.machine import ValueClass, conditions, listed, seen_by
+from cfgguide.value_classes.nodes import KINDS, Bounds, Condition, Node, is_within
+from cfgguide.value_classes.truth import closure
 from cfgguide.values.numbers import decimals
 
 CONSTANTS = ("null", "true", "false")

@@ -1,7 +1,7 @@
 """Automata that read the items of an array or the properties of an object.
 
-In: the nodes that see an array or an object. Out: what :mod:`cfgguide.schema.arrays` and
-:mod:`cfgguide.schema.objects` share. A :class:`Machine` is an automaton of the tree automaton's
+In: the nodes that see an array or an object. Out: what :mod:`cfgguide.value_classes.arrays` and
+:mod:`cfgguide.value_classes.objects` share. A :class:`Machine` is an automaton of the tree automaton's
 horizontal languages: it reads a symbol, an item or a property of a class of names, with the value
 class of its value. The state after the last one says which of the outer nodes hold.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any, NamedTuple, Protocol
 
-from cfgguide.schema.nodes import Bounds, Condition, Node
+from cfgguide.value_classes.nodes import Bounds, Condition, Node
 
 ValueClass = frozenset[Node]  # those nodes of a context that hold
 Problem = tuple[str, str]  # a path, and what cannot be guaranteed there

@@ -14,7 +14,7 @@ from typing import Any
 
 from cfgguide.automata.language import Language, grouped
 from cfgguide.errors import SchemaError
-from cfgguide.schema.nodes import Condition, Values
+from cfgguide.value_classes.nodes import Condition, Values
 from cfgguide.values import numbers
 
 

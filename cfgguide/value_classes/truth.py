@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from cfgguide.schema.nodes import Node
+from cfgguide.value_classes.nodes import Node
 
 Truths = Mapping[Node, bool]
 # The result of a node's own keywords, given the results of the nodes that it refers to.
@@ -45,7 +45,7 @@ def truths(
     nodes : iterable of Node
         As :func:`closure` orders them.
     kind : str
-        What the value is: one of `cfgguide.schema.nodes.KINDS`.
+        What the value is: one of `cfgguide.value_classes.nodes.KINDS`.
     holds : callable
         Returns the result of a node's own conditions on such a value.
     seen : collection of str

@@ -1,6 +1,6 @@
 """Objects as automata over their properties.
 
-In: the nodes that see an object. Out: its :class:`~cfgguide.schema.machine.Machine`. Names are
+In: the nodes that see an object. Out: its :class:`~cfgguide.value_classes.machine.Machine`. Names are
 sorted into classes: each listed name is a class of its own, the others are told apart by the
 patterns that they match. The machine reads from left to right and keeps which of the listed names
 occurred, how many properties there are, and which nodes have failed for good.
@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from cfgguide.automata.language import Language, grouped
-from cfgguide.schema.machine import (
+from cfgguide.value_classes.machine import (
     Problem,
     Symbol,
     ValueClass,
@@ -24,8 +24,8 @@ from cfgguide.schema.machine import (
     scalar_holds,
     seen_by,
 )
-from cfgguide.schema.nodes import Node, is_within
-from cfgguide.schema.truth import (
+from cfgguide.value_classes.nodes import Node, is_within
+from cfgguide.value_classes.truth import (
     Failures,
     closure,
     hold_with,

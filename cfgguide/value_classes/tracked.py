@@ -1,8 +1,8 @@
 """Which classes of values there are, and from where one can be finished: by search, as asked.
 
-In: :class:`~cfgguide.schema.values.Values`. Out: whether some value has one of the wanted classes,
+In: :class:`~cfgguide.value_classes.values.Values`. Out: whether some value has one of the wanted classes,
 all classes that values have, and whether an array or object that has begun can be finished as one
-of them. A class is the set of nodes that hold (:mod:`cfgguide.schema.classes`).
+of them. A class is the set of nodes that hold (:mod:`cfgguide.value_classes.classes`).
 
 What can become of an object does not depend on the order of its properties. So a search decides
 about one listed name after another, whether it comes, and as what.
@@ -17,19 +17,19 @@ from typing import Any
 
 from cfgguide.automata.language import Language, grouped
 from cfgguide.errors import SchemaError
-from cfgguide.schema.arrays import ArrayMachine
-from cfgguide.schema.machine import (
+from cfgguide.value_classes.arrays import ArrayMachine
+from cfgguide.value_classes.machine import (
     Symbol,
     ValueClass,
     conditions,
     listed,
     scalar_holds,
 )
-from cfgguide.schema.nodes import KINDS, Condition, Node
-from cfgguide.schema.objects import ObjectMachine
-from cfgguide.schema.scalars import by_class
-from cfgguide.schema.truth import Failures, truths
-from cfgguide.schema.values import CONSTANTS, AllValues, Values
+from cfgguide.value_classes.nodes import KINDS, Condition, Node
+from cfgguide.value_classes.objects import ObjectMachine
+from cfgguide.value_classes.scalars import by_class
+from cfgguide.value_classes.truth import Failures, truths
+from cfgguide.value_classes.values import CONSTANTS, AllValues, Values
 from cfgguide.values.numbers import decimals
 
 MAX_SEARCHED = 300_000  # states of arrays and objects, in all searches
@@ -166,7 +166,7 @@ class Search:
     is_ordered : bool
         Whether properties come in the order in which they are declared.
     wanted_to_fail : collection of Node
-        As :func:`cfgguide.schema.nodes.wanted_to_fail` returns them.
+        As :func:`cfgguide.value_classes.nodes.wanted_to_fail` returns them.
     """
 
     def __init__(

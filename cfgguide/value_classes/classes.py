@@ -20,8 +20,8 @@ from functools import partial
 
 from cfgguide.automata.language import Language
 from cfgguide.errors import SchemaError
-from cfgguide.schema.arrays import ArrayMachine
-from cfgguide.schema.machine import (
+from cfgguide.value_classes.arrays import ArrayMachine
+from cfgguide.value_classes.machine import (
     Machine,
     Problem,
     Symbol,
@@ -31,10 +31,10 @@ from cfgguide.schema.machine import (
     scalar_holds,
     seen_by,
 )
-from cfgguide.schema.nodes import Condition, Node, wanted_to_fail
-from cfgguide.schema.objects import MAX_UNORDERED, ObjectMachine
-from cfgguide.schema.scalars import by_class
-from cfgguide.schema.truth import Failures, Truths, closure, truths
+from cfgguide.value_classes.nodes import Condition, Node, wanted_to_fail
+from cfgguide.value_classes.objects import MAX_UNORDERED, ObjectMachine
+from cfgguide.value_classes.scalars import by_class
+from cfgguide.value_classes.truth import Failures, Truths, closure, truths
 from cfgguide.values.numbers import decimals
 
 MAX_CONTEXTS = 3_000
@@ -81,9 +81,9 @@ class Context:
     order : callable
         Returns a number for each node.
     is_ordered : bool or None
-        As :class:`~cfgguide.schema.objects.ObjectMachine` has it.
+        As :class:`~cfgguide.value_classes.objects.ObjectMachine` has it.
     wanted_to_fail : collection of Node
-        As :func:`cfgguide.schema.nodes.wanted_to_fail` returns them.
+        As :func:`cfgguide.value_classes.nodes.wanted_to_fail` returns them.
     """
 
     def __init__(
@@ -201,7 +201,7 @@ class ValueClasses:
     root : Node
         Of the whole schema.
     is_ordered : bool or None
-        As :class:`~cfgguide.schema.objects.ObjectMachine` has it.
+        As :class:`~cfgguide.value_classes.objects.ObjectMachine` has it.
 
     Raises
     ------

@@ -1,0 +1,1 @@
+"""JSON values sorted by which schemas hold for them."""
