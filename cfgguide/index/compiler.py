@@ -18,7 +18,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cfgguide.errors import GrammarError, VocabularyError, VocabularyWarning
 from cfgguide.grammar.grammar import Grammar
@@ -134,7 +134,20 @@ def _of_schema(grammar: Grammar, vocabulary: Vocabulary, max_bytes: int | None) 
         return None
     from cfgguide.index.schema_index import SchemaIndex
 
-    return SchemaIndex(grammar, vocabulary, max_bytes=max_bytes)
+    return SchemaIndex(grammar, vocabulary, compile, max_bytes=max_bytes)
+
+
+def load_schema_index(value: Any, vocabulary: Vocabulary, max_bytes: int | None) -> Index:
+    """Return the index of a schema that :meth:`Index.load` has found in a file.
+
+    Raises
+    ------
+    IndexFormatError
+        If the file is wrong.
+    """
+    from cfgguide.index.schema_index import SchemaIndex, grammar_of
+
+    return SchemaIndex(grammar_of(value), vocabulary, compile, max_bytes=max_bytes)
 
 
 def compile_recognizer(

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -28,7 +29,6 @@ from cfgguide.index.configuration_trie import (
     Path,
     StoredTrie,
 )
-from cfgguide.index.footprint import footprint
 from cfgguide.index.indentation import IndentationKeys
 from cfgguide.index.step_cache import StepCache, StepNode
 from cfgguide.limits import Budget
@@ -43,12 +43,14 @@ from cfgguide.recognizer.derived import Derived
 from cfgguide.recognizer.recognizer import Configuration, Recognizer
 from cfgguide.storage import archive
 from cfgguide.storage.archive import Arrays
+from cfgguide.storage.footprint import footprint
 from cfgguide.vocabulary.notebook import PLAIN, coloured, token_table
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
 Value = TypeVar("Value")
 
 KIND = "index"
+_OF_SCHEMAS = "cfgguide.index.compiler"  # which makes indexes, and imports this module
 _CLASSES = "classes."
 VERSION = 1  # of what the masks mean
 _N_LOOKED_AT = 16  # tokens that may show quickly that a text goes on
@@ -341,9 +343,9 @@ class Index:
         if not isinstance(value, dict) or "grammar" not in value:
             raise IndexFormatError(f"{os.fspath(path)!r} holds no grammar; save the index again")
         if "schema" in value:
-            from cfgguide.index import schema_index  # an index of its own kind
-
-            return schema_index.load(value["schema"], vocabulary, max_bytes)
+            load = import_module(_OF_SCHEMAS).load_schema_index
+            index: Index = load(value["schema"], vocabulary, max_bytes)
+            return index
         tables = grammar_file.unpacked(archive.part(arrays, "grammar."), value["grammar"])
         budget = Budget()
         recognizer = Recognizer(*tables, budget=budget)

@@ -4,7 +4,7 @@ In: a vocabulary and a bound on memory; then grammars. Out: the index of each, m
 requested. When all indexes together hold more memory than the bound, the least recently requested
 are dropped. A guide of a dropped index still works.
 
-An index grows with use, so what it holds is measured (:mod:`cfgguide.index.footprint`): when
+An index grows with use, so what it holds is measured (:mod:`cfgguide.storage.footprint`): when
 it is made, when its workspace is released, and in turn, one index every few requests. Most of a
 small index is the workspace in which masks are made. So only the indexes requested last keep
 theirs; another index allocates it again for its next new mask.

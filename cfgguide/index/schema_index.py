@@ -10,14 +10,13 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
 from cfgguide.errors import IndexFormatError, SchemaError, SchemaWarning
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.index.configuration_trie import Mask
-from cfgguide.index.footprint import footprint
 from cfgguide.index.index import FindsEndings, Index
 from cfgguide.index.step_cache import StepNode
 from cfgguide.mask.arrays import Int32Array
@@ -32,6 +31,7 @@ from cfgguide.schema.json_schema import json_schema
 from cfgguide.schema.schema_grammar import SchemaGrammar
 from cfgguide.storage import archive
 from cfgguide.storage.archive import Arrays
+from cfgguide.storage.footprint import footprint
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
 VERSION = 1  # of what the masks mean
@@ -46,14 +46,23 @@ class SchemaIndex(Index):
         The grammar of the schema.
     vocabulary : Vocabulary
         Whose tokens the masks are about.
+    compile : callable
+        Returns the index of another grammar; used where somebody asks for parse tables.
     max_bytes : int, optional
         Most bytes of its masks; the least recently used go first. By default all are kept.
     """
 
     def __init__(
-        self, grammar: SchemaGrammar, vocabulary: Vocabulary, *, max_bytes: int | None = None
+        self,
+        grammar: SchemaGrammar,
+        vocabulary: Vocabulary,
+        compile: Callable[[Grammar, Vocabulary], Index],
+        *,
+        max_bytes: int | None = None,
     ) -> None:
         self._grammar = grammar
+        self._compile = compile
+        self._tables: Index | None = None
         self._automaton = grammar.automaton()
         options = grammar.options
         digest = archive.digest({}, [VERSION, grammar.schema, repr(options)])
@@ -77,12 +86,20 @@ class SchemaIndex(Index):
 
     def with_vocabulary(self, vocabulary: Vocabulary) -> Index:
         """Return an index whose next token is from another vocabulary."""
-        return SchemaIndex(self._grammar, vocabulary)
+        return SchemaIndex(self._grammar, vocabulary, self._compile)
 
     @property
     def with_tables(self) -> Index:
-        """An index of the same grammar that has parse tables; it is compiled at first use."""
-        return self._derived.get(_with_tables, self)
+        """An index of the same grammar that has parse tables; it is compiled at first use.
+
+        Raises
+        ------
+        SchemaError
+            If the grammar cannot be written in Lark's language.
+        """
+        if self._tables is None:
+            self._tables = self._compile(Grammar(self._grammar.text), self.vocabulary)
+        return self._tables
 
     @property
     def footprint(self) -> int:
@@ -171,8 +188,8 @@ def _with_commas(index: SchemaIndex) -> Int32Array:
     return bitmask_of(found, index.vocabulary.n_words)
 
 
-def load(value: Mapping[str, Any], vocabulary: Vocabulary, max_bytes: int | None) -> SchemaIndex:
-    """Return the index of a schema that was read from a file.
+def grammar_of(value: Mapping[str, Any]) -> SchemaGrammar:
+    """Return the grammar of an index that was read from a file.
 
     Raises
     ------
@@ -186,16 +203,8 @@ def load(value: Mapping[str, Any], vocabulary: Vocabulary, max_bytes: int | None
             options["separators"] = tuple(options["separators"])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SchemaWarning)  # they were given when it was made
-            grammar = json_schema(json.loads(value["schema"]), registry=registry, **options)
+            return json_schema(json.loads(value["schema"]), registry=registry, **options)
     except (KeyError, TypeError, ValueError, SchemaError) as error:
         raise IndexFormatError(
             f"the index cannot be used: its schema is wrong ({error}); make it again"
         ) from None
-    return SchemaIndex(grammar, vocabulary, max_bytes=max_bytes)
-
-
-def _with_tables(index: SchemaIndex) -> Index:
-    from cfgguide.index.compiler import compile
-
-    grammar = Grammar(index._grammar.text)
-    return compile(grammar, index.vocabulary)

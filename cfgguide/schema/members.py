@@ -1,11 +1,13 @@
 """What may come inside an object, or an array, that has begun.
 
-In: :class:`~cfgguide.value_classes.values.Values`, and the classes that are wanted. Out: for each state of
-an object which names may come next, whether it may end, and the state after a property; likewise
-for arrays. No state is without an end: what leads nowhere is not allowed in the first place.
+In: :class:`~cfgguide.value_classes.values.Values`, and the classes that are wanted. Out: for each
+state of an object which names may come next, whether it may end, and the state after a property;
+likewise for arrays. No state is without an end: what leads nowhere is not allowed in the first
+place.
 
 Plain objects keep which of the listed names have been seen, as bits, and plain arrays how many
-items. All others keep what :mod:`cfgguide.value_classes.objects` and :mod:`cfgguide.value_classes.arrays` do.
+items. All others keep what :mod:`cfgguide.value_classes.objects` and
+:mod:`cfgguide.value_classes.arrays` do.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
 """How an array or object whose classes matter can go on to its end: by search.
 
-In: what is known of the values (:class:`~cfgguide.value_classes.tracked.Tracked`), the state of an array
-or object that has begun, and what values of a class cost. Out: the items or properties that still
-come, each with its class: few, and cheap ones, but not always the cheapest. ::
+In: what is known of the values (:class:`~cfgguide.value_classes.tracked.Tracked`), the state of an
+array or object that has begun, and what values of a class cost. Out: the items or properties that
+still come, each with its class: few, and cheap ones, but not always the cheapest. ::
 
     oneOf a: {kind: "x", size}, b: {kind: "y"}     after `{`     kind as in b
 
 The cheapest ways are tried first; after `MAX_TRIED` of them, the first that leads to an end is
-taken. As in :class:`~cfgguide.value_classes.tracked.Search`, listed names are decided one after another.
+taken. As in :class:`~cfgguide.value_classes.tracked.Search`, listed names are decided one after
+another.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Reads a JSON Schema into nodes, one for each schema in it, and follows all references.
 
-In: a schema as ``json.load`` returns it. Out: the :class:`~cfgguide.value_classes.nodes.Node` of its root.
-``$schema`` tells drafts 4, 6, 7, 2019-09 and 2020-12 apart; without it, 2020-12 is assumed.
+In: a schema as ``json.load`` returns it. Out: the :class:`~cfgguide.value_classes.nodes.Node` of
+its root. ``$schema`` tells drafts 4, 6, 7, 2019-09 and 2020-12 apart; without it, 2020-12 is
+assumed.
 """
 
 from __future__ import annotations

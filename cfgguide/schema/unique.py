@@ -1,8 +1,8 @@
 """Arrays whose items are to be different, where the items are scalars.
 
-In: :class:`~cfgguide.value_classes.values.Values` with ``uniqueItems``. Out: :class:`UniqueItems`: a state
-of such an array has the values that have come, and the next item is none of these. Numbers are
-written there in one way only, without an exponent and without needless digits, and strings have
+In: :class:`~cfgguide.value_classes.values.Values` with ``uniqueItems``. Out: :class:`UniqueItems`:
+a state of such an array has the values that have come, and the next item is none of these. Numbers
+are written there in one way only, without an exponent and without needless digits, and strings have
 plain spellings: so values are told apart by what is written.
 """
 

@@ -1,7 +1,7 @@
 """Arrays as automata over their items.
 
-In: the nodes that see an array. Out: its :class:`~cfgguide.value_classes.machine.Machine`. It reads from
-left to right and keeps what the keywords need: how many items there are, how many of them
+In: the nodes that see an array. Out: its :class:`~cfgguide.value_classes.machine.Machine`. It reads
+from left to right and keeps what the keywords need: how many items there are, how many of them
 ``contains`` has found, which nodes have failed for good, and which values occurred.
 """
 

@@ -1,9 +1,9 @@
 """Automata that read the items of an array or the properties of an object.
 
 In: the nodes that see an array or an object. Out: what :mod:`cfgguide.value_classes.arrays` and
-:mod:`cfgguide.value_classes.objects` share. A :class:`Machine` is an automaton of the tree automaton's
-horizontal languages: it reads a symbol, an item or a property of a class of names, with the value
-class of its value. The state after the last one says which of the outer nodes hold.
+:mod:`cfgguide.value_classes.objects` share. A :class:`Machine` is an automaton of the tree
+automaton's horizontal languages: it reads a symbol, an item or a property of a class of names, with
+the value class of its value. The state after the last one says which of the outer nodes hold.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Objects as automata over their properties.
 
-In: the nodes that see an object. Out: its :class:`~cfgguide.value_classes.machine.Machine`. Names are
-sorted into classes: each listed name is a class of its own, the others are told apart by the
+In: the nodes that see an object. Out: its :class:`~cfgguide.value_classes.machine.Machine`. Names
+are sorted into classes: each listed name is a class of its own, the others are told apart by the
 patterns that they match. The machine reads from left to right and keeps which of the listed names
 occurred, how many properties there are, and which nodes have failed for good.
 """

@@ -1,8 +1,8 @@
 """Which classes of values there are, and from where one can be finished: by search, as asked.
 
-In: :class:`~cfgguide.value_classes.values.Values`. Out: whether some value has one of the wanted classes,
-all classes that values have, and whether an array or object that has begun can be finished as one
-of them. A class is the set of nodes that hold (:mod:`cfgguide.value_classes.classes`).
+In: :class:`~cfgguide.value_classes.values.Values`. Out: whether some value has one of the wanted
+classes, all classes that values have, and whether an array or object that has begun can be finished
+as one of them. A class is the set of nodes that hold (:mod:`cfgguide.value_classes.classes`).
 
 What can become of an object does not depend on the order of its properties. So a search decides
 about one listed name after another, whether it comes, and as what.

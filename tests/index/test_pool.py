@@ -12,7 +12,7 @@ from support.whole_indexes import walked, whole_index
 import cfgguide
 from cfgguide import Grammar, Guide, IndexPool, Vocabulary
 from cfgguide.errors import CfgGuideError, GrammarError
-from cfgguide.index.footprint import footprint
+from cfgguide.storage.footprint import footprint
 
 VOCABULARY = Vocabulary.of_bytes()
 TOKENS = VOCABULARY.tokens[:256]
