@@ -16,6 +16,7 @@ from typing import Any
 
 from cfgguide.automata.ecma import pattern_language
 from cfgguide.automata.language import Language, grouped
+from cfgguide.errors import SchemaError
 from cfgguide.pushdown.automaton import DEAD, END, POP, PUSH, Pushdown
 from cfgguide.pushdown.lexemes import (
     Bounded,
@@ -47,6 +48,7 @@ from cfgguide.value_classes.values import CONSTANTS, AllValues, Scalars, Values
 from cfgguide.values.numbers import NUMBER
 
 _SPACES = b" \t\n\r"
+_TOO_DEEP = "alternatives are nested too deeply to find out which values the schema allows"
 _ANY_BOUNDS: Bounds = (0, None)
 
 
@@ -199,13 +201,19 @@ class SchemaAutomaton(Pushdown):
         key = self._keys[state]
         if type(key[0]) is _Lexer:
             self._lexer_row(state, *key)
-        else:
+            return
+        try:
             getattr(self, f"_row_of_{key[0]}")(state, *key[1:])
+        except RecursionError:
+            raise SchemaError(_TOO_DEEP) from None
 
     def make_follow(self, frame: int, tag: int) -> int:
         """Return the state that follows what a frame was pushed for."""
         kind, *key = self._frame_keys[frame]
-        return int(getattr(self, f"_after_{kind}")(tag, *key))
+        try:
+            return int(getattr(self, f"_after_{kind}")(tag, *key))
+        except RecursionError:
+            raise SchemaError(_TOO_DEEP) from None
 
     def expected(self, state: int, frame: int) -> list[str]:
         """Return the names of what may begin, or go on, in a state."""

@@ -51,10 +51,10 @@ def package(monkeypatch, tmp_path, made) -> Path:
     monkeypatch.setattr(caches, "PACKAGED", folder)
     monkeypatch.setenv("CFGGUIDE_CACHE", "off")
 
-    def load(grammar):
+    def load(grammar, budget):
         raise Compiled
 
-    monkeypatch.setattr(compiler, "_load", load)
+    monkeypatch.setattr(compiler, "load_grammar", load)
     return folder
 
 

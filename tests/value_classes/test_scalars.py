@@ -12,7 +12,7 @@ from support.schemas import is_accepted
 
 from cfgguide.automata.ecma import pattern_language
 from cfgguide.errors import SchemaError
-from cfgguide.schema import scalars
+from cfgguide.value_classes import scalars
 from cfgguide.value_classes.nodes import Condition
 from cfgguide.value_classes.scalars import by_class, of_lengths
 
