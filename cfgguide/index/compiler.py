@@ -60,7 +60,7 @@ def compile(
     tokenizer_or_vocabulary : Vocabulary, or a tokenizer
         What it is written with; a tokenizer goes through :meth:`Vocabulary.from_tokenizer`.
     limits : Limits, optional
-        What compiling may cost.
+        What compiling may cost. A JSON Schema has bounds of its own: 5 seconds for all searches.
     max_bytes : int, optional
         Most bytes of the index's masks; the least recently used go first. By default all are kept.
     use_cache : bool
