@@ -44,6 +44,10 @@ SUITES = {
         "tests/mask/test_token_classes.py",
         "tests/recognizer/test_short_stacks.py",
         "tests/guide/test_budget.py",
+        "tests/schema/test_lexemes.py",
+        "tests/schema/test_shared_masks.py",
+        "tests/schema/test_pushdown.py",
+        "tests/schema/test_json_schema.py",
         "tests/exactness/test_oracle.py",
     ],
     "fuzz": ["tests/fuzz/test_fuzz.py"],
@@ -313,6 +317,42 @@ MUTATIONS = [
         "guide/budget",
         "            if step is not None and self._distance(configuration) > n:\n",
         "            if False:\n",
+    ),
+    Mutation(
+        "schemas: names that have come are not allowed again",
+        "schema/members",
+        "            return self._possible & ~state\n",
+        "            return self._possible\n",
+    ),
+    Mutation(
+        "schemas: the most characters of a string in its shared mask",
+        "pushdown/walker",
+        "        bitmask |= mask.inside(most)\n",
+        "        bitmask |= mask.inside(-1)\n",
+    ),
+    Mutation(
+        "schemas: the least characters of a string",
+        "pushdown/lexemes",
+        "            return after if n >= self._least else None\n",
+        "            return after\n",
+    ),
+    Mutation(
+        "schemas: listed names are exceptions from shared masks",
+        "pushdown/kernels",
+        "            if not states[target, IS_NAMED]:\n",
+        "            if True:\n",
+    ),
+    Mutation(
+        "schemas: items that have come before",
+        "schema/unique",
+        "        if value in state.values:\n",
+        "        if False:\n",
+    ),
+    Mutation(
+        "schemas: more than one branch may hold",
+        "value_classes/values",
+        "    if len(possible) > 1:\n",
+        "    if False:\n",
     ),
 ]
 

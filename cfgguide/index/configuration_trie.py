@@ -18,7 +18,7 @@ Source: Willard & Louf 2023, section 4, "a trie-indexed map".
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import islice, zip_longest
 from typing import NamedTuple, Protocol
 
@@ -91,6 +91,8 @@ class ConfigurationTrie:
         self.subsets = Subsets(unpacked)
         self.n_made = 0  # entries that no file has
         self.n_dropped = 0
+        #: Masks of paths for which this is equal are expected to be alike.
+        self.like: Callable[[Path], Hashable] = _scanner_part
 
     def __len__(self) -> int:
         return len(self._order)
@@ -186,7 +188,7 @@ class ConfigurationTrie:
             self._add(path, mask)
 
     def _add(self, path: Path, mask: Mask) -> Subset:
-        subset = self.subsets.add(mask.bitmask, like=_without_indentations(path[0]))
+        subset = self.subsets.add(mask.bitmask, like=self.like(path))
         self.n_made += 1
         self._deepest = max(self._deepest, mask.depth)
         self._put(path, subset)
@@ -285,8 +287,9 @@ def _needed(
     )
 
 
-def _without_indentations(lexer: Hashable) -> Hashable:
+def _scanner_part(path: Path) -> Hashable:
     """Return the lexer's part of a path without what is needed of indentations."""
+    lexer = path[0]
     if not isinstance(lexer, tuple):
         return lexer
     return tuple(part[:2] for part in lexer[0])

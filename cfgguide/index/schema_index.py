@@ -24,6 +24,7 @@ from cfgguide.mask.subset import Subset, bitmask_of
 from cfgguide.pushdown.automaton import ENDING, IS_END, NONE
 from cfgguide.pushdown.lexemes import any_strings, plain_strings
 from cfgguide.pushdown.recognizer import PushdownRecognizer
+from cfgguide.pushdown.shared_masks import SharedMasks
 from cfgguide.pushdown.walker import PushdownWalker
 from cfgguide.recognizer.recognizer import Configuration
 from cfgguide.schema.endings import SchemaEndings
@@ -70,6 +71,8 @@ class SchemaIndex(Index):
         recognizer: Any = self._reader
         nothing: Any = None  # nothing has to be decided: what is dead is never made
         super().__init__(recognizer, vocabulary, nothing, max_bytes=max_bytes)
+        # Large masks are those inside strings, which differ little; each state has few others.
+        self._entries.like = len
 
     def walker(self) -> Any:
         """Return a walker of its own for one thread, to be used while this index makes masks."""
@@ -107,7 +110,8 @@ class SchemaIndex(Index):
         vocabulary = self.vocabulary
         shared = [vocabulary, vocabulary.tokens, vocabulary.trie, vocabulary.trie.packed]
         strings = [any_strings(), plain_strings(), any_strings().lexemes, plain_strings().lexemes]
-        return footprint(self, shared=[*shared, *vocabulary.trie.packed, *strings])
+        masks = SharedMasks.of(vocabulary)
+        return footprint(self, shared=[*shared, *vocabulary.trie.packed, *strings, masks])
 
     def load_cached(self) -> None:
         """Do nothing: masks are made as quickly as they are read."""
