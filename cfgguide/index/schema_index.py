@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -36,6 +37,8 @@ from cfgguide.storage.footprint import footprint
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
 VERSION = 1  # of what the masks mean
+# The end of one scalar, a comma, and something of another one.
+_ITEMS = re.compile(rb"""(?:["0-9]|null|true|false)[ \t\n\r]*,[ \t\n\r]*(?:"(?s:.)|[0-9tfn-])""")
 
 
 class SchemaIndex(Index):
@@ -176,9 +179,10 @@ class SchemaIndex(Index):
     def _remove_repeated(self, configuration: Configuration, bitmask: Int32Array) -> None:
         """Remove tokens that write the same item twice, which a walk does not see.
 
-        Such a token has a comma between both.
+        Such a token has a comma between both; and if there may be no other item, at the end of one.
         """
-        commas = self._derived.get(_with_commas, self)
+        find = _with_items if self._automaton.is_endless else _with_commas
+        commas = self._derived.get(find, self)
         for token_id in Subset.of(bitmask & commas).token_ids().tolist():
             token = self.vocabulary.tokens[token_id]
             if self.recognizer.advance(configuration, token or b"") is None:
@@ -186,9 +190,16 @@ class SchemaIndex(Index):
 
 
 def _with_commas(index: SchemaIndex) -> Int32Array:
-    """Return the tokens with a comma inside."""
+    """Return the tokens that have a comma."""
     tokens = index.vocabulary.tokens
-    found = [token_id for token_id, token in enumerate(tokens) if token and b"," in token[:-1]]
+    found = [token_id for token_id, token in enumerate(tokens) if token and b"," in token]
+    return bitmask_of(found, index.vocabulary.n_words)
+
+
+def _with_items(index: SchemaIndex) -> Int32Array:
+    """Return the tokens in which an item may end, and more of another stand than a quote."""
+    tokens = index.vocabulary.tokens
+    found = [token_id for token_id, token in enumerate(tokens) if token and _ITEMS.search(token)]
     return bitmask_of(found, index.vocabulary.n_words)
 
 

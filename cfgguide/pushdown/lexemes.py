@@ -699,6 +699,7 @@ class Names(Lexemes):
                 node = node.children.setdefault(character, _Node({}))
                 node.below |= 1 << tag
             node.tag = tag
+        self.n_names = len(names)
         self._n_tags = len(names) + (others is not None)
         self._others = others
         self._other_tag = len(names)
@@ -821,6 +822,7 @@ class PatternNames(Lexemes):
     """
 
     def __init__(self, names: Sequence[str], groups: Sequence[Language]) -> None:
+        self.n_names = len(names)
         self._listed = Names(names, None)
         self._texts = _Texts(groups, plain_spelling)
         self._n_names = len(names)

@@ -160,6 +160,8 @@ class SchemaAutomaton(Pushdown):
         self._frame_numbers: dict[Any, int] = {}
         self._lexers: dict[Any, _Lexer] = {}
         self._texts: dict[int, bytes] = {}  # of remembering frames
+        #: Whether arrays of different items can always go on.
+        self.is_endless = True
         self._options: dict[tuple[Values, Classes | None], _Options] = {}
         values = self._all_values.of([root])
         self.has_sentence = self.search.has_value(values)
@@ -578,6 +580,7 @@ class SchemaAutomaton(Pushdown):
     ) -> int:
         frame = self._frame(("unique", items, inside, is_string, text), 2)
         self.remembering.add(frame)
+        self.is_endless = self.is_endless and items.is_endless
         self._texts[frame] = text
         return frame
 

@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from cfgguide.automata.ecma import pattern_language
-from cfgguide.automata.language import Language, grouped
+from cfgguide.automata.language import DEAD, Language, grouped
 from cfgguide.pushdown.lexemes import (
     Bounded,
     Constants,
     Lexemes,
     Names,
     Numbers,
+    PatternNames,
     Strings,
     plain_strings,
 )
@@ -30,6 +31,8 @@ from cfgguide.value_classes.tracked import Search
 from cfgguide.value_classes.values import Scalars, Values
 
 FRESH, REPEATED = 0, 1  # tags of an item
+_MANY = 10_000  # values: no array has so many
+_FEW = 64  # characters that have to come
 _CONSTANTS = frozenset(["null", "true", "false"])
 _SCALARS = _CONSTANTS | {"number", "string"}
 # Without needless digits: numbers that are written otherwise are other numbers.
@@ -100,10 +103,21 @@ class UniqueItems:
             lexemes = _unused_strings(strings, used)
             if lexemes is not None:
                 tags = [FRESH]
-                if isinstance(lexemes, Names):
-                    tags = [*([REPEATED] * len(used)), FRESH]
+                if isinstance(lexemes, Names | PatternNames):
+                    tags = [*([REPEATED] * lexemes.n_names), FRESH]
                 found.append(("strings", lexemes, tags))
         return found
+
+    @cached_property
+    def is_endless(self) -> bool:
+        """Whether there are always more values than have come."""
+        item = self.item(self.start)
+        for scalars in (item.numbers, item.strings):
+            if scalars is not None:
+                language = scalars.language
+                if language is None or language.words(_MANY) is None:
+                    return True
+        return False
 
     def ending(self, state: Used) -> int:
         """Return the tag of the array if it ends now, or `DEAD_END`."""
@@ -144,11 +158,38 @@ def _without(language: Language, words: Iterable[str]) -> Language:
     return found.get(True, Language.of_words([]))
 
 
+@lru_cache(maxsize=256)
+def _at_least(language: Language, least: int) -> Language:
+    return language if not least else _both(language, pattern_language(f"^[^]{{{least},}}$"))
+
+
+@lru_cache(maxsize=256)
+def _is_endless(language: Language) -> bool:
+    """Return whether any number of texts begin like any beginning of one."""
+    endless = {state for state, moves in enumerate(language.moves) if state in moves}
+    while True:
+        more = {
+            state
+            for state, moves in enumerate(language.moves)
+            if state not in endless and not endless.isdisjoint(moves)
+        }
+        if not more:
+            return all(
+                state in endless for state, moves in enumerate(language.moves) if state != DEAD
+            )
+        endless |= more
+
+
 def _unused_strings(scalars: Scalars, used: list[str]) -> Lexemes | None:
     """Return strings that have not come; None if there is none."""
     language, bounds = scalars.language, scalars.bounds
-    if language is None and bounds == (0, None):
-        return Names(sorted(used), plain_strings())
+    if language is None and bounds in ((0, None), (1, None)):
+        empty = [""] if bounds[0] and "" not in used else []
+        return Names(sorted([*used, *empty]), plain_strings())
+    if language is not None and bounds[1] is None and bounds[0] <= _FEW:
+        longer = _at_least(language, bounds[0])
+        if _is_endless(longer):
+            return PatternNames(sorted(used), [longer])
     rest = _without(pattern_language("^[^]*$") if language is None else language, used)
     if rest.is_empty:
         return None

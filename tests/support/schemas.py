@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from functools import cache
 from typing import Any
 
@@ -214,7 +214,9 @@ def is_valid(schema: Any, text: str, *, formats: bool = False) -> bool:
     value = json.loads(text, parse_float=_exact)
     judge = jsonschema.Draft202012Validator
     checker = judge.FORMAT_CHECKER if formats else None
-    return bool(judge(exact_schema, format_checker=checker).is_valid(value))
+    with localcontext() as context:
+        context.prec = 1_000  # for long numbers, of which jsonschema takes the remainder
+        return bool(judge(exact_schema, format_checker=checker).is_valid(value))
 
 
 def _exact(text: str) -> int | Decimal:
