@@ -348,7 +348,7 @@ class SchemaAutomaton(Pushdown):
 
     def _string_lexer(self, parts: list[tuple[Scalars, int]]) -> _Lexer:
         tags = [tag for _, tag in parts]
-        key = ("string", *((id(each.key), each.bounds, tag) for each, tag in parts))
+        key = ("string", *((each.key, each.bounds, tag) for each, tag in parts))
         if key in self._lexers:
             return self._lexers[key]
         if len(parts) == 1:

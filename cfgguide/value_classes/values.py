@@ -8,7 +8,7 @@ them (:mod:`cfgguide.value_classes.classes`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -46,9 +46,9 @@ class Scalars(NamedTuple):
         return self.made() if callable(self.made) else self.made
 
     @property
-    def key(self) -> object:
-        """An object that is the same for the same language."""
-        return self.made if self.words is None else self.words
+    def key(self) -> Hashable:
+        """What is equal for equal listed texts, or for the same language object."""
+        return id(self.made) if self.words is None else self.words
 
 
 class Values:
