@@ -86,6 +86,22 @@ class CharacterClass:
         return place >= 0 and code_point <= self.ranges[place][1]
 
 
+def common_ranges(
+    ranges: tuple[tuple[int, int], ...], others: tuple[tuple[int, int], ...]
+) -> tuple[tuple[int, int], ...]:
+    """Return what two sets of ranges have in common.
+
+    >>> common_ranges(((0, 9),), ((2, 3), (8, 12)))
+    ((2, 3), (8, 9))
+    """
+    return tuple(
+        (max(low, first), min(high, last))
+        for first, last in others
+        for low, high in ranges
+        if max(low, first) <= min(high, last)
+    )
+
+
 def _without_surrogates(ranges: Iterable[Iterable[int]]) -> Iterable[tuple[int, int]]:
     first, last = SURROGATES
     for low, high in ranges:

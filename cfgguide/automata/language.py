@@ -168,6 +168,9 @@ class Language:
         return sorted(found) if len(found) <= most else None
 
 
+NO_TEXTS = Language((0,), ((DEAD,),), DEAD, frozenset())
+
+
 def grouped(
     languages: Sequence[Language], group: Callable[[tuple[bool, ...]], Key]
 ) -> dict[Key, Language]:
@@ -216,6 +219,33 @@ def grouped(
     return {key: smallest(cuts, rows, 1, found) for key, found in ends.items()}
 
 
+def intersection(languages: Sequence[Language]) -> Language:
+    """Return the texts that are in all of some languages, at least one.
+
+    Raises
+    ------
+    SchemaError
+        If the product automaton has too many states.
+
+    Examples
+    --------
+    >>> both = intersection([Language.of_words(["a", "b"]), Language.of_words(["b", "c"])])
+    >>> both.words(9)
+    ['b']
+    """
+    different = list(dict.fromkeys(languages))
+    if len(different) == 1:
+        return different[0]
+    return grouped(different, all).get(True, NO_TEXTS)
+
+
+def difference(language: Language, other: Language) -> Language:
+    """Return the texts of a language that are not in another one; raises as `intersection`."""
+    if other.is_empty:
+        return language
+    return grouped([language, other], lambda met: met == (True, False)).get(True, NO_TEXTS)
+
+
 def _check_size(n_states: int) -> None:
     if n_states > MAX_STATES:
         raise SchemaError(
@@ -236,7 +266,7 @@ def smallest(cuts: Sequence[int], rows: Sequence[Row], start: int, ends: Iterabl
             break
         is_live = more
     if not is_live[start]:
-        return Language((0,), ((DEAD,),), DEAD, frozenset())
+        return NO_TEXTS
     table = np.where(is_live[table], table, DEAD).astype(np.int32)
     table[~is_live] = DEAD
     keep = np.ones(len(cuts), dtype=np.bool_)

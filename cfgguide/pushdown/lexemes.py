@@ -22,6 +22,7 @@ from cfgguide.automata.charset import (
     SURROGATES,
     CharacterClass,
     Utf8Node,
+    common_ranges,
     utf8_tree,
 )
 from cfgguide.automata.language import DEAD, Language
@@ -206,7 +207,7 @@ def any_spelling(ranges: Ranges) -> Tree:
     letters = ((ord(letter), ord(letter), END) for letter in '"\\/bfnrt')
     hexadecimal = _hex_tree((((0, 0xFFFF), END),), 4)
     escapes = Tree.of([*letters, (_U, _U, hexadecimal)])
-    raw = _tree_of(utf8_tree(CharacterClass(_common(_ANY_TEXT, _RAW))))
+    raw = _tree_of(utf8_tree(CharacterClass(common_ranges(_ANY_TEXT, _RAW))))
     return Tree.of([*raw.branches, (_BACKSLASH, _BACKSLASH, escapes)])
 
 
@@ -219,13 +220,13 @@ def plain_spelling(ranges: Ranges) -> Tree:
     >>> [branch[:2] for branch in plain_spelling(((10, 10), (97, 99))).branches]
     [(92, 92), (97, 99)]
     """
-    raw = _tree_of(utf8_tree(CharacterClass.of(_common(ranges, _RAW))))
+    raw = _tree_of(utf8_tree(CharacterClass.of(common_ranges(ranges, _RAW))))
     escapes = [
         (ord(letter), ord(letter), END)
         for point, letter in _SHORT.items()
         if any(low <= point <= high for low, high in ranges)
     ]
-    escaped = _common(_common(ranges, _ANY_TEXT), _ESCAPED)
+    escaped = common_ranges(common_ranges(ranges, _ANY_TEXT), _ESCAPED)
     if escaped:
         escapes.append((_U, _U, _escapes(escaped)))
     if not escapes:
@@ -236,9 +237,9 @@ def plain_spelling(ranges: Ranges) -> Tree:
 def _escapes(ranges: Ranges) -> Tree:
     r"""Return the digits after ``\u``; above the first plane another ``\u`` follows."""
     parts: list[tuple[tuple[int, int], Tree]] = [
-        (each, END) for each in _common(ranges, ((0, 0xD7FF), (0xE000, 0xFFFF)))
+        (each, END) for each in common_ranges(ranges, ((0, 0xD7FF), (0xE000, 0xFFFF)))
     ]
-    for low, high in _common(ranges, ((0x10000, MAX_CODE_POINT),)):
+    for low, high in common_ranges(ranges, ((0x10000, MAX_CODE_POINT),)):
         parts += _pairs(low - 0x10000, high - 0x10000)
     return _hex_tree(_merged(sorted(parts, key=lambda part: part[0])), 4)
 
@@ -303,15 +304,6 @@ def _hex_tree(parts: tuple[tuple[tuple[int, int], Tree], ...], n_digits: int) ->
             letters = f"{digit:x}" if digit < 10 else f"{digit:x}{digit:X}"
             branches += [(ord(letter), ord(letter), below) for letter in letters]
     return Tree.of(branches)
-
-
-def _common(ranges: Ranges, others: Ranges) -> Ranges:
-    return tuple(
-        (max(low, first), min(high, last))
-        for first, last in others
-        for low, high in ranges
-        if max(low, first) <= min(high, last)
-    )
 
 
 # -- strings --------------------------------------------------------------------------------
@@ -866,7 +858,7 @@ class PatternNames(Lexemes):
             for point in [point for point in listed if point in rest]:
                 single = ((point, point),)
                 found.append((plain_spelling(single), (listed.pop(point), after)))
-                kept = _common(ranges, ((0, point - 1), (point + 1, MAX_CODE_POINT)))
+                kept = common_ranges(ranges, ((0, point - 1), (point + 1, MAX_CODE_POINT)))
                 ranges = CharacterClass.of(kept).ranges
             if ranges:
                 found.append((plain_spelling(ranges), (-1, after)))

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from cfgguide.automata.ecma import pattern_language
-from cfgguide.automata.language import Language, grouped
+from cfgguide.automata.language import Language, intersection
 from cfgguide.errors import SchemaError
 from cfgguide.pushdown.automaton import DEAD, END, POP, PUSH, Pushdown
 from cfgguide.pushdown.lexemes import (
@@ -376,12 +376,9 @@ class SchemaAutomaton(Pushdown):
         entries: list[tuple[Iterable[int], int]] = []
         for lexer in (options.constants, options.numbers):
             if lexer is not None:
-                for byte, after in lexer.lexemes.row(lexer.lexemes.start).entries():
-                    target = self._lexer_state(lexer, after)
-                    entries.append(((byte,), self.action(PUSH, frame, target)))
+                entries += self._beginnings(lexer, frame)
         if options.strings is not None:
-            start = self._lexer_state(options.strings, options.strings.lexemes.start)
-            entries.append((b'"', self.action(PUSH, frame, start)))
+            entries.append(self._quote(options.strings, frame))
         space = self.layout.space
         if options.members is not None:
             start = self._state(("open", options.members, options.members.start, space))
@@ -393,6 +390,18 @@ class SchemaAutomaton(Pushdown):
             start = self._state(("different", options.unique, options.unique.start, space))
             entries.append((b"[", self.action(PUSH, frame, start)))
         return entries
+
+    def _beginnings(self, lexer: _Lexer, frame: int) -> list[tuple[Iterable[int], int]]:
+        """Return the bytes that begin a lexeme without quotes."""
+        return [
+            ((byte,), self.action(PUSH, frame, self._lexer_state(lexer, after)))
+            for byte, after in lexer.lexemes.row(lexer.lexemes.start).entries()
+        ]
+
+    def _quote(self, lexer: _Lexer, frame: int) -> tuple[Iterable[int], int]:
+        """Return the quote that begins a string or a name."""
+        start = self._lexer_state(lexer, lexer.lexemes.start)
+        return b'"', self.action(PUSH, frame, start)
 
     def _after_root(self, _tag: int) -> int:
         return self._state(("end", self.layout.space), is_end=True)
@@ -410,6 +419,10 @@ class SchemaAutomaton(Pushdown):
             return []
         rest = None if space is None else space - 1
         return [(_SPACES, self._state((*again, rest), is_end=is_end))]
+
+    def _end(self, bracket: bytes, tag: int) -> list[tuple[Iterable[int], int]]:
+        """Return the bracket that ends an object or array, if it may end with a tag."""
+        return [] if tag == DEAD_END else [(bracket, self.action(POP, tag))]
 
     def _spaces_of_nothing(
         self, bracket: bytes, tag: int, space: int | None
@@ -439,11 +452,10 @@ class SchemaAutomaton(Pushdown):
 
     def _row_of_open(self, state: int, members: Members, inside: Any, space: int | None) -> None:
         """Make the row of where an object has begun."""
-        again = ("open", members, inside)
-        end = self._object_end(members, inside)
-        entries = [*self._names(members, inside), *end, *self._spaces(again, space)]
-        more = self._spaces_of_nothing(b"}", members.ending(inside), space)
-        self.set_row(state, [*entries, *more])
+        tag = members.ending(inside)
+        entries = [*self._names(members, inside), *self._end(b"}", tag)]
+        entries += self._spaces(("open", members, inside), space)
+        self.set_row(state, [*entries, *self._spaces_of_nothing(b"}", tag, space)])
 
     def _row_of_name(self, state: int, members: Members, inside: Any, space: int | None) -> None:
         """Make the row of where a name has to come."""
@@ -452,8 +464,8 @@ class SchemaAutomaton(Pushdown):
 
     def _row_of_more(self, state: int, members: Members, inside: Any, space: int | None) -> None:
         """Make the row of where a property has ended."""
-        again = ("more", members, inside)
-        entries = [*self._object_end(members, inside), *self._spaces(again, space)]
+        entries = self._end(b"}", members.ending(inside))
+        entries += self._spaces(("more", members, inside), space)
         if members.allowed(inside):
             then = self._state(("name", members, inside, self.layout.space))
             entries.append(self._mark(self.layout.comma, then))
@@ -465,13 +477,7 @@ class SchemaAutomaton(Pushdown):
             return []
         frame = self._frame(("name", members, inside), members.n_tags, allowed)
         lexemes, tags = members.lexemes_for(allowed)
-        lexer = self._lexer(("name", lexemes), lexemes, tags)
-        start = self._lexer_state(lexer, lexer.lexemes.start)
-        return [(b'"', self.action(PUSH, frame, start))]
-
-    def _object_end(self, members: Members, inside: Any) -> list[tuple[bytes, int]]:
-        tag = members.ending(inside)
-        return [] if tag == DEAD_END else [(b"}", self.action(POP, tag))]
+        return [self._quote(self._lexer(("name", lexemes), lexemes, tags), frame)]
 
     def _after_name(self, tag: int, members: Members, inside: Any) -> int:
         if not members.allowed(inside) >> tag & 1:
@@ -501,8 +507,9 @@ class SchemaAutomaton(Pushdown):
 
     def _row_of_items(self, state: int, items: Items, inside: Any, space: int | None) -> None:
         """Make the row of where an array has begun."""
-        entries = [*self._array_end(items, inside), *self._spaces(("items", items, inside), space)]
-        entries += self._spaces_of_nothing(b"]", items.ending(inside), space)
+        tag = items.ending(inside)
+        entries = [*self._end(b"]", tag), *self._spaces(("items", items, inside), space)]
+        entries += self._spaces_of_nothing(b"]", tag, space)
         found = self._item(items, inside)
         if found is not None:
             entries += self._values(*found)
@@ -510,7 +517,8 @@ class SchemaAutomaton(Pushdown):
 
     def _row_of_next(self, state: int, items: Items, inside: Any, space: int | None) -> None:
         """Make the row of where an item has ended."""
-        entries = [*self._array_end(items, inside), *self._spaces(("next", items, inside), space)]
+        entries = self._end(b"]", items.ending(inside))
+        entries += self._spaces(("next", items, inside), space)
         found = self._item(items, inside)
         if found is not None:
             then = self._state(("value", *found, self.layout.space))
@@ -525,10 +533,6 @@ class SchemaAutomaton(Pushdown):
         wanted = items.wanted(inside)
         return values, wanted, self._value_frame(("item", items, inside), values, wanted)
 
-    def _array_end(self, items: Items, inside: Any) -> list[tuple[bytes, int]]:
-        tag = items.ending(inside)
-        return [] if tag == DEAD_END else [(b"]", self.action(POP, tag))]
-
     def _after_item(self, class_tag: int, items: Items, inside: Any) -> int:
         after = items.after(inside, class_tag)
         return self._state(("next", items, after, self.layout.space))
@@ -539,9 +543,9 @@ class SchemaAutomaton(Pushdown):
         self, state: int, items: UniqueItems, inside: Used, space: int | None
     ) -> None:
         """Make the row of where an array of different items has begun."""
-        again = ("different", items, inside)
-        entries = [*self._unique_end(items, inside), *self._spaces(again, space)]
-        entries += self._spaces_of_nothing(b"]", items.ending(inside), space)
+        tag = items.ending(inside)
+        entries = [*self._end(b"]", tag), *self._spaces(("different", items, inside), space)]
+        entries += self._spaces_of_nothing(b"]", tag, space)
         self.set_row(state, [*entries, *self._unused(items, inside)])
 
     def _row_of_unused(
@@ -553,8 +557,8 @@ class SchemaAutomaton(Pushdown):
 
     def _row_of_used(self, state: int, items: UniqueItems, inside: Used, space: int | None) -> None:
         """Make the row of where such an item has ended."""
-        again = ("used", items, inside)
-        entries = [*self._unique_end(items, inside), *self._spaces(again, space)]
+        entries = self._end(b"]", items.ending(inside))
+        entries += self._spaces(("used", items, inside), space)
         if items.lexemes(inside):
             then = self._state(("unused", items, inside, self.layout.space))
             entries.append(self._mark(self.layout.comma, then))
@@ -567,12 +571,9 @@ class SchemaAutomaton(Pushdown):
             frame = self._remembering(items, inside, b"", is_string=kind == "strings")
             lexer = self._lexer((items, inside, kind), lexemes, tags)
             if kind == "strings":
-                start = self._lexer_state(lexer, lexemes.start)
-                entries.append((b'"', self.action(PUSH, frame, start)))
-                continue
-            for byte, after in lexemes.row(lexemes.start).entries():
-                target = self._lexer_state(lexer, after)
-                entries.append(((byte,), self.action(PUSH, frame, target)))
+                entries.append(self._quote(lexer, frame))
+            else:
+                entries += self._beginnings(lexer, frame)
         return entries
 
     def _remembering(
@@ -583,10 +584,6 @@ class SchemaAutomaton(Pushdown):
         self.is_endless = self.is_endless and items.is_endless
         self._texts[frame] = text
         return frame
-
-    def _unique_end(self, items: UniqueItems, inside: Used) -> list[tuple[Iterable[int], int]]:
-        tag = items.ending(inside)
-        return [] if tag == DEAD_END else [(b"]", self.action(POP, tag))]
 
     def _after_unique(
         self, tag: int, items: UniqueItems, inside: Used, _is_string: bool, _text: bytes
@@ -635,7 +632,7 @@ def _unbounded(scalars: Scalars) -> Language:
     lengths = of_lengths(*bounds).language
     if language is None:
         return lengths
-    return grouped([language, lengths], all).get(True, Language.of_words([]))
+    return intersection([language, lengths])
 
 
 def _scalars(condition: Condition | None) -> Scalars:

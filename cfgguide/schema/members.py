@@ -210,7 +210,7 @@ class PlainItems:
         bounds = plain_array_bounds(values, search)
         assert bounds is not None, "there are such arrays"
         self._least, self._most = bounds
-        self._prefix = max((len(node.prefix) for node in values.array_nodes), default=0)
+        self._prefix = values.n_prefix
         self._cap = max(self._prefix, self._least)
         self._known: dict[int, Values] = {}
         self.start = 0

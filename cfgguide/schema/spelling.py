@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from cfgguide.automata.charset import MAX_CODE_POINT
+from cfgguide.automata.charset import MAX_CODE_POINT, common_ranges
 from cfgguide.automata.language import DEAD, Language
 from cfgguide.errors import SchemaError
 
@@ -70,26 +70,16 @@ def number_pattern(language: Language) -> str:
 def spelled(ranges: Ranges) -> str:
     """Return the pattern of the plain spellings of one character of a class, in a JSON string."""
     found = []
-    raw = _common(ranges, ((0x20, 0x21), (0x23, 0x5B), (0x5D, MAX_CODE_POINT)))
+    raw = common_ranges(ranges, ((0x20, 0x21), (0x23, 0x5B), (0x5D, MAX_CODE_POINT)))
     if raw:
         found.append(_raw(raw))
     short = [letter for point, letter in _SHORT.items() if _is_in(point, ranges)]
     if short:
         found.append(r"\\" + (f"[{''.join(short)}]" if len(short) > 1 else short[0]))
-    escaped = _common(ranges, ((0, 0x1F), (0x7F, MAX_CODE_POINT)))
+    escaped = common_ranges(ranges, ((0, 0x1F), (0x7F, MAX_CODE_POINT)))
     if escaped:
         found.append(_escapes(escaped))
     return alternatives(found)
-
-
-def _common(ranges: Ranges, others: Ranges) -> Ranges:
-    """Return what two sets of ranges have in common."""
-    return tuple(
-        (max(low, first), min(high, last))
-        for first, last in others
-        for low, high in ranges
-        if max(low, first) <= min(high, last)
-    )
 
 
 def _is_in(point: int, ranges: Ranges) -> bool:
@@ -122,7 +112,7 @@ def _character(point: int) -> str:
 def _escapes(ranges: Ranges) -> str:
     r"""Return the pattern of one character of a class as ``\uXXXX``, or as two of them."""
     found = []
-    low_plane = _common(ranges, ((0, 0xD7FF), (0xE000, 0xFFFF)))
+    low_plane = common_ranges(ranges, ((0, 0xD7FF), (0xE000, 0xFFFF)))
     if low_plane:
         found.append(r"\\u" + _digits(low_plane, 4))
     pairs: dict[Ranges, list[tuple[int, int]]] = {}

@@ -9,12 +9,11 @@ plain spellings: so values are told apart by what is written.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from cfgguide.automata.ecma import pattern_language
-from cfgguide.automata.language import DEAD, Language, grouped
+from cfgguide.automata.language import DEAD, Language, difference, intersection
 from cfgguide.pushdown.lexemes import (
     Bounded,
     Constants,
@@ -28,13 +27,12 @@ from cfgguide.pushdown.lexemes import (
 from cfgguide.schema.members import DEAD_END
 from cfgguide.value_classes.nodes import Node
 from cfgguide.value_classes.tracked import Search
-from cfgguide.value_classes.values import Scalars, Values
+from cfgguide.value_classes.values import CONSTANTS, Scalars, Values
 
 FRESH, REPEATED = 0, 1  # tags of an item
 _MANY = 10_000  # values: no array has so many
 _FEW = 64  # characters that have to come
-_CONSTANTS = frozenset(["null", "true", "false"])
-_SCALARS = _CONSTANTS | {"number", "string"}
+_SCALARS = frozenset(CONSTANTS) | {"number", "string"}
 # Without needless digits: numbers that are written otherwise are other numbers.
 _NUMBER = r"^(?:0|-?[1-9][0-9]*|-?(?:0|[1-9][0-9]*)\.[0-9]*[1-9])$"
 
@@ -71,15 +69,12 @@ class UniqueItems:
     def __init__(self, values: Values, search: Search) -> None:
         self._values = values
         self._search = search
-        self._least = max((node.n_items[0] for node in values.array_nodes), default=0)
-        bounds = [n.n_items[1] for n in values.array_nodes if n.n_items[1] is not None]
-        self._most = min(bounds, default=None)
-        self._prefix = max((len(node.prefix) for node in values.array_nodes), default=0)
+        self._least, self._most = values.n_items
         self.start = Used(0, frozenset())
 
     def item(self, state: Used) -> Values:
         """Return the values of the next item, used or not."""
-        return self._search.item_values(self._values, min(state.n_items, self._prefix))
+        return self._search.item_values(self._values, min(state.n_items, self._values.n_prefix))
 
     def lexemes(self, state: Used) -> list[tuple[str, Lexemes, list[int]]]:
         """Return what the next item may be: its kind, an automaton, and the tag of each tag."""
@@ -89,12 +84,12 @@ class UniqueItems:
         if not are_scalars(values):
             return []
         found: list[tuple[str, Lexemes, list[int]]] = []
-        words = sorted((values.kinds & _CONSTANTS) - state.values)
+        words = sorted((values.kinds.intersection(CONSTANTS)) - state.values)
         if words:
             found.append(("constants", Constants(dict.fromkeys(words, 0)), [FRESH]))
         if values.numbers is not None:
             used = [each for each in state.values if each[0] not in '"tfn']
-            language = _without(_canonical(values.numbers.language), used)
+            language = difference(_canonical(values.numbers.language), Language.of_words(used))
             if not language.is_empty:
                 found.append(("numbers", Numbers([language]), [FRESH]))
         strings = values.strings
@@ -135,7 +130,7 @@ def can_be_told_apart(node: Node, search: Search) -> bool:
     values = search.values.of([node])
     if "array" not in values.kinds:
         return True
-    if not values.has_different_items or any(each.prefix for each in values.array_nodes):
+    if not values.has_different_items or values.n_prefix:
         return False
     return are_scalars(search.item_values(values, 0))
 
@@ -143,24 +138,14 @@ def can_be_told_apart(node: Node, search: Search) -> bool:
 @lru_cache(maxsize=256)
 def _canonical(language: Language | None) -> Language:
     every = pattern_language(_NUMBER)
-    return every if language is None else _both(every, language)
-
-
-def _both(one: Language, other: Language) -> Language:
-    return grouped([one, other], all).get(True, Language.of_words([]))
-
-
-def _without(language: Language, words: Iterable[str]) -> Language:
-    used = Language.of_words(words)
-    if used.is_empty:
-        return language
-    found = grouped([language, used], lambda met: met == (True, False))
-    return found.get(True, Language.of_words([]))
+    return every if language is None else intersection([every, language])
 
 
 @lru_cache(maxsize=256)
 def _at_least(language: Language, least: int) -> Language:
-    return language if not least else _both(language, pattern_language(f"^[^]{{{least},}}$"))
+    return (
+        language if not least else intersection([language, pattern_language(f"^[^]{{{least},}}$")])
+    )
 
 
 @lru_cache(maxsize=256)
@@ -184,13 +169,14 @@ def _unused_strings(scalars: Scalars, used: list[str]) -> Lexemes | None:
     """Return strings that have not come; None if there is none."""
     language, bounds = scalars.language, scalars.bounds
     if language is None and bounds in ((0, None), (1, None)):
-        empty = [""] if bounds[0] and "" not in used else []
+        empty = [""] if bounds[0] else []
         return Names(sorted([*used, *empty]), plain_strings())
     if language is not None and bounds[1] is None and bounds[0] <= _FEW:
         longer = _at_least(language, bounds[0])
         if _is_endless(longer):
             return PatternNames(sorted(used), [longer])
-    rest = _without(pattern_language("^[^]*$") if language is None else language, used)
+    whole = pattern_language("^[^]*$") if language is None else language
+    rest = difference(whole, Language.of_words(used))
     if rest.is_empty:
         return None
     if bounds == (0, None):

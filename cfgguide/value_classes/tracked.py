@@ -240,9 +240,8 @@ class Search:
 
     def has_different_items(self, values: Values) -> bool:
         """Return whether there are as many different items as there have to be."""
-        least = max((node.n_items[0] for node in values.array_nodes), default=0)
-        bounds = [n.n_items[1] for n in values.array_nodes if n.n_items[1] is not None]
-        if bounds and min(bounds) < least:
+        least, most = values.n_items
+        if most is not None and most < least:
             return False
         item = self.item_values(values, 0)
         count = sum(map(item.is_constant, CONSTANTS))
@@ -513,10 +512,8 @@ class Search:
 
 def plain_array_bounds(values: Values, search: Search) -> tuple[int, int | None] | None:
     """Return the least and the most items of plain arrays; None if there are no arrays."""
-    least = max((node.n_items[0] for node in values.array_nodes), default=0)
-    bounds = [node.n_items[1] for node in values.array_nodes]
-    most = min((bound for bound in bounds if bound is not None), default=None)
-    prefix = max((len(node.prefix) for node in values.array_nodes), default=0)
+    least, most = values.n_items
+    prefix = values.n_prefix
     last = prefix if most is None else min(prefix, most - 1)
     for index in range(min(last + 1, least)):  # the items that have to come
         if not search.has_value(search.item_values(values, index)):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable
 from functools import cached_property, partial
 from typing import NamedTuple
 
-from cfgguide.automata.language import Language, grouped
+from cfgguide.automata.language import Language, intersection
 from cfgguide.pushdown.lexemes import Bounded
 from cfgguide.value_classes.arrays import told_apart
 from cfgguide.value_classes.machine import ValueClass, conditions, listed, seen_by
@@ -114,7 +114,7 @@ class Values:
             return None
         if not asked:
             return Scalars(None)
-        language = _intersection([decimals(), *(each.language for each in asked)])
+        language = intersection([decimals(), *(each.language for each in asked)])
         return None if language.is_empty else Scalars(language)
 
     @cached_property
@@ -137,7 +137,7 @@ class Values:
                 most = condition.bounds[1] if most is None else min(most, condition.bounds[1])
         if most is not None and most < least:
             return None
-        language = _intersection(languages) if languages else None
+        language = intersection(languages) if languages else None
         if language is not None and language.is_empty:
             return None
         if language is not None and Bounded([language], least, most).is_empty:
@@ -165,6 +165,18 @@ class Values:
     def object_nodes(self) -> list[Node]:
         """The nodes that objects have to meet; empty if there are alternatives."""
         return self._asked.get("object") or []
+
+    @property
+    def n_items(self) -> Bounds:
+        """The least and the most items that arrays may have, by what counts them."""
+        bounds = [node.n_items for node in self.array_nodes]
+        most = [bound for _, bound in bounds if bound is not None]
+        return max((least for least, _ in bounds), default=0), min(most, default=None)
+
+    @property
+    def n_prefix(self) -> int:
+        """How many of the first items have schemas of their own."""
+        return max((len(node.prefix) for node in self.array_nodes), default=0)
 
     @cached_property
     def has_plain_arrays(self) -> bool:
@@ -291,14 +303,6 @@ def _words(listed: list[Condition], asked: list[Condition]) -> Scalars | None:
             found = {word for word in found if language.accepts(word)}
     words = tuple(sorted(found))
     return Scalars(partial(Language.of_words, words), words=words) if words else None
-
-
-def _intersection(languages: list[Language]) -> Language:
-    different = list(dict.fromkeys(languages))
-    if len(different) == 1:
-        return different[0]
-    found = grouped(different, all)
-    return found.get(True, Language.of_words([]))
 
 
 class AllValues:
