@@ -17,7 +17,7 @@ import heapq
 import re
 from collections.abc import Hashable, Iterator
 from itertools import count, islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from cfgguide.errors import SchemaError
 from cfgguide.parser.stack import Stack
@@ -40,6 +40,17 @@ from cfgguide.value_classes.values import Values
 _ALL_BYTES = frozenset(range(256))
 _NUMBER = re.compile(rb"[-+0-9.eE]*\Z")
 _NOTHING: frozenset[Hashable] = frozenset()
+
+
+_Place = tuple[int, Stack, Memory]  # the text of the memory is all since its parts began
+
+
+class Closing(NamedTuple):
+    """A text, and the state and the stack after it."""
+
+    text: bytes
+    state: int
+    stack: Stack
 
 
 def new_automaton(root: Node, layout: Layout, *, is_ordered: bool) -> SchemaAutomaton:
@@ -173,13 +184,20 @@ class Completions:
         outermost = memory.outermost
         limit = memory.opens[-1].height - 1 if outermost is None else outermost.height
         n = len(memory.text)
-        for after in self._finished(state, stack, memory, limit):
+        for _, _, after in self._finished(state, stack, memory, limit):
             yield after.text[n:]
 
-    def _finished(self, state: int, stack: Stack, memory: Memory, limit: int) -> Iterator[Memory]:
-        """Yield memories, with their texts, when the stack has become lower than a limit."""
+    def closings(self, state: int, stack: Stack, memory: Memory) -> Iterator[Closing]:
+        """Yield what closes all that remembers its parts, and where that leads."""
+        limit = memory.opens[0].height - 1
+        n = len(memory.text)
+        for then, below, after in self._finished(state, stack, memory, limit):
+            yield Closing(after.text[n:], then, below)
+
+    def _finished(self, state: int, stack: Stack, memory: Memory, limit: int) -> Iterator[_Place]:
+        """Yield where a text may be, with all of it, when the stack is lower than a limit."""
         if stack.height < limit:
-            yield memory
+            yield state, stack, memory
             return
         automaton, layout = self._automaton, self._automaton.layout
         kind, *rest = automaton.meaning(state)
@@ -211,7 +229,7 @@ class Completions:
 
     def _popped(
         self, text: bytes, bracket: bytes, tag: int, stack: Stack, memory: Memory, limit: int
-    ) -> Iterator[Memory]:
+    ) -> Iterator[_Place]:
         """Yield what `_finished` does, after the end of what the topmost frame was pushed for."""
         automaton, frame = self._automaton, stack.state
         memory = _longer(memory, text + bracket)

@@ -18,6 +18,7 @@ from typing import Any
 
 from cfgguide.parser.stack import Stack
 from cfgguide.pushdown.automaton import DEAD
+from cfgguide.pushdown.memory import memory_of
 from cfgguide.pushdown.shortest import Written
 from cfgguide.recognizer.recognizer import Configuration
 from cfgguide.schema.automaton import SchemaAutomaton
@@ -62,8 +63,12 @@ class SchemaEndings:
     def of(self, configuration: Configuration) -> bytes | None:
         """Return bytes after which the text is a sentence."""
         ((state, _, stack, _),) = configuration.hypotheses
+        memory = memory_of(configuration)
         with self._automaton.lock:
-            return self._ending((state, stack))
+            if not memory.opens:
+                return self._ending((state, stack))
+            first = next(self._completions.closings(state, stack, memory))
+            return first.text + self._ending((first.state, first.stack))
 
     def _ending(self, place: _Place) -> bytes:
         texts: list[tuple[_Place, bytes]] = []

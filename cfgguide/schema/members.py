@@ -287,13 +287,12 @@ class PlainItems:
 class TrackedMembers:
     """Objects whose classes matter."""
 
-    are_counted = False
-
     def __init__(self, tracked: Tracked, search: Search, wanted: Classes) -> None:
         self._tracked = tracked
         self._search = search
         self._wanted = wanted
         self._machine = tracked.objects
+        self.are_counted = self._machine.are_counted
         self._allowed: dict[Any, int] = {}
         self._tags = search.tags(tracked.values, wanted)
         self.start = self._machine.start

@@ -1,8 +1,8 @@
-"""What a schema asks that cannot be guaranteed: counting names and values that are not listed.
+"""What a schema asks of different items that cannot be guaranteed.
 
-In: the nodes of a schema. Out: a call for each keyword that is left out, or an error. Names that
-are not listed may come twice, so they cannot be counted; values can be told apart only if they are
-listed.
+In: the nodes of a schema. Out: a call for each keyword that is left out, or an error. Items are
+told apart by what a text remembers; so no array can be written that *has* to have one twice, and
+where few values are left it has to be known that they suffice.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from cfgguide.schema.automaton import TOO_FEW, Layout, SchemaAutomaton, TooFewError
 from cfgguide.schema.completions import new_automaton
 from cfgguide.value_classes.arrays import told_apart
-from cfgguide.value_classes.nodes import KINDS, Node, reachable, wanted_to_fail
+from cfgguide.value_classes.nodes import KINDS, Node, reachable
 from cfgguide.value_classes.truth import closure
 from cfgguide.value_classes.values import may_hold
 
@@ -29,19 +29,6 @@ def give_up_uncounted(root: Node, give_up: GiveUp) -> None:
     give_up : callable
         Called with the path of a keyword and what is the matter with it.
     """
-    counted = [node for node in reachable(root) if node.n_properties != (0, None)]
-    failing = wanted_to_fail(root) if counted else set()
-    for node in counted:
-        least, most = node.n_properties
-        has_others = node.patterns or node.additional is None or not node.additional.meant.is_false
-        problem = "names that are not listed may come twice, so they cannot be counted"
-        if has_others and least > 1:
-            give_up(f"{node.path}/minProperties", problem)
-            least = min(least, 1)
-        if has_others and most is not None and node in failing:
-            give_up(f"{node.path}/maxProperties", problem)
-            most = None
-        node.n_properties = least, most
     unique = [node for node in reachable(root) if node.is_unique and "array" in node.kinds]
     unique = [node for node in unique if node.n_items[1] not in (0, 1)]
     unique = [node for node in unique if told_apart([node]) is None]

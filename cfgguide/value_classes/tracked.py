@@ -59,7 +59,7 @@ class Tracked:
         below, order = values.below, search.values.order
         failures = Failures(below, values.nodes)
         self.arrays = ArrayMachine(below, order, failures)
-        made = partial(ObjectMachine, below, order, failures=failures)
+        made = partial(ObjectMachine, below, order, failures=failures, are_different=True)
         self.objects = made(is_ordered=is_ordered, wanted_to_fail=search.wanted_to_fail)
         #: The same, with listed names in order, for searches.
         self.in_order = made(is_ordered=True, wanted_to_fail=search.wanted_to_fail)
