@@ -45,7 +45,7 @@ VERSION = 1  # of what the masks mean
 _ITEMS = re.compile(
     rb"""(?:["0-9\]}]|null|true|false)[ \t\n\r]*,[ \t\n\r]*(?:"(?s:.)|[0-9tfn\[{-])"""
 )
-_COMMA = re.compile(b",")
+_COMMA = re.compile(rb'\A(?:[^",]|"(?:[^"\\]|\\.)*")*,', re.DOTALL)  # one outside of strings
 _ENDED_NAME = re.compile(rb'"(?s:.)*,')  # the end of a name, and of the property
 _ENDED_STRING = re.compile(rb'"[ \t\n\r\]}]*,')  # the end of a string, and of what it is in
 
@@ -255,7 +255,7 @@ class SchemaIndex(Index):
         for number, token_id in enumerate(tokens):
             after = outcomes.outcome(number).configuration
             token = self.vocabulary.tokens[token_id] or b""
-            if not is_between and self._automaton.completions.is_free(configuration, token, after):
+            if self._automaton.completions.is_free(configuration, token, after):
                 outcomes.resolve(number, is_live=False)
         bitmask = np.zeros(self.vocabulary.n_words, dtype=np.int32)
         walker: Any = self._walker

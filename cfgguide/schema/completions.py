@@ -37,6 +37,7 @@ from cfgguide.value_classes.nodes import Node
 from cfgguide.value_classes.tracked import Classes
 from cfgguide.value_classes.values import Values
 
+_SPACES = b" \t\n\r"
 _ALL_BYTES = frozenset(range(256))
 _NUMBER = re.compile(rb"[-+0-9.eE]*\Z")
 _NOTHING: frozenset[Hashable] = frozenset()
@@ -76,13 +77,16 @@ class Completions:
         self._used = used
         self.shortest = ShortestValues(automaton, used, self._different)
         # How many ways there are to finish a part, or some of them, and whether these are all.
-        self._n_ways: dict[tuple[int, ...], tuple[int, bool]] = {}
+        self._n_ways: dict[tuple[Hashable, ...], tuple[int, bool]] = {}
 
     def can_go_on(self, state: int, stack: Stack, memory: Memory) -> bool:
         """Return whether a text can be finished by parts that are different."""
         if not self._is_at_risk(state, stack, memory):
             return True
+        n_used = sum(len(each.used) for each in memory.opens)
         try:
+            if memory.outermost is not None and self._has_ways(state, stack, memory, n_used):
+                return True
             return self.ending(state, stack, memory) is not None
         except RecursionError:
             raise SchemaError(TOO_DEEP) from None
@@ -130,35 +134,49 @@ class Completions:
         ((_, _, base, _),) = before.hypotheses
         ((state, _, stack, _),) = after.hypotheses
         memory = before.memory
-        parts = [each for each in memory.opens if each.start != BETWEEN and each.used]
-        if len(parts) != 1:
-            return not parts
-        (part,) = parts
-        if stack.height < part.height or _at(stack, part.height) is not _at(base, part.height):
-            return False  # it has ended
+        n_used = sum(len(each.used) for each in memory.opens)
+        part = memory.opens[-1]
+        if part.height <= base.height:  # a part is being read
+            text = memory.text + token
+            part = next(each for each in reversed(memory.opens) if each.start != BETWEEN)
+            if stack.height < part.height or _at(stack, part.height) is not _at(base, part.height):
+                return False  # it has ended
+        elif stack.height < part.height or b"," in token:
+            return False  # nothing has begun; or what other tokens are asked about
+        else:
+            text = token.lstrip(_SPACES)
+            memory = Memory((part._replace(start=0),))
+        return self._has_ways(state, stack, memory._replace(text=text), n_used)
+
+    def _has_ways(self, state: int, stack: Stack, memory: Memory, n: int) -> bool:
+        """Return whether there are surely more than `n` ways to finish the innermost part.
+
+        Then one of them is left, whatever has come of this part, and of those that it is in.
+        """
+        place = max(number for number, each in enumerate(memory.opens) if each.start != BETWEEN)
+        part, *inner = memory.opens[place:]
         above = list(islice(stack, stack.height - part.height + 1))
         if not self._automaton.recalling.isdisjoint(above[:-1]):
             return False
         kind = self._automaton.meaning(state)[0]
         if not isinstance(kind, str):
             if isinstance(kind.lexemes, Numbers):
-                return False
+                return False  # it depends on the digits
             if kind.lexemes in (any_strings().lexemes, plain_strings().lexemes):
                 return True
-        key = (state, *above)
-        n, is_all = self._n_ways.get(key, (0, False))
-        if n <= len(part.used) and not is_all:
-            text = memory.text[part.start :] + token
-            opened = Memory((Open(part.height, _NOTHING, 0),), text)
-            found = set()
-            is_all = True
-            for ending in self.endings(state, stack, opened):
+        key = (state, *above, *(each.used for each in inner))
+        known, is_all = self._n_ways.get(key, (0, False))
+        if known <= n and not is_all:
+            text = memory.text[part.start :]
+            opens = (Open(part.height, _NOTHING, 0), *inner)
+            found: set[Hashable] = set()
+            for ending in self.endings(state, stack, Memory(opens, text)):
                 found.add(value_of(text + ending))
-                if len(found) > 2 * len(part.used):
-                    is_all = False
+                if len(found) > 2 * n:
                     break
-            self._n_ways[key] = len(found), is_all
-        return self._n_ways[key][0] > len(part.used)
+            known = len(found)
+            self._n_ways[key] = known, known <= 2 * n
+        return known > n
 
     def _has_to_begin(self, state: int, stack: Stack, memory: Memory) -> bool:
         """Return whether another part has to begin, of an array or object that has had some."""
