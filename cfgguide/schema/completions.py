@@ -16,7 +16,7 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Hashable, Iterator
-from itertools import count, islice
+from itertools import chain, count, islice
 from typing import Any, NamedTuple
 
 from cfgguide.errors import SchemaError
@@ -85,9 +85,11 @@ class Completions:
             return True
         n_used = sum(len(each.used) for each in memory.opens)
         try:
-            if memory.outermost is not None and self._has_ways(state, stack, memory, n_used):
-                return True
-            return self.ending(state, stack, memory) is not None
+            if self._has_to_begin(state, stack, memory):
+                has_ways = self._has_parts(state, n_used)
+            else:
+                has_ways = self._has_ways(state, stack, memory, n_used)
+            return has_ways or self.ending(state, stack, memory) is not None
         except RecursionError:
             raise SchemaError(TOO_DEEP) from None
 
@@ -131,21 +133,21 @@ class Completions:
         after : Configuration
             Where the automaton is then.
         """
-        ((_, _, base, _),) = before.hypotheses
+        ((first, _, base, _),) = before.hypotheses
         ((state, _, stack, _),) = after.hypotheses
         memory = before.memory
         n_used = sum(len(each.used) for each in memory.opens)
         part = memory.opens[-1]
-        if part.height <= base.height:  # a part is being read
+        if self.is_between(first, base, memory):
+            if stack.height < part.height or b"," in token:
+                return False  # nothing has begun; or what other tokens are asked about
+            text = token.lstrip(_SPACES)
+            memory = Memory((part._replace(start=0),))
+        else:
             text = memory.text + token
             part = next(each for each in reversed(memory.opens) if each.start != BETWEEN)
             if stack.height < part.height or _at(stack, part.height) is not _at(base, part.height):
                 return False  # it has ended
-        elif stack.height < part.height or b"," in token:
-            return False  # nothing has begun; or what other tokens are asked about
-        else:
-            text = token.lstrip(_SPACES)
-            memory = Memory((part._replace(start=0),))
         return self._has_ways(state, stack, memory._replace(text=text), n_used)
 
     def _has_ways(self, state: int, stack: Stack, memory: Memory, n: int) -> bool:
@@ -178,14 +180,48 @@ class Completions:
             self._n_ways[key] = known, known <= 2 * n
         return known > n
 
+    def _has_parts(self, state: int, n: int) -> bool:
+        """Return whether more than `n` different parts may begin where one has to begin."""
+        known, is_all = self._n_ways.get((state,), (0, False))
+        if known <= n and not is_all:
+            kind, *rest = self._part_to_begin(state)
+            if kind == "name":
+                members, allowed = rest[0], rest[0].allowed(rest[1])
+                tags = [tag for tag in range(members.n_tags) if allowed >> tag & 1]
+                if tags and tags[0] < members.n_listed:
+                    return True  # a listed name that is allowed has not come
+                names = chain.from_iterable(self._names(members, tag, _NOTHING) for tag in tags)
+                found = set(map(value_of, islice(names, 2 * n + 1)))
+            else:
+                found = set()
+                for text, _ in self._values(*rest[:2]):
+                    found.add(value_of(text))
+                    if len(found) > 2 * n:
+                        break
+            known = len(found)
+            self._n_ways[state,] = known, known <= 2 * n
+        return known > n
+
+    def _part_to_begin(self, state: int) -> tuple[Any, ...]:
+        """Return the meaning of a state, inside of a punctuation mark of what comes then."""
+        kind, *rest = self._automaton.meaning(state)
+        while kind == "text":
+            kind, *rest = self._automaton.meaning(rest[2])
+        return kind, *rest
+
+    def is_between(self, state: int, stack: Stack, memory: Memory) -> bool:
+        """Return whether the next part of what is open may begin, or has to."""
+        if memory.opens[-1].height <= stack.height:
+            return False
+        kind, *rest = self._part_to_begin(state)
+        return kind not in ("value", "colon") or rest[2] in self._automaton.recalling
+
     def _has_to_begin(self, state: int, stack: Stack, memory: Memory) -> bool:
         """Return whether another part has to begin, of an array or object that has had some."""
         innermost = memory.opens[-1]
         if innermost.start != BETWEEN or innermost.height != stack.height + 1:
             return False
-        kind, *rest = self._automaton.meaning(state)
-        while kind == "text":
-            kind, *rest = self._automaton.meaning(rest[2])
+        kind, *rest = self._part_to_begin(state)
         return kind == "name" or (kind == "value" and rest[2] in self._automaton.recalling)
 
     # -- parts that are being read ----------------------------------------------------------
