@@ -17,12 +17,13 @@ import heapq
 import re
 from collections.abc import Hashable, Iterator
 from itertools import chain, count, islice
+from math import inf
 from typing import Any, NamedTuple
 
 from cfgguide.errors import SchemaError
 from cfgguide.parser.stack import Stack
 from cfgguide.pushdown.automaton import DEAD
-from cfgguide.pushdown.lexemes import Ends, Lexemes, Numbers, Pop, any_strings, plain_strings
+from cfgguide.pushdown.lexemes import Ends, Lexemes, Numbers, Pop
 from cfgguide.pushdown.memory import BETWEEN, Memory, Open, RememberingConfiguration
 from cfgguide.pushdown.recognizer import popped
 from cfgguide.pushdown.shortest import Written
@@ -37,6 +38,7 @@ from cfgguide.value_classes.nodes import Node
 from cfgguide.value_classes.tracked import Classes
 from cfgguide.value_classes.values import Values
 
+_N_CHARACTERS = 90  # at least, that are one byte
 _SPACES = b" \t\n\r"
 _ALL_BYTES = frozenset(range(256))
 _NUMBER = re.compile(rb"[-+0-9.eE]*\Z")
@@ -164,7 +166,8 @@ class Completions:
         if not isinstance(kind, str):
             if isinstance(kind.lexemes, Numbers):
                 return False  # it depends on the digits
-            if kind.lexemes in (any_strings().lexemes, plain_strings().lexemes):
+            traits = kind.lexemes.traits(self._automaton.meaning(state)[1])
+            if traits.shared[0] >= 0 and not traits.is_named and _n_texts(*traits.bounds) > n:
                 return True
         key = (state, *above, *(each.used for each in inner))
         known, is_all = self._n_ways.get(key, (0, False))
@@ -423,6 +426,7 @@ class Completions:
                 yield written
         elif not is_some:
             yield Written(b"", members.ending(state))
+        yield from self._with_other_names(members, state, used)
         allowed = members.allowed(state)
         for tag in range(first, members.n_tags):
             if not allowed >> tag & 1 or not members.may_skip(state, first, tag):
@@ -436,6 +440,28 @@ class Completions:
                     now = used | {value_of(name)}
                     for rest in self._members(members, after, now, first=following):
                         yield self._joined(text, rest)
+
+    def _with_other_names(
+        self, members: Members, state: Any, used: frozenset[Hashable]
+    ) -> Iterator[Written]:
+        """Yield one way to go on for each name that is not listed: often there are endless many."""
+        allowed = members.allowed(state)
+        for tag in range(members.n_listed, members.n_tags):
+            value = None
+            if allowed >> tag & 1:
+                value = self.shortest.of(members.values(tag), members.wanted(state, tag))
+            if value is None:
+                continue
+            after = members.after(state, tag, value.tag)
+            for name in self._names(members, tag, used):
+                text = name + self._automaton.layout.colon + value.text
+                if members.ending(after) != DEAD_END:
+                    yield Written(text, members.ending(after))
+                    continue
+                rest = self._needed(members, after, used | {value_of(name)})
+                if rest is None:
+                    break
+                yield self._joined(text, rest)
 
     def _needed(self, members: Members, state: Any, used: frozenset[Hashable]) -> Written | None:
         """Return the properties that have to come, and the tag of the object then."""
@@ -550,6 +576,13 @@ class Completions:
 
 def _at(stack: Stack, height: int) -> Stack:
     return stack.pop(stack.height - height)
+
+
+def _n_texts(most: int, least: int) -> float:
+    """Return of how many texts of any characters at least there are ends."""
+    if most < 0:
+        return inf
+    return _N_CHARACTERS if most > 1 and least <= most else 0
 
 
 def _longer(memory: Memory, text: bytes) -> Memory:
