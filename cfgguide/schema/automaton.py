@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from cfgguide.automata.ecma import pattern_language
 from cfgguide.automata.language import Language, intersection
+from cfgguide.ecma.patterns import pattern_language
 from cfgguide.errors import SchemaError
 from cfgguide.pushdown.automaton import DEAD, END, POP, PUSH, Pushdown
 from cfgguide.pushdown.lexemes import (

@@ -16,7 +16,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from cfgguide.automata.ecma import later_language, pattern_text
+from cfgguide.ecma.patterns import later_language, pattern_text
 from cfgguide.errors import SchemaError, SchemaWarning
 from cfgguide.schema.keywords import Keywords
 from cfgguide.schema.references import NO_SIBLINGS, OLD_ITEMS, Location, References
@@ -240,7 +240,7 @@ class Reader:
 
     def _read_array(self, node: Node, location: Location, reads: Keywords) -> None:
         is_old = location.dialect in OLD_ITEMS
-        first = "items" if is_old and isinstance(reads.schema.get("items"), list) else "prefixItems"
+        first = "items" if isinstance(reads.schema.get("items"), list) else "prefixItems"
         if first == "items" or not is_old:
             node.prefix = [
                 self._below(location, first, number) for number in range(len(reads.listed(first)))

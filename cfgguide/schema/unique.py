@@ -12,8 +12,8 @@ import json
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from cfgguide.automata.ecma import pattern_language
 from cfgguide.automata.language import DEAD, Language, difference, intersection
+from cfgguide.ecma.patterns import pattern_language
 from cfgguide.pushdown.lexemes import (
     Bounded,
     Constants,

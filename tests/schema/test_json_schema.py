@@ -216,8 +216,8 @@ def test_formats(name: str, allowed: list[str], refused: list[str]) -> None:
         ({"type": "array", "uniqueItems": True}, "at /uniqueItems:"),
         ({"type": "object", "minProperties": 2}, "at /minProperties:"),
         ({"not": {"type": "object", "maxProperties": 1}}, "at /not/maxProperties: names that are"),
-        ({"format": "regex"}, "the format 'regex' is not regular"),
-        ({"$schema": "http://example.com/mine"}, "$schema is 'http://example.com/mine'"),
+        ({"format": "idn-email"}, "the format 'idn-email' is not regular"),
+        ({"$schema": "http://json-schema.org/draft-03/schema#"}, "$schema is 'http://json-schema"),
         ({"enum": [float("inf")]}, "is not a number of JSON"),
         ("{", "the schema is not JSON"),
         (7, "a schema is an object"),
@@ -405,3 +405,37 @@ def test_masks_write_a_valid_value() -> None:
                 assert is_valid(schema, guide.text.decode())
                 break
     assert n_complete > 30
+
+
+def test_an_unknown_dialect_is_read_as_the_latest_with_a_warning() -> None:
+    schema = {"$schema": "http://example.com/mine", "prefixItems": [{"type": "null"}]}
+    with pytest.warns(SchemaWarning, match="read as 2020-12"):
+        grammar = json_schema(schema)
+    assert cfgguide.check(grammar, "[null, 1]").is_sentence
+    assert not cfgguide.check(grammar, "[1]").is_sentence
+
+
+@pytest.mark.parametrize("dialect", ["draft-04", "draft-07", "draft/2019-09", "draft/2020-12"])
+def test_metaschemas_are_known(dialect: str) -> None:
+    grammar = json_schema({"items": {"$ref": f"http://json-schema.org/{dialect}/schema#"}})
+    assert cfgguide.check(grammar, '[{"type": "string", "minLength": 2}]').is_sentence
+    assert not cfgguide.check(grammar, '[{"type": "strin"}]').is_sentence
+    assert not cfgguide.check(grammar, '[{"properties": {"a": {"minLength": -2}}}]').is_sentence
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"items": [{"type": "null"}], "additionalItems": False},  # older than 2020-12
+        {"$defs": {"a": {"$id": "#a", "const": [None]}}, "$ref": "#a"},
+        {
+            "id": "http://x.org/b",
+            "definitions": {"a": {"const": [None]}},
+            "$ref": "b#/definitions/a",
+        },
+    ],
+)
+def test_what_older_drafts_say_without_a_schema_keyword(schema: dict[str, object]) -> None:
+    grammar = json_schema(schema)
+    assert cfgguide.check(grammar, "[null]").is_sentence
+    assert not cfgguide.check(grammar, "[1]").is_sentence
