@@ -61,6 +61,13 @@ class Row:
         That of all other bytes; None refuses.
     base : Row, optional
         Entries that come before these.
+
+    Attributes
+    ----------
+    places : bytes
+        For each byte the index of its target in `targets`.
+    targets : list of target
+        Those of `base` first.
     """
 
     def __init__(
@@ -76,8 +83,8 @@ class Row:
             self.targets.append(target)
             for byte in data:
                 places[byte] = place
-        #: For each byte the index of its target in `targets`.
         self.places: bytes = bytes(places)
+        self.base = base
 
     @classmethod
     def of(cls, places: bytes, targets: list[Any]) -> Row:
@@ -697,6 +704,7 @@ class Names(Lexemes):
         self._other_tag = len(names)
         self._nodes: list[_Node] = [self._root]
         self._numbers = {id(self._root): 0}
+        self._other_rows: dict[Key, Row] = {}
         start: Key = others.lexemes.start if others is not None else None
         self.start = ("n", ((END, 0),), start)
 
@@ -742,11 +750,14 @@ class Names(Lexemes):
         return self._others.number(key)
 
     def _other_row(self, key: Any) -> Row:
-        """Return what follows inside a name that is not listed."""
+        """Return what follows inside a name that is not listed: one object for each key."""
         assert self._others is not None, "else there are no such keys"
-        row = self._others.lexemes.row(key)
-        end = Pop(self._other_tag)
-        return Row.of(row.places, [end if isinstance(t, Pop) else t for t in row.targets])
+        if key not in self._other_rows:
+            row = self._others.lexemes.row(key)
+            end = Pop(self._other_tag)
+            targets = [end if isinstance(t, Pop) else t for t in row.targets]
+            self._other_rows[key] = Row.of(row.places, targets)
+        return self._other_rows[key]
 
     def traits(self, key: Any) -> Traits:
         """Return what is known of a key."""

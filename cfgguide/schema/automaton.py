@@ -27,6 +27,7 @@ from cfgguide.pushdown.lexemes import (
     Numbers,
     PatternNames,
     Pop,
+    Row,
     Strings,
     Words,
     any_strings,
@@ -84,6 +85,7 @@ class _Lexer:
         self.lexemes = lexemes
         self.tags = tags
         self.states: dict[Hashable, int] = {}
+        self.operations: dict[Row, list[int]] = {}  # of rows that others begin with
 
 
 @dataclass
@@ -255,8 +257,16 @@ class SchemaAutomaton(Pushdown):
 
     def _lexer_row(self, state: int, lexer: _Lexer, key: Any) -> None:
         row = lexer.lexemes.row(key)
-        operations = [self._operation(lexer, after) for after in row.targets]
-        self.set_mapped_row(state, row.places, operations)
+        known: list[int] = []
+        if row.base is not None:
+            if row.base not in lexer.operations:
+                lexer.operations[row.base] = self._operations_of(lexer, row.base.targets)
+            known = lexer.operations[row.base]
+        added = self._operations_of(lexer, row.targets[len(known) :])
+        self.set_mapped_row(state, row.places, known + added)
+
+    def _operations_of(self, lexer: _Lexer, targets: list[Any]) -> list[int]:
+        return [self._operation(lexer, after) for after in targets]
 
     def _operation(self, lexer: _Lexer, after: Any) -> int:
         if after is None:
