@@ -16,7 +16,13 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 
 from cfgguide.automata import syntax
-from cfgguide.automata.charset import ANY_CHARACTER, MAX_CODE_POINT, SURROGATES, CharacterClass
+from cfgguide.automata.charset import (
+    ANY_CHARACTER,
+    MAX_CODE_POINT,
+    SURROGATES,
+    CharacterClass,
+    common_ranges,
+)
 from cfgguide.automata.language import DEAD, MAX_STATES, Language, grouped, smallest
 from cfgguide.automata.syntax import (
     Alternation,
@@ -186,6 +192,37 @@ def later_language(pattern: str) -> Callable[[], Language]:
     if not is_small:
         pattern_language(pattern)
     return partial(pattern_language, pattern)
+
+
+@cache
+def is_surely_found(pattern: str) -> bool:
+    """Return whether a pattern is surely found in some text; False if that is not clear.
+
+    Examples
+    --------
+    >>> is_surely_found("^[a-z]+$"), is_surely_found("a^")
+    (True, False)
+    """
+    nodes = _parsed(pattern)
+    if nodes[:1] == (Anchor.LINE_START,):
+        nodes = nodes[1:]
+    if nodes[-1:] == (Anchor.LINE_END,):
+        nodes = nodes[:-1]
+    return all(map(_matches_something, nodes))
+
+
+def _matches_something(node: Node) -> bool:
+    """Return whether a node surely matches some text, wherever that stands."""
+    match node:
+        case Literal() | Dot() | CharacterSet():
+            return bool(common_ranges(_class_of(node).ranges, ANY_CHARACTER.ranges))
+        case Group():
+            return all(map(_matches_something, node.body))
+        case Alternation():
+            return any(all(map(_matches_something, branch)) for branch in node.branches)
+        case Repeat():
+            return node.min_count == 0 or all(map(_matches_something, node.body))
+    return False
 
 
 def _as_python(pattern: str) -> str:

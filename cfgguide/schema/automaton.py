@@ -20,6 +20,7 @@ from cfgguide.errors import SchemaError
 from cfgguide.pushdown.automaton import DEAD, END, POP, PUSH, Pushdown
 from cfgguide.pushdown.lexemes import (
     Bounded,
+    ConditionedStrings,
     Constants,
     Ends,
     Lexemes,
@@ -28,7 +29,6 @@ from cfgguide.pushdown.lexemes import (
     PatternNames,
     Pop,
     Row,
-    Strings,
     Words,
     any_strings,
 )
@@ -364,7 +364,7 @@ class SchemaAutomaton(Pushdown):
         if len(parts) == 1:
             ((scalars, _),) = parts
             return self._lexer(key, _strings(scalars), tags)
-        return self._lexer(key, Strings([_unbounded(each) for each, _ in parts]), tags)
+        return self._lexer(key, ConditionedStrings([_unbounded(each) for each, _ in parts]), tags)
 
     def _row_of_value(
         self,
@@ -631,7 +631,7 @@ def _strings(scalars: Scalars) -> Lexemes:
     language, bounds = scalars.language, scalars.bounds
     if language is None:
         return any_strings().lexemes if bounds == _ANY_BOUNDS else Bounded([], *bounds)
-    return Strings([language]) if bounds == _ANY_BOUNDS else Bounded([language], *bounds)
+    return ConditionedStrings([language]) if bounds == _ANY_BOUNDS else Bounded([language], *bounds)
 
 
 def _unbounded(scalars: Scalars) -> Language:

@@ -16,7 +16,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from cfgguide.automata.ecma import later_language, pattern_text
+from cfgguide.automata.ecma import is_surely_found, later_language, pattern_text
 from cfgguide.errors import SchemaError, SchemaWarning
 from cfgguide.schema.keywords import Keywords
 from cfgguide.schema.references import NO_SIBLINGS, OLD_ITEMS, Location, References
@@ -25,7 +25,7 @@ from cfgguide.value_classes.listed_values import scalar_values, shape
 from cfgguide.value_classes.nodes import Condition, Node, Values, reachable
 from cfgguide.value_classes.scalars import of_lengths
 from cfgguide.values import numbers
-from cfgguide.values.formats import FORMATS, OTHER_FORMATS, format_language, format_pattern
+from cfgguide.values.formats import FORMATS, OTHER_FORMATS, format_pattern, later_format
 
 Schema = Mapping[str, Any] | bool
 
@@ -234,7 +234,7 @@ class Reader:
         if self._formats and isinstance(name, str):
             if name in FORMATS:
                 text = partial(pattern_text, format_pattern(name), spelled)
-                node.strings.append(Condition(partial(format_language, name), text))
+                node.strings.append(Condition(later_format(name), text, is_met=True))
             elif name in OTHER_FORMATS:
                 self.give_up(f"{reads.path}/format", f"the format {name!r} is not regular")
 
@@ -285,7 +285,8 @@ def _key_of(schema: Any) -> str:
 
 
 def _pattern_condition(pattern: str) -> Condition:
-    return Condition(later_language(pattern), partial(pattern_text, pattern, spelled))
+    made, is_met = later_language(pattern), is_surely_found(pattern)
+    return Condition(made, partial(pattern_text, pattern, spelled), is_met=is_met)
 
 
 def _multiples_condition(divisor: Decimal) -> Condition:
