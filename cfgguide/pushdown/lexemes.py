@@ -35,6 +35,7 @@ _SHORT = {8: "b", 9: "t", 10: "n", 12: "f", 13: "r", 0x22: '"', 0x5C: "\\"}
 _ANY_TEXT: Ranges = ((0, SURROGATES[0] - 1), (SURROGATES[1] + 1, MAX_CODE_POINT))
 _RAW: Ranges = ((0x20, 0x21), (0x23, 0x5B), (0x5D, MAX_CODE_POINT))
 _ESCAPED: Ranges = ((0, 0x1F), (0x7F, MAX_CODE_POINT))
+_N_KEPT = 128  # automata of strings or numbers
 MAX_PERIOD = 4_096  # of what lengths a text may have
 
 
@@ -576,6 +577,12 @@ class ConditionedStrings(Strings):
         return self._free.steps(key, used) if key[0] == "s" else super().steps(key, used)
 
 
+@lru_cache(maxsize=_N_KEPT)
+def strings_in(languages: tuple[Language, ...]) -> ConditionedStrings:
+    """Return strings of some disjoint languages, with the rows that other schemas have made."""
+    return ConditionedStrings(languages)
+
+
 class Bounded(Lexemes):
     """Strings of some languages whose length has bounds, counted as they are read.
 
@@ -718,9 +725,15 @@ class Numbers(Lexemes):
     def __init__(self, languages: Sequence[Language]) -> None:
         self._texts = _Texts(languages, _one_byte_each)
         self.start = self._texts.start
+        self._rows: dict[Key, Row] = {}
 
     def row(self, key: Any) -> Row:
         """Return what follows a key."""
+        if key not in self._rows:
+            self._rows[key] = self._made(key)
+        return self._rows[key]
+
+    def _made(self, key: Any) -> Row:
         entries = [
             (range(low, high + 1), after)
             for tree, after in self._texts.pieces(key)
@@ -732,6 +745,12 @@ class Numbers(Lexemes):
     def traits(self, key: Any) -> Traits:
         """Return what is known of a key."""
         return Traits(ending=self._texts.tag(key))
+
+
+@lru_cache(maxsize=_N_KEPT)
+def numbers_in(languages: tuple[Language, ...]) -> Numbers:
+    """Return numbers of some disjoint languages, with the rows that other schemas have made."""
+    return Numbers(languages)
 
 
 class Constants(Lexemes):

@@ -20,7 +20,6 @@ from cfgguide.errors import SchemaError
 from cfgguide.pushdown.automaton import DEAD, END, POP, PUSH, Pushdown
 from cfgguide.pushdown.lexemes import (
     Bounded,
-    ConditionedStrings,
     Constants,
     Ends,
     Lexemes,
@@ -31,6 +30,8 @@ from cfgguide.pushdown.lexemes import (
     Row,
     Words,
     any_strings,
+    numbers_in,
+    strings_in,
 )
 from cfgguide.schema.members import (
     DEAD_END,
@@ -354,7 +355,9 @@ class SchemaAutomaton(Pushdown):
         key = ("number", *map(id, languages), *tags)
         if languages == [None]:
             return self._lexer(key, _any_numbers(), tags)
-        return self._lexer(key, Numbers([each for each in languages if each is not None]), tags)
+        return self._lexer(
+            key, numbers_in(tuple(each for each in languages if each is not None)), tags
+        )
 
     def _string_lexer(self, parts: list[tuple[Scalars, int]]) -> _Lexer:
         tags = [tag for _, tag in parts]
@@ -364,7 +367,7 @@ class SchemaAutomaton(Pushdown):
         if len(parts) == 1:
             ((scalars, _),) = parts
             return self._lexer(key, _strings(scalars), tags)
-        return self._lexer(key, ConditionedStrings([_unbounded(each) for each, _ in parts]), tags)
+        return self._lexer(key, strings_in(tuple(_unbounded(each) for each, _ in parts)), tags)
 
     def _row_of_value(
         self,
@@ -631,7 +634,7 @@ def _strings(scalars: Scalars) -> Lexemes:
     language, bounds = scalars.language, scalars.bounds
     if language is None:
         return any_strings().lexemes if bounds == _ANY_BOUNDS else Bounded([], *bounds)
-    return ConditionedStrings([language]) if bounds == _ANY_BOUNDS else Bounded([language], *bounds)
+    return strings_in((language,)) if bounds == _ANY_BOUNDS else Bounded([language], *bounds)
 
 
 def _unbounded(scalars: Scalars) -> Language:
