@@ -190,6 +190,11 @@ class Pushdown:
         """Number of states so far."""
         return self._states.length
 
+    def row_of(self, state: int) -> list[int]:
+        """Return the row of a state in `Arrays.states`."""
+        row: list[int] = self._states.array[state].tolist()
+        return row
+
     def make_row(self, state: int) -> None:
         """Call `set_row` for a state that has no row yet."""
         raise NotImplementedError
