@@ -12,7 +12,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -23,6 +23,7 @@ from cfgguide.errors import SchemaError
 
 DEAD = 0  # the state from which nothing is accepted; every automaton has it
 MAX_STATES = 20_000
+_N_KEPT = 256  # intersections
 
 Row = tuple[int, ...]
 Key = TypeVar("Key", bound=Hashable)
@@ -53,6 +54,13 @@ class Language:
     rows: tuple[Row, ...]
     start: int
     accepting: frozenset[int]
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.cuts, self.rows, self.start, self.accepting))
 
     @classmethod
     def of_words(cls, words: Iterable[str]) -> Language:
@@ -233,10 +241,13 @@ def intersection(languages: Sequence[Language]) -> Language:
     >>> both.words(9)
     ['b']
     """
-    different = list(dict.fromkeys(languages))
-    if len(different) == 1:
-        return different[0]
-    return grouped(different, all).get(True, NO_TEXTS)
+    different = tuple(dict.fromkeys(languages))
+    return different[0] if len(different) == 1 else _intersection(different)
+
+
+@lru_cache(maxsize=_N_KEPT)
+def _intersection(languages: tuple[Language, ...]) -> Language:
+    return grouped(languages, all).get(True, NO_TEXTS)
 
 
 def difference(language: Language, other: Language) -> Language:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache, partial
 
-from cfgguide.automata.charset import ANY_CHARACTER
+from cfgguide.automata.charset import ANY_CHARACTER, common_ranges
 from cfgguide.automata.language import Language
 from cfgguide.ecma.automaton import found_anywhere, size_of
-from cfgguide.ecma.notation import END, START, Characters, Choice, Nodes, Repeat, read
+from cfgguide.ecma.notation import END, START, Characters, Choice, Node, Nodes, Repeat, read
 from cfgguide.errors import SchemaError
 
 _SMALL = 200  # states of a pattern's automaton before it is made deterministic
@@ -97,3 +97,32 @@ def later_language(pattern: str) -> Callable[[], Language]:
     if not is_small:
         pattern_language(pattern)
     return partial(pattern_language, pattern)
+
+
+@cache
+def is_surely_found(pattern: str) -> bool:
+    """Return whether a pattern is surely found in some text; False if that is not clear.
+
+    Examples
+    --------
+    >>> is_surely_found("^[a-z]+$"), is_surely_found("a^")
+    (True, False)
+    """
+    nodes = read(pattern)
+    if nodes[:1] == (START,):
+        nodes = nodes[1:]
+    if nodes[-1:] == (END,):
+        nodes = nodes[:-1]
+    return all(map(_matches_something, nodes))
+
+
+def _matches_something(node: Node) -> bool:
+    """Return whether a node surely matches some text, wherever that stands."""
+    match node:
+        case Characters():
+            return bool(common_ranges(node.characters.ranges, ANY_CHARACTER.ranges))
+        case Choice():
+            return any(all(map(_matches_something, branch)) for branch in node.branches)
+        case Repeat():
+            return node.least == 0 or all(map(_matches_something, node.body))
+    return False

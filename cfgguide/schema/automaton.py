@@ -27,9 +27,11 @@ from cfgguide.pushdown.lexemes import (
     Numbers,
     PatternNames,
     Pop,
-    Strings,
+    Row,
     Words,
     any_strings,
+    numbers_in,
+    strings_in,
 )
 from cfgguide.schema.members import (
     DEAD_END,
@@ -84,6 +86,7 @@ class _Lexer:
         self.lexemes = lexemes
         self.tags = tags
         self.states: dict[Hashable, int] = {}
+        self.operations: dict[Row, list[int]] = {}  # of rows that others begin with
 
 
 @dataclass
@@ -255,8 +258,16 @@ class SchemaAutomaton(Pushdown):
 
     def _lexer_row(self, state: int, lexer: _Lexer, key: Any) -> None:
         row = lexer.lexemes.row(key)
-        operations = [self._operation(lexer, after) for after in row.targets]
-        self.set_mapped_row(state, row.places, operations)
+        known: list[int] = []
+        if row.base is not None:
+            if row.base not in lexer.operations:
+                lexer.operations[row.base] = self._operations_of(lexer, row.base.targets)
+            known = lexer.operations[row.base]
+        added = self._operations_of(lexer, row.targets[len(known) :])
+        self.set_mapped_row(state, row.places, known + added)
+
+    def _operations_of(self, lexer: _Lexer, targets: list[Any]) -> list[int]:
+        return [self._operation(lexer, after) for after in targets]
 
     def _operation(self, lexer: _Lexer, after: Any) -> int:
         if after is None:
@@ -344,7 +355,9 @@ class SchemaAutomaton(Pushdown):
         key = ("number", *map(id, languages), *tags)
         if languages == [None]:
             return self._lexer(key, _any_numbers(), tags)
-        return self._lexer(key, Numbers([each for each in languages if each is not None]), tags)
+        return self._lexer(
+            key, numbers_in(tuple(each for each in languages if each is not None)), tags
+        )
 
     def _string_lexer(self, parts: list[tuple[Scalars, int]]) -> _Lexer:
         tags = [tag for _, tag in parts]
@@ -354,7 +367,7 @@ class SchemaAutomaton(Pushdown):
         if len(parts) == 1:
             ((scalars, _),) = parts
             return self._lexer(key, _strings(scalars), tags)
-        return self._lexer(key, Strings([_unbounded(each) for each, _ in parts]), tags)
+        return self._lexer(key, strings_in(tuple(_unbounded(each) for each, _ in parts)), tags)
 
     def _row_of_value(
         self,
@@ -621,7 +634,7 @@ def _strings(scalars: Scalars) -> Lexemes:
     language, bounds = scalars.language, scalars.bounds
     if language is None:
         return any_strings().lexemes if bounds == _ANY_BOUNDS else Bounded([], *bounds)
-    return Strings([language]) if bounds == _ANY_BOUNDS else Bounded([language], *bounds)
+    return strings_in((language,)) if bounds == _ANY_BOUNDS else Bounded([language], *bounds)
 
 
 def _unbounded(scalars: Scalars) -> Language:

@@ -16,7 +16,14 @@ from functools import cached_property, partial
 from typing import Any, Protocol
 
 from cfgguide.automata.language import Language, grouped
-from cfgguide.pushdown.lexemes import Lexemes, Names, PatternNames, any_strings, plain_strings
+from cfgguide.pushdown.lexemes import (
+    Lexemes,
+    Names,
+    PatternNames,
+    any_strings,
+    has_other_text,
+    plain_strings,
+)
 from cfgguide.schema.paths import Cost, Paths
 from cfgguide.value_classes.nodes import Node
 from cfgguide.value_classes.tracked import Classes, Search, Tracked, plain_array_bounds
@@ -99,17 +106,15 @@ class PlainMembers:
 
     @cached_property
     def _groups(self) -> list[tuple[Language | None, Values]]:
-        """Names that are not listed, by the patterns that they match, and their values."""
+        """Names by the patterns that they match, some not listed, and the values of those."""
         patterns = [(node, language) for node in self._nodes for language, _ in node.patterns]
         found: list[tuple[Language | None, Values]] = []
         if not patterns:
             found.append((None, self._values_of(frozenset())))
         else:
             languages = [language for _, language in patterns]
-            listed = Language.of_words(self._names)
-            by_match = grouped([listed, *languages], lambda met: () if met[0] else met[1:])
-            for met, language in by_match.items():
-                if met and not language.is_empty:
+            for met, language in grouped(languages, lambda met: met).items():
+                if has_other_text(language, self._names):
                     matched = frozenset(
                         id(each) for each, is_in in zip(languages, met, strict=True) if is_in
                     )

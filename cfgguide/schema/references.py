@@ -44,6 +44,7 @@ _MAPPINGS = (
     *("$defs", "definitions", "dependencies", "dependentSchemas"),
     *("patternProperties", "properties"),
 )
+_WITH_SCHEMAS = frozenset([*_SINGLE, *_LISTS, *_MAPPINGS])
 
 
 class Location(NamedTuple):
@@ -247,14 +248,15 @@ def _joined(base: str, reference: str) -> str:
 
 
 def _steps_below(schema: Mapping[str, Any]) -> Iterator[tuple[str | int, ...]]:
-    for keyword in _SINGLE:
-        if isinstance(schema.get(keyword), Mapping | bool):
+    for keyword, value in schema.items():
+        if keyword not in _WITH_SCHEMAS:
+            continue
+        is_mapping = isinstance(value, dict | Mapping)
+        if keyword in _SINGLE and (is_mapping or isinstance(value, bool)):
             yield (keyword,)
-    for keyword in _LISTS:
-        if isinstance(schema.get(keyword), list):
-            yield from ((keyword, number) for number in range(len(schema[keyword])))
-    for keyword in _MAPPINGS:
-        if isinstance(schema.get(keyword), Mapping):
-            for name, value in schema[keyword].items():
-                if isinstance(value, Mapping | bool):
+        elif keyword in _LISTS and isinstance(value, list):
+            yield from ((keyword, number) for number in range(len(value)))
+        elif keyword in _MAPPINGS and is_mapping:
+            for name, inner in value.items():
+                if isinstance(inner, dict | Mapping | bool):
                     yield (keyword, name)

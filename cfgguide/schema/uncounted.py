@@ -29,7 +29,8 @@ def give_up_uncounted(root: Node, give_up: GiveUp) -> None:
     give_up : callable
         Called with the path of a keyword and what is the matter with it.
     """
-    counted = [node for node in reachable(root) if node.n_properties != (0, None)]
+    nodes = reachable(root)
+    counted = [node for node in nodes if node.n_properties != (0, None)]
     failing = wanted_to_fail(root) if counted else set()
     for node in counted:
         least, most = node.n_properties
@@ -42,7 +43,7 @@ def give_up_uncounted(root: Node, give_up: GiveUp) -> None:
             give_up(f"{node.path}/maxProperties", problem)
             most = None
         node.n_properties = least, most
-    unique = [node for node in reachable(root) if node.is_unique and "array" in node.kinds]
+    unique = [node for node in nodes if node.is_unique and "array" in node.kinds]
     unique = [node for node in unique if node.n_items[1] not in (0, 1)]
     unique = [node for node in unique if told_apart([node]) is None]
     if unique:

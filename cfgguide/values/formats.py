@@ -9,7 +9,8 @@ and the offset of a leap second is a whole number of quarters of an hour; of reg
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 
 from cfgguide.automata.language import Language
 from cfgguide.ecma.patterns import pattern_language
@@ -174,6 +175,12 @@ def format_language(name: str) -> Language:
     if name not in FORMATS:
         raise SchemaError(f"the format {name!r} cannot be guaranteed; known are {sorted(FORMATS)}")
     return pattern_language(format_pattern(name))
+
+
+@cache
+def later_format(name: str) -> Callable[[], Language]:
+    """Return what returns the language of one of `FORMATS` when it is needed."""
+    return partial(format_language, name)
 
 
 def format_pattern(name: str) -> str:
