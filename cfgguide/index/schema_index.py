@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from cfgguide.errors import IndexFormatError, SchemaError, SchemaWarning
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.index.configuration_trie import Mask
@@ -24,8 +26,10 @@ from cfgguide.mask.arrays import Int32Array
 from cfgguide.mask.subset import Subset, bitmask_of
 from cfgguide.pushdown.automaton import ENDING, IS_END, NONE
 from cfgguide.pushdown.lexemes import any_strings, plain_strings
+from cfgguide.pushdown.memory import RememberingConfiguration
 from cfgguide.pushdown.recognizer import PushdownRecognizer
 from cfgguide.pushdown.shared_masks import SharedMasks
+from cfgguide.pushdown.views import ALL_BITS
 from cfgguide.pushdown.walker import PushdownWalker
 from cfgguide.recognizer.recognizer import Configuration
 from cfgguide.schema.endings import SchemaEndings
@@ -38,8 +42,13 @@ from cfgguide.storage.footprint import footprint
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
 VERSION = 1  # of what the masks mean
-# The end of one scalar, a comma, and something of another one.
-_ITEMS = re.compile(rb"""(?:["0-9]|null|true|false)[ \t\n\r]*,[ \t\n\r]*(?:"(?s:.)|[0-9tfn-])""")
+# The end of one value, a comma, and something of another one; or of names.
+_ITEMS = re.compile(
+    rb"""(?:["0-9\]}]|null|true|false)[ \t\n\r]*,[ \t\n\r]*(?:"(?s:.)|[0-9tfn\[{-])"""
+)
+_COMMA = re.compile(b",")
+_ENDED_NAME = re.compile(rb'"(?s:.)*,')  # the end of a name, and of the property
+_ENDED_STRING = re.compile(rb'"[ \t\n\r\]}]*,')  # the end of a string, and of what it is in
 
 
 class SchemaIndex(Index):
@@ -68,6 +77,7 @@ class SchemaIndex(Index):
         self._grammar = grammar
         self._compile = compile
         self._tables: Index | None = None
+        self._found: dict[re.Pattern[bytes], Int32Array] = {}  # the tokens with a pattern
         self._automaton = grammar.automaton()
         options = grammar.options
         digest = archive.digest({}, [VERSION, grammar.schema, repr(options)])
@@ -174,7 +184,7 @@ class SchemaIndex(Index):
             bitmask |= self._eos
         if self._automaton.arrays.states[state, ENDING] != NONE:
             depth = max(depth, 1)  # whether the text may end is asked of the topmost frame
-        if self._automaton.remembering:
+        if self._automaton.remembering or self._automaton.recalling:
             self._remove_repeated(configuration, bitmask)
         return Mask(depth, bitmask)
 
@@ -183,26 +193,76 @@ class SchemaIndex(Index):
 
         Such a token has a comma between both; and if there may be no other item, at the end of one.
         """
-        find = _with_items if self._automaton.is_endless else _with_commas
-        commas = self._derived.get(find, self)
-        for token_id in Subset.of(bitmask & commas).token_ids().tolist():
+        suspects = self._after_commas(configuration)
+        if self._automaton.is_endless:
+            suspects = suspects & self._matching(_ITEMS)
+        self._remove(configuration, bitmask, suspects)
+
+    def _after_commas(self, configuration: Configuration) -> Int32Array:
+        """Return the tokens after which a comma has come that ends an item or a property."""
+        ((state, _, stack, _),) = configuration.hypotheses
+        if not self._automaton.is_in_string(state):
+            return self._matching(_COMMA)
+        kind = self._automaton.meaning_of_frame(stack.state)[0]
+        return self._matching(_ENDED_NAME if kind == "name" else _ENDED_STRING)
+
+    def _matching(self, pattern: re.Pattern[bytes]) -> Int32Array:
+        """Return the tokens in which a pattern is found."""
+        known = self._found.get(pattern)
+        if known is None:
+            tokens = self.vocabulary.tokens
+            found = [
+                number for number, token in enumerate(tokens) if token and pattern.search(token)
+            ]
+            known = self._found[pattern] = bitmask_of(found, self.vocabulary.n_words)
+        return known
+
+    def _remove(
+        self, configuration: Configuration, bitmask: Int32Array, suspects: Int32Array
+    ) -> None:
+        """Remove of some tokens those that the recogniser refuses."""
+        for token_id in Subset.of(bitmask & suspects).token_ids().tolist():
             token = self.vocabulary.tokens[token_id]
             if self.recognizer.advance(configuration, token or b"") is None:
-                bitmask[token_id >> 5] &= ~(1 << (token_id & 31))
+                bitmask.view(np.uint32)[token_id >> 5] &= ALL_BITS ^ (1 << (token_id & 31))
 
+    # -- texts that remember what has come --------------------------------------------------
 
-def _with_commas(index: SchemaIndex) -> Int32Array:
-    """Return the tokens that have a comma."""
-    tokens = index.vocabulary.tokens
-    found = [token_id for token_id, token in enumerate(tokens) if token and b"," in token]
-    return bitmask_of(found, index.vocabulary.n_words)
+    def subset(self, configuration: Configuration) -> Subset:
+        """Return the tokens that may follow, EOS among them where the text is a sentence.
 
+        Masks do not know what a text remembers; what that refuses is removed for each text.
+        """
+        if not isinstance(configuration, RememberingConfiguration):
+            return super().subset(configuration)
+        bitmask = super().subset(configuration.plain).bitmask.copy()
+        with self._lock:
+            self._remove(configuration, bitmask, self._suspects(configuration))
+        return Subset.of(bitmask)
 
-def _with_items(index: SchemaIndex) -> Int32Array:
-    """Return the tokens in which an item may end, and more of another stand than a quote."""
-    tokens = index.vocabulary.tokens
-    found = [token_id for token_id, token in enumerate(tokens) if token and _ITEMS.search(token)]
-    return bitmask_of(found, index.vocabulary.n_words)
+    def _suspects(self, configuration: RememberingConfiguration) -> Int32Array:
+        """Return the tokens that what a text remembers may refuse.
+
+        While a part is read that can become none of those that have come, that is only what ends it
+        and begins another one. Otherwise it is what ends a part, or leaves few ways to finish it.
+        """
+        ((_, _, stack, _),) = configuration.hypotheses
+        memory = configuration.memory
+        suspects = self._after_commas(configuration)
+        is_between = memory.opens[-1].height > stack.height
+        if not is_between and not self._automaton.completions.may_repeat(memory):
+            return suspects
+        outcomes: Any = self._walker.walk(configuration.plain)
+        tokens = outcomes.first_tokens()
+        for number, token_id in enumerate(tokens):
+            after = outcomes.outcome(number).configuration
+            token = self.vocabulary.tokens[token_id] or b""
+            if not is_between and self._automaton.completions.is_free(configuration, token, after):
+                outcomes.resolve(number, is_live=False)
+        bitmask = np.zeros(self.vocabulary.n_words, dtype=np.int32)
+        walker: Any = self._walker
+        walker.fill(bitmask)
+        return bitmask | suspects
 
 
 def grammar_of(value: Mapping[str, Any]) -> SchemaGrammar:

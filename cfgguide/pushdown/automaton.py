@@ -24,12 +24,14 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from cfgguide.parser.stack import Stack
+from cfgguide.pushdown.memory import Memory
 from cfgguide.pushdown.views import view_of
 
 Int32Array = npt.NDArray[np.int32]
@@ -139,6 +141,10 @@ class Pushdown:
         self.lock = threading.RLock()
         #: Frames for which what stands above them is remembered; see `follow_text`.
         self.remembering: set[int] = set()
+        #: Frames of parts that are to be different; see :mod:`cfgguide.pushdown.memory`.
+        self.recalling: set[int] = set()
+        #: Frames of parts that are to be different where they are inside of such a part.
+        self.recalling_inside: set[int] = set()
         self._states = Growing(N_COLUMNS, np.int32, 128)
         self._maps = Growing(256, np.uint8, 64)
         self._operations = Growing(None, np.int32, 1024)
@@ -216,6 +222,24 @@ class Pushdown:
 
     def text_of(self, frame: int) -> bytes:
         """Return the text that a remembering frame has so far."""
+        raise NotImplementedError
+
+    def is_recalling(self, frame: int, memory: Memory) -> bool:
+        """Return whether a frame is that of a part that is to be different."""
+        if frame in self.recalling:
+            return True
+        return frame in self.recalling_inside and memory.outermost is not None
+
+    def part(self, frame: int, tag: int, text: bytes) -> Hashable | None:
+        """Return the value of a part that is to be different; None if it may come again."""
+        raise NotImplementedError
+
+    def follow_repeated(self, frame: int, tag: int) -> int:
+        """Return the state that follows a part that has come before, `DEAD` if it may not."""
+        raise NotImplementedError
+
+    def can_go_on(self, state: int, stack: Stack, memory: Memory) -> bool:
+        """Return whether a text can be finished by parts that are different."""
         raise NotImplementedError
 
     def new_state(

@@ -723,6 +723,7 @@ class Numbers(Lexemes):
     """Numbers of some disjoint languages; they end before a byte that they have no more."""
 
     def __init__(self, languages: Sequence[Language]) -> None:
+        self.languages = languages
         self._texts = _Texts(languages, _one_byte_each)
         self.start = self._texts.start
         self._rows: dict[Key, Row] = {}

@@ -27,6 +27,7 @@ from cfgguide.pushdown.automaton import (
     ROW,
     Pushdown,
 )
+from cfgguide.pushdown.memory import BETWEEN, Memory, RememberingConfiguration, memory_of
 from cfgguide.recognizer.derived import Derived
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis
 
@@ -48,7 +49,7 @@ class PushdownRecognizer:
         self.pushdown = pushdown
         self.digest = digest
         self.indentation_rules = None
-        self.initial = _configuration(pushdown.start, Stack(BOTTOM))
+        self.initial = Configuration((Hypothesis(pushdown.start, (), Stack(BOTTOM)),))
         self._derived = Derived()
 
     def derived(self, make: Callable[[PushdownRecognizer], Value]) -> Value:
@@ -64,6 +65,9 @@ class PushdownRecognizer:
         ((state, _, stack, _),) = configuration.hypotheses
         pushdown = self.pushdown
         states, maps, operations, actions = pushdown.memory
+        memory = memory_of(configuration)
+        n_before = len(memory.text)
+        memory = memory._replace(text=memory.text + data) if memory.opens else memory
         first_byte = 0  # of what stands above the topmost frame, if that is remembering
         for place, byte in enumerate(data):
             while True:
@@ -80,6 +84,11 @@ class PushdownRecognizer:
                     target = actions[-target, 2]
                     stack = stack.push(first)
                     first_byte = place
+                    if first in pushdown.recalling or (
+                        memory.opens and pushdown.is_recalling(first, memory)
+                    ):
+                        memory = memory if memory.text else Memory((), data)
+                        memory = memory.begun(stack.height, n_before + place)
                     break
                 if stack.state in pushdown.remembering:
                     end = place + 1 if kind == POP else place
@@ -90,6 +99,14 @@ class PushdownRecognizer:
                 states, maps, operations, actions = pushdown.memory
                 if target == DEAD:
                     break
+                if memory.opens:
+                    end = n_before + place + (kind == POP)
+                    memory, is_repeated = popped(pushdown, memory, stack, first, end)
+                    if is_repeated:
+                        target = pushdown.follow_repeated(stack.state, first)
+                        states, maps, operations, actions = pushdown.memory
+                        if target == DEAD:
+                            break
                 stack = stack.pop(1)
                 if kind == POP:
                     break
@@ -100,7 +117,11 @@ class PushdownRecognizer:
         if stack.state in pushdown.remembering:
             text = pushdown.text_of(stack.state) + data[first_byte:]
             stack = stack.pop(1).push(pushdown.with_text(stack.state, text))
-        return _configuration(state, stack)
+        if memory.opens:
+            memory = memory.shortened()
+            if not pushdown.can_go_on(state, stack, memory):
+                return None
+        return RememberingConfiguration.of(Hypothesis(state, (), stack), memory)
 
     def is_sentence(self, configuration: Configuration) -> bool:
         """Return whether the text may end here."""
@@ -122,5 +143,28 @@ class PushdownRecognizer:
         return bool((arrays.words[below : below + n] & arrays.words[allowed : allowed + n]).any())
 
 
-def _configuration(state: int, stack: Stack) -> Configuration:
-    return Configuration((Hypothesis(state, (), stack),))
+def popped(
+    pushdown: Pushdown, memory: Memory, stack: Stack, tag: int, end: int
+) -> tuple[Memory, bool]:
+    """Return the memory when the topmost frame is popped, and whether its part has come before.
+
+    Parameters
+    ----------
+    pushdown : Pushdown
+        Knows what the frame was pushed for.
+    memory : Memory
+        What the text remembers, and the text.
+    stack : Stack
+        Before the frame is popped.
+    tag : int
+        Of what has ended.
+    end : int
+        Where it has ended in the text.
+    """
+    memory = memory.closed(stack.height)
+    if not memory.opens or memory.opens[-1].height != stack.height:
+        return memory, False
+    start = memory.opens[-1].start
+    if start == BETWEEN:
+        return memory, False
+    return memory.ended(pushdown.part(stack.state, tag, memory.text[start:end]))

@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
 from cfgguide.automata.language import Language, intersection
 from cfgguide.ecma.patterns import pattern_language
 from cfgguide.errors import SchemaError
+from cfgguide.parser.stack import Stack
 from cfgguide.pushdown.automaton import DEAD, END, POP, PUSH, Pushdown
 from cfgguide.pushdown.lexemes import (
     Bounded,
@@ -33,6 +34,8 @@ from cfgguide.pushdown.lexemes import (
     numbers_in,
     strings_in,
 )
+from cfgguide.pushdown.memory import Memory, RememberingConfiguration
+from cfgguide.recognizer.recognizer import Configuration
 from cfgguide.schema.members import (
     DEAD_END,
     Items,
@@ -42,15 +45,18 @@ from cfgguide.schema.members import (
     TrackedItems,
     TrackedMembers,
 )
-from cfgguide.schema.unique import REPEATED, UniqueItems, Used, value_of
+from cfgguide.schema.unique import REPEATED, UniqueItems, Used, written_value
+from cfgguide.value_classes.counts import has_enough_items, plain_array_bounds
+from cfgguide.value_classes.equality import value_of
 from cfgguide.value_classes.nodes import KINDS, Bounds, Condition, Node, wanted_to_fail
 from cfgguide.value_classes.scalars import of_lengths
-from cfgguide.value_classes.tracked import Classes, Search, plain_array_bounds
+from cfgguide.value_classes.tracked import Classes, Search
 from cfgguide.value_classes.values import CONSTANTS, AllValues, Scalars, Values
 from cfgguide.values.numbers import NUMBER
 
 _SPACES = b" \t\n\r"
-_TOO_DEEP = "alternatives are nested too deeply to find out which values the schema allows"
+TOO_FEW = "items that have to come have so few values that it is not known whether they suffice"
+TOO_DEEP = "alternatives are nested too deeply to find out which values the schema allows"
 _ANY_BOUNDS: Bounds = (0, None)
 
 
@@ -77,6 +83,10 @@ class Layout:
             comma, colon = separators
             return cls(0, comma.encode(), colon.encode())
         return cls(max_whitespace)
+
+
+class TooFewError(SchemaError):
+    """Items that are to be different may have too few values."""
 
 
 class _Lexer:
@@ -126,6 +136,22 @@ def _name(byte: int) -> str:
     return _MARKS.get(chr(byte), "NUMBER")
 
 
+class Finishes(Protocol):
+    """Finishes texts that remember what has come."""
+
+    def can_go_on(self, state: int, stack: Stack, memory: Memory) -> bool:
+        """Return whether a text can be finished by parts that are different."""
+
+    def may_repeat(self, memory: Memory) -> bool:
+        """Return whether a part that is being read may become one that has come."""
+
+    def is_free(self, before: RememberingConfiguration, token: bytes, after: Configuration) -> bool:
+        """Return whether a part can be finished in more ways than have come, however it began."""
+
+    def has_items(self, values: Values, wanted: Classes | None, n: int) -> bool:
+        """Return whether there are `n` different values of some classes."""
+
+
 @cache
 def _any_numbers() -> Numbers:
     return Numbers([pattern_language(f"^(?:{NUMBER})$")])
@@ -163,6 +189,8 @@ class SchemaAutomaton(Pushdown):
         self._frame_numbers: dict[Any, int] = {}
         self._lexers: dict[Any, _Lexer] = {}
         self._texts: dict[int, bytes] = {}  # of remembering frames
+        #: Knows how texts that remember what has come can be finished.
+        self.completions: Finishes
         #: Whether arrays of different items can always go on.
         self.is_endless = True
         self._options: dict[tuple[Values, Classes | None], _Options] = {}
@@ -174,6 +202,11 @@ class SchemaAutomaton(Pushdown):
     def meaning(self, state: int) -> Any:
         """Return what a state means: a kind and more, or the automaton of a lexeme and its key."""
         return self._keys[state]
+
+    def is_in_string(self, state: int) -> bool:
+        """Return whether a state is inside a string or a name."""
+        kind = self._keys[state][0]
+        return type(kind) is _Lexer and not isinstance(kind.lexemes, Numbers | Constants)
 
     def meaning_of_frame(self, frame: int) -> Any:
         """Return what a frame was pushed for: a kind and more."""
@@ -210,7 +243,7 @@ class SchemaAutomaton(Pushdown):
         try:
             getattr(self, f"_row_of_{key[0]}")(state, *key[1:])
         except RecursionError:
-            raise SchemaError(_TOO_DEEP) from None
+            raise SchemaError(TOO_DEEP) from None
 
     def make_follow(self, frame: int, tag: int) -> int:
         """Return the state that follows what a frame was pushed for."""
@@ -218,7 +251,7 @@ class SchemaAutomaton(Pushdown):
         try:
             return int(getattr(self, f"_after_{kind}")(tag, *key))
         except RecursionError:
-            raise SchemaError(_TOO_DEEP) from None
+            raise SchemaError(TOO_DEEP) from None
 
     def expected(self, state: int, frame: int) -> list[str]:
         """Return the names of what may begin, or go on, in a state."""
@@ -309,10 +342,23 @@ class SchemaAutomaton(Pushdown):
         if values.has_plain_objects and search.has_plain_object(values):
             found.members = PlainMembers(values, search, is_ordered=self._is_ordered)
         if values.has_different_items and search.has_different_items(values):
-            found.unique = UniqueItems(values, search)
+            self._add_different(found, values)
         elif values.has_plain_arrays and plain_array_bounds(values, search) is not None:
             found.items = PlainItems(values, search)
         return found
+
+    def _add_different(self, found: _Options, values: Values) -> None:
+        """Add arrays of different items: by what is written, or by what is remembered."""
+        item = self.search.item_values(values, 0)
+        if item.is_scalar and not values.n_prefix:
+            found.unique = UniqueItems(values, self.search)
+            return
+        least = values.n_items[0]
+        if has_enough_items(values, self.search) is None:
+            places = {self.search.item_values(values, n): None for n in range(least)}
+            if not all(self.completions.has_items(each, None, least) for each in places):
+                raise _too_few(values.array_nodes)
+        found.items = PlainItems(values, self.search)
 
     def _tracked(
         self, values: Values, wanted: Classes, kinds: frozenset[str] = frozenset(KINDS)
@@ -334,7 +380,9 @@ class SchemaAutomaton(Pushdown):
         if "object" in kinds and search.object_ends(tracked, tracked.objects.start, wanted):
             found.members = TrackedMembers(tracked, search, wanted)
         if "array" in kinds and search.array_ends(tracked, tracked.arrays.start, wanted):
-            found.items = TrackedItems(tracked, search, wanted)
+            found.items = items = TrackedItems(tracked, search, wanted)
+            if not all(self.completions.has_items(*each) for each in items.few()):
+                raise _too_few(values.below)
         return found
 
     def _scalar_parts(
@@ -489,6 +537,9 @@ class SchemaAutomaton(Pushdown):
         if not allowed:
             return []
         frame = self._frame(("name", members, inside), members.n_tags, allowed)
+        if members.n_tags > members.n_listed:
+            (self.recalling if members.are_counted else self.recalling_inside).add(frame)
+            self.is_endless = self.is_endless and not members.are_counted
         lexemes, tags = members.lexemes_for(allowed)
         return [self._quote(self._lexer(("name", lexemes), lexemes, tags), frame)]
 
@@ -544,7 +595,11 @@ class SchemaAutomaton(Pushdown):
         if values is None:
             return None
         wanted = items.wanted(inside)
-        return values, wanted, self._value_frame(("item", items, inside), values, wanted)
+        frame = self._value_frame(("item", items, inside), values, wanted)
+        if items.are_different(inside):
+            self.recalling.add(frame)
+            self.is_endless = False
+        return values, wanted, frame
 
     def _after_item(self, class_tag: int, items: Items, inside: Any) -> int:
         after = items.after(inside, class_tag)
@@ -612,7 +667,7 @@ class SchemaAutomaton(Pushdown):
         if tag == REPEATED:
             return DEAD
         _, items, inside, is_string, _ = self._frame_keys[frame]
-        after = items.after(inside, value_of(text, is_string=is_string))
+        after = items.after(inside, written_value(text, is_string=is_string))
         if after is None:
             return DEAD
         return self._state(("used", items, after, self.layout.space))
@@ -625,6 +680,37 @@ class SchemaAutomaton(Pushdown):
     def text_of(self, frame: int) -> bytes:
         """Return the text that a frame has so far."""
         return self._texts[frame]
+
+    # -- memory -----------------------------------------------------------------------------
+
+    def follow_repeated(self, frame: int, tag: int) -> int:
+        """Return the state that follows a part that has come before, `DEAD` if it may not."""
+        kind, what, inside, *_ = self._frame_keys[frame]
+        after = what.after_repeated(inside, tag) if kind == "item" else None
+        if after is None:
+            return DEAD
+        return self._state(("next", what, after, self.layout.space))
+
+    def part(self, frame: int, tag: int, text: bytes) -> Hashable | None:
+        """Return the value of a part that is to be different; None if it may come again.
+
+        Names that are listed never do, and are known by their tags.
+        """
+        kind, members, *_ = self._frame_keys[frame]
+        if kind == "name" and tag < members.n_listed:
+            return None
+        return value_of(text)
+
+    def can_go_on(self, state: int, stack: Stack, memory: Memory) -> bool:
+        """Return whether a text can be finished by parts that are different."""
+        with self.lock:
+            return self.completions.can_go_on(state, stack, memory)
+
+
+def _too_few(nodes: Iterable[Node]) -> TooFewError:
+    """Return an error for items that are to be different where there may be too few."""
+    path = next(node.path for node in nodes if node.is_unique)
+    return TooFewError(f"at {path}/uniqueItems: {TOO_FEW}")
 
 
 def _strings(scalars: Scalars) -> Lexemes:

@@ -12,6 +12,7 @@ items. All others keep what :mod:`cfgguide.value_classes.objects` and
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property, partial
 from typing import Any, Protocol
 
@@ -24,9 +25,10 @@ from cfgguide.pushdown.lexemes import (
     has_other_text,
     plain_strings,
 )
-from cfgguide.schema.paths import Cost, Paths
+from cfgguide.value_classes.counts import plain_array_bounds
 from cfgguide.value_classes.nodes import Node
-from cfgguide.value_classes.tracked import Classes, Search, Tracked, plain_array_bounds
+from cfgguide.value_classes.paths import Cost, Paths
+from cfgguide.value_classes.tracked import Classes, Search, Tracked
 from cfgguide.value_classes.values import Values
 
 DEAD_END = -1  # no tag: it may not end here
@@ -36,6 +38,12 @@ class Members(Protocol):
     """The objects of some values. Tags of names are numbers; so are the tags of values' classes."""
 
     start: Any
+    #: Whether properties are counted, so that no name comes twice.
+    are_counted: bool
+
+    @property
+    def n_listed(self) -> int:
+        """Number of listed names; their tags come first."""
 
     def lexemes_for(self, allowed: int) -> tuple[Lexemes, list[int]]:
         """Return names of which some are allowed, and the tag of each of their tags."""
@@ -49,6 +57,9 @@ class Members(Protocol):
 
     def ending(self, state: Any) -> int:
         """Return the tag of the object if it ends now, or `DEAD_END`."""
+
+    def may_skip(self, state: Any, first: int, tag: int) -> bool:
+        """Return whether it can end without the listed names from `first` on, before a tag."""
 
     def values(self, tag: int) -> Values:
         """Return the values of a property."""
@@ -71,6 +82,12 @@ class Items(Protocol):
 
     start: Any
 
+    def are_different(self, state: Any) -> bool:
+        """Return whether an item that comes twice matters."""
+
+    def after_repeated(self, state: Any, class_tag: int) -> Any:
+        """Return the state after an item that has come before; None if it may not."""
+
     def ending(self, state: Any) -> int:
         """Return the tag of the array if it ends now, or `DEAD_END`."""
 
@@ -89,6 +106,8 @@ class Items(Protocol):
 
 class PlainMembers:
     """Objects for which all nodes are to hold, which ask for no more than names and values."""
+
+    are_counted = False
 
     def __init__(self, values: Values, search: Search, *, is_ordered: bool) -> None:
         self._values = values
@@ -148,6 +167,11 @@ class PlainMembers:
         return self.lexemes
 
     @property
+    def n_listed(self) -> int:
+        """Number of listed names."""
+        return len(self._names)
+
+    @property
     def n_tags(self) -> int:
         """Number of tags of names."""
         return len(self._names) + len(self._groups)
@@ -178,6 +202,13 @@ class PlainMembers:
         missing = self._required >> state if self._is_ordered else self._required & ~state
         return DEAD_END if missing else 0
 
+    def may_skip(self, state: int, first: int, tag: int) -> bool:
+        """Return whether it can end without the listed names from `first` on, before a tag."""
+        if self._is_ordered:
+            return True  # what is allowed follows from the order
+        missing = self._required & ~state
+        return not missing >> first & (1 << tag - first) - 1
+
     def values(self, tag: int) -> Values:
         """Return the values of a property."""
         if tag not in self._known:
@@ -207,7 +238,10 @@ class PlainMembers:
 
 
 class PlainItems:
-    """Arrays for which all nodes are to hold, which ask for no more than items and a length."""
+    """Arrays for which all nodes are to hold, which ask for no more than items and a length.
+
+    The items may have to be different, too.
+    """
 
     def __init__(self, values: Values, search: Search) -> None:
         self._values = values
@@ -219,6 +253,14 @@ class PlainItems:
         self._cap = max(self._prefix, self._least)
         self._known: dict[int, Values] = {}
         self.start = 0
+        self._are_different = values.has_different_items
+
+    def are_different(self, _state: int) -> bool:
+        """Return whether an item that comes twice matters."""
+        return self._are_different
+
+    def after_repeated(self, _state: int, _class_tag: int) -> None:
+        """Return the state after an item that has come before: there is none."""
 
     def ending(self, state: int) -> int:
         """Return the tag of the array if it ends now, or `DEAD_END`."""
@@ -255,6 +297,7 @@ class TrackedMembers:
         self._search = search
         self._wanted = wanted
         self._machine = tracked.objects
+        self.are_counted = self._machine.are_counted
         self._allowed: dict[Any, int] = {}
         self._tags = search.tags(tracked.values, wanted)
         self.start = self._machine.start
@@ -283,6 +326,11 @@ class TrackedMembers:
         has_others = allowed >> len(self._machine.names)
         is_plain = isinstance(self.lexemes[0], Names)
         return self._listed if is_plain and not has_others else self.lexemes
+
+    @property
+    def n_listed(self) -> int:
+        """Number of listed names."""
+        return len(self._machine.names)
 
     @property
     def n_tags(self) -> int:
@@ -323,6 +371,10 @@ class TrackedMembers:
         value_class = self._tracked.value_class(self._machine.holding(state)[0])
         return self._tags[value_class] if value_class in self._wanted else DEAD_END
 
+    def may_skip(self, state: Any, first: int, tag: int) -> bool:
+        """Return whether it can end without the listed names from `first` on, before a tag."""
+        return self._search.ends_from(self._tracked, state, self._wanted, tag)
+
     def values(self, tag: int) -> Values:
         """Return the values of a property."""
         return self._search.values.of(self._machine.all_symbols[tag].nodes)
@@ -355,6 +407,26 @@ class TrackedItems:
         self._machine = tracked.arrays
         self._tags = search.tags(tracked.values, wanted)
         self.start = self._machine.start
+
+    def are_different(self, state: Any) -> bool:
+        """Return whether an item that comes twice matters."""
+        return self._machine.must_differ(state)
+
+    def after_repeated(self, state: Any, class_tag: int) -> Any:
+        """Return the state after an item that has come before; None if it may not."""
+        symbol = self._symbol(state)
+        value_class = self._search.symbol_classes(symbol)[class_tag]
+        after = self._machine.after(state, symbol, value_class, is_repeated=True)
+        is_possible = self._search.array_ends(self._tracked, after, self._wanted)
+        return after if is_possible else None
+
+    def few(self) -> Iterator[tuple[Values, Classes, int]]:
+        """Yield the classes of items that are to be different, and how many each has to have."""
+        if self._machine.must_differ(self.start):
+            least = self._machine.least(self._search.wanted_to_fail)
+            for symbol in self._machine.all_symbols:
+                for value_class in self._search.symbol_classes(symbol):
+                    yield self._search.values.of(symbol.nodes), frozenset([value_class]), least
 
     def ending(self, state: Any) -> int:
         """Return the tag of the array if it ends now, or `DEAD_END`."""

@@ -15,6 +15,7 @@ from typing import Any
 from cfgguide.errors import SchemaError
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.schema.automaton import Layout, SchemaAutomaton
+from cfgguide.schema.completions import new_automaton
 from cfgguide.schema.writer import Whitespace, Writer
 from cfgguide.value_classes.classes import ValueClasses
 from cfgguide.value_classes.nodes import Node, reachable
@@ -106,7 +107,7 @@ class SchemaGrammar(Grammar):
     def _new_automaton(self) -> SchemaAutomaton:
         layout = Layout.of(self.options.max_whitespace, self.options.separators)
         root: Node = self._root
-        return SchemaAutomaton(root, layout, is_ordered=self.options.order == "declared")
+        return new_automaton(root, layout, is_ordered=self.options.order == "declared")
 
     def _written(self) -> str:
         """Return the grammar in Lark's language.

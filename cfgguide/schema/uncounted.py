@@ -1,20 +1,20 @@
-"""What a schema asks that cannot be guaranteed: counting names and values that are not listed.
+"""What a schema asks of different items that cannot be guaranteed.
 
-In: the nodes of a schema. Out: a call for each keyword that is left out, or an error. Names that
-are not listed may come twice, so they cannot be counted; values can be told apart only if they are
-listed.
+In: the nodes of a schema. Out: a call for each keyword that is left out, or an error. Items are
+told apart by what a text remembers; so no array can be written that *has* to have one twice, and
+where few values are left it has to be known that they suffice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from cfgguide.schema.unique import can_be_told_apart
+from cfgguide.schema.automaton import TOO_FEW, Layout, SchemaAutomaton, TooFewError
+from cfgguide.schema.completions import new_automaton
 from cfgguide.value_classes.arrays import told_apart
-from cfgguide.value_classes.nodes import Node, reachable, wanted_to_fail
-from cfgguide.value_classes.tracked import Search
+from cfgguide.value_classes.nodes import KINDS, Node, reachable
 from cfgguide.value_classes.truth import closure
-from cfgguide.value_classes.values import AllValues
+from cfgguide.value_classes.values import may_hold
 
 GiveUp = Callable[[str, str], None]
 
@@ -29,21 +29,7 @@ def give_up_uncounted(root: Node, give_up: GiveUp) -> None:
     give_up : callable
         Called with the path of a keyword and what is the matter with it.
     """
-    nodes = reachable(root)
-    counted = [node for node in nodes if node.n_properties != (0, None)]
-    failing = wanted_to_fail(root) if counted else set()
-    for node in counted:
-        least, most = node.n_properties
-        has_others = node.patterns or node.additional is None or not node.additional.meant.is_false
-        problem = "names that are not listed may come twice, so they cannot be counted"
-        if has_others and least > 1:
-            give_up(f"{node.path}/minProperties", problem)
-            least = min(least, 1)
-        if has_others and most is not None and node in failing:
-            give_up(f"{node.path}/maxProperties", problem)
-            most = None
-        node.n_properties = least, most
-    unique = [node for node in nodes if node.is_unique and "array" in node.kinds]
+    unique = [node for node in reachable(root) if node.is_unique and "array" in node.kinds]
     unique = [node for node in unique if node.n_items[1] not in (0, 1)]
     unique = [node for node in unique if told_apart([node]) is None]
     if unique:
@@ -51,13 +37,41 @@ def give_up_uncounted(root: Node, give_up: GiveUp) -> None:
 
 
 def _give_up_unique(root: Node, unique: list[Node], give_up: GiveUp) -> None:
-    search = Search(AllValues(), is_ordered=True, wanted_to_fail=wanted_to_fail(root))
-    lost = [node for node in unique if not can_be_told_apart(node, search)]
-    for node in reachable(root):  # where it is not known whether they have to be different
-        inside = set(closure([node])) & set(unique)
-        values = search.values.of([node])
-        if inside and "array" in values.kinds and values.nodes_for("array") is None:
-            lost += inside
-    for node in dict.fromkeys(lost):
-        give_up(f"{node.path}/uniqueItems", "such values cannot be told apart")
-        node.is_unique = False
+    automaton = new_automaton(root, Layout(), is_ordered=False)
+    failing, failing_inside = _may_have_to_fail(root)
+    for node in unique:
+        if node in failing or (node in failing_inside and not _fails(automaton, node)):
+            give_up(f"{node.path}/uniqueItems", "values cannot be told apart where it may fail")
+            node.is_unique = False
+    for node in reachable(root):
+        inside = [each for each in closure([node]) if each in unique and each.is_unique]
+        if not inside:
+            continue
+        try:
+            automaton.options(automaton.search.values.of([node]), None)
+        except TooFewError:
+            for each in inside:
+                give_up(f"{each.path}/uniqueItems", TOO_FEW)
+                each.is_unique = False
+
+
+def _fails(automaton: SchemaAutomaton, node: Node) -> bool:
+    """Return whether a node may fail for other values than arrays of items that come twice."""
+    search = automaton.search
+    return search.has_value(search.values.of([node]), frozenset([frozenset()]))
+
+
+def _may_have_to_fail(root: Node) -> tuple[set[Node], set[Node]]:
+    """Return the nodes whose failure may let an array through, and those inside of a value."""
+    owners: list[Node] = []
+    for node in reachable(root):
+        owners += [node.negated] if node.negated is not None else []
+        owners += [node.conditional[0]] if node.conditional is not None else []
+        if node.contains is not None and node.n_contains[1] is not None:
+            owners.append(node.contains)
+        for kind in KINDS:
+            branches = [each for each in node.one_of or () if may_hold(each, kind)]
+            owners += branches if len(branches) > 1 else []
+    arrays = [node for node in owners if may_hold(node, "array")]
+    inside = [each for node in closure(owners) for each in node.inner]
+    return set(closure(arrays)), {each for node in inside for each in reachable(node)}

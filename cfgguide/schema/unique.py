@@ -25,16 +25,13 @@ from cfgguide.pushdown.lexemes import (
     plain_strings,
 )
 from cfgguide.schema.members import DEAD_END
-from cfgguide.value_classes.nodes import Node
+from cfgguide.value_classes.counts import canonical_numbers
 from cfgguide.value_classes.tracked import Search
 from cfgguide.value_classes.values import CONSTANTS, Scalars, Values
 
 FRESH, REPEATED = 0, 1  # tags of an item
 _MANY = 10_000  # values: no array has so many
 _FEW = 64  # characters that have to come
-_SCALARS = frozenset(CONSTANTS) | {"number", "string"}
-# Without needless digits: numbers that are written otherwise are other numbers.
-_NUMBER = r"^(?:0|-?[1-9][0-9]*|-?(?:0|[1-9][0-9]*)\.[0-9]*[1-9])$"
 
 
 class Used(NamedTuple):
@@ -53,12 +50,7 @@ class Used(NamedTuple):
     values: frozenset[str]
 
 
-def are_scalars(values: Values) -> bool:
-    """Return whether values are scalars that can be told apart by what is written."""
-    return values.kinds <= _SCALARS and not values.mixed
-
-
-def value_of(text: bytes, *, is_string: bool) -> str:
+def written_value(text: bytes, *, is_string: bool) -> str:
     """Return a value of a state, given what is written."""
     return '"' + str(json.loads(text)) if is_string else text.decode()
 
@@ -81,7 +73,7 @@ class UniqueItems:
         if self._most is not None and state.n_items >= self._most:
             return []
         values = self.item(state)
-        if not are_scalars(values):
+        if not values.is_scalar:
             return []
         found: list[tuple[str, Lexemes, list[int]]] = []
         words = sorted((values.kinds.intersection(CONSTANTS)) - state.values)
@@ -89,7 +81,9 @@ class UniqueItems:
             found.append(("constants", Constants(dict.fromkeys(words, 0)), [FRESH]))
         if values.numbers is not None:
             used = [each for each in state.values if each[0] not in '"tfn']
-            language = difference(_canonical(values.numbers.language), Language.of_words(used))
+            language = difference(
+                canonical_numbers(values.numbers.language), Language.of_words(used)
+            )
             if not language.is_empty:
                 found.append(("numbers", Numbers([language]), [FRESH]))
         strings = values.strings
@@ -123,22 +117,6 @@ class UniqueItems:
         if value in state.values:
             return None
         return Used(state.n_items + 1, state.values | {value})
-
-
-def can_be_told_apart(node: Node, search: Search) -> bool:
-    """Return whether the items of all arrays that a node allows can be told apart."""
-    values = search.values.of([node])
-    if "array" not in values.kinds:
-        return True
-    if not values.has_different_items or values.n_prefix:
-        return False
-    return are_scalars(search.item_values(values, 0))
-
-
-@lru_cache(maxsize=256)
-def _canonical(language: Language | None) -> Language:
-    every = pattern_language(_NUMBER)
-    return every if language is None else intersection([every, language])
 
 
 @lru_cache(maxsize=256)

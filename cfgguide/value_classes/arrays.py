@@ -7,7 +7,7 @@ from left to right and keeps what the keywords need: how many items there are, h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -70,7 +70,9 @@ class ArrayMachine:
             )
         self._containing = [node for node in self._asking if node.contains is not None]
         self._unique = [node for node in self._asking if node.is_unique]
-        self._values = told_apart(self._unique) or []
+        told = told_apart(self._unique)
+        self._values = told or []
+        self._are_told_apart = told is not None
         nothing: frozenset[Any] = frozenset()
         self.start = _Items(0, nothing, (0,) * len(self._containing), nothing, nothing, 0)
 
@@ -95,10 +97,26 @@ class ArrayMachine:
             return [node.prefix[index]]
         return [] if node.items is None else [node.items]
 
-    def after(self, state: _Items, symbol: Symbol, value_class: ValueClass) -> _Items:
-        """Return the state after an item."""
+    def must_differ(self, state: _Items) -> bool:
+        """Return whether nodes fail if an item comes twice, where the state does not know them."""
+        return not self._are_told_apart and not state.failed.issuperset(self._unique)
+
+    def least(self, wanted_to_fail: Collection[Node]) -> int:
+        """Return of how many items of one class something may depend."""
+        found = [1, self._prefix]
+        for node in self._asking:
+            for least, most in (node.n_items, node.n_contains):
+                found.append(least)
+                if most is not None and node in wanted_to_fail:
+                    found.append(most + 1)
+        return max(found)
+
+    def after(
+        self, state: _Items, symbol: Symbol, value_class: ValueClass, *, is_repeated: bool = False
+    ) -> _Items:
+        """Return the state after an item; perhaps of one that has come before."""
         index = min(state.n_items, self._prefix)
-        failed = set(state.failed)
+        failed = set(state.failed).union(self._unique if is_repeated else ())
         pending = set(state.pending)
         matched = frozenset(
             node

@@ -36,6 +36,7 @@ from cfgguide.value_classes.truth import (
 )
 
 _NOTHING: frozenset[Any] = frozenset()
+MAX_LISTED = 1_000  # names of a pattern that are listed where properties are counted
 MAX_UNORDERED = 8  # properties that may come in any order
 
 
@@ -98,6 +99,8 @@ class ObjectMachine:
     wanted_to_fail : collection of Node
         Those whose failure may let a value through. The others count as failed where it is
         uncertain whether there are too many properties, since an unlisted name may come twice.
+    are_different : bool
+        Whether somebody else sees to it that no name comes twice where properties are counted.
     """
 
     def __init__(
@@ -107,7 +110,10 @@ class ObjectMachine:
         is_ordered: bool | None,
         failures: Failures,
         wanted_to_fail: Collection[Node],
+        *,
+        are_different: bool = False,
     ) -> None:
+        self._are_different = are_different
         self._nodes = nodes
         self._failures = failures
         self._wanted_to_fail = wanted_to_fail
@@ -153,6 +159,23 @@ class ObjectMachine:
         ] = {}
         self._held: dict[_Properties, tuple[dict[Node, bool], list[Problem]]] = {}
         self.start = _Properties(_NOTHING, -1, 0, 0, _NOTHING, _NOTHING)
+        if self.are_counted:
+            self._list_few()
+
+    @property
+    def are_counted(self) -> bool:
+        """Whether properties are counted, each name once."""
+        return self._is_counted and self._are_different
+
+    def _list_few(self) -> None:
+        """List the names of which there are few in a class: they may all have come."""
+        languages = [each.names for each in self.name_classes if isinstance(each.names, Language)]
+        found = [each.words(MAX_LISTED) or [] for each in languages]
+        for name in sorted(name for names in found for name in names):
+            self._numbers[name] = len(self._names)
+            self._names.append(name)
+            self._requiring.append(_NOTHING)
+        self.__dict__.pop("name_classes")
 
     @cached_property
     def name_classes(self) -> list[NameClass]:
@@ -369,6 +392,8 @@ class ObjectMachine:
         missing = set(open_names) - seen
         total = min(state.n_named + state.n_others, self._cap)
         distinct = min(state.n_named + min(state.n_others, 1), self._cap)
+        if self._are_different:
+            distinct = total
 
         pending = [(owner, self.name_classes[number]) for owner, number in state.pending]
 

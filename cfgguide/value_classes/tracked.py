@@ -18,6 +18,7 @@ from typing import Any
 from cfgguide.automata.language import Language, grouped
 from cfgguide.errors import SchemaError
 from cfgguide.value_classes.arrays import ArrayMachine
+from cfgguide.value_classes.counts import has_enough_items, plain_array_bounds
 from cfgguide.value_classes.machine import (
     Symbol,
     ValueClass,
@@ -58,7 +59,7 @@ class Tracked:
         below, order = values.below, search.values.order
         failures = Failures(below, values.nodes)
         self.arrays = ArrayMachine(below, order, failures)
-        made = partial(ObjectMachine, below, order, failures=failures)
+        made = partial(ObjectMachine, below, order, failures=failures, are_different=True)
         self.objects = made(is_ordered=is_ordered, wanted_to_fail=search.wanted_to_fail)
         #: The same, with listed names in order, for searches.
         self.in_order = made(is_ordered=True, wanted_to_fail=search.wanted_to_fail)
@@ -239,11 +240,16 @@ class Search:
         return not is_plain and self._has_tracked(values, frozenset([values.every]))
 
     def has_different_items(self, values: Values) -> bool:
-        """Return whether there are as many different items as there have to be."""
+        """Return whether there are as many different items as there have to be.
+
+        Where it is not known, somebody who can write values has to find out.
+        """
         least, most = values.n_items
         if most is not None and most < least:
             return False
         item = self.item_values(values, 0)
+        if values.n_prefix or not item.is_scalar:
+            return has_enough_items(values, self) is not False
         count = sum(map(item.is_constant, CONSTANTS))
         for scalars in (item.numbers, item.strings):
             if scalars is not None and count < least:
@@ -374,10 +380,15 @@ class Search:
             yield tracked.value_class(machine.holding(state)[0])
             for symbol in machine.symbols(state):
                 for value_class in self.symbol_classes(symbol):
-                    after = machine.after(state, symbol, value_class)
-                    if after not in seen:
-                        seen[after] = None
-                        pending.append(after)
+                    following = [machine.after(state, symbol, value_class)]
+                    if state.n_items and machine.must_differ(state):
+                        following.append(
+                            machine.after(state, symbol, value_class, is_repeated=True)
+                        )
+                    for after in following:
+                        if after not in seen:
+                            seen[after] = None
+                            pending.append(after)
             self._count(1)
 
     def symbol_classes(self, symbol: Symbol) -> list[ValueClass]:
@@ -435,6 +446,16 @@ class Search:
             return True
         key = ("needed", tracked.values, state, wanted)
         find = partial(self._ends_with, tracked, state, wanted, only_needed=True)
+        return self._once(key, self._ends, find)
+
+    def ends_from(self, tracked: Tracked, state: Any, wanted: Classes, first: int) -> bool:
+        """Return whether an object can be finished by listed names from one on, and others."""
+        if self._is_ordered:
+            return True  # what may come next follows from the order
+        machine = tracked.in_order
+        numbers = [n for n in range(first, len(machine.names)) if n not in state.seen]
+        key = ("from", first, tracked.values, state, wanted)
+        find = partial(self._finds, tracked, machine.ordered(state), wanted, numbers)
         return self._once(key, self._ends, find)
 
     def _ends_with(
@@ -508,16 +529,3 @@ class Search:
                 "it takes too long to find out which values the schema allows; use fewer "
                 "schemas for one value, or simpler ones"
             )
-
-
-def plain_array_bounds(values: Values, search: Search) -> tuple[int, int | None] | None:
-    """Return the least and the most items of plain arrays; None if there are no arrays."""
-    least, most = values.n_items
-    prefix = values.n_prefix
-    last = prefix if most is None else min(prefix, most - 1)
-    for index in range(min(last + 1, least)):  # the items that have to come
-        if not search.has_value(search.item_values(values, index)):
-            return None
-    if most is not None and most < least:
-        return None
-    return least, most

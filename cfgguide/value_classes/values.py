@@ -21,6 +21,7 @@ from cfgguide.value_classes.truth import closure
 from cfgguide.values.numbers import decimals
 
 CONSTANTS = ("null", "true", "false")
+_SCALARS = frozenset(CONSTANTS) | {"number", "string"}
 
 
 class Scalars(NamedTuple):
@@ -101,6 +102,11 @@ class Values:
     def kinds(self) -> frozenset[str]:
         """What the value may be, if all nodes hold."""
         return frozenset(self._asked)
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether values are scalars, and meet the nodes in one way."""
+        return self.kinds <= _SCALARS and not self.mixed
 
     def is_constant(self, kind: str) -> bool:
         """Return whether a constant is surely allowed, if all nodes hold."""
@@ -245,11 +251,11 @@ def _require(node: Node, kind: str, found: dict[Node, None]) -> None:
     for branches in (node.any_of, node.one_of):
         if branches is not None:
             _require_branch(branches, kind, found, is_exactly_one=branches is node.one_of)
-    if node.negated is not None and _may_hold(node.negated, kind):
+    if node.negated is not None and may_hold(node.negated, kind):
         raise _AlternativesError
     if node.conditional is not None:
         condition, then, other = node.conditional
-        if condition.meant.is_trivial or not _may_hold(condition, kind):
+        if condition.meant.is_trivial or not may_hold(condition, kind):
             branch = then if condition.meant.is_trivial else other
             if branch is not None:
                 _require(branch.meant, kind, found)
@@ -274,7 +280,7 @@ def _require_values(node: Node, kind: str) -> None:
 def _require_branch(
     branches: list[Node], kind: str, found: dict[Node, None], *, is_exactly_one: bool
 ) -> None:
-    possible = [branch for branch in branches if _may_hold(branch, kind)]
+    possible = [branch for branch in branches if may_hold(branch, kind)]
     if not possible:
         raise _FailsError
     if len(possible) > 1:
@@ -284,7 +290,7 @@ def _require_branch(
     _require(possible[0].meant, kind, found)
 
 
-def _may_hold(node: Node, kind: str) -> bool:
+def may_hold(node: Node, kind: str) -> bool:
     """Return whether a node may hold for values of a kind."""
     try:
         _require(node.meant, kind, {})

@@ -1,0 +1,507 @@
+"""Whether a text that remembers what has come can be finished, and by which texts.
+
+In: a :class:`~cfgguide.schema.automaton.SchemaAutomaton`, a state, a stack, and what the text
+remembers (:mod:`cfgguide.pushdown.memory`). Out: texts that finish the part that is being read, one
+after another, each of another value, until somebody has found one that has not come. ::
+
+    [{"a": true}, {"a": f       the items are {"a": true} and {"a": false}: `alse}`
+    [{"a": true}, {"a": t       nothing: the `t` is refused
+
+A part has often endless many values. The first are short; where there is an end, all of them come:
+of names in each set only one order, of numbers one spelling.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections.abc import Hashable, Iterator
+from itertools import count, islice
+from typing import Any, NamedTuple
+
+from cfgguide.errors import SchemaError
+from cfgguide.parser.stack import Stack
+from cfgguide.pushdown.automaton import DEAD
+from cfgguide.pushdown.lexemes import Ends, Lexemes, Numbers, Pop, any_strings, plain_strings
+from cfgguide.pushdown.memory import BETWEEN, Memory, Open, RememberingConfiguration
+from cfgguide.pushdown.recognizer import popped
+from cfgguide.pushdown.shortest import Written
+from cfgguide.recognizer.recognizer import Configuration
+from cfgguide.schema.automaton import TOO_DEEP, Layout, SchemaAutomaton
+from cfgguide.schema.members import DEAD_END, Items, Members
+from cfgguide.schema.shortest_values import ShortestValues
+from cfgguide.schema.unique import REPEATED, UniqueItems, Used, written_value
+from cfgguide.value_classes.counts import canonical_numbers, words_from
+from cfgguide.value_classes.equality import may_become, number_of, value_of
+from cfgguide.value_classes.nodes import Node
+from cfgguide.value_classes.tracked import Classes
+from cfgguide.value_classes.values import Values
+
+_ALL_BYTES = frozenset(range(256))
+_NUMBER = re.compile(rb"[-+0-9.eE]*\Z")
+_NOTHING: frozenset[Hashable] = frozenset()
+
+
+_Place = tuple[int, Stack, Memory]  # the text of the memory is all since its parts began
+
+
+class Closing(NamedTuple):
+    """A text, and the state and the stack after it."""
+
+    text: bytes
+    state: int
+    stack: Stack
+
+
+def new_automaton(root: Node, layout: Layout, *, is_ordered: bool) -> SchemaAutomaton:
+    """Return the automaton of a schema, which knows how its texts can be finished."""
+    automaton = SchemaAutomaton(root, layout, is_ordered=is_ordered)
+    automaton.completions = Completions(automaton, _ALL_BYTES)
+    return automaton
+
+
+class Completions:
+    """Finishes parts of texts.
+
+    Parameters
+    ----------
+    automaton : SchemaAutomaton
+        Of the schema; it is changed as states are made.
+    used : frozenset of int
+        The bytes that may be written.
+    """
+
+    def __init__(self, automaton: SchemaAutomaton, used: frozenset[int]) -> None:
+        self._automaton = automaton
+        self._used = used
+        self.shortest = ShortestValues(automaton, used, self._different)
+        # How many ways there are to finish a part, or some of them, and whether these are all.
+        self._n_ways: dict[tuple[int, ...], tuple[int, bool]] = {}
+
+    def can_go_on(self, state: int, stack: Stack, memory: Memory) -> bool:
+        """Return whether a text can be finished by parts that are different."""
+        if not self._is_at_risk(state, stack, memory):
+            return True
+        try:
+            return self.ending(state, stack, memory) is not None
+        except RecursionError:
+            raise SchemaError(TOO_DEEP) from None
+
+    def has_items(self, values: Values, wanted: Classes | None, n: int) -> bool:
+        """Return whether there are `n` different values of some classes."""
+        found = set()
+        for text, _ in self._values(values, wanted):
+            found.add(value_of(text))
+            if len(found) >= n:
+                return True
+        return False
+
+    # -- what may be refused ----------------------------------------------------------------
+
+    def _is_at_risk(self, state: int, stack: Stack, memory: Memory) -> bool:
+        """Return whether a part that is being read, or has to come, may be one that has come."""
+        if not any(each.used for each in memory.opens):
+            return False
+        if self._has_to_begin(state, stack, memory):
+            return True
+        return self.may_repeat(memory)
+
+    def may_repeat(self, memory: Memory) -> bool:
+        """Return whether a part that is being read may become one that has come."""
+        for each in memory.opens:
+            if each.start != BETWEEN:
+                text = memory.text[each.start :]
+                if any(may_become(text, value) for value in each.used):
+                    return True
+        return False
+
+    def is_free(self, before: RememberingConfiguration, token: bytes, after: Configuration) -> bool:
+        """Return whether a part can be finished in more ways than have come, however it began.
+
+        Parameters
+        ----------
+        before : RememberingConfiguration
+            While the part is being read.
+        token : bytes
+            What comes.
+        after : Configuration
+            Where the automaton is then.
+        """
+        ((_, _, base, _),) = before.hypotheses
+        ((state, _, stack, _),) = after.hypotheses
+        memory = before.memory
+        parts = [each for each in memory.opens if each.start != BETWEEN and each.used]
+        if len(parts) != 1:
+            return not parts
+        (part,) = parts
+        if stack.height < part.height or _at(stack, part.height) is not _at(base, part.height):
+            return False  # it has ended
+        above = list(islice(stack, stack.height - part.height + 1))
+        if not self._automaton.recalling.isdisjoint(above[:-1]):
+            return False
+        kind = self._automaton.meaning(state)[0]
+        if not isinstance(kind, str):
+            if isinstance(kind.lexemes, Numbers):
+                return False
+            if kind.lexemes in (any_strings().lexemes, plain_strings().lexemes):
+                return True
+        key = (state, *above)
+        n, is_all = self._n_ways.get(key, (0, False))
+        if n <= len(part.used) and not is_all:
+            text = memory.text[part.start :] + token
+            opened = Memory((Open(part.height, _NOTHING, 0),), text)
+            found = set()
+            is_all = True
+            for ending in self.endings(state, stack, opened):
+                found.add(value_of(text + ending))
+                if len(found) > 2 * len(part.used):
+                    is_all = False
+                    break
+            self._n_ways[key] = len(found), is_all
+        return self._n_ways[key][0] > len(part.used)
+
+    def _has_to_begin(self, state: int, stack: Stack, memory: Memory) -> bool:
+        """Return whether another part has to begin, of an array or object that has had some."""
+        innermost = memory.opens[-1]
+        if innermost.start != BETWEEN or innermost.height != stack.height + 1:
+            return False
+        kind, *rest = self._automaton.meaning(state)
+        while kind == "text":
+            kind, *rest = self._automaton.meaning(rest[2])
+        return kind == "name" or (kind == "value" and rest[2] in self._automaton.recalling)
+
+    # -- parts that are being read ----------------------------------------------------------
+
+    def ending(self, state: int, stack: Stack, memory: Memory) -> bytes | None:
+        """Return what finishes the outermost part that is being read; None if nothing does.
+
+        If none is being read, what finishes the array or object where another has to begin.
+        """
+        return next(self.endings(state, stack, memory), None)
+
+    def endings(self, state: int, stack: Stack, memory: Memory) -> Iterator[bytes]:
+        """Yield what finishes the outermost part that is being read, as `ending` does."""
+        outermost = memory.outermost
+        limit = memory.opens[-1].height - 1 if outermost is None else outermost.height
+        n = len(memory.text)
+        for _, _, after in self._finished(state, stack, memory, limit):
+            yield after.text[n:]
+
+    def closings(self, state: int, stack: Stack, memory: Memory) -> Iterator[Closing]:
+        """Yield what closes all that remembers its parts, and where that leads."""
+        limit = memory.opens[0].height - 1
+        n = len(memory.text)
+        for then, below, after in self._finished(state, stack, memory, limit):
+            yield Closing(after.text[n:], then, below)
+
+    def _finished(self, state: int, stack: Stack, memory: Memory, limit: int) -> Iterator[_Place]:
+        """Yield where a text may be, with all of it, when the stack is lower than a limit."""
+        if stack.height < limit:
+            yield state, stack, memory
+            return
+        automaton, layout = self._automaton, self._automaton.layout
+        kind, *rest = automaton.meaning(state)
+        if kind == "text":
+            text, place, then = rest
+            yield from self._finished(then, stack, _longer(memory, text[place:]), limit)
+        elif kind == "shut":
+            yield from self._popped(b"", rest[0], rest[1], stack, memory, limit)
+        elif kind in ("value", "colon"):
+            values, wanted, frame = rest[:3]
+            memory = _longer(memory, layout.colon) if kind == "colon" else memory
+            for written in self._values(values, wanted):
+                after, is_repeated = self._with_part(frame, written, stack, memory)
+                if is_repeated:
+                    then = automaton.follow_repeated(frame, written.tag)
+                else:
+                    then = automaton.follow(frame, written.tag)
+                if then != DEAD:
+                    yield from self._finished(then, stack, after, limit)
+        elif isinstance(kind, str):
+            bracket = b"}" if kind in ("open", "name", "more") else b"]"
+            comma = layout.comma if kind in ("next", "more", "used") else b""
+            for text, tag in self._inside(kind, rest[0], rest[1], stack, memory):
+                text = comma + text if text else text
+                yield from self._popped(text, bracket, tag, stack, memory, limit)
+        else:
+            for text, tag in self._ends(kind, rest[0], stack, memory):
+                yield from self._popped(text, b"", tag, stack, memory, limit)
+
+    def _popped(
+        self, text: bytes, bracket: bytes, tag: int, stack: Stack, memory: Memory, limit: int
+    ) -> Iterator[_Place]:
+        """Yield what `_finished` does, after the end of what the topmost frame was pushed for."""
+        automaton, frame = self._automaton, stack.state
+        memory = _longer(memory, text + bracket)
+        memory, is_repeated = popped(automaton, memory, stack, tag, len(memory.text))
+        if is_repeated:
+            then = automaton.follow_repeated(frame, tag)
+        elif frame in automaton.remembering:
+            then = automaton.follow_text(frame, tag, automaton.text_of(frame) + text)
+        else:
+            then = automaton.follow(frame, tag)
+        if then != DEAD:
+            yield from self._finished(then, stack.pop(1), memory, limit)
+
+    def _with_part(
+        self, frame: int, written: Written, stack: Stack, memory: Memory
+    ) -> tuple[Memory, bool]:
+        """Return the memory with a value, and whether it has come before."""
+        if not self._automaton.is_recalling(frame, memory):
+            return _longer(memory, written.text), False
+        begun = memory.begun(stack.height + 1, len(memory.text))
+        part = self._automaton.part(frame, written.tag, written.text)
+        return _longer(begun, written.text).ended(part)
+
+    def _inside(
+        self, kind: str, what: Any, inside: Any, stack: Stack, memory: Memory
+    ) -> Iterator[Written]:
+        """Yield what finishes an array or object, without its bracket."""
+        used = _NOTHING
+        if memory.opens and memory.opens[-1].height == stack.height + 1:
+            used = memory.opens[-1].used
+        if kind in ("different", "unused", "used"):
+            return self._unique(what, inside, is_some=kind == "unused")
+        if kind in ("items", "next"):
+            return self._items(what, inside, used)
+        return self._members(what, inside, used, is_some=kind == "name")
+
+    # -- values -----------------------------------------------------------------------------
+
+    def _values(self, values: Values, wanted: Classes | None) -> Iterator[Written]:
+        """Yield values of some classes: a shortest one, then all, or endless many."""
+        shortest = self.shortest.of(values, wanted)
+        if shortest is not None:
+            yield shortest
+        options = self._automaton.options(values, wanted)
+        for lexer, quote in ((options.constants, b""), (options.strings, b'"')):
+            if lexer is not None:
+                for end in self._texts(lexer.lexemes, lexer.lexemes.start):
+                    yield Written(quote + end.text, lexer.tags[end.tag])
+        if options.numbers is not None:
+            lexer = options.numbers
+            for end in self._numbers(lexer.lexemes, lexer.lexemes.start, b""):
+                yield Written(end.text, lexer.tags[end.tag])
+        if options.items is not None:
+            for text, tag in self._items(options.items, options.items.start, _NOTHING):
+                yield Written(b"[" + text + b"]", tag)
+        if options.unique is not None:
+            for text, tag in self._unique(options.unique, options.unique.start):
+                yield Written(b"[" + text + b"]", tag)
+        if options.members is not None:
+            for text, tag in self._members(options.members, options.members.start, _NOTHING):
+                yield Written(b"{" + text + b"}", tag)
+
+    def _different(self, items: Items, state: Any) -> Written | None:
+        """Return the items that an array still needs, where they are to be different."""
+        return next(self._items(items, state, _NOTHING), None)
+
+    def _items(self, items: Items, state: Any, used: frozenset[Hashable]) -> Iterator[Written]:
+        """Yield the items that may still come, and the tag of the array then."""
+        are_different = items.are_different(state)
+        if items.ending(state) != DEAD_END:
+            yield Written(b"", items.ending(state))
+        else:
+            written = self._needed_items(items, state, used)
+            if written is not None:
+                yield written
+        values = items.values(state)
+        if values is None:
+            return
+        for text, tag in self._values(values, items.wanted(state)):
+            after = items.after(state, tag)
+            following = used | {value_of(text)} if are_different else used
+            if are_different and following == used:
+                after = items.after_repeated(state, tag)
+            if after is not None:
+                for rest in self._items(items, after, following):
+                    yield self._joined(text, rest)
+
+    def _needed_items(self, items: Items, state: Any, used: frozenset[Hashable]) -> Written | None:
+        """Return the items that have to come, and the tag of the array then."""
+        if not items.are_different(state):
+            return self.shortest.items(items, state)
+        texts = []
+        for wanted in items.path(state, self.shortest.length) or ():
+            values = items.values(state)
+            assert values is not None, "there is such an item"
+            found = (
+                each for each in self._values(values, wanted) if value_of(each.text) not in used
+            )
+            written = next(found, None)
+            if written is None:
+                return None
+            texts.append(written.text)
+            used |= {value_of(written.text)}
+            state = items.after(state, written.tag)
+        if items.ending(state) == DEAD_END:
+            return None
+        return Written(self._automaton.layout.comma.join(texts), items.ending(state))
+
+    def _unique(
+        self, items: UniqueItems, state: Used, *, is_some: bool = False
+    ) -> Iterator[Written]:
+        """Yield the different scalars that may still come, and the tag of the array then."""
+        if items.ending(state) != DEAD_END and not is_some:
+            yield Written(b"", items.ending(state))
+        for kind, lexemes, tags in items.lexemes(state):
+            is_string = kind == "strings"
+            for end in self._texts(lexemes, lexemes.start, _bits(tags)):
+                text = b'"' * is_string + end.text
+                after = items.after(state, written_value(text, is_string=is_string))
+                if after is not None:
+                    for rest in self._unique(items, after):
+                        yield self._joined(text, rest)
+
+    def _members(
+        self,
+        members: Members,
+        state: Any,
+        used: frozenset[Hashable],
+        *,
+        first: int = 0,
+        is_some: bool = False,
+    ) -> Iterator[Written]:
+        """Yield the properties that may still come, and the tag of the object then.
+
+        Listed names come in their order, those from a first one on, and then the others.
+        """
+        if members.ending(state) == DEAD_END:
+            written = self._needed(members, state, used)
+            if written is not None:
+                yield written
+        elif not is_some:
+            yield Written(b"", members.ending(state))
+        allowed = members.allowed(state)
+        for tag in range(first, members.n_tags):
+            if not allowed >> tag & 1 or not members.may_skip(state, first, tag):
+                continue
+            for name in self._names(members, tag, used):
+                values, wanted = members.values(tag), members.wanted(state, tag)
+                for text, value_tag in self._values(values, wanted):
+                    after = members.after(state, tag, value_tag)
+                    following = min(tag + 1, members.n_listed)
+                    text = name + self._automaton.layout.colon + text
+                    now = used | {value_of(name)}
+                    for rest in self._members(members, after, now, first=following):
+                        yield self._joined(text, rest)
+
+    def _needed(self, members: Members, state: Any, used: frozenset[Hashable]) -> Written | None:
+        """Return the properties that have to come, and the tag of the object then."""
+        path = members.path(state, self.shortest.length)
+        texts = []
+        for tag, wanted in path or ():
+            name = next(self._names(members, tag, used), None)
+            written = self.shortest.of(members.values(tag), wanted)
+            if name is None or written is None:
+                return None
+            texts.append(name + self._automaton.layout.colon + written.text)
+            used |= {value_of(name)}
+            state = members.after(state, tag, written.tag)
+        return (
+            Written(self._automaton.layout.comma.join(texts), members.ending(state))
+            if path
+            else None
+        )
+
+    def _names(self, members: Members, tag: int, used: frozenset[Hashable]) -> Iterator[bytes]:
+        """Yield the names with a tag that have not come."""
+        lexemes, _ = members.lexemes_for(1 << tag)
+        for end in self._texts(lexemes, lexemes.start, 1 << tag):
+            name = b'"' + end.text
+            if tag < members.n_listed:
+                yield name
+                return
+            if value_of(name) not in used:
+                yield name
+
+    def _joined(self, text: bytes, rest: Written) -> Written:
+        if not rest.text:
+            return Written(text, rest.tag)
+        return Written(text + self._automaton.layout.comma + rest.text, rest.tag)
+
+    # -- lexemes ----------------------------------------------------------------------------
+
+    def _ends(self, lexer: Any, key: Any, stack: Stack, memory: Memory) -> Iterator[Written]:
+        """Yield the ends of a lexeme."""
+        kind, *frame = self._automaton.meaning_of_frame(stack.state)
+        bits = -1
+        if kind == "unique":
+            bits = _bits(lexer.tags)
+        elif kind == "name":
+            bits = frame[0].allowed(frame[1])
+        if isinstance(lexer.lexemes, Numbers):
+            begun = _NUMBER.search(memory.text)
+            assert begun is not None, "a number has begun"
+            ends = self._numbers(lexer.lexemes, key, begun.group())
+        else:
+            ends = self._texts(lexer.lexemes, key, bits)
+        return (Written(end.text, lexer.tags[end.tag]) for end in ends)
+
+    def _texts(self, lexemes: Lexemes, first: Any, tags: int = -1) -> Iterator[Written]:
+        """Yield the ends of a lexeme, the shortest first."""
+        number = count()
+        pending: list[tuple[int, int, int, bytes, Any]] = [(0, 0, next(number), b"", first)]
+        while pending:
+            _, _, _, text, key = heapq.heappop(pending)
+            if isinstance(key, Pop):
+                yield Written(text, key.tag)
+                continue
+            for byte, after in lexemes.row(key).entries():
+                if byte not in self._used:
+                    continue
+                if isinstance(after, Pop):
+                    n = 0 if tags >> after.tag & 1 else None
+                else:
+                    end = self.shortest.lexemes.end(lexemes, after, tags=tags)
+                    n = None if end is None else len(end.text)
+                if n is not None:
+                    longer = (*text, byte)
+                    price = len(longer) + n
+                    heapq.heappush(
+                        pending, (price, -len(longer), next(number), bytes(longer), after)
+                    )
+
+    def _numbers(self, lexemes: Any, key: Any, begun: bytes) -> Iterator[Written]:
+        """Yield ends of a number: a shortest one, and those after which it is written in one way.
+
+        All other ends make numbers that are equal to one of these.
+        """
+        end = self.shortest.lexemes.end(lexemes, key)
+        if end is not None:
+            yield end
+        if b"e" in begun.lower():
+            if number_of(begun.lower().partition(b"e")[0].decode()) != number_of("0"):
+                yield from self._with_ends(lexemes, key)
+            return
+        for tag, language in enumerate(lexemes.languages):
+            canonical = canonical_numbers(language)
+            state = canonical.start
+            for character in begun.decode():
+                state = canonical.after(state, character)
+            for word in words_from(canonical, state):
+                yield Written(word.encode(), tag)
+
+    def _with_ends(self, lexemes: Any, key: Any) -> Iterator[Written]:
+        """Yield the ends of an exponent: more and more digits."""
+        pending = [(b"", key)]
+        for text, here in pending:  # grows while it is walked
+            tag = lexemes.traits(here).ending
+            if tag >= 0:
+                yield Written(text, tag)
+            for byte, after in lexemes.row(here).entries():
+                if not isinstance(after, Ends):
+                    pending.append((text + bytes((byte,)), after))
+
+
+def _at(stack: Stack, height: int) -> Stack:
+    return stack.pop(stack.height - height)
+
+
+def _longer(memory: Memory, text: bytes) -> Memory:
+    return memory._replace(text=memory.text + text)
+
+
+def _bits(tags: list[int]) -> int:
+    """Return the indices of tags of what has not come before, as bits."""
+    return sum(1 << number for number, tag in enumerate(tags) if tag != REPEATED)

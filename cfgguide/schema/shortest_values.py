@@ -1,0 +1,247 @@
+"""Short values of a schema, and what arrays and objects that have begun still need.
+
+In: a :class:`~cfgguide.schema.automaton.SchemaAutomaton`. Out: texts. The shortest value of a
+schema may need values of others; where schemas refer to each other, all are made shorter until none
+becomes shorter (Knuth, "A generalization of Dijkstra's algorithm", 1977, for the idea of shortest
+derivations).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from cfgguide.pushdown.lexemes import Lexemes
+from cfgguide.pushdown.shortest import ShortestLexemes, Written
+from cfgguide.schema.automaton import SchemaAutomaton
+from cfgguide.schema.members import DEAD_END, Items, Members
+from cfgguide.schema.unique import REPEATED, UniqueItems, Used, written_value
+from cfgguide.value_classes.tracked import Classes
+from cfgguide.value_classes.values import Values
+
+_MAX_NAMES = 8  # that are compared where a name has begun
+_SHORT = 2  # bytes: no array or object is shorter
+
+_Key = tuple[Values, Classes | None]
+
+
+class ShortestValues:
+    """Writes short values, and what arrays and objects still need.
+
+    Parameters
+    ----------
+    automaton : SchemaAutomaton
+        Of the schema.
+    used : frozenset of int
+        The bytes that may be written.
+    different : callable
+        Returns the items that arrays still need where they are to be different.
+    """
+
+    def __init__(
+        self,
+        automaton: SchemaAutomaton,
+        used: frozenset[int],
+        different: Callable[[Items, Any], Written | None],
+    ) -> None:
+        self._automaton = automaton
+        self._different = different
+        self.lexemes = ShortestLexemes(used)
+        self._known: dict[_Key, Written | None] = {}
+        self._best: dict[_Key, Written] = {}  # of those that are being looked for
+        self._visited: dict[_Key, None] | None = None  # in this round; None: nothing is looked for
+        self._is_changed = False
+        self._members: dict[tuple[Members, Any, bool], Written | None] = {}
+        self._items: dict[tuple[Items, Any], Written | None] = {}
+
+    def of(self, values: Values, wanted: Classes | None) -> Written | None:
+        """Return a shortest value and the tag of its class; None if none is known yet."""
+        if wanted == frozenset([values.every]):
+            wanted = None
+        key = (values, wanted)
+        if key in self._known:
+            return self._known[key]
+        if self._visited is None:
+            return self._settled(key)
+        if key not in self._visited:
+            self._visited[key] = None
+            self._look_for(key)
+        return self._best.get(key)
+
+    def _settled(self, key: _Key) -> Written | None:
+        """Look for a value, and for all that it needs, until none becomes shorter."""
+        self._is_changed = True
+        try:
+            while self._is_changed:
+                self._is_changed = False
+                self._visited = {key: None}
+                self._look_for(key)
+            self._known |= {each: self._best.get(each) for each in self._visited or ()}
+        finally:
+            self._visited = None
+            self._best = {}
+        return self._known[key]
+
+    def _look_for(self, key: _Key) -> None:
+        found = self._shortest(*key)
+        if found is not None and (key not in self._best or _is_less(found, self._best[key])):
+            self._best[key] = found
+            self._is_changed = True
+
+    def _shortest(self, values: Values, wanted: Classes | None) -> Written | None:
+        options = self._automaton.options(values, wanted)
+        found: list[Written] = []
+        for lexer, quote in (
+            (options.constants, b""),
+            (options.numbers, b""),
+            (options.strings, b'"'),
+        ):
+            if lexer is not None:
+                end = self.lexemes.end(lexer.lexemes, lexer.lexemes.start)
+                if end is not None:
+                    found.append(Written(quote + end.text, lexer.tags[end.tag]))
+        if any(len(each.text) <= _SHORT for each in found):
+            return _least(found)
+        if options.items is not None:
+            items = self.items(options.items, options.items.start)
+            if items is not None:
+                found.append(Written(b"[" + items.text + b"]", items.tag))
+        if options.unique is not None:
+            unique = self.different(options.unique, options.unique.start)
+            if unique is not None:
+                found.append(Written(b"[" + unique.text + b"]", unique.tag))
+        if options.members is not None:
+            members = self.members(options.members, options.members.start)
+            if members is not None:
+                found.append(Written(b"{" + members.text + b"}", members.tag))
+        return _least(found)
+
+    # -- arrays and objects -----------------------------------------------------------------
+
+    def items(self, items: Items, state: Any) -> Written | None:
+        """Return the items that still have to come, and the tag of the array then."""
+        key = (items, state)
+        if key in self._items:
+            return self._items[key]
+        found = self._items_after(items, state)
+        if self._visited is None:
+            self._items[key] = found
+        return found
+
+    def _items_after(self, items: Items, state: Any) -> Written | None:
+        path = items.path(state, self.length)
+        if path is None:
+            return None
+        if items.are_different(state) and path[1:]:
+            return self._different(items, state)
+        texts = []
+        for wanted in path:
+            values = items.values(state)
+            assert values is not None, "there is such an item"
+            written = self.of(values, wanted)
+            if written is None:
+                return None
+            texts.append(written.text)
+            state = items.after(state, written.tag)
+        return Written(self._automaton.layout.comma.join(texts), items.ending(state))
+
+    def different(
+        self, items: UniqueItems, state: Used, *, is_some: bool = False
+    ) -> Written | None:
+        """Return the different items that still have to come, and the tag of the array then."""
+        texts: list[bytes] = []
+        while items.ending(state) == DEAD_END or (is_some and not texts):
+            found = []
+            for kind, lexemes, tags in items.lexemes(state):
+                quote = b'"' if kind == "strings" else b""
+                end = self.fresh(lexemes, lexemes.start, tags)
+                if end is not None:
+                    found.append(Written(quote + end.text, kind == "strings"))
+            item = _least(found)
+            if item is None:
+                return None
+            texts.append(item.text)
+            after = items.after(state, written_value(item.text, is_string=bool(item.tag)))
+            assert after is not None, "it has not come before"
+            state = after
+        return Written(self._automaton.layout.comma.join(texts), items.ending(state))
+
+    def fresh(self, lexemes: Lexemes, key: Any, tags: list[int]) -> Written | None:
+        """Return the end of an item that is unlike those before."""
+        bits = sum(1 << number for number, tag in enumerate(tags) if tag != REPEATED)
+        return self.lexemes.end(lexemes, key, tags=bits)
+
+    def members(self, members: Members, state: Any, *, is_some: bool = False) -> Written | None:
+        """Return the properties that still have to come, and the tag of the object then.
+
+        With `is_some`, there is at least one.
+        """
+        key = (members, state, is_some)
+        if key in self._members:
+            return self._members[key]
+        path = members.path(state, self.length)
+        if path is None:
+            found = None
+        elif path or not is_some:
+            found = self._written(members, state, path)
+        else:
+            found = self._any(members, state)
+        if self._visited is None:
+            self._members[key] = found
+        return found
+
+    def _written(
+        self, members: Members, state: Any, path: list[tuple[int, Classes | None]]
+    ) -> Written | None:
+        """Return the properties of a path."""
+        texts = []
+        for tag, wanted in path:
+            written = self.of(members.values(tag), wanted)
+            if written is None:
+                return None
+            texts.append(self._name(members, tag) + self._automaton.layout.colon + written.text)
+            state = members.after(state, tag, written.tag)
+        return Written(self._automaton.layout.comma.join(texts), members.ending(state))
+
+    def _any(self, members: Members, state: Any) -> Written | None:
+        """Return a short property, and what has to follow, where none has to come."""
+        allowed = members.allowed(state)
+        tags = [tag for tag in range(members.n_tags) if allowed >> tag & 1]
+        found = []
+        for tag in [*tags[:_MAX_NAMES], *tags[_MAX_NAMES:][-1:]]:
+            rest = self.after_name(members, state, tag)
+            if rest is not None:
+                found.append(Written(self._name(members, tag) + rest.text, rest.tag))
+        return _least(found)
+
+    def _name(self, members: Members, tag: int) -> bytes:
+        """Return the name with a tag, in quotes."""
+        lexemes, _ = members.lexemes_for(1 << tag)
+        end = self.lexemes.end(lexemes, lexemes.start, tags=1 << tag)
+        assert end is not None, "it can be written"
+        return b'"' + end.text
+
+    def after_name(self, members: Members, state: Any, tag: int) -> Written | None:
+        """Return what follows a name: colon, value, and the properties that still have to come."""
+        written = self.of(members.values(tag), members.wanted(state, tag))
+        if written is None:
+            return None
+        rest = self.members(members, members.after(state, tag, written.tag))
+        if rest is None:
+            return None
+        layout = self._automaton.layout
+        more = layout.comma + rest.text if rest.text else b""
+        return Written(layout.colon + written.text + more, rest.tag)
+
+    def length(self, values: Values, wanted: Classes | None) -> int | None:
+        """Return the length of a shortest value; None if none is known yet."""
+        written = self.of(values, wanted)
+        return None if written is None else len(written.text)
+
+
+def _is_less(one: Written, other: Written) -> bool:
+    return (len(one.text), one.text) < (len(other.text), other.text)
+
+
+def _least(found: list[Written]) -> Written | None:
+    return min(found, key=lambda each: (len(each.text), each.text), default=None)

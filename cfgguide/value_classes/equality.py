@@ -1,0 +1,160 @@
+r"""Values of JSON as values that can be compared: which texts mean the same.
+
+In: texts. Out: values with a hash that are equal if JSON Schema says so: ``1`` and ``1.0``, the
+same members in another order, and ``"\u0061"`` and ``"a"`` are equal; 1 and true are not. And
+whether a text that has begun may become such a value.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Hashable
+from typing import Any
+
+_MAX_DIGITS = 1_000  # of an exponent; numbers with more are told apart by what is written
+_MISMATCH, _OPEN = -1, -2  # what `_read` returns for no place
+_SPACES = re.compile(r"[ \t\n\r]*")
+_NUMBER = re.compile(r"[-+0-9.eE]*")
+_BEGUN = re.compile(r'"(?:[^"\\]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*')  # whole characters
+_SURROGATES = tuple(map(chr, range(0xD800, 0xDC00)))  # the other half may follow
+
+
+def number_of(text: str) -> Hashable:
+    """Return a number of JSON: its sign, digits, and exponent, as short as can be.
+
+    Examples
+    --------
+    >>> number_of("1.50") == number_of("15e-1"), number_of("-0") == number_of("0.0e7")
+    (True, True)
+    """
+    mantissa, _, exponent = text.lower().partition("e")
+    whole, _, fraction = mantissa.removeprefix("-").partition(".")
+    digits = (whole + fraction).lstrip("0")
+    if not digits:
+        return ("#", "", "0")
+    short = digits.rstrip("0")
+    if len(exponent) > _MAX_DIGITS:
+        return ("#", text, "")
+    power = int(exponent or "0") - len(fraction) + len(digits) - len(short)
+    return ("#", "-" * text.startswith("-") + short, power)
+
+
+def value_of(text: bytes) -> Hashable:
+    r"""Return the value of a text.
+
+    Examples
+    --------
+    >>> value_of(b'{"a": 1, "b": []}') == value_of(b'{"b":[],"\\u0061":1.0}')
+    True
+    >>> value_of(b"true") == value_of(b"1")
+    False
+    """
+    return _hashable(json.loads(text, parse_int=number_of, parse_float=number_of))
+
+
+def _hashable(value: Any) -> Hashable:
+    if isinstance(value, list):
+        return ("[", *map(_hashable, value))
+    if isinstance(value, dict):
+        return ("{", frozenset((name, _hashable(each)) for name, each in value.items()))
+    return ("null",) if value is None else value
+
+
+def may_become(text: bytes, value: Hashable) -> bool:
+    """Return whether a text of JSON that has begun may become a value; sometimes if it may not.
+
+    Examples
+    --------
+    >>> value = value_of(b'{"a": [12, "x"]}')
+    >>> [may_become(each, value) for each in (b"{", b'{"a":[1', b'{"a": [12, "x"', b'{"b')]
+    [True, True, True, False]
+    """
+    return _read(text.decode(errors="ignore"), 0, value) != _MISMATCH
+
+
+def _read(text: str, place: int, value: Any) -> int:
+    """Return where a value ends that begins at a place, `_OPEN`, or `_MISMATCH`."""
+    place = _skipped(text, place)
+    if place == len(text):
+        return _OPEN
+    if isinstance(value, str):
+        return _read_string(text, place, {value: None})[0]
+    if not isinstance(value, tuple):
+        return _read_word(text, place, json.dumps(value))
+    if value[0] == "null":
+        return _read_word(text, place, "null")
+    if value[0] == "#":
+        end = _NUMBER.match(text, place).end()  # type: ignore[union-attr]
+        if end == len(text):
+            return _OPEN if text[place] in "-0123456789" else _MISMATCH
+        is_same = end > place and number_of(text[place:end]) == value
+        return end if is_same else _MISMATCH
+    if text[place] != value[0]:
+        return _MISMATCH
+    return (_read_items if value[0] == "[" else _read_members)(text, place + 1, value)
+
+
+def _skipped(text: str, place: int) -> int:
+    return _SPACES.match(text, place).end()  # type: ignore[union-attr]
+
+
+def _read_word(text: str, place: int, word: str) -> int:
+    if text.startswith(word, place):
+        return place + len(word)
+    return _OPEN if word.startswith(text[place:]) else _MISMATCH
+
+
+def _read_string(text: str, place: int, values: dict[str, Any]) -> tuple[int, str]:
+    """Return where a string ends that is one of some values, and the string."""
+    if text[place] != '"':
+        return _MISMATCH, ""
+    found = _BEGUN.match(text, place)
+    assert found is not None, "it begins with a quote"
+    string = str(json.loads(found.group() + '"', strict=False))
+    end = found.end()
+    if text.startswith('"', end):
+        return (end + 1 if string in values else _MISMATCH), string
+    if string.endswith(_SURROGATES):
+        string = string[:-1]
+    return (_OPEN if any(each.startswith(string) for each in values) else _MISMATCH), ""
+
+
+def _read_items(text: str, place: int, value: tuple[Any, ...]) -> int:
+    for number, item in enumerate(value[1:]):
+        place = _skipped(text, place)
+        if number and place < len(text):
+            if text[place] != ",":
+                return _MISMATCH
+            place += 1
+        place = _read(text, place, item)
+        if place < 0:
+            return place
+    return _read_word(text, _skipped(text, place), "]")
+
+
+def _read_members(text: str, place: int, value: tuple[Any, ...]) -> int:
+    left = dict(value[1])
+    is_first = True
+    while True:
+        place = _skipped(text, place)
+        if place == len(text):
+            return _OPEN
+        if text[place] == "}":
+            return _MISMATCH if left else place + 1
+        if not is_first:
+            if text[place] != ",":
+                return _MISMATCH
+            place = _skipped(text, place + 1)
+        if place == len(text):
+            return _OPEN if left else _MISMATCH
+        place, name = _read_string(text, place, left)
+        if place < 0:
+            return place
+        place = _skipped(text, place)
+        if place < len(text):
+            place += 1  # the colon
+        place = _read(text, place, left.pop(name))
+        if place < 0:
+            return place
+        is_first = False
