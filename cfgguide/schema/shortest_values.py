@@ -199,7 +199,7 @@ class ShortestValues:
             written = self.of(members.values(tag), wanted)
             if written is None:
                 return None
-            texts.append(self._name(members, tag) + self._automaton.layout.colon + written.text)
+            texts.append(self.name(members, tag) + self._automaton.layout.colon + written.text)
             state = members.after(state, tag, written.tag)
         return Written(self._automaton.layout.comma.join(texts), members.ending(state))
 
@@ -211,10 +211,10 @@ class ShortestValues:
         for tag in [*tags[:_MAX_NAMES], *tags[_MAX_NAMES:][-1:]]:
             rest = self.after_name(members, state, tag)
             if rest is not None:
-                found.append(Written(self._name(members, tag) + rest.text, rest.tag))
+                found.append(Written(self.name(members, tag) + rest.text, rest.tag))
         return _least(found)
 
-    def _name(self, members: Members, tag: int) -> bytes:
+    def name(self, members: Members, tag: int) -> bytes:
         """Return the name with a tag, in quotes."""
         lexemes, _ = members.lexemes_for(1 << tag)
         end = self.lexemes.end(lexemes, lexemes.start, tags=1 << tag)
