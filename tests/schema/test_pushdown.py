@@ -176,6 +176,45 @@ def test_a_name_that_is_not_listed_is_not_begun_where_none_may_come() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "is_begun"),
+    [
+        ('{"a', True),
+        ('{"ab": 1, "a', False),  # "ab" has come, and nothing else begins so
+        ('{"ab": 1, "c', True),
+        ('{"ab": 1, "cd": 1, "c', True),  # "c" matches, and is not listed
+    ],
+)
+def test_a_name_is_begun_only_if_a_name_that_may_come_begins_so(text: str, is_begun: bool) -> None:
+    recognizer = recognizer_of(
+        {
+            "type": "object",
+            "properties": {"ab": {}, "cd": {}},
+            "patternProperties": {"^(ab|cd?)$": {"const": 1}},
+            "additionalProperties": False,
+        }
+    )
+    found = recognizer.advance(recognizer.initial, text.encode())
+    assert (found is not None and recognizer.is_live(found)) == is_begun
+
+
+@pytest.mark.parametrize("pattern", ["^x-", "^[^/]", "b", "^a.*$"])
+def test_masks_where_the_rest_of_a_name_or_text_may_be_anything(pattern: str) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"xy": {"type": "string", "pattern": pattern}, "x-a": {"type": "null"}},
+        "patternProperties": {pattern: {"type": ["string", "null"]}},
+        "additionalProperties": {"type": "integer"},
+    }
+    grammar, rng = json_schema(schema), random.Random(pattern)
+    made = cfgguide.compile(grammar, big_vocabulary())
+    exact = cfgguide.compile(cfgguide.Grammar(grammar.text), big_vocabulary(), use_cache=False)
+    for index in (made, exact, made, exact):
+        assert_same_masks(made, exact, walked(index, rng, 25), schema)
+    for text in ('{"xy": "abc", "x-b": "x", "ab', '{"xyz": 1, "x-', '{"axb/": "'):
+        assert_same_masks(made, exact, spelled(text.encode(), big_vocabulary(), rng), schema)
+
+
+@pytest.mark.parametrize(
     ("schema", "text", "is_right"),
     [
         # Names are unlike, but all of them are strings, of which nothing is asked.
