@@ -14,13 +14,14 @@ import sys
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from cfgguide.automata import syntax
 from cfgguide.automata.charset import ANY_CHARACTER, CharacterClass, ignoring_case
 from cfgguide.automata.syntax import Anchor, Category, CharacterSet, Dot, Literal, Unsupported
 from cfgguide.errors import SchemaError
 
+_KEPT = 2000  # patterns of a process
 _LINE_ENDS = CharacterClass.of_characters([0x0A, 0x0D, 0x2028, 0x2029])
 _SPACES = CharacterClass.of(
     [
@@ -107,7 +108,7 @@ Nodes = tuple[Node, ...]
 START, END = Anchor.LINE_START, Anchor.LINE_END
 
 
-@cache
+@lru_cache(maxsize=_KEPT)
 def read(pattern: str) -> Nodes:
     """Return the tree of a pattern.
 
@@ -216,7 +217,7 @@ def _as_python(pattern: str) -> str:
     return _ESCAPES.sub(written, pattern)
 
 
-@cache
+@lru_cache(maxsize=_KEPT)
 def _property(name: str, *, is_negated: bool) -> CharacterClass:
     r"""Return the class of ``\p{name}``: a general category, by its short or long name."""
     bare = re.sub(r"^(gc|general_category)=", "", name, flags=re.IGNORECASE)

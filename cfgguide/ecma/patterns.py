@@ -8,7 +8,7 @@ keeps in mind; groups that are referred to are refused, as they are not regular.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import lru_cache, partial
 
 from cfgguide.automata.charset import ANY_CHARACTER, common_ranges
 from cfgguide.automata.language import Language
@@ -16,6 +16,7 @@ from cfgguide.ecma.automaton import found_anywhere, size_of
 from cfgguide.ecma.notation import END, START, Characters, Choice, Node, Nodes, Repeat, read
 from cfgguide.errors import SchemaError
 
+_KEPT = 2000  # patterns of a process
 _SMALL = 200  # states of a pattern's automaton before it is made deterministic
 
 Ranges = tuple[tuple[int, int], ...]
@@ -56,7 +57,7 @@ def _text_of(nodes: Nodes, spell: Callable[[Ranges], str]) -> str | None:
     return "".join(written)
 
 
-@cache
+@lru_cache(maxsize=_KEPT)
 def pattern_language(pattern: str) -> Language:
     """Return the language of the texts in which a pattern is found.
 
@@ -79,7 +80,7 @@ def pattern_language(pattern: str) -> Language:
         raise SchemaError(f"the pattern {pattern!r}: {error.args[0]}") from None
 
 
-@cache
+@lru_cache(maxsize=_KEPT)
 def later_language(pattern: str) -> Callable[[], Language]:
     """Return what returns the language of a pattern, which is made when it is needed.
 
@@ -99,7 +100,7 @@ def later_language(pattern: str) -> Callable[[], Language]:
     return partial(pattern_language, pattern)
 
 
-@cache
+@lru_cache(maxsize=_KEPT)
 def is_surely_found(pattern: str) -> bool:
     """Return whether a pattern is surely found in some text; False if that is not clear.
 
