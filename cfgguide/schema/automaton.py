@@ -43,7 +43,8 @@ from cfgguide.schema.members import (
 from cfgguide.schema.unique import REPEATED, UniqueItems, Used, value_of
 from cfgguide.value_classes.nodes import KINDS, Bounds, Condition, Node, wanted_to_fail
 from cfgguide.value_classes.scalars import of_lengths
-from cfgguide.value_classes.tracked import Classes, Search, plain_array_bounds
+from cfgguide.value_classes.search import Search, plain_array_bounds
+from cfgguide.value_classes.tracked import Classes
 from cfgguide.value_classes.values import CONSTANTS, AllValues, Scalars, Values
 from cfgguide.values.numbers import NUMBER
 
@@ -192,11 +193,8 @@ class SchemaAutomaton(Pushdown):
             self._frame_keys.append(key)
         return frame
 
-    def _value_frame(self, key: Any, values: Values, wanted: Classes | None) -> int:
-        known = self._frame_numbers.get(key)
-        if known is not None:
-            return known
-        return self._frame(key, 1 if wanted is None else len(self.search.classes(values)))
+    def _value_frame(self, key: Any, wanted: Classes | None) -> int:
+        return self._frame(key, 1 if wanted is None else len(wanted))
 
     def make_row(self, state: int) -> None:
         """Make the row of a state."""
@@ -281,7 +279,7 @@ class SchemaAutomaton(Pushdown):
     def _for_all_nodes(self, values: Values) -> _Options:
         """Return the values for which all nodes hold."""
         search = self.search
-        every = frozenset([values.every])
+        every = (values.every,)
         mixed = values.mixed
         if "object" in values.kinds and not values.has_plain_objects:
             mixed |= {"object"}
@@ -309,10 +307,10 @@ class SchemaAutomaton(Pushdown):
         """Return the values of some classes, as far as they are of some kinds."""
         search, found = self.search, _Options()
         tracked = search.tracked(values)
-        tags = search.tags(values, wanted)
+        tags = {each: tag for tag, each in enumerate(wanted)}
         if not kinds.isdisjoint(CONSTANTS):
             of_words = tracked.constants().items()
-            words = {kind: tags[each] for kind, each in of_words if each in wanted}
+            words = {kind: tags[each] for kind, each in of_words if each in tags}
             if words:
                 constants = Constants(words)
                 found.constants = self._lexer(tuple(words.items()), constants, range(len(tags)))
@@ -330,11 +328,11 @@ class SchemaAutomaton(Pushdown):
         self, values: Values, wanted: Classes, kind: str
     ) -> list[tuple[Scalars, int]]:
         """Return the numbers or strings of some classes, with the tags of these."""
-        tags = self.search.tags(values, wanted)
+        tags = {each: tag for tag, each in enumerate(wanted)}
         return [
             (_scalars(condition), tags[value_class])
             for value_class, conditions in self.search.tracked(values).scalars(kind).items()
-            if value_class in wanted
+            if value_class in tags
             for condition in conditions
         ]
 
@@ -482,8 +480,8 @@ class SchemaAutomaton(Pushdown):
     def _after_name(self, tag: int, members: Members, inside: Any) -> int:
         if not members.allowed(inside) >> tag & 1:
             return DEAD
-        wanted, values = members.wanted(inside, tag), members.values(tag)
-        frame = self._value_frame(("member", members, inside, tag), values, wanted)
+        wanted, values = members.wanted(inside, tag), members.values(inside, tag)
+        frame = self._value_frame(("member", members, inside, tag), wanted)
         return self._state(("colon", values, wanted, frame, self.layout.space))
 
     def _row_of_colon(
@@ -500,7 +498,7 @@ class SchemaAutomaton(Pushdown):
         self.set_row(state, [self._mark(self.layout.colon, then), *self._spaces(again, space)])
 
     def _after_member(self, class_tag: int, members: Members, inside: Any, tag: int) -> int:
-        after = members.after(inside, tag, class_tag)
+        after = members.after(inside, tag, members.wanted(inside, tag), class_tag)
         return self._state(("more", members, after, self.layout.space))
 
     # -- arrays -----------------------------------------------------------------------------
@@ -531,10 +529,10 @@ class SchemaAutomaton(Pushdown):
         if values is None:
             return None
         wanted = items.wanted(inside)
-        return values, wanted, self._value_frame(("item", items, inside), values, wanted)
+        return values, wanted, self._value_frame(("item", items, inside), wanted)
 
     def _after_item(self, class_tag: int, items: Items, inside: Any) -> int:
-        after = items.after(inside, class_tag)
+        after = items.after(inside, items.wanted(inside), class_tag)
         return self._state(("next", items, after, self.layout.space))
 
     # -- arrays of different items ----------------------------------------------------------

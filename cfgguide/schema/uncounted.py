@@ -12,7 +12,7 @@ from collections.abc import Callable
 from cfgguide.schema.unique import can_be_told_apart
 from cfgguide.value_classes.arrays import told_apart
 from cfgguide.value_classes.nodes import Node, reachable, wanted_to_fail
-from cfgguide.value_classes.tracked import Search
+from cfgguide.value_classes.search import Search
 from cfgguide.value_classes.truth import closure
 from cfgguide.value_classes.values import AllValues
 

@@ -29,7 +29,7 @@ MAX_UNIQUE = 200  # distinct values of items that are told apart
 MAX_ITEMS = 2_000  # that are counted
 
 
-class _Items(NamedTuple):
+class ItemsSeen(NamedTuple):
     """A state: what is known of the items so far."""
 
     n_items: int
@@ -71,8 +71,9 @@ class ArrayMachine:
         self._containing = [node for node in self._asking if node.contains is not None]
         self._unique = [node for node in self._asking if node.is_unique]
         self._values = told_apart(self._unique) or []
+        self._symbols: dict[tuple[int, frozenset[Node]], Symbol] = {}
         nothing: frozenset[Any] = frozenset()
-        self.start = _Items(0, nothing, (0,) * len(self._containing), nothing, nothing, 0)
+        self.start = ItemsSeen(0, nothing, (0,) * len(self._containing), nothing, nothing, 0)
 
     @cached_property
     def all_symbols(self) -> list[Symbol]:
@@ -81,21 +82,39 @@ class ArrayMachine:
         for index in range(self._prefix + 1):
             seen: list[Node] = list(self._values)
             for node in self._asking:
-                seen += self._children(node, index)
+                seen += self.children(node, index)
                 seen += [n for n in (node.contains, node.unevaluated_items) if n is not None]
             found.append(Symbol(None, seen_by(seen, self._order)))
         return found
 
-    def symbols(self, state: _Items) -> Iterator[Symbol]:
+    def symbols(self, state: ItemsSeen) -> Iterator[Symbol]:
         """Yield what may come next: one item."""
         yield self.all_symbols[min(state.n_items, self._prefix)]
 
-    def _children(self, node: Node, index: int) -> list[Node]:
+    def symbol(self, state: ItemsSeen) -> Symbol:
+        """Return the next item with the nodes that make a difference still."""
+        key = self.index(state), state.failed
+        if key not in self._symbols:
+            owners = [node for node in self._asking if node not in state.failed]
+            is_unique = any(node.is_unique for node in owners)
+            seen: list[Node] = list(self._values) if is_unique else []
+            for node in owners:
+                seen += self.children(node, key[0])
+                seen += [n for n in (node.contains, node.unevaluated_items) if n is not None]
+            self._symbols[key] = Symbol(None, seen_by(seen, self._order))
+        return self._symbols[key]
+
+    def index(self, state: ItemsSeen) -> int:
+        """Return the index of the next item; those after all prefixes have the same."""
+        return min(state.n_items, self._prefix)
+
+    def children(self, node: Node, index: int) -> list[Node]:
+        """Return the nodes that a node applies to an item."""
         if index < len(node.prefix):
             return [node.prefix[index]]
         return [] if node.items is None else [node.items]
 
-    def after(self, state: _Items, symbol: Symbol, value_class: ValueClass) -> _Items:
+    def after(self, state: ItemsSeen, symbol: Symbol, value_class: ValueClass) -> ItemsSeen:
         """Return the state after an item."""
         index = min(state.n_items, self._prefix)
         failed = set(state.failed)
@@ -103,10 +122,14 @@ class ArrayMachine:
         matched = frozenset(
             node
             for node in self._containing
-            if node.contains is not None and holds_in(node.contains, value_class)
+            if node.contains is not None
+            and node not in state.failed
+            and holds_in(node.contains, value_class)
         )
         for node in self._asking:
-            if not all(holds_in(child, value_class) for child in self._children(node, index)):
+            if node in state.failed:
+                continue
+            if not all(holds_in(child, value_class) for child in self.children(node, index)):
                 failed.add(node)
             rest = node.unevaluated_items
             if rest is None or holds_in(rest, value_class) or self._covers(node, index, matched):
@@ -135,7 +158,7 @@ class ArrayMachine:
             resolved = self._failures.resolved(failed)
         if resolved.issuperset(self._unique):
             used, n_others = frozenset(), 0
-        return _Items(
+        return ItemsSeen(
             min(state.n_items + 1, self._cap),
             resolved,
             contained,
@@ -152,7 +175,7 @@ class ArrayMachine:
     def _evaluates(self, node: Node, index: int, matched: frozenset[Node]) -> bool:
         return self._covers(node, index, matched) or node.unevaluated_items is not None
 
-    def holding(self, state: _Items) -> tuple[dict[Node, bool], list[Problem]]:
+    def holding(self, state: ItemsSeen) -> tuple[dict[Node, bool], list[Problem]]:
         """Return which nodes hold for the array, and what is uncertain about that."""
         counts = dict(zip(self._containing, state.contained, strict=True))
 
