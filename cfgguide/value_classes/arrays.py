@@ -8,7 +8,6 @@ from left to right and keeps what the keywords need: how many items there are, h
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from cfgguide.errors import SchemaError
@@ -75,21 +74,9 @@ class ArrayMachine:
         nothing: frozenset[Any] = frozenset()
         self.start = ItemsSeen(0, nothing, (0,) * len(self._containing), nothing, nothing, 0)
 
-    @cached_property
-    def all_symbols(self) -> list[Symbol]:
-        """The symbols: an item at each index of a prefix, and one for all later items."""
-        found = []
-        for index in range(self._prefix + 1):
-            seen: list[Node] = list(self._values)
-            for node in self._asking:
-                seen += self.children(node, index)
-                seen += [n for n in (node.contains, node.unevaluated_items) if n is not None]
-            found.append(Symbol(None, seen_by(seen, self._order)))
-        return found
-
     def symbols(self, state: ItemsSeen) -> Iterator[Symbol]:
         """Yield what may come next: one item."""
-        yield self.all_symbols[min(state.n_items, self._prefix)]
+        yield self.symbol(state)
 
     def symbol(self, state: ItemsSeen) -> Symbol:
         """Return the next item with the nodes that make a difference still."""

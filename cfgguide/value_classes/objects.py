@@ -191,19 +191,6 @@ class ObjectMachine:
                 found.append(NameClass(None, language, *key))
         return found
 
-    @cached_property
-    def all_symbols(self) -> list[Symbol]:
-        """The symbols: a property of each class of names."""
-        found = []
-        for number, each in enumerate(self.name_classes):
-            seen: list[Node] = []
-            for node in self._asking:
-                seen += self.children(node, each)
-                if node.unevaluated is not None:
-                    seen.append(node.unevaluated)
-            found.append(Symbol(number, seen_by(seen, self._order)))
-        return found
-
     def children(self, node: Node, names: NameClass) -> list[Node]:
         """Return the nodes that a node applies to the value of a property."""
         known = self._known_children.get((node, names))
@@ -274,14 +261,9 @@ class ObjectMachine:
 
     def symbols(self, state: Properties) -> Iterator[Symbol]:
         """Yield what may come next: a property of a class."""
-        for symbol in self.all_symbols:
-            number = symbol.name
-            assert isinstance(number, int)
-            if self.name_classes[number].name is not None and (
-                number <= state.last if self._is_ordered else number in state.seen
-            ):
-                continue
-            yield symbol
+        for number in range(len(self.name_classes)):
+            if number >= len(self._names) or self.may_come(state, number):
+                yield self.symbol(state, number)
 
     def after(self, state: Properties, symbol: Symbol, value_class: ValueClass) -> Properties:
         """Return the state after a property."""
