@@ -331,7 +331,9 @@ class SchemaAutomaton(Pushdown):
         tags = {each: tag for tag, each in enumerate(wanted)}
         return [
             (_scalars(condition), tags[value_class])
-            for value_class, conditions in self.search.tracked(values).scalars(kind).items()
+            for value_class, conditions in self.search.tracked(values)
+            .scalars(kind)
+            .languages.items()
             if value_class in tags
             for condition in conditions
         ]

@@ -134,7 +134,7 @@ class Context:
             if not all(memberships[:n]):
                 return None
             known = {
-                id(condition.language): is_in
+                id(condition): is_in
                 for same, is_in in zip(distinct.values(), memberships[n:], strict=True)
                 for condition in same
             }

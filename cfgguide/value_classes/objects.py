@@ -156,7 +156,7 @@ class ObjectMachine:
         naming = [node.names.meant for node in self._asking if node.names is not None]
         inner = closure(naming)
         asked = [
-            condition.language
+            condition
             for node in inner
             for condition in (*conditions(node, "string"), listed(node, "string"))
             if condition is not None
@@ -172,7 +172,7 @@ class ObjectMachine:
             matched = frozenset(
                 number for number, each in enumerate(self._patterns) if each.accepts(name)
             )
-            held = accepted([each.accepts(name) for each in asked])
+            held = accepted([each.language.accepts(name) for each in asked])
             found.append(NameClass(name, (), matched, held))
         if not self._patterns and not asked:
             return [*found, NameClass(None, tuple(self._names), frozenset(), accepted([]))]
@@ -186,7 +186,8 @@ class ObjectMachine:
             return matched, accepted(memberships[1 + n_patterns :])
 
         named = Language.of_words(self._names)
-        for key, language in grouped([named, *self._patterns, *asked], group).items():
+        languages = [named, *self._patterns, *(each.language for each in asked)]
+        for key, language in grouped(languages, group).items():
             if key is not None and not language.is_empty:
                 found.append(NameClass(None, language, *key))
         return found

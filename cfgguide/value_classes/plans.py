@@ -279,7 +279,10 @@ class Planner:
             return plan if self._completes(plan) else None
         clause = min(plan.clauses, key=len)
         others = [each for each in plan.clauses if each is not clause]
-        for alternative in clause:
+        possible = self._open(plan, clause)
+        if possible is None:
+            return self._solved(plan.copy(others), [])
+        for alternative in possible:
             found = self._solved(plan.copy(others), list(alternative))
             if found is not None:
                 return found
@@ -295,7 +298,7 @@ class Planner:
                     return False
             left = []
             for clause in plan.clauses:
-                alternatives = self._open(plan, clause)
+                alternatives = self._open(plan, clause, most=2)
                 if alternatives is None:
                     continue
                 if not alternatives:
@@ -303,19 +306,31 @@ class Planner:
                 if len(alternatives) == 1:
                     pending += alternatives[0]
                 else:
-                    left.append(alternatives)
+                    left.append(clause)
             plan.clauses = left
         return True
 
-    def _open(self, plan: Plan, clause: Clause) -> Clause | None:
-        """Return the alternatives that are still possible; None if one of them is met."""
+    def _open(
+        self, plan: Plan, clause: Clause, most: int | None = None
+    ) -> list[Alternative] | None:
+        """Return the alternatives that are still possible; None if one of them is met.
+
+        After `most` of them, the others are not looked at.
+        """
         left = []
         for alternative in clause:
-            known = [self._known(plan, literal) for literal in alternative]
-            if all(known):
-                return None
-            if False not in known:
+            is_met = True
+            for literal in alternative:
+                known = self._known(plan, literal)
+                if known is False:
+                    break
+                is_met = is_met and known is True
+            else:
+                if is_met:
+                    return None
                 left.append(alternative)
+                if len(left) == most:
+                    break
         return left
 
     def _known(self, plan: Plan, literal: Literal) -> bool | None:

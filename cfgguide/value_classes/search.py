@@ -163,7 +163,7 @@ class Search:
             return True
         if tracked.ending(objects, objects.start) in wanted:
             return True
-        if any(each in wanted for kind in ("string", "number") for each in tracked.scalars(kind)):
+        if any(tracked.scalars(kind).has(wanted) for kind in ("string", "number")):
             return True
         return self.array_ends(tracked, arrays.start, wanted) or self.object_ends(
             tracked, objects.start, wanted

@@ -11,22 +11,14 @@ from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from typing import Any
 
-from cfgguide.automata.language import Language, grouped
 from cfgguide.value_classes.arrays import ArrayMachine
-from cfgguide.value_classes.machine import (
-    Machine,
-    ValueClass,
-    conditions,
-    listed,
-    scalar_holds,
-)
-from cfgguide.value_classes.nodes import Condition, Node
+from cfgguide.value_classes.machine import Machine, ValueClass
+from cfgguide.value_classes.nodes import Node
 from cfgguide.value_classes.objects import ObjectMachine
 from cfgguide.value_classes.plans import Clauses
-from cfgguide.value_classes.scalars import by_class
+from cfgguide.value_classes.scalar_classes import ScalarClasses
 from cfgguide.value_classes.truth import Failures, truths
 from cfgguide.value_classes.values import Values
-from cfgguide.values.numbers import decimals
 
 #: Classes of some values, in the order of their tags.
 Classes = tuple[ValueClass, ...]
@@ -61,7 +53,7 @@ class Tracked:
         self.arrays = ArrayMachine(below, order, failures)
         self.objects = ObjectMachine(below, order, is_ordered, failures, wanted_to_fail)
         self.clauses = Clauses(self.objects)
-        self._scalars: dict[str, dict[ValueClass, list[Condition | None]]] = {}
+        self._scalars: dict[str, ScalarClasses] = {}
 
     def value_class(self, found: dict[Node, bool]) -> ValueClass:
         """Return the nodes of these values that hold."""
@@ -86,74 +78,14 @@ class Tracked:
             for kind in ("null", "true", "false")
         }
 
-    def scalars(self, kind: str) -> dict[ValueClass, list[Condition | None]]:
-        """Return numbers or strings by class; None for all of them."""
+    def scalars(self, kind: str) -> ScalarClasses:
+        """Return numbers or strings by class."""
         if kind not in self._scalars:
-            self._scalars[kind] = self._sorted(kind)
+            self._scalars[kind] = ScalarClasses(self.values.nodes, self.values.below, kind)
         return self._scalars[kind]
 
-    def _sorted(self, kind: str) -> dict[ValueClass, list[Condition | None]]:
-        below = self.values.below
-        asked: dict[int, Condition] = {}
-        for node in below:
-            for condition in (*conditions(node, kind), listed(node, kind)):
-                if condition is not None and kind in node.kinds:
-                    asked[id(condition)] = condition
-
-        def class_of(memberships: tuple[bool, ...]) -> ValueClass:
-            known = dict(zip(asked, memberships, strict=True))
-            by_language = {id(asked[key].language): is_in for key, is_in in known.items()}
-            return self.value_class(
-                truths(below, kind, lambda node, _: scalar_holds(node, kind, by_language))
-            )
-
-        if not asked:
-            return {class_of(()): [None]}
-        conditions_asked = list(asked.values())
-        if sum(each.words is not None for each in conditions_asked) > 1:
-            return _by_word(conditions_asked, class_of)
-        universe = [Condition(decimals())] if kind == "number" else []
-        n = len(universe)
-        found = by_class(
-            [*universe, *conditions_asked],
-            lambda found: class_of(found[n:]) if all(found[:n]) else None,
-        )
-        return {key: list(each) for key, each in found.items()}
-
     def scalar_classes(self) -> Iterator[ValueClass]:
-        """Yield the classes of all scalars."""
+        """Yield the classes of all scalars, some of them more than once."""
         yield from self.constants().values()
         for kind in ("number", "string"):
             yield from self.scalars(kind)
-
-
-def _by_word(
-    asked: list[Condition], class_of: Callable[[tuple[bool, ...]], ValueClass]
-) -> dict[ValueClass, list[Condition | None]]:
-    """Return strings by class, the listed ones one by one: quicker than an automaton of all."""
-    words = sorted({word for each in asked for word in each.words or ()})
-    by_class_of_word: dict[ValueClass, list[str]] = {}
-    for word in words:
-        met = tuple(
-            each.language.accepts(word) if each.words is None else word in each.words
-            for each in asked
-        )
-        by_class_of_word.setdefault(class_of(met), []).append(word)
-    found: dict[ValueClass, list[Condition | None]] = {
-        key: [Condition(partial(Language.of_words, listed), words=frozenset(listed))]
-        for key, listed in by_class_of_word.items()
-    }
-    others = [each for each in asked if each.words is None]
-    listed_language = Language.of_words(words)
-
-    def class_of_rest(memberships: tuple[bool, ...]) -> ValueClass | None:
-        if memberships[0]:
-            return None
-        rest = iter(memberships[1:])
-        return class_of(tuple(each.words is None and next(rest) for each in asked))
-
-    languages = [listed_language, *(each.language for each in others)]
-    for key, language in grouped(languages, class_of_rest).items():
-        if key is not None and not language.is_empty:
-            found.setdefault(key, []).append(Condition(language))
-    return found
