@@ -308,11 +308,12 @@ class Completions:
         values = items.values(state)
         if values is None:
             return
-        for text, tag in self._values(values, items.wanted(state)):
-            after = items.after(state, tag)
+        wanted = items.wanted(state)
+        for text, tag in self._values(values, wanted):
+            after = items.after(state, wanted, tag)
             following = used | {value_of(text)} if are_different else used
             if are_different and following == used:
-                after = items.after_repeated(state, tag)
+                after = items.after_repeated(state, wanted, tag)
             if after is not None:
                 for rest in self._items(items, after, following):
                     yield self._joined(text, rest)
@@ -333,7 +334,7 @@ class Completions:
                 return None
             texts.append(written.text)
             used |= {value_of(written.text)}
-            state = items.after(state, written.tag)
+            state = items.after(state, wanted, written.tag)
         if items.ending(state) == DEAD_END:
             return None
         return Written(self._automaton.layout.comma.join(texts), items.ending(state))
@@ -377,9 +378,9 @@ class Completions:
             if not allowed >> tag & 1 or not members.may_skip(state, first, tag):
                 continue
             for name in self._names(members, tag, used):
-                values, wanted = members.values(tag), members.wanted(state, tag)
+                values, wanted = members.values(state, tag), members.wanted(state, tag)
                 for text, value_tag in self._values(values, wanted):
-                    after = members.after(state, tag, value_tag)
+                    after = members.after(state, tag, wanted, value_tag)
                     following = min(tag + 1, members.n_listed)
                     text = name + self._automaton.layout.colon + text
                     now = used | {value_of(name)}
@@ -392,12 +393,12 @@ class Completions:
         texts = []
         for tag, wanted in path or ():
             name = next(self._names(members, tag, used), None)
-            written = self.shortest.of(members.values(tag), wanted)
+            written = self.shortest.of(members.values(state, tag), wanted)
             if name is None or written is None:
                 return None
             texts.append(name + self._automaton.layout.colon + written.text)
             used |= {value_of(name)}
-            state = members.after(state, tag, written.tag)
+            state = members.after(state, tag, wanted, written.tag)
         return (
             Written(self._automaton.layout.comma.join(texts), members.ending(state))
             if path

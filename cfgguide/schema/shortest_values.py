@@ -56,7 +56,7 @@ class ShortestValues:
 
     def of(self, values: Values, wanted: Classes | None) -> Written | None:
         """Return a shortest value and the tag of its class; None if none is known yet."""
-        if wanted == frozenset([values.every]):
+        if wanted == (values.every,):
             wanted = None
         key = (values, wanted)
         if key in self._known:
@@ -142,7 +142,7 @@ class ShortestValues:
             if written is None:
                 return None
             texts.append(written.text)
-            state = items.after(state, written.tag)
+            state = items.after(state, wanted, written.tag)
         return Written(self._automaton.layout.comma.join(texts), items.ending(state))
 
     def different(
@@ -196,11 +196,11 @@ class ShortestValues:
         """Return the properties of a path."""
         texts = []
         for tag, wanted in path:
-            written = self.of(members.values(tag), wanted)
+            written = self.of(members.values(state, tag), wanted)
             if written is None:
                 return None
             texts.append(self._name(members, tag) + self._automaton.layout.colon + written.text)
-            state = members.after(state, tag, written.tag)
+            state = members.after(state, tag, wanted, written.tag)
         return Written(self._automaton.layout.comma.join(texts), members.ending(state))
 
     def _any(self, members: Members, state: Any) -> Written | None:
@@ -223,10 +223,11 @@ class ShortestValues:
 
     def after_name(self, members: Members, state: Any, tag: int) -> Written | None:
         """Return what follows a name: colon, value, and the properties that still have to come."""
-        written = self.of(members.values(tag), members.wanted(state, tag))
+        wanted = members.wanted(state, tag)
+        written = self.of(members.values(state, tag), wanted)
         if written is None:
             return None
-        rest = self.members(members, members.after(state, tag, written.tag))
+        rest = self.members(members, members.after(state, tag, wanted, written.tag))
         if rest is None:
             return None
         layout = self._automaton.layout
