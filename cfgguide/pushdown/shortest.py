@@ -43,7 +43,7 @@ class ShortestLexemes:
 
     def __init__(self, used: frozenset[int]) -> None:
         self._used = used
-        self._known: dict[tuple[Lexemes, Any, int], Written] = {}
+        self._known: dict[tuple[Lexemes, Any, int], Written | None] = {}
 
     def end(self, lexemes: Lexemes, key: Any, *, tags: int = -1) -> Written | None:
         """Return the shortest text that ends a lexeme.
@@ -57,8 +57,9 @@ class ShortestLexemes:
         tags : int
             Those that may come, as bits; by default all.
         """
-        known = self._known.get((lexemes, key, tags))
-        return self._found(lexemes, key, tags) if known is None else known
+        if (lexemes, key, tags) in self._known:
+            return self._known[lexemes, key, tags]
+        return self._found(lexemes, key, tags)
 
     def _found(self, lexemes: Lexemes, first: Any, tags: int) -> Written | None:
         number = count()
@@ -85,6 +86,7 @@ class ShortestLexemes:
                 if not isinstance(after, Pop) or tags >> after.tag & 1:
                     longer = text + step
                     heapq.heappush(pending, (len(longer), longer, next(number), after))
+        self._known |= dict.fromkeys(((lexemes, key, tags) for key in texts), None)
         return None
 
     def _remembered(

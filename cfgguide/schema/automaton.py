@@ -46,7 +46,7 @@ from cfgguide.schema.members import (
     TrackedMembers,
 )
 from cfgguide.schema.unique import REPEATED, UniqueItems, Used, written_value
-from cfgguide.value_classes.counts import has_enough_items, plain_array_bounds
+from cfgguide.value_classes.counts import plain_array_bounds
 from cfgguide.value_classes.equality import value_of
 from cfgguide.value_classes.nodes import KINDS, Bounds, Condition, Node, wanted_to_fail
 from cfgguide.value_classes.scalars import of_lengths
@@ -318,7 +318,21 @@ class SchemaAutomaton(Pushdown):
             self._options[key] = (
                 self._for_all_nodes(values) if wanted is None else self._tracked(values, wanted)
             )
+            self._check_different(values, self._options[key].items)
         return self._options[key]
+
+    def _check_different(self, values: Values, items: Items | None) -> None:
+        """Check that there are enough items where they are to be different.
+
+        Raises
+        ------
+        TooFewError
+            If it is not known.
+        """
+        for each in items.few() if items is not None else ():
+            if not self.completions.has_items(*each):
+                path = next(node.path for node in values.below if node.is_unique)
+                raise TooFewError(f"at {path}/uniqueItems: {TOO_FEW}")
 
     def _for_all_nodes(self, values: Values) -> _Options:
         """Return the values for which all nodes hold."""
@@ -351,11 +365,6 @@ class SchemaAutomaton(Pushdown):
         if item.is_scalar and not values.n_prefix:
             found.unique = UniqueItems(values, self.search)
             return
-        least = values.n_items[0]
-        if has_enough_items(values, self.search) is None:
-            places = {self.search.item_values(values, n): None for n in range(least)}
-            if not all(self.completions.has_items(each, None, least) for each in places):
-                raise _too_few(values.array_nodes)
         found.items = PlainItems(values, self.search)
 
     def _tracked(
@@ -378,9 +387,7 @@ class SchemaAutomaton(Pushdown):
         if "object" in kinds and search.object_ends(tracked, tracked.objects.start, wanted):
             found.members = TrackedMembers(tracked, search, wanted)
         if "array" in kinds and search.array_ends(tracked, tracked.arrays.start, wanted):
-            found.items = items = TrackedItems(tracked, search, wanted)
-            if not all(self.completions.has_items(*each) for each in items.few()):
-                raise _too_few(values.below)
+            found.items = TrackedItems(tracked, search, wanted)
         return found
 
     def _scalar_parts(
@@ -705,12 +712,6 @@ class SchemaAutomaton(Pushdown):
         """Return whether a text can be finished by parts that are different."""
         with self.lock:
             return self.completions.can_go_on(state, stack, memory)
-
-
-def _too_few(nodes: Iterable[Node]) -> TooFewError:
-    """Return an error for items that are to be different where there may be too few."""
-    path = next(node.path for node in nodes if node.is_unique)
-    return TooFewError(f"at {path}/uniqueItems: {TOO_FEW}")
 
 
 def _strings(scalars: Scalars) -> Lexemes:

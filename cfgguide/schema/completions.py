@@ -74,7 +74,7 @@ class Completions:
     def __init__(self, automaton: SchemaAutomaton, used: frozenset[int]) -> None:
         self._automaton = automaton
         self._used = used
-        self.shortest = ShortestValues(automaton, used, self._different)
+        self.shortest = ShortestValues(automaton, used, self._different, self._named)
         # How many ways there are to finish a part, or some of them, and whether these are all.
         self._n_ways: dict[tuple[int, ...], tuple[int, bool]] = {}
 
@@ -274,14 +274,11 @@ class Completions:
         if shortest is not None:
             yield shortest
         options = self._automaton.options(values, wanted)
-        for lexer, quote in ((options.constants, b""), (options.strings, b'"')):
+        lexers = ((options.constants, b""), (options.numbers, b""), (options.strings, b'"'))
+        for lexer, quote in lexers:
             if lexer is not None:
-                for end in self._texts(lexer.lexemes, lexer.lexemes.start):
+                for end in self._lexemes(lexer.lexemes, lexer.lexemes.start):
                     yield Written(quote + end.text, lexer.tags[end.tag])
-        if options.numbers is not None:
-            lexer = options.numbers
-            for end in self._numbers(lexer.lexemes, lexer.lexemes.start, b""):
-                yield Written(end.text, lexer.tags[end.tag])
         if options.items is not None:
             for text, tag in self._items(options.items, options.items.start, _NOTHING):
                 yield Written(b"[" + text + b"]", tag)
@@ -295,6 +292,10 @@ class Completions:
     def _different(self, items: Items, state: Any) -> Written | None:
         """Return the items that an array still needs, where they are to be different."""
         return next(self._items(items, state, _NOTHING), None)
+
+    def _named(self, members: Members, state: Any) -> Written | None:
+        """Return the properties that an object still needs, where they are counted."""
+        return self._needed(members, state, _NOTHING)
 
     def _items(self, items: Items, state: Any, used: frozenset[Hashable]) -> Iterator[Written]:
         """Yield the items that may still come, and the tag of the array then."""
@@ -347,7 +348,7 @@ class Completions:
             yield Written(b"", items.ending(state))
         for kind, lexemes, tags in items.lexemes(state):
             is_string = kind == "strings"
-            for end in self._texts(lexemes, lexemes.start, _bits(tags)):
+            for end in self._lexemes(lexemes, lexemes.start, _bits(tags)):
                 text = b'"' * is_string + end.text
                 after = items.after(state, written_value(text, is_string=is_string))
                 if after is not None:
@@ -390,8 +391,10 @@ class Completions:
     def _needed(self, members: Members, state: Any, used: frozenset[Hashable]) -> Written | None:
         """Return the properties that have to come, and the tag of the object then."""
         path = members.path(state, self.shortest.length)
+        if not path:
+            return None
         texts = []
-        for tag, wanted in path or ():
+        for tag, wanted in path:
             name = next(self._names(members, tag, used), None)
             written = self.shortest.of(members.values(state, tag), wanted)
             if name is None or written is None:
@@ -399,20 +402,16 @@ class Completions:
             texts.append(name + self._automaton.layout.colon + written.text)
             used |= {value_of(name)}
             state = members.after(state, tag, wanted, written.tag)
-        return (
-            Written(self._automaton.layout.comma.join(texts), members.ending(state))
-            if path
-            else None
-        )
+        return Written(self._automaton.layout.comma.join(texts), members.ending(state))
 
     def _names(self, members: Members, tag: int, used: frozenset[Hashable]) -> Iterator[bytes]:
         """Yield the names with a tag that have not come."""
+        if tag < members.n_listed:
+            yield self.shortest.name(members, tag)
+            return
         lexemes, _ = members.lexemes_for(1 << tag)
         for end in self._texts(lexemes, lexemes.start, 1 << tag):
             name = b'"' + end.text
-            if tag < members.n_listed:
-                yield name
-                return
             if value_of(name) not in used:
                 yield name
 
@@ -431,15 +430,20 @@ class Completions:
             bits = _bits(lexer.tags)
         elif kind == "name":
             bits = frame[0].allowed(frame[1])
-        if isinstance(lexer.lexemes, Numbers):
-            begun = _NUMBER.search(memory.text)
-            assert begun is not None, "a number has begun"
-            ends = self._numbers(lexer.lexemes, key, begun.group())
-        else:
-            ends = self._texts(lexer.lexemes, key, bits)
+        ends = self._lexemes(lexer.lexemes, key, bits, memory.text)
         return (Written(end.text, lexer.tags[end.tag]) for end in ends)
 
-    def _texts(self, lexemes: Lexemes, first: Any, tags: int = -1) -> Iterator[Written]:
+    def _lexemes(
+        self, lexemes: Lexemes, key: Any, bits: int = -1, text: bytes = b""
+    ) -> Iterator[Written]:
+        """Yield the ends of a lexeme; a number has begun at the end of a text."""
+        if not isinstance(lexemes, Numbers):
+            return self._texts(lexemes, key, bits)
+        begun = _NUMBER.search(text)
+        assert begun is not None, "it may be empty"
+        return self._numbers(lexemes, key, begun.group())
+
+    def _texts(self, lexemes: Lexemes, first: Any, tags: int) -> Iterator[Written]:
         """Yield the ends of a lexeme, the shortest first."""
         number = count()
         pending: list[tuple[int, int, int, bytes, Any]] = [(0, 0, next(number), b"", first)]
@@ -463,7 +467,7 @@ class Completions:
                         pending, (price, -len(longer), next(number), bytes(longer), after)
                     )
 
-    def _numbers(self, lexemes: Any, key: Any, begun: bytes) -> Iterator[Written]:
+    def _numbers(self, lexemes: Numbers, key: Any, begun: bytes) -> Iterator[Written]:
         """Yield ends of a number: a shortest one, and those after which it is written in one way.
 
         All other ends make numbers that are equal to one of these.

@@ -12,7 +12,7 @@ items. All others keep what :mod:`cfgguide.value_classes.objects` and
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property, partial
 from typing import Any, Protocol
 
@@ -25,7 +25,7 @@ from cfgguide.pushdown.lexemes import (
     has_other_text,
     plain_strings,
 )
-from cfgguide.value_classes.counts import plain_array_bounds
+from cfgguide.value_classes.counts import has_enough_items, plain_array_bounds
 from cfgguide.value_classes.nodes import Node
 from cfgguide.value_classes.paths import Cost, Paths
 from cfgguide.value_classes.search import Search
@@ -88,6 +88,12 @@ class Items(Protocol):
 
     def after_repeated(self, state: Any, wanted: Classes | None, class_tag: int) -> Any:
         """Return the state after an item that has come before; None if it may not."""
+
+    def few(self) -> Iterable[tuple[Values, Classes | None, int]]:
+        """Return what items have to be if they are to be different, and how many of each.
+
+        They need not be returned if there are surely as many.
+        """
 
     def ending(self, state: Any) -> int:
         """Return the tag of the array if it ends now, or `DEAD_END`."""
@@ -263,6 +269,12 @@ class PlainItems:
     def after_repeated(self, _state: int, _wanted: Classes | None, _class_tag: int) -> None:
         """Return the state after an item that has come before: there is none."""
 
+    def few(self) -> Iterator[tuple[Values, Classes | None, int]]:
+        """Yield what items have to be if they are to be different, and how many of each."""
+        if self._are_different and has_enough_items(self._values, self._search) is None:
+            for index in range(min(self._least, self._prefix + 1)):
+                yield self._search.item_values(self._values, index), None, self._least
+
     def ending(self, state: int) -> int:
         """Return the tag of the array if it ends now, or `DEAD_END`."""
         return 0 if state >= self._least else DEAD_END
@@ -402,8 +414,8 @@ class TrackedItems:
         is_possible = self._search.array_ends(self._tracked, after, self._wanted)
         return after if is_possible else None
 
-    def few(self) -> Iterator[tuple[Values, Classes, int]]:
-        """Yield the classes of items that are to be different, and how many each has to have."""
+    def few(self) -> Iterator[tuple[Values, Classes | None, int]]:
+        """Yield what items have to be if they are to be different, and how many of each."""
         if self._machine.must_differ(self.start):
             least = self._machine.least(self._search.wanted_to_fail)
             for state in self._machine.places():

@@ -36,6 +36,8 @@ class ShortestValues:
         The bytes that may be written.
     different : callable
         Returns the items that arrays still need where they are to be different.
+    named : callable
+        Returns the properties that objects still need where they are counted.
     """
 
     def __init__(
@@ -43,9 +45,11 @@ class ShortestValues:
         automaton: SchemaAutomaton,
         used: frozenset[int],
         different: Callable[[Items, Any], Written | None],
+        named: Callable[[Members, Any], Written | None],
     ) -> None:
         self._automaton = automaton
         self._different = different
+        self._named = named
         self.lexemes = ShortestLexemes(used)
         self._known: dict[_Key, Written | None] = {}
         self._best: dict[_Key, Written] = {}  # of those that are being looked for
@@ -182,6 +186,8 @@ class ShortestValues:
         path = members.path(state, self.length)
         if path is None:
             found = None
+        elif path and members.are_counted:
+            found = self._named(members, state)
         elif path or not is_some:
             found = self._written(members, state, path)
         else:
@@ -199,7 +205,7 @@ class ShortestValues:
             written = self.of(members.values(state, tag), wanted)
             if written is None:
                 return None
-            texts.append(self._name(members, tag) + self._automaton.layout.colon + written.text)
+            texts.append(self.name(members, tag) + self._automaton.layout.colon + written.text)
             state = members.after(state, tag, wanted, written.tag)
         return Written(self._automaton.layout.comma.join(texts), members.ending(state))
 
@@ -211,10 +217,10 @@ class ShortestValues:
         for tag in [*tags[:_MAX_NAMES], *tags[_MAX_NAMES:][-1:]]:
             rest = self.after_name(members, state, tag)
             if rest is not None:
-                found.append(Written(self._name(members, tag) + rest.text, rest.tag))
+                found.append(Written(self.name(members, tag) + rest.text, rest.tag))
         return _least(found)
 
-    def _name(self, members: Members, tag: int) -> bytes:
+    def name(self, members: Members, tag: int) -> bytes:
         """Return the name with a tag, in quotes."""
         lexemes, _ = members.lexemes_for(1 << tag)
         end = self.lexemes.end(lexemes, lexemes.start, tags=1 << tag)

@@ -159,10 +159,17 @@ class ObjectMachine:
         if self.are_counted:
             self._list_few()
 
-    @property
+    @cached_property
     def are_counted(self) -> bool:
-        """Whether properties are counted, each name once."""
-        return self._is_counted and self._are_different
+        """Whether it matters that no name comes twice where properties are counted.
+
+        It does not if there only must not be too many.
+        """
+        return self._are_different and any(
+            node.n_properties[0] > 1
+            or (node.n_properties[1] is not None and node in self._wanted_to_fail)
+            for node in self._asking
+        )
 
     def _list_few(self) -> None:
         """List the names of which there are few in a class: they may all have come."""
@@ -374,7 +381,7 @@ class ObjectMachine:
         missing = set(open_names) - seen
         total = min(state.n_named + state.n_others, self._cap)
         distinct = min(state.n_named + min(state.n_others, 1), self._cap)
-        if self._are_different:
+        if self.are_counted:
             distinct = total
 
         pending = [(owner, self.name_classes[number]) for owner, number in state.pending]

@@ -31,8 +31,8 @@ def compare(seed: int) -> None:
         json_schema(schema, order="any")
     except SchemaError as error:
         problem = str(error)
-    assert problem == "" or "no value is allowed" in problem or "cannot be counted" in problem
-    for text in texts if "counted" not in problem else ():
+    assert problem == "" or "no value is allowed" in problem
+    for text in texts:
         is_written = not problem and is_accepted(schema, text, order="any")
         assert is_written == is_valid(schema, text), (schema, text)
 
@@ -214,9 +214,7 @@ def test_formats(name: str, allowed: list[str], refused: list[str]) -> None:
         ({"type": "string", "pattern": "a{9999}"}, "repeats more than"),
         ({"type": "string", "pattern": "("}, "cannot be read"),
         ({"type": "number", "multipleOf": 0.123456789}, "at /multipleOf: multipleOf"),
-        ({"type": "array", "uniqueItems": True}, "at /uniqueItems:"),
-        ({"type": "object", "minProperties": 2}, "at /minProperties:"),
-        ({"not": {"type": "object", "maxProperties": 1}}, "at /not/maxProperties: names that are"),
+        ({"not": {"type": "array", "uniqueItems": True}}, "at /not/uniqueItems: values cannot be"),
         ({"format": "idn-email"}, "the format 'idn-email' is not regular"),
         ({"$schema": "http://json-schema.org/draft-03/schema#"}, "$schema is 'http://json-schema"),
         ({"enum": [float("inf")]}, "is not a number of JSON"),
@@ -230,9 +228,9 @@ def test_schemas_that_are_refused(schema: Any, message: str) -> None:
 
 
 def test_what_cannot_be_guaranteed_is_left_out_with_a_warning() -> None:
-    schema = {"type": "array", "uniqueItems": True, "maxItems": 2}
-    with pytest.warns(SchemaWarning, match="/uniqueItems"):
-        assert is_accepted(schema, "[1, 1]", best_effort=True)
+    schema = {"type": "array", "items": {"multipleOf": 0.123456789}}
+    with pytest.warns(SchemaWarning, match="/items/multipleOf"):
+        assert is_accepted(schema, "[1]", best_effort=True)
     with warnings.catch_warnings(action="error"):
         json_schema({"type": "array", "uniqueItems": True, "maxItems": 1})
 
