@@ -10,7 +10,8 @@ intervals may lead to the same states. Surrogates are not characters of a text a
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TypeVar
@@ -225,6 +226,44 @@ def grouped(
         )
         ends.setdefault(group(memberships), set()).add(number)
     return {key: smallest(cuts, rows, 1, found) for key, found in ends.items()}
+
+
+def memberships(languages: Sequence[Language], most: int) -> Iterator[tuple[bool, ...] | None]:
+    """Yield in which of some languages texts are, each combination once, short texts first.
+
+    Nothing is made of the product automaton but its states, and those only as far as it is asked
+    for. After `most` of them, the last is None: there may be more combinations.
+
+    Examples
+    --------
+    >>> list(memberships([Language.of_words(["a"]), Language.of_words(["b"])], 100))
+    [(False, False), (True, False), (False, True)]
+    """
+    first, last = SURROGATES
+    cuts = sorted({0, first, last + 1}.union(*(language.cuts for language in languages)) - {first})
+    columns = [[bisect_right(language.cuts, cut) - 1 for cut in cuts] for language in languages]
+    start = tuple(language.start for language in languages)
+    states = {start: None}
+    pending = deque(states)
+    found = set()
+    while pending:
+        state = pending.popleft()
+        met = tuple(
+            here in language.accepting for language, here in zip(languages, state, strict=True)
+        )
+        if met not in found:
+            found.add(met)
+            yield met
+        rows = [language.rows[here] for language, here in zip(languages, state, strict=True)]
+        wide = [[row[place] for place in column] for row, column in zip(rows, columns, strict=True)]
+        targets = dict.fromkeys(zip(*wide, strict=True))  # surrogates lead nowhere
+        for target in targets:
+            if target not in states:
+                states[target] = None
+                pending.append(target)
+        if len(states) > most:
+            yield None
+            return
 
 
 def intersection(languages: Sequence[Language]) -> Language:

@@ -18,7 +18,7 @@ from cfgguide.ecma.patterns import pattern_language
 from cfgguide.value_classes.values import CONSTANTS, Scalars, Values
 
 if TYPE_CHECKING:
-    from cfgguide.value_classes.tracked import Search
+    from cfgguide.value_classes.search import Search
 
 # Without needless digits: numbers that are written otherwise are other numbers.
 _NUMBER = r"^(?:0|-?[1-9][0-9]*|-?(?:0|[1-9][0-9]*)\.[0-9]*[1-9])$"
