@@ -121,8 +121,8 @@ MUTATIONS = [
     Mutation(
         "masks kept under as much of the stack as was read",
         "index/index",
-        "return Mask(max(inspected), bitmask, reads)",
-        "return Mask(1, bitmask, reads)",
+        "return Mask(max(inspected), bitmask, reads, walked)",
+        "return Mask(1, bitmask, reads, walked)",
     ),
     Mutation(
         "ignored lexemes",
@@ -301,10 +301,10 @@ MUTATIONS = [
     ),
     Mutation(
         "lexemes that may end or go on, read plainly",
-        "recognizer/recognizer",
-        "            elif is_assertion[target] or "
-        "(match[state] != NO_MATCH and match[target] == NO_MATCH):\n",
-        "            elif is_assertion[target]:\n",
+        "recognizer/reading",
+        "            elif self._is_assertion[target] or "
+        "(self._match[state] >= 0 > self._match[target]):\n",
+        "            elif self._is_assertion[target]:\n",
     ),
     Mutation(
         "outcomes are numbered anew when the token classes are made",

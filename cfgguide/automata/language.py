@@ -10,9 +10,10 @@ intervals may lead to the same states. Surrogates are not characters of a text a
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -23,6 +24,7 @@ from cfgguide.errors import SchemaError
 
 DEAD = 0  # the state from which nothing is accepted; every automaton has it
 MAX_STATES = 20_000
+_N_KEPT = 256  # intersections
 
 Row = tuple[int, ...]
 Key = TypeVar("Key", bound=Hashable)
@@ -53,6 +55,13 @@ class Language:
     rows: tuple[Row, ...]
     start: int
     accepting: frozenset[int]
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.cuts, self.rows, self.start, self.accepting))
 
     @classmethod
     def of_words(cls, words: Iterable[str]) -> Language:
@@ -219,6 +228,44 @@ def grouped(
     return {key: smallest(cuts, rows, 1, found) for key, found in ends.items()}
 
 
+def memberships(languages: Sequence[Language], most: int) -> Iterator[tuple[bool, ...] | None]:
+    """Yield in which of some languages texts are, each combination once, short texts first.
+
+    Nothing is made of the product automaton but its states, and those only as far as it is asked
+    for. After `most` of them, the last is None: there may be more combinations.
+
+    Examples
+    --------
+    >>> list(memberships([Language.of_words(["a"]), Language.of_words(["b"])], 100))
+    [(False, False), (True, False), (False, True)]
+    """
+    first, last = SURROGATES
+    cuts = sorted({0, first, last + 1}.union(*(language.cuts for language in languages)) - {first})
+    columns = [[bisect_right(language.cuts, cut) - 1 for cut in cuts] for language in languages]
+    start = tuple(language.start for language in languages)
+    states = {start: None}
+    pending = deque(states)
+    found = set()
+    while pending:
+        state = pending.popleft()
+        met = tuple(
+            here in language.accepting for language, here in zip(languages, state, strict=True)
+        )
+        if met not in found:
+            found.add(met)
+            yield met
+        rows = [language.rows[here] for language, here in zip(languages, state, strict=True)]
+        wide = [[row[place] for place in column] for row, column in zip(rows, columns, strict=True)]
+        targets = dict.fromkeys(zip(*wide, strict=True))  # surrogates lead nowhere
+        for target in targets:
+            if target not in states:
+                states[target] = None
+                pending.append(target)
+        if len(states) > most:
+            yield None
+            return
+
+
 def intersection(languages: Sequence[Language]) -> Language:
     """Return the texts that are in all of some languages, at least one.
 
@@ -233,10 +280,13 @@ def intersection(languages: Sequence[Language]) -> Language:
     >>> both.words(9)
     ['b']
     """
-    different = list(dict.fromkeys(languages))
-    if len(different) == 1:
-        return different[0]
-    return grouped(different, all).get(True, NO_TEXTS)
+    different = tuple(dict.fromkeys(languages))
+    return different[0] if len(different) == 1 else _intersection(different)
+
+
+@lru_cache(maxsize=_N_KEPT)
+def _intersection(languages: tuple[Language, ...]) -> Language:
+    return grouped(languages, all).get(True, NO_TEXTS)
 
 
 def difference(language: Language, other: Language) -> Language:

@@ -12,9 +12,7 @@ The user's cache stands around the first part (:func:`_byte_liveness`), and hold
 
 from __future__ import annotations
 
-import gc
 import sys
-import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,6 +27,7 @@ from cfgguide.liveness.liveness import Liveness
 from cfgguide.output_types import output_type
 from cfgguide.recognizer.cached import CachedGrammar
 from cfgguide.recognizer.recognizer import Recognizer
+from cfgguide.storage.collector import collector_off
 from cfgguide.vocabulary.spelling import Spelling
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
@@ -134,7 +133,8 @@ def _of_schema(grammar: Grammar, vocabulary: Vocabulary, max_bytes: int | None) 
         return None
     from cfgguide.index.schema_index import SchemaIndex
 
-    return SchemaIndex(grammar, vocabulary, compile, max_bytes=max_bytes)
+    with collector_off():
+        return SchemaIndex(grammar, vocabulary, compile, max_bytes=max_bytes)
 
 
 def load_schema_index(value: Any, vocabulary: Vocabulary, max_bytes: int | None) -> Index:
@@ -245,7 +245,7 @@ def build_byte_liveness(compiled: CompiledGrammar, *, budget: Budget) -> Livenes
 
 def _byte_liveness(grammar: Grammar, *, budget: Budget, use_cache: bool) -> Liveness:
     """Load the grammar with Lark and build its liveness, or take both from the cache."""
-    with _collector.off():
+    with collector_off():
         if use_cache:
             return _cached_byte_liveness(grammar, budget=budget)
         return build_byte_liveness(load_grammar(grammar, budget=budget), budget=budget)
@@ -273,39 +273,6 @@ def _cached_byte_liveness(grammar: Grammar, *, budget: Budget) -> Liveness:
     )
     cached_liveness.store(recognizer, Spelling.of_all_bytes(), liveness.always_live)
     return liveness
-
-
-class _Collector:
-    """Keeps the garbage collector off while grammars compile, in any number of threads.
-
-    Compiling makes many objects and hardly any garbage in cycles, but the collector looks at all of
-    them again and again: a tenth of the time for a large grammar (docs/design/0022). It is switched
-    on again when the last of the threads has finished, and only if it was on before the first.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._n_compiling = 0
-        self._was_enabled = False
-
-    @contextmanager
-    def off(self) -> Iterator[None]:
-        """Keep it off inside a `with` block."""
-        with self._lock:
-            if self._n_compiling == 0:
-                self._was_enabled = gc.isenabled()
-                gc.disable()
-            self._n_compiling += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._n_compiling -= 1
-                if self._n_compiling == 0 and self._was_enabled:
-                    gc.enable()
-
-
-_collector = _Collector()
 
 
 def _cached_liveness(recognizer: Recognizer, spelling: Spelling, *, budget: Budget) -> Liveness:

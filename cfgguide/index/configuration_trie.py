@@ -47,11 +47,14 @@ class Mask(NamedTuple):
         The tokens as bits.
     reads : int
         What it depends on of the indentation: `LEVEL_READ`, `COLUMNS_READ`, as bits.
+    walked : bytes
+        A digest of what was found that makes the bitmask; empty if there is none.
     """
 
     depth: int
     bitmask: Int32Array
     reads: int = 0
+    walked: bytes = b""
 
 
 class StoredTrie(Protocol):
@@ -188,7 +191,7 @@ class ConfigurationTrie:
             self._add(path, mask)
 
     def _add(self, path: Path, mask: Mask) -> Subset:
-        subset = self.subsets.add(mask.bitmask, like=self.like(path))
+        subset = self.subsets.add(mask.bitmask, like=self.like(path), walked=mask.walked)
         self.n_made += 1
         self._deepest = max(self._deepest, mask.depth)
         self._put(path, subset)

@@ -10,6 +10,7 @@ Source: Willard & Louf 2023, section 4.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 from collections.abc import Callable
@@ -533,11 +534,18 @@ class Index:
             walk.resolve(index, is_live=is_live)
             if self._indentations:
                 reads |= self._indentations.read_to_decide(outcome.configuration)
-        bitmask = np.zeros(self.vocabulary.n_words, dtype=np.int32)
+        ranges = self._walker.join_live()
+        is_sentence |= walk.is_sentence
+        with_classes = walk.trie is not self.vocabulary.trie.packed
+        walked = _digest(ranges, with_classes, is_sentence)
+        known = self._entries.subsets.walked(walked)
+        if known is not None:
+            return Mask(max(inspected), known.bitmask, reads, walked)
+        bitmask = np.empty(self.vocabulary.n_words, dtype=np.int32)
         self._walker.fill(bitmask)
-        if walk.is_sentence or is_sentence:
+        if is_sentence:
             bitmask |= self._eos
-        return Mask(max(inspected), bitmask, reads)
+        return Mask(max(inspected), bitmask, reads, walked)
 
     def _is_live(
         self, outcome: Outcome, configuration: Configuration, inspected: list[int]
@@ -554,3 +562,8 @@ class Index:
                 top = configuration.hypotheses[home].stack.height
                 inspected[home] = max(inspected[home], top - height + 1)
         return answer.is_live
+
+
+def _digest(ranges: Int32Array, *flags: bool) -> bytes:
+    """Return a digest of live tokens and of what else their mask depends on."""
+    return hashlib.sha256(ranges.tobytes() + bytes(flags)).digest()[:16]

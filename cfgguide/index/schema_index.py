@@ -37,6 +37,7 @@ from cfgguide.schema.json_schema import json_schema
 from cfgguide.schema.schema_grammar import SchemaGrammar
 from cfgguide.storage import archive
 from cfgguide.storage.archive import Arrays
+from cfgguide.storage.collector import collector_off
 from cfgguide.storage.footprint import footprint
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
@@ -177,7 +178,8 @@ class SchemaIndex(Index):
     def _mask(self, configuration: Configuration, *, is_sentence: bool = False) -> Mask | None:
         ((state, _, stack, _),) = configuration.hypotheses
         walker: Any = self._walker
-        bitmask, depth = walker.mask(state, stack)
+        with collector_off():
+            bitmask, depth = walker.mask(state, stack)
         if self.recognizer.is_sentence(configuration):
             bitmask |= self._eos
         if self._automaton.arrays.states[state, ENDING] != NONE:

@@ -95,7 +95,9 @@ class StepCache:
         """Remember that a token led from a node to a configuration, and return its node."""
         with self._lock:
             age = self._age
-            following = self._known.setdefault(configuration, StepNode(configuration))
+            following = self._known.get(configuration)
+            if following is None:
+                following = self._known[configuration] = StepNode(configuration)
             if following.age != age:
                 following.age = age
                 self._new.append(following)

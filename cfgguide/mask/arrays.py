@@ -38,6 +38,8 @@ DEAD_END, LIVE, OPEN = 0, 1, 2  # what is known of an outcome: in `verdicts`
 N_CELLS, N_OUTCOMES, N_SEGMENTS, IS_SENTENCE, N_OPEN, N_COLUMNS, READS = 0, 1, 2, 3, 4, 5, 6
 N_COUNTS = 7
 LEVEL_READ, COLUMNS_READ = 1, 2  # in counts[READS], as bits
+N_HYPOTHESES, N_BASE_COLUMNS, CONTEXT = 0, 1, 2  # indices into `numbers`
+N_NUMBERS = 3
 
 # An indentation as one number: the cell of the innermost column, the level of brackets, and the
 # packed column of the line that a lexeme has begun.
@@ -100,8 +102,12 @@ class Tables(NamedTuple):
 
 
 class Base(NamedTuple):
-    """The configuration that a walk starts from, as much of it as may be needed."""
+    """The configuration that a walk starts from, as much of it as may be needed.
 
+    The arrays are used again, and may be longer than what they hold.
+    """
+
+    numbers: Annotated[Int32Array, N_NUMBERS]
     # The topmost parse states of each hypothesis, the top first, and where each starts.
     parse_states: Annotated[Int32Array, "states"]
     offsets: Annotated[Int32Array, "hypotheses_and_one"]
@@ -109,7 +115,6 @@ class Base(NamedTuple):
     # The look-ahead obligations of each hypothesis, and where each starts.
     obligations: Annotated[Int32Array, "obligations"]
     obligation_offsets: Annotated[Int32Array, "hypotheses_and_one"]
-    context: int
     indentations: Annotated[Int64Array, "hypotheses"]  # each as one number
     # The columns of open blocks, as in `Workspace`; the first is that of the file.
     columns: Annotated[Int32Array, "columns"]
@@ -171,6 +176,8 @@ class Workspace(NamedTuple):
     segment_start: Annotated[Int32Array, "tokens"]
     segment_end: Annotated[Int32Array, "tokens"]
     segment_outcome: Annotated[Int32Array, "tokens"]
+    # The same ranges of those whose outcomes are `LIVE`, with neighbours joined: start and end.
+    live_ranges: Annotated[Int32Array, "tokens", 2]
     # How many of the topmost states of each base hypothesis were read.
     inspected: Annotated[Int32Array, "hypotheses"]
     counts: Annotated[Int32Array, N_COUNTS]
@@ -194,6 +201,12 @@ def workspace(
     """Return a workspace of given sizes; `outcomes` is a power of two."""
     sizes = {**locals(), "outcome_slots": 2 * outcomes}
     return Workspace(*_zeros(Workspace, sizes))
+
+
+def base(*, states: int, hypotheses: int, obligations: int, columns: int) -> Base:
+    """Return arrays for the base of a walk, with room for so much."""
+    sizes = {**locals(), "hypotheses_and_one": hypotheses + 1}
+    return Base(*_zeros(Base, sizes))
 
 
 def tables(**fields: Any) -> Tables:

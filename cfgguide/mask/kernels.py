@@ -26,6 +26,7 @@ from cfgguide.mask.arrays import (
     COLUMN_BITS,
     COLUMNS_READ,
     COLUMNS_SHIFT,
+    CONTEXT,
     DEAD_END,
     DONE,
     IS_SENTENCE,
@@ -37,8 +38,10 @@ from cfgguide.mask.arrays import (
     MATCHING,
     MAX_COLUMN_CELLS,
     MAX_PAIRS,
+    N_BASE_COLUMNS,
     N_CELLS,
     N_COLUMNS,
+    N_HYPOTHESES,
     N_OPEN,
     N_OUTCOMES,
     N_SEGMENTS,
@@ -642,10 +645,10 @@ def _outcome(work: Workspace, depth: int) -> int:
 
 def _base(tables: Tables, work: Workspace, base: Base) -> int:
     """Load the base into frame 0 and the arena."""
-    n = len(base.scanner_states)
+    n = base.numbers[N_HYPOTHESES]
     if n > work.frame_state.shape[1]:
         return TOO_MANY_HYPOTHESES
-    if len(base.parse_states) > len(work.cell_state):
+    if base.offsets[n] > len(work.cell_state):
         return TOO_MANY_CELLS
     for home in range(n):
         work.inspected[home] = 0
@@ -669,14 +672,14 @@ def _base(tables: Tables, work: Workspace, base: Base) -> int:
         work.frame_n_obligations[0, home] = n_obligations
     work.frame_n[0] = n
     for depth in range(len(work.frame_context)):
-        work.frame_context[depth] = base.context
-    work.counts[N_CELLS] = len(base.parse_states)
+        work.frame_context[depth] = base.numbers[CONTEXT]
+    work.counts[N_CELLS] = base.offsets[n]
     work.counts[N_OUTCOMES] = 0
     work.counts[N_SEGMENTS] = 0
     work.counts[READS] = 0
     for slot in range(len(work.outcome_hash)):
         work.outcome_hash[slot] = NONE
-    n_columns = len(base.columns)
+    n_columns = base.numbers[N_BASE_COLUMNS]
     if n_columns > len(work.column):
         return TOO_MANY_CELLS
     work.counts[N_COLUMNS] = n_columns

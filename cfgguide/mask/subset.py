@@ -19,6 +19,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Hashable, Iterator, Sequence
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -105,6 +106,13 @@ class Subset:
         """Approximate bytes, without an unpacked bitmask."""
         return self.words.nbytes + self.places.nbytes + _OVERHEAD
 
+    def remember(self, key: bytes, bitmask: Int32Array) -> None:
+        """Remember what the digest and the unpacked bitmask are."""
+        self._key = key
+        if self._bitmask is None and self._unpacked is not None:
+            self._bitmask = _frozen(bitmask)
+            self._unpacked.note(self)
+
     def forget(self) -> None:
         """Forget the unpacked bitmask."""
         if not self.is_whole:
@@ -169,6 +177,7 @@ class Subsets:
         self._known: dict[bytes, Subset] = {}
         self._bases: dict[Hashable, Subset] = {}
         self._key_of_base: dict[Subset, Hashable] = {}  # in `_bases`
+        self._walked: WeakValueDictionary[bytes, Subset] = WeakValueDictionary()
         self.nbytes = 0
 
     def __len__(self) -> int:
@@ -177,7 +186,11 @@ class Subsets:
     def __iter__(self) -> Iterator[Subset]:
         return iter(self._known.values())
 
-    def add(self, bitmask: Int32Array, like: Hashable) -> Subset:
+    def walked(self, digest: bytes) -> Subset | None:
+        """Return the subset that was added with a digest of what a walk found, if it is known."""
+        return self._walked.get(digest)
+
+    def add(self, bitmask: Int32Array, like: Hashable, walked: bytes = b"") -> Subset:
         """Return the subset of a bitmask, with one more user.
 
         Parameters
@@ -186,9 +199,19 @@ class Subsets:
             The tokens as bits.
         like : hashable
             Bitmasks with equal values here are expected to be alike.
+        walked : bytes
+            A digest that only equal bitmasks share; empty if there is none.
         """
-        known = self._known.get(_key_of(bitmask))
-        return self.adopt(self._made(bitmask, like) if known is None else known)
+        subset = self._walked.get(walked) if walked else None
+        if subset is None:
+            key = _key_of(bitmask)
+            subset = self._known.get(key)
+            if subset is None:
+                subset = self._made(bitmask, like)
+                subset.remember(key, bitmask)
+            if walked:
+                self._walked[walked] = subset
+        return self.adopt(subset)
 
     def adopt(self, subset: Subset) -> Subset:
         """Return a subset, such as one of a file, or its equal here, with one more user."""
@@ -214,7 +237,7 @@ class Subsets:
 
     def _made(self, bitmask: Int32Array, like: Hashable) -> Subset:
         base = None
-        places = np.flatnonzero(bitmask)
+        places = np.flatnonzero(bitmask != 0)  # quicker than of words
         known = self._bases.get(like)
         if known is not None:
             changes = np.flatnonzero(bitmask != known.bitmask)

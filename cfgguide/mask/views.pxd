@@ -57,12 +57,12 @@ cdef class TrieView(_View):
 
 
 cdef class BaseView(_View):
+    cdef public const int[::1] numbers
     cdef public const int[::1] parse_states
     cdef public const int[::1] offsets
     cdef public const int[::1] scanner_states
     cdef public const int[::1] obligations
     cdef public const int[::1] obligation_offsets
-    cdef public int context
     cdef public const long long[::1] indentations
     cdef public const int[::1] columns
     cdef public const int[::1] column_parents
@@ -103,6 +103,7 @@ cdef class WorkspaceView(_View):
     cdef public int[::1] segment_start
     cdef public int[::1] segment_end
     cdef public int[::1] segment_outcome
+    cdef public int[:, ::1] live_ranges
     cdef public int[::1] inspected
     cdef public int[::1] counts
     cdef public int[::1] column

@@ -11,9 +11,8 @@ walk is repeated with a larger window, and likewise for every other size that pr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain, islice
+from functools import cached_property
 from time import perf_counter
 from typing import Any
 
@@ -73,21 +72,30 @@ class Walk:
         trie: PackedTrie,
         work: arrays.Workspace,
         configuration: Configuration,
-        offsets: Int32Array,
+        window: int,
     ) -> None:
         #: What was walked over; the numbers of the outcomes are the same whenever it is the same.
         self.trie = trie
         self._work = work
-        self._cells = _Cells(work, configuration, offsets)
-        self.is_sentence = bool(work.counts[arrays.IS_SENTENCE])
+        self._configuration = configuration
+        self._window = window
+        counts: list[int] = work.counts.tolist()
+        self.is_sentence = bool(counts[arrays.IS_SENTENCE])
         #: What was read of the indentations: `LEVEL_READ`, `COLUMNS_READ`.
-        self.reads = int(work.counts[arrays.READS])
+        self.reads = counts[arrays.READS]
         self.inspected: list[int] = work.inspected[: len(configuration.hypotheses)].tolist()
-        self.n_outcomes = int(work.counts[arrays.N_OUTCOMES])
+        self.n_outcomes = counts[arrays.N_OUTCOMES]
+        self._n_open = counts[arrays.N_OPEN]
+
+    @cached_property
+    def _cells(self) -> _Cells:
+        return _Cells(self._work, self._configuration, self._window)
 
     @property
     def open_outcomes(self) -> list[int]:
         """The indices of the outcomes that the kernel could not judge."""
+        if not self._n_open:
+            return []
         verdicts = self._work.verdicts[: self.n_outcomes]
         return np.flatnonzero(verdicts == arrays.OPEN).tolist()
 
@@ -152,6 +160,7 @@ class Walker:
         self, recognizer: Recognizer, token_classes: TokenClasses, always_live: AlwaysLive
     ) -> None:
         self._tables = view(_tables(recognizer, always_live))
+        self._base = _Base()
         self._token_classes = token_classes
         self._use(token_classes.trie)
         self._budget = recognizer.budget
@@ -199,13 +208,14 @@ class Walker:
 
     def _walked(self, configuration: Configuration) -> Walk | None:
         while True:
-            base = self._base(configuration)
+            window = self._sizes["window"]
+            base = self._base.loaded(configuration, window)
             if self._work is None or self._view is None:
                 self._work = self._workspace()
                 self._view = view(self._work)
-            result = kernels.outcomes(self._tables, self._packed, self._view, view(base))
+            result = kernels.outcomes(self._tables, self._packed, self._view, base)
             if result == arrays.DONE:
-                return Walk(self._trie.packed, self._work, configuration, base.offsets)
+                return Walk(self._trie.packed, self._work, configuration, window)
             if result == arrays.TOO_SHALLOW and self._sees_all(configuration):
                 return None
             self._enlarge(result)
@@ -213,6 +223,19 @@ class Walker:
     def _sees_all(self, configuration: Configuration) -> bool:
         heights = [hypothesis.stack.height for hypothesis in configuration.hypotheses]
         return max(heights) <= self._sizes["window"]
+
+    def join_live(self) -> Int32Array:
+        """Return the tokens of the last walk whose outcomes are live.
+
+        Returns
+        -------
+        int32, shape (n_ranges, 2)
+            Ranges of indices into the `token_ids` of what was walked over, ascending and apart. The
+            next walk overwrites them.
+        """
+        assert self._work is not None, "there was a walk"
+        assert self._view is not None, "it is made with the workspace"
+        return self._work.live_ranges[: trie_kernels.join_live(self._view)]
 
     def fill(self, bitmask: Int32Array) -> None:
         """Make the mask of the last walk, of the outcomes that are live.
@@ -223,31 +246,12 @@ class Walker:
             Where the mask goes; without EOS.
         """
         assert self._view is not None, "there was a walk"
-        trie_kernels.fill(self._packed, self._view, bitmask.view(np.uint32))
+        n_ranges = trie_kernels.join_live(self._view)
+        trie_kernels.fill(self._packed, self._view, n_ranges, bitmask.view(np.uint32))
 
     def release_workspace(self) -> None:
         """Free the workspace, between walks; the next walk allocates another."""
         self._work = self._view = None
-
-    def _base(self, configuration: Configuration) -> arrays.Base:
-        size = self._sizes["window"]
-        hypotheses = configuration.hypotheses
-        windows = [list(islice(hypothesis.stack, size)) for hypothesis in hypotheses]
-        obligations = [hypothesis.obligations for hypothesis in hypotheses]
-        columns = _Columns()
-        indentations = [columns.number(hypothesis.indentation) for hypothesis in hypotheses]
-        return arrays.Base(
-            parse_states=np.array(list(chain(*windows)), dtype=np.int32),
-            offsets=np.cumsum([0, *map(len, windows)], dtype=np.int32),
-            scanner_states=np.array([each.scanner_state for each in hypotheses], dtype=np.int32),
-            obligations=np.array(list(chain(*obligations)), dtype=np.int32),
-            obligation_offsets=np.cumsum([0, *map(len, obligations)], dtype=np.int32),
-            context=configuration.context,
-            indentations=np.array(indentations, dtype=np.int64),
-            columns=np.array(columns.columns, dtype=np.int32),
-            column_parents=np.array(columns.parents, dtype=np.int32),
-            column_depths=np.array(columns.depths, dtype=np.int32),
-        )
 
     def _enlarge(self, result: int) -> None:
         """Enlarge what proved too small."""
@@ -300,6 +304,62 @@ def _kinds(scanner: Scanner) -> npt.NDArray[np.int8]:
     return kinds.astype(np.int8)
 
 
+class _Base:
+    """The bases of walks, one after another in the same memory."""
+
+    def __init__(self) -> None:
+        self._room = {"states": 32, "hypotheses": 1, "obligations": 4, "columns": 4}
+        self._make()
+
+    def _make(self) -> None:
+        made = arrays.base(**self._room)
+        self._view = view(made)
+        # Compiled, a view makes an object whenever Python asks for an array.
+        self._arrays: Any = arrays.Base._make(map(memoryview, made))  # type: ignore[arg-type]
+
+    def loaded(self, configuration: Configuration, window: int) -> arrays.Base:
+        """Return a configuration, with so many states of each stack at most."""
+        hypotheses = configuration.hypotheses
+        columns = _Columns()
+        indentations = [columns.number(hypothesis.indentation) for hypothesis in hypotheses]
+        self._make_room(
+            states=window * len(hypotheses),
+            hypotheses=len(hypotheses),
+            obligations=sum(len(hypothesis.obligations) for hypothesis in hypotheses),
+            columns=len(columns.columns),
+        )
+        base = self._arrays
+        n_states = n_obligations = 0
+        for home, (scanner_state, obligations, stack, _) in enumerate(hypotheses):
+            base.scanner_states[home] = scanner_state
+            base.indentations[home] = indentations[home]
+            cell: Stack | None = stack
+            end = n_states + window
+            while cell is not None and n_states < end:
+                base.parse_states[n_states] = cell.state
+                n_states += 1
+                cell = cell.below
+            base.offsets[home + 1] = n_states
+            for obligation in obligations:
+                base.obligations[n_obligations] = obligation
+                n_obligations += 1
+            base.obligation_offsets[home + 1] = n_obligations
+        for column, parts in enumerate(
+            zip(columns.columns, columns.parents, columns.depths, strict=True)
+        ):
+            base.columns[column], base.column_parents[column], base.column_depths[column] = parts
+        base.numbers[arrays.N_HYPOTHESES] = len(hypotheses)
+        base.numbers[arrays.N_BASE_COLUMNS] = len(columns.columns)
+        base.numbers[arrays.CONTEXT] = configuration.context
+        return self._view
+
+    def _make_room(self, **needed: int) -> None:
+        """Make larger arrays if there is not room for so much."""
+        if any(size > self._room[name] for name, size in needed.items()):
+            self._room = {name: 2 * max(size, self._room[name]) for name, size in needed.items()}
+            self._make()
+
+
 class _Columns:
     """Turns indentations into numbers; those with equal outer columns share cells."""
 
@@ -330,22 +390,15 @@ class _Columns:
 class _Cells:
     """Turns the kernel's cells back into stacks."""
 
-    def __init__(
-        self, work: arrays.Workspace, configuration: Configuration, offsets: Int32Array
-    ) -> None:
+    def __init__(self, work: arrays.Workspace, configuration: Configuration, window: int) -> None:
         self._work = work
-        self._offsets = offsets
         self._known: dict[int, tuple[Stack, tuple[int, int]]] = {}
         for home, hypothesis in enumerate(configuration.hypotheses):
-            for cell, stack in self._base(home, hypothesis.stack):
-                self._known[cell] = (stack, (home, stack.height))
-
-    def _base(self, home: int, stack: Stack) -> Iterator[tuple[int, Stack]]:
-        below: Stack | None = stack
-        for cell in range(int(self._offsets[home]), int(self._offsets[home + 1])):
-            assert below is not None, "the window is part of the stack"
-            yield cell, below
-            below = below.below
+            cell: Stack | None = hypothesis.stack
+            for _ in range(min(window, hypothesis.stack.height)):
+                assert cell is not None, "the window is part of the stack"
+                self._known[len(self._known)] = (cell, (home, cell.height))
+                cell = cell.below
 
     def stack(self, cell: int) -> tuple[Stack, tuple[int, int]]:
         """Return the stack of a cell, and where it leaves the base."""

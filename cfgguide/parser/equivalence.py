@@ -28,9 +28,6 @@ from collections.abc import Hashable, Sequence
 from itertools import product
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
 from cfgguide.parser.table import END, ERROR, NO_STATE, ParseTable
 
 States = tuple[int, ...]  # a part of a stack, the lowest first
@@ -51,14 +48,17 @@ class _Actions(NamedTuple):
     ----------
     refused, shifted, reduces : int
         Which terminals.
-    reduced : tuple of (int, int)
-        Productions, and which terminals each is reduced with.
+    shifts : dict of int to int
+        By terminal, ascending, where it leads.
+    reduced : dict of int to int
+        By production, ascending, which terminals it is reduced with.
     """
 
     refused: int
     shifted: int
     reduces: int
-    reduced: tuple[tuple[int, int], ...]
+    shifts: dict[int, int]
+    reduced: dict[int, int]
 
 
 class _Shifts(NamedTuple):
@@ -171,7 +171,7 @@ class Equivalence:
         actions = self._actions_of(state)
         if actions.shifted & terminals:
             return None
-        found = [production for production, group in actions.reduced if group & terminals]
+        found = [production for production, group in actions.reduced.items() if group & terminals]
         return found[0] if len(found) == 1 else None
 
     def _compare(self, pair: Pair, terminals: int, cause: int, following: list[_Following]) -> int:
@@ -187,16 +187,16 @@ class Equivalence:
         difference = (one.shifted & other.refused | one.refused & other.shifted) & terminals
         if shifted and not difference:
             difference = self._compare_shifts(pair, shifted, cause, following)
-        for first, second in product(one.reduced, other.reduced):
+        for first, second in product(one.reduced.items(), other.reduced.items()):
             if not difference and (both := first[1] & second[1] & terminals):
                 difference = self._compare_reduced(
                     pair, first[0], second[0], both, cause, following
                 )
         # One is reduced until it does what the other does at once.
-        for first in one.reduced:
+        for first in one.reduced.items():
             if not difference and (alone := first[1] & ~other.reduces & terminals):
                 difference = self._compare_reduced(pair, first[0], None, alone, cause, following)
-        for second in other.reduced:
+        for second in other.reduced.items():
             if not difference and (alone := second[1] & ~one.reduces & terminals):
                 difference = self._compare_reduced(pair, None, second[0], alone, cause, following)
         return difference
@@ -302,13 +302,22 @@ class Equivalence:
 
     def _actions_of(self, state: int) -> _Actions:
         if state not in self._actions:
-            row = self._table.action[state]
-            productions = -np.unique(row[row < ERROR])[::-1] - 1
-            reduced = tuple(
-                (production, _bits(row == -production - 1)) for production in productions.tolist()
-            )
+            # Loops over single numbers are quicker here than numpy: rows are short.
+            shifts: dict[int, int] = {}
+            reduced: dict[int, int] = {}
+            for place, action in enumerate(self._table.action[state].tolist()):
+                if action > ERROR:
+                    shifts[1 << place] = action - 1
+                elif action < ERROR:
+                    production = -action - 1
+                    reduced[production] = reduced.get(production, 0) | 1 << place
+            shifted, reduces = sum(shifts), sum(reduced.values())
             self._actions[state] = _Actions(
-                _bits(row == ERROR), _bits(row > ERROR), _bits(row < ERROR), reduced
+                self._every & ~(shifted | reduces),
+                shifted,
+                reduces,
+                shifts,
+                dict(sorted(reduced.items())),
             )
         return self._actions[state]
 
@@ -323,10 +332,11 @@ class Equivalence:
         difference = 0
         targets: dict[tuple[int, int], int] = {}
         returns: dict[tuple[int, int, int], int] = {}
-        places = _places(terminals)
-        after_first, after_second = (self._table.action[[first, second]][:, places] - 1).tolist()
-        for place, one, other in zip(places.tolist(), after_first, after_second, strict=True):
-            terminal = 1 << place
+        after_second = self._actions_of(second).shifts
+        for terminal, one in self._actions_of(first).shifts.items():
+            if not terminal & terminals:
+                continue
+            other = after_second[terminal]
             if one == other:
                 for (n_popped, left_side), lookahead in self._returns_of(one).items():
                     question = n_popped, left_side, lookahead
@@ -351,9 +361,7 @@ class Equivalence:
                 last: int | None = state
                 for symbol in self._table.productions[production][1][dot:]:
                     last = self._transitions[last].get(symbol) if last is not None else None
-                lookahead = (
-                    0 if last is None else dict(self._actions_of(last).reduced).get(production, 0)
-                )
+                lookahead = 0 if last is None else self._actions_of(last).reduced.get(production, 0)
                 if lookahead:  # so the state holds this item
                     question = dot - 1, self._left_sides[production]
                     returns[question] = returns.get(question, 0) | lookahead
@@ -368,12 +376,3 @@ def _items_by_symbol(table: ParseTable) -> dict[str, list[tuple[int, int]]]:
         for dot, symbol in enumerate(right, start=1):
             items.setdefault(symbol, []).append((production, dot))
     return items
-
-
-def _bits(is_chosen: npt.NDArray[np.bool_]) -> int:
-    return int.from_bytes(np.packbits(is_chosen, bitorder="little").tobytes(), "little")
-
-
-def _places(bits: int) -> npt.NDArray[np.int64]:
-    as_bytes = np.frombuffer(bits.to_bytes(-(-bits.bit_length() // 8), "little"), dtype=np.uint8)
-    return np.flatnonzero(np.unpackbits(as_bytes, bitorder="little"))

@@ -22,6 +22,7 @@ Source: Alur and Madhusudan, "Visibly pushdown languages" (2004), for frames tha
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -46,7 +47,6 @@ FOLLOWS, ALLOWED, N_WORDS = 0, 1, 2  # columns of `Arrays.frames`
 BOTTOM = 0  # the frame below all others
 _WORD = 64
 _FAR = 1 << 30  # characters: more than any text has
-_ALL_BITS = (1 << _WORD) - 1
 
 
 class Arrays(NamedTuple):
@@ -113,6 +113,15 @@ class Growing:
             self.array[:first] = old[:first]
         self.array[first:end] = rows
         self.length = end
+        return first
+
+    def add_one(self, row: tuple[object, ...]) -> int:
+        """Append one row; return its number."""
+        first = self.length
+        if first == len(self.array):
+            return self.add([row], 1)
+        self.array[first] = row
+        self.length = first + 1
         return first
 
 
@@ -187,6 +196,11 @@ class Pushdown:
         """Number of states so far."""
         return self._states.length
 
+    def row_of(self, state: int) -> list[int]:
+        """Return the row of a state in `Arrays.states`."""
+        row: list[int] = self._states.array[state].tolist()
+        return row
+
     def make_row(self, state: int) -> None:
         """Call `set_row` for a state that has no row yet."""
         raise NotImplementedError
@@ -239,11 +253,10 @@ class Pushdown:
         bounds: tuple[int, int] = (NONE, NONE),
     ) -> int:
         """Return the number of a new state; `below` is a set of tags as bits, and their number."""
-        row = (
-            *(NOT_MADE, 0, ending, is_end, NONE if below is None else self._set(*below)),
-            *(*shared, is_named, *(min(bound, _FAR) for bound in bounds)),
-        )
-        return self._states.add([row], 1)
+        words = NONE if below is None else self._set(*below)
+        most, least = min(bounds[0], _FAR), min(bounds[1], _FAR)
+        row = (NOT_MADE, 0, ending, is_end, words, *shared, is_named, most, least)
+        return self._states.add_one(row)
 
     def set_row(
         self, state: int, entries: Iterable[tuple[Iterable[int], int]], otherwise: int = DEAD
@@ -284,7 +297,7 @@ class Pushdown:
         key = (kind, first, second)
         number = self._action_numbers.get(key)
         if number is None:
-            number = self._action_numbers[key] = self._actions.add([key], 1)
+            number = self._action_numbers[key] = self._actions.add_one(key)
         return -number
 
     def new_frame(
@@ -293,13 +306,14 @@ class Pushdown:
         """Return the number of a new frame; `allowed` is a set of tags as bits."""
         first = self._follows.add([NOT_MADE] * n_tags if follows is None else follows, n_tags)
         words = NONE if allowed is None else self._set(allowed, n_tags)
-        return self._frames.add([(first, words, (n_tags + _WORD - 1) // _WORD)], 1)
+        return self._frames.add_one((first, words, (n_tags + _WORD - 1) // _WORD))
 
     def _set(self, bits: int, n_bits: int) -> int:
         """Return where a set starts in `words`."""
         n_words = (n_bits + _WORD - 1) // _WORD
-        words = np.array([bits >> _WORD * n & _ALL_BITS for n in range(n_words)], dtype=np.uint64)
-        return self._words.add(words, n_words)
+        data = bits.to_bytes(n_words * _WORD // 8, sys.byteorder)
+        words = np.frombuffer(data, dtype=np.uint64)
+        return self._words.add(words if sys.byteorder == "little" else words[::-1], n_words)
 
     def follow(self, frame: int, tag: int) -> int:
         """Return the state that follows with a tag; it is made if it is asked for first."""

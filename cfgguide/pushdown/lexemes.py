@@ -35,6 +35,7 @@ _SHORT = {8: "b", 9: "t", 10: "n", 12: "f", 13: "r", 0x22: '"', 0x5C: "\\"}
 _ANY_TEXT: Ranges = ((0, SURROGATES[0] - 1), (SURROGATES[1] + 1, MAX_CODE_POINT))
 _RAW: Ranges = ((0x20, 0x21), (0x23, 0x5B), (0x5D, MAX_CODE_POINT))
 _ESCAPED: Ranges = ((0, 0x1F), (0x7F, MAX_CODE_POINT))
+_N_KEPT = 128  # automata of strings or numbers
 MAX_PERIOD = 4_096  # of what lengths a text may have
 
 
@@ -61,6 +62,13 @@ class Row:
         That of all other bytes; None refuses.
     base : Row, optional
         Entries that come before these.
+
+    Attributes
+    ----------
+    places : bytes
+        For each byte the index of its target in `targets`.
+    targets : list of target
+        Those of `base` first.
     """
 
     def __init__(
@@ -76,8 +84,8 @@ class Row:
             self.targets.append(target)
             for byte in data:
                 places[byte] = place
-        #: For each byte the index of its target in `targets`.
         self.places: bytes = bytes(places)
+        self.base = base
 
     @classmethod
     def of(cls, places: bytes, targets: list[Any]) -> Row:
@@ -364,6 +372,13 @@ class _Texts:
         """Return the spellings of the next character, and the state after it."""
         return tuple((self._spelling(ranges), after) for after, ranges in self.moves(state).items())
 
+    def free(self, state: tuple[int, ...]) -> int:
+        """Return which language any text completes from here; -1 for none."""
+        for tag, (each, language) in enumerate(zip(state, self._languages, strict=True)):
+            if each in language.accepting and language.moves[each] == {each: _ANY_TEXT}:
+                return tag
+        return -1
+
     def following(self, state: tuple[int, ...]) -> Iterable[tuple[int, ...]]:
         """Return the states after one more character."""
         return list(self.moves(state))
@@ -481,6 +496,91 @@ def shared_key(number: int) -> tuple[Lexemes, Key]:
     """Return the automaton and the key that a shared number stands for."""
     strings = any_strings() if number < _N_SHARED else plain_strings()
     return strings.lexemes, strings.keys[number % _N_SHARED]
+
+
+class Free:
+    """Rests of strings that may be anything: they share their masks with plain strings.
+
+    Keys are `("s", (tag, key of a plain string))`.
+
+    Parameters
+    ----------
+    texts : _Texts
+        The languages; which is free is asked of states.
+    first_tag : int
+        The tag of the first language.
+    """
+
+    def __init__(self, texts: _Texts, first_tag: int = 0) -> None:
+        self._texts = texts
+        self._first_tag = first_tag
+        self._known: dict[tuple[int, ...], Key] = {}
+
+    def key(self, key: Any, state: tuple[int, ...]) -> Key:
+        """Return the key of a rest instead of another key, if its state is free."""
+        if state not in self._known:
+            tag = self._texts.free(state)
+            self._known[state] = tag if tag < 0 else self._key(tag, plain_strings().lexemes.start)
+        known = self._known[state]
+        return key if known == -1 else known
+
+    def _key(self, tag: int, key: Key) -> Key:
+        return "s", (self._first_tag + tag, key)
+
+    def row(self, key: Any) -> Row:
+        """Return what follows a key of a rest."""
+        _, (tag, inside) = key
+        row = plain_strings().lexemes.row(inside)
+        return Row.of(row.places, [self._target(tag, target) for target in row.targets])
+
+    def _target(self, tag: int, target: Any) -> Any:
+        if target is None:
+            return None
+        return Pop(tag) if isinstance(target, Pop) else ("s", (tag, target))
+
+    def shared(self, key: Any) -> tuple[int, int]:
+        """Return the shared number and the tag of a key of a rest."""
+        _, (tag, inside) = key
+        return plain_strings().number(inside), tag
+
+    def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
+        """Yield short texts that lead on from a key of a rest."""
+        _, (tag, inside) = key
+        for text, target in plain_strings().lexemes.steps(inside, used):
+            yield text, self._target(tag, target)
+
+
+class ConditionedStrings(Strings):
+    """Strings of some disjoint languages with plain spellings, and free rests."""
+
+    def __init__(self, languages: Sequence[Language]) -> None:
+        super().__init__(languages)
+        self._free = Free(self._texts)
+
+    def _made(self, key: Any) -> Row:
+        if key[0] == "s":
+            return self._free.row(key)
+        row = super()._made(key)
+        return Row.of(row.places, [self._freed(target) for target in row.targets])
+
+    def _freed(self, target: Any) -> Any:
+        if isinstance(target, Pop | None) or target[0] != "c":
+            return target
+        return self._free.key(target, target[1])
+
+    def traits(self, key: Any) -> Traits:
+        """Return what is known of a key: free rests share their masks."""
+        return Traits(shared=self._free.shared(key)) if key[0] == "s" else _PLAIN_TRAITS
+
+    def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
+        """Yield short texts that lead on, each to the end of a character."""
+        return self._free.steps(key, used) if key[0] == "s" else super().steps(key, used)
+
+
+@lru_cache(maxsize=_N_KEPT)
+def strings_in(languages: tuple[Language, ...]) -> ConditionedStrings:
+    """Return strings of some disjoint languages, with the rows that other schemas have made."""
+    return ConditionedStrings(languages)
 
 
 class Bounded(Lexemes):
@@ -626,9 +726,15 @@ class Numbers(Lexemes):
         self.languages = languages
         self._texts = _Texts(languages, _one_byte_each)
         self.start = self._texts.start
+        self._rows: dict[Key, Row] = {}
 
     def row(self, key: Any) -> Row:
         """Return what follows a key."""
+        if key not in self._rows:
+            self._rows[key] = self._made(key)
+        return self._rows[key]
+
+    def _made(self, key: Any) -> Row:
         entries = [
             (range(low, high + 1), after)
             for tree, after in self._texts.pieces(key)
@@ -640,6 +746,12 @@ class Numbers(Lexemes):
     def traits(self, key: Any) -> Traits:
         """Return what is known of a key."""
         return Traits(ending=self._texts.tag(key))
+
+
+@lru_cache(maxsize=_N_KEPT)
+def numbers_in(languages: tuple[Language, ...]) -> Numbers:
+    """Return numbers of some disjoint languages, with the rows that other schemas have made."""
+    return Numbers(languages)
 
 
 class Constants(Lexemes):
@@ -698,6 +810,7 @@ class Names(Lexemes):
         self._other_tag = len(names)
         self._nodes: list[_Node] = [self._root]
         self._numbers = {id(self._root): 0}
+        self._other_rows: dict[Key, Row] = {}
         start: Key = others.lexemes.start if others is not None else None
         self.start = ("n", ((END, 0),), start)
 
@@ -743,11 +856,14 @@ class Names(Lexemes):
         return self._others.number(key)
 
     def _other_row(self, key: Any) -> Row:
-        """Return what follows inside a name that is not listed."""
+        """Return what follows inside a name that is not listed: one object for each key."""
         assert self._others is not None, "else there are no such keys"
-        row = self._others.lexemes.row(key)
-        end = Pop(self._other_tag)
-        return Row.of(row.places, [end if isinstance(t, Pop) else t for t in row.targets])
+        if key not in self._other_rows:
+            row = self._others.lexemes.row(key)
+            end = Pop(self._other_tag)
+            targets = [end if isinstance(t, Pop) else t for t in row.targets]
+            self._other_rows[key] = Row.of(row.places, targets)
+        return self._other_rows[key]
 
     def traits(self, key: Any) -> Traits:
         """Return what is known of a key."""
@@ -811,13 +927,17 @@ class PatternNames(Lexemes):
     names : sequence of str
         The listed names; the tag of each is its index.
     groups : sequence of Language
-        Disjoint; their tags are the next numbers. A listed name counts as nothing else.
+        Disjoint; their tags are the next numbers. A listed name counts as nothing else, and each
+        has a text that is not listed.
     """
 
     def __init__(self, names: Sequence[str], groups: Sequence[Language]) -> None:
         self.n_names = len(names)
         self._listed = Names(names, None)
+        self._groups = groups
         self._texts = _Texts(groups, plain_spelling)
+        self._free = Free(self._texts, len(names))
+        self._others: dict[tuple[int, int, int], bool] = {}
         self._n_names = len(names)
         self._n_tags = len(names) + len(groups)
         self.start = ("c", (0, self._texts.start))
@@ -825,18 +945,27 @@ class PatternNames(Lexemes):
     def row(self, key: Any) -> Row:
         """Return what follows a key."""
         kind, state = key
+        if kind == "s":
+            return self._free.row(key)
         pieces = state if kind == "p" else self._pieces(*state)
         entries: list[tuple[Iterable[int], Any]] = [
-            (data, _key_of(after)) for data, after in _after_bytes(pieces)
+            (data, self._freed(_key_of(after))) for data, after in _after_bytes(pieces)
         ]
         tag = self._tag(*state) if kind == "c" else -1
         if tag >= 0:
             entries.append(((_QUOTE,), Pop(tag)))
         return Row(entries)
 
+    def _freed(self, key: Any) -> Key:
+        kind, state = key
+        return self._free.key(key, state[1]) if kind == "c" and state[0] < 0 else key
+
     def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
         """Yield short texts that lead on, each to the end of a character."""
         kind, state = key
+        if kind == "s":
+            yield from self._free.steps(key, used)
+            return
         yield from _characters(state if kind == "p" else self._pieces(*state), used)
         tag = self._tag(*state) if kind == "c" else -1
         if tag >= 0:
@@ -871,9 +1000,51 @@ class PatternNames(Lexemes):
     def traits(self, key: Any) -> Traits:
         """Return what is known of a key: which names may come of it."""
         kind, state = key
+        if kind == "s":
+            shared = self._free.shared(key)
+            return Traits(below=(1 << shared[1], self._n_tags), shared=shared)
         below = 0
         for node, texts in [after for _, after in state] if kind == "p" else [state]:
             below |= self._listed.node(node).below if node >= 0 else 0
             for group, each in enumerate(texts):
-                below |= bool(each) << self._n_names + group
+                below |= self._has_other(node, group, each) << self._n_names + group
         return Traits(below=(below, self._n_tags))
+
+    def _has_other(self, node: int, group: int, state: int) -> bool:
+        """Return whether a text of a group that is not listed begins like this."""
+        if node < 0 or state == DEAD:
+            return state != DEAD
+        key = (node, group, state)
+        if key not in self._others:
+            listed = self._listed.node(node)
+            self._others[key] = _has_other_text(self._groups[group], state, listed)
+        return self._others[key]
+
+
+def has_other_text(language: Language, names: Sequence[str]) -> bool:
+    """Return whether a language has a text that is none of some names.
+
+    Examples
+    --------
+    >>> few = Language.of_words(["a", "ab"])
+    >>> has_other_text(few, ["a"]), has_other_text(few, ["a", "ab", "c"])
+    (True, False)
+    """
+    return _has_other_text(language, language.start, Names(names, None).node(0))
+
+
+def _has_other_text(language: Language, first: int, root: _Node) -> bool:
+    pending = [(first, root)]
+    for state, node in pending:  # grows while it is walked
+        if state in language.accepting and node.tag < 0:
+            return True
+        for target, ranges in language.moves[state].items():
+            listed = [
+                child
+                for character, child in node.children.items()
+                if any(low <= ord(character) <= high for low, high in ranges)
+            ]
+            if len(listed) < sum(high - low + 1 for low, high in ranges):
+                return True  # some text goes on from every state but the dead one
+            pending += [(target, child) for child in listed]
+    return False

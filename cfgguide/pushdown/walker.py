@@ -90,7 +90,7 @@ class PushdownWalker:
     def _masked(self, state: int, frames: list[int]) -> tuple[Int32Array, int] | None:
         """Return the mask and what it depends on; None if the stack is too shallow."""
         bitmask = np.zeros(self._n_words, dtype=np.uint32)
-        of_state = self._pushdown.arrays.states[state].tolist()
+        of_state = self._pushdown.row_of(state)
         is_shared = of_state[SHARED] >= 0
         inspected = 0
         if is_shared:
@@ -105,7 +105,7 @@ class PushdownWalker:
                 return None
             inspected = max(inspected, walk.inspected)
             for node, target, cell in walk.jumps:
-                of_target = self._pushdown.arrays.states[target].tolist()
+                of_target = self._pushdown.row_of(target)
                 depth = self._jumped(bitmask, node, of_target, walk.frames(cell))
                 if depth is None:
                     return None

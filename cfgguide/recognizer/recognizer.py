@@ -33,7 +33,6 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from cfgguide.automata.dfa import DEAD
 from cfgguide.lexer.lookahead import NO_OBLIGATIONS, Lookahead, Obligations
 from cfgguide.lexer.scanner import NO_MATCH, Scanner
 from cfgguide.limits import Budget
@@ -42,6 +41,7 @@ from cfgguide.parser.stack import Stack
 from cfgguide.parser.table import START_STATE, ParseTable
 from cfgguide.recognizer.derived import Derived
 from cfgguide.recognizer.indentation import IndentationReader
+from cfgguide.recognizer.reading import PlainReader
 from cfgguide.recognizer.short_stacks import ShortStacks
 from cfgguide.storage import archive
 
@@ -137,7 +137,7 @@ class Recognizer:
             if shortens_stacks and not parse_table.may_repeat
             else None
         )
-        self._groups = self.short_stacks.groups if self.short_stacks else [0] * scanner.n_states
+        self._make_reader()
         stack = Stack(START_STATE)
         possible = self.lookahead.resolved(self.start(stack, 0), NO_OBLIGATIONS)
         self.initial = Configuration(
@@ -151,6 +151,7 @@ class Recognizer:
         changed.parse_table = parse_table
         if self.indentation_reader is not None:
             changed.indentation_reader = self.indentation_reader.with_parse_table(parse_table)
+        changed._make_reader()
         return changed
 
     def with_whole_stacks(self) -> Recognizer:
@@ -158,8 +159,16 @@ class Recognizer:
         changed = copy(self)
         changed._derived = Derived()
         changed.short_stacks = None
-        changed._groups = [0] * self.scanner.n_states
+        changed._make_reader()
         return changed
+
+    def _make_reader(self) -> None:
+        """Make what depends on the tables."""
+        n_states = self.scanner.n_states
+        self._groups = self.short_stacks.groups if self.short_stacks else [0] * n_states
+        self._plain_reader = PlainReader(
+            self.parse_table, self.scanner, self.indentation_reader, self.short_stacks
+        )
 
     def derived(self, make: Callable[[Recognizer], Value]) -> Value:
         """Return what a function makes of this recogniser; it is made once and kept with it."""
@@ -205,10 +214,15 @@ class Recognizer:
         while n_read < len(data):
             known = configuration.hypotheses
             if len(known) == 1 and not known[0].obligations:
-                plainly = self._read_plainly(known[0], configuration.context, data, n_read)
+                scanner_state, _, stack, indentation = known[0]
+                plainly = self._plain_reader.read(
+                    scanner_state, stack, indentation, configuration.context, data, n_read
+                )
                 if plainly is None:
                     return None
-                configuration, n_read = plainly
+                scanner_state, stack, indentation, context, n_read = plainly
+                after = Hypothesis(scanner_state, NO_OBLIGATIONS, stack, indentation)
+                configuration = Configuration((after,), context)
                 if n_read == len(data):
                     break
             byte_class, context = self._byte_classes[data[n_read]], configuration.context
@@ -226,53 +240,6 @@ class Recognizer:
             configuration = Configuration(tuple(hypotheses), context)
             n_read += 1
         return configuration
-
-    def _read_plainly(
-        self, hypothesis: Hypothesis, context: int, data: bytes, n_read: int
-    ) -> tuple[Configuration, int] | None:
-        """Read bytes as long as there is nothing to choose, which is the most common case.
-
-        A lexeme goes on if the scanner does and either matches, or did not match before; it ends if
-        the scanner dies.
-
-        Returns
-        -------
-        (Configuration, int) or None
-            What is known then, and how many bytes were read; None if Lark refuses the next one.
-        """
-        state, _, stack, indentation = hypothesis
-        match, is_assertion, groups = self._match, self._is_assertion, self._groups
-        transitions, reader = self._transitions, self.indentation_reader
-        for n_bytes in range(n_read, len(data)):
-            byte_class = self._byte_classes[data[n_bytes]]
-            target = transitions[state, byte_class]
-            if target == DEAD:
-                if match[state] == NO_MATCH:
-                    return None
-                ended = self.shift(stack, indentation, match[state])
-                if ended is None:
-                    return None
-                start = self._starts[self._set_of_state[ended[0].state], context]
-                target = transitions[start, byte_class]
-                if is_assertion[start] or is_assertion[target]:
-                    break
-                if target == DEAD:
-                    return None
-                (stack, indentation), state = ended, start
-            elif is_assertion[target] or (match[state] != NO_MATCH and match[target] == NO_MATCH):
-                break
-            if reader:
-                moved = reader.moved(indentation, target, byte_class)
-                if moved is None:
-                    return None
-                indentation = moved
-            if groups[target] != groups[state]:
-                stack = self._shortened(target, stack)
-            state, context = target, self._contexts[context, byte_class]
-        else:
-            n_bytes = len(data)
-        after = Hypothesis(state, NO_OBLIGATIONS, stack, indentation)
-        return Configuration((after,), context), n_bytes
 
     def check_ambiguity(self, n_hypotheses: int) -> None:
         """Raise a `LimitError` if there are more ways to read a text than `max_hypotheses`."""
@@ -296,8 +263,7 @@ class Recognizer:
         return following
 
     def _shortened(self, state: int, stack: Stack) -> Stack:
-        assert self.short_stacks is not None, "else all groups are the same"
-        return self.short_stacks.shortened(self._groups[state], stack)
+        return self._plain_reader.shortened(self._groups[state], stack)
 
     def begun(self, hypothesis: Hypothesis, context: int, byte_class: int) -> list[Hypothesis]:
         """Return what a hypothesis becomes if one more byte begins the next lexeme.

@@ -27,7 +27,6 @@ from cfgguide.lexer.scanner import Scanner
 from cfgguide.parser.equivalence import Equivalence
 from cfgguide.parser.indentation import IndentationRules
 from cfgguide.parser.indentation_names import CLOSES, COUNTED, FED, OPENS
-from cfgguide.parser.stack import Stack
 from cfgguide.parser.table import ParseTable
 
 MAX_DROPPED = 3  # states, at once; more hardly ever are
@@ -35,7 +34,7 @@ _AT_START = -1  # the group of a scanner state before the first byte of a lexeme
 
 
 class ShortStacks:
-    """Shortens stacks.
+    """Tells what decides nothing in stacks; :mod:`cfgguide.recognizer.reading` shortens them.
 
     Parameters
     ----------
@@ -72,7 +71,6 @@ class ShortStacks:
         is_fed = np.array([not is_unfed for _, is_unfed in self._terminals])
         self.is_fed = is_fed[self.groups] & ~scanner.is_start
         self._reductions: dict[tuple[int, int], int | None] = {}
-        self._n_droppable: dict[tuple[int, ...], int] = {}
 
     def _grouped(self, scanner: Scanner, unfed: list[bool]) -> list[int]:
         is_match = scanner.match[:, None] == np.arange(scanner.ignored + 1)
@@ -94,25 +92,19 @@ class ShortStacks:
             for is_start, group in zip(starting, groups, strict=True)
         ]
 
-    def shortened(self, group: int, stack: Stack) -> Stack:
-        """Return a stack shortened, for a lexeme in a scanner state of a group."""
+    def certain_reduction(self, group: int, state: int) -> int:
+        """Return the production by which a stack is shortened if a state is on top; -1 if none."""
         _, is_unfed = self._terminals[group]
-        if not is_unfed:
-            while (production := self._reduction(group, stack.state)) is not None:
-                stack = self._table.reduced(stack, production)
-        while True:
-            shorter = self._without_top(group, stack)
-            if shorter is stack:
-                return stack
-            stack = shorter
+        production = None if is_unfed else self._reduction(group, state)
+        return -1 if production is None else production
 
     def is_short(self, group: int, states: tuple[int, ...]) -> bool:
         """Return whether no stack with some states on top, the top first, is shortened by them."""
         if group < 0:
             return True
-        _, is_unfed = self._terminals[group]
-        is_reduced = not is_unfed and self._reduction(group, states[0]) is not None
-        return not is_reduced and not self._decide(group, states[MAX_DROPPED::-1])
+        return self.certain_reduction(group, states[0]) < 0 and not self.n_droppable(
+            group, states[MAX_DROPPED::-1]
+        )
 
     def certain_group(self, scanner_states: list[int], terminal_id: int) -> int | None:
         """Return the group in which a lexeme always ends, if it can then be one terminal only.
@@ -134,21 +126,16 @@ class ShortStacks:
             )
         return self._reductions[question]
 
-    def _without_top(self, group: int, stack: Stack) -> Stack:
-        """Return a stack without the states on top that decide nothing, as many as there are."""
-        states: list[int] = []
-        cell: Stack | None = stack
-        while cell is not None and len(states) <= MAX_DROPPED:
-            states.append(cell.state)
-            cell = cell.below
-        question = group, *states
-        n_droppable = self._n_droppable.get(question)
-        if n_droppable is None:
-            n_droppable = self._n_droppable[question] = self._decide(group, tuple(states[::-1]))
-        return stack.pop(n_droppable)
+    def n_droppable(self, group: int, states: tuple[int, ...]) -> int:
+        """Return how many of the states on top decide nothing, `MAX_DROPPED` at most.
 
-    def _decide(self, group: int, states: tuple[int, ...]) -> int:
-        """Return how many of the topmost states decide nothing."""
+        Parameters
+        ----------
+        group : int
+            That of the scanner's state.
+        states : tuple of int
+            The topmost states, the top last; no stack is shorter than what can be dropped.
+        """
         for lowest in range(len(states) - 1):
             if self._is_droppable(group, states[lowest:]):
                 return len(states) - 1 - lowest

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
 
-from cfgguide.automata.ecma import pattern_language
 from cfgguide.automata.language import Language, intersection
+from cfgguide.ecma.patterns import pattern_language
 from cfgguide.errors import SchemaError
 from cfgguide.parser.stack import Stack
 from cfgguide.pushdown.automaton import DEAD, END, POP, PUSH, Pushdown
@@ -28,9 +28,11 @@ from cfgguide.pushdown.lexemes import (
     Numbers,
     PatternNames,
     Pop,
-    Strings,
+    Row,
     Words,
     any_strings,
+    numbers_in,
+    strings_in,
 )
 from cfgguide.pushdown.memory import Memory, RememberingConfiguration
 from cfgguide.recognizer.recognizer import Configuration
@@ -48,7 +50,8 @@ from cfgguide.value_classes.counts import plain_array_bounds
 from cfgguide.value_classes.equality import value_of
 from cfgguide.value_classes.nodes import KINDS, Bounds, Condition, Node, wanted_to_fail
 from cfgguide.value_classes.scalars import of_lengths
-from cfgguide.value_classes.tracked import Classes, Search
+from cfgguide.value_classes.search import Search
+from cfgguide.value_classes.tracked import Classes
 from cfgguide.value_classes.values import CONSTANTS, AllValues, Scalars, Values
 from cfgguide.values.numbers import NUMBER
 
@@ -94,6 +97,7 @@ class _Lexer:
         self.lexemes = lexemes
         self.tags = tags
         self.states: dict[Hashable, int] = {}
+        self.operations: dict[Row, list[int]] = {}  # of rows that others begin with
 
 
 @dataclass
@@ -228,11 +232,8 @@ class SchemaAutomaton(Pushdown):
             self._frame_keys.append(key)
         return frame
 
-    def _value_frame(self, key: Any, values: Values, wanted: Classes | None) -> int:
-        known = self._frame_numbers.get(key)
-        if known is not None:
-            return known
-        return self._frame(key, 1 if wanted is None else len(self.search.classes(values)))
+    def _value_frame(self, key: Any, wanted: Classes | None) -> int:
+        return self._frame(key, 1 if wanted is None else len(wanted))
 
     def make_row(self, state: int) -> None:
         """Make the row of a state."""
@@ -291,8 +292,16 @@ class SchemaAutomaton(Pushdown):
 
     def _lexer_row(self, state: int, lexer: _Lexer, key: Any) -> None:
         row = lexer.lexemes.row(key)
-        operations = [self._operation(lexer, after) for after in row.targets]
-        self.set_mapped_row(state, row.places, operations)
+        known: list[int] = []
+        if row.base is not None:
+            if row.base not in lexer.operations:
+                lexer.operations[row.base] = self._operations_of(lexer, row.base.targets)
+            known = lexer.operations[row.base]
+        added = self._operations_of(lexer, row.targets[len(known) :])
+        self.set_mapped_row(state, row.places, known + added)
+
+    def _operations_of(self, lexer: _Lexer, targets: list[Any]) -> list[int]:
+        return [self._operation(lexer, after) for after in targets]
 
     def _operation(self, lexer: _Lexer, after: Any) -> int:
         if after is None:
@@ -331,7 +340,7 @@ class SchemaAutomaton(Pushdown):
     def _for_all_nodes(self, values: Values) -> _Options:
         """Return the values for which all nodes hold."""
         search = self.search
-        every = frozenset([values.every])
+        every = (values.every,)
         mixed = values.mixed
         if "object" in values.kinds and not values.has_plain_objects:
             mixed |= {"object"}
@@ -367,10 +376,10 @@ class SchemaAutomaton(Pushdown):
         """Return the values of some classes, as far as they are of some kinds."""
         search, found = self.search, _Options()
         tracked = search.tracked(values)
-        tags = search.tags(values, wanted)
+        tags = {each: tag for tag, each in enumerate(wanted)}
         if not kinds.isdisjoint(CONSTANTS):
             of_words = tracked.constants().items()
-            words = {kind: tags[each] for kind, each in of_words if each in wanted}
+            words = {kind: tags[each] for kind, each in of_words if each in tags}
             if words:
                 constants = Constants(words)
                 found.constants = self._lexer(tuple(words.items()), constants, range(len(tags)))
@@ -388,11 +397,13 @@ class SchemaAutomaton(Pushdown):
         self, values: Values, wanted: Classes, kind: str
     ) -> list[tuple[Scalars, int]]:
         """Return the numbers or strings of some classes, with the tags of these."""
-        tags = self.search.tags(values, wanted)
+        tags = {each: tag for tag, each in enumerate(wanted)}
         return [
             (_scalars(condition), tags[value_class])
-            for value_class, conditions in self.search.tracked(values).scalars(kind).items()
-            if value_class in wanted
+            for value_class, conditions in self.search.tracked(values)
+            .scalars(kind)
+            .languages.items()
+            if value_class in tags
             for condition in conditions
         ]
 
@@ -402,7 +413,9 @@ class SchemaAutomaton(Pushdown):
         key = ("number", *map(id, languages), *tags)
         if languages == [None]:
             return self._lexer(key, _any_numbers(), tags)
-        return self._lexer(key, Numbers([each for each in languages if each is not None]), tags)
+        return self._lexer(
+            key, numbers_in(tuple(each for each in languages if each is not None)), tags
+        )
 
     def _string_lexer(self, parts: list[tuple[Scalars, int]]) -> _Lexer:
         tags = [tag for _, tag in parts]
@@ -412,7 +425,7 @@ class SchemaAutomaton(Pushdown):
         if len(parts) == 1:
             ((scalars, _),) = parts
             return self._lexer(key, _strings(scalars), tags)
-        return self._lexer(key, Strings([_unbounded(each) for each, _ in parts]), tags)
+        return self._lexer(key, strings_in(tuple(_unbounded(each) for each, _ in parts)), tags)
 
     def _row_of_value(
         self,
@@ -543,8 +556,8 @@ class SchemaAutomaton(Pushdown):
     def _after_name(self, tag: int, members: Members, inside: Any) -> int:
         if not members.allowed(inside) >> tag & 1:
             return DEAD
-        wanted, values = members.wanted(inside, tag), members.values(tag)
-        frame = self._value_frame(("member", members, inside, tag), values, wanted)
+        wanted, values = members.wanted(inside, tag), members.values(inside, tag)
+        frame = self._value_frame(("member", members, inside, tag), wanted)
         return self._state(("colon", values, wanted, frame, self.layout.space))
 
     def _row_of_colon(
@@ -561,7 +574,7 @@ class SchemaAutomaton(Pushdown):
         self.set_row(state, [self._mark(self.layout.colon, then), *self._spaces(again, space)])
 
     def _after_member(self, class_tag: int, members: Members, inside: Any, tag: int) -> int:
-        after = members.after(inside, tag, class_tag)
+        after = members.after(inside, tag, members.wanted(inside, tag), class_tag)
         return self._state(("more", members, after, self.layout.space))
 
     # -- arrays -----------------------------------------------------------------------------
@@ -592,14 +605,14 @@ class SchemaAutomaton(Pushdown):
         if values is None:
             return None
         wanted = items.wanted(inside)
-        frame = self._value_frame(("item", items, inside), values, wanted)
+        frame = self._value_frame(("item", items, inside), wanted)
         if items.are_different(inside):
             self.recalling.add(frame)
             self.is_endless = False
         return values, wanted, frame
 
     def _after_item(self, class_tag: int, items: Items, inside: Any) -> int:
-        after = items.after(inside, class_tag)
+        after = items.after(inside, items.wanted(inside), class_tag)
         return self._state(("next", items, after, self.layout.space))
 
     # -- arrays of different items ----------------------------------------------------------
@@ -683,7 +696,7 @@ class SchemaAutomaton(Pushdown):
     def follow_repeated(self, frame: int, tag: int) -> int:
         """Return the state that follows a part that has come before, `DEAD` if it may not."""
         kind, what, inside, *_ = self._frame_keys[frame]
-        after = what.after_repeated(inside, tag) if kind == "item" else None
+        after = what.after_repeated(inside, what.wanted(inside), tag) if kind == "item" else None
         if after is None:
             return DEAD
         return self._state(("next", what, after, self.layout.space))
@@ -711,7 +724,7 @@ def _strings(scalars: Scalars) -> Lexemes:
     language, bounds = scalars.language, scalars.bounds
     if language is None:
         return any_strings().lexemes if bounds == _ANY_BOUNDS else Bounded([], *bounds)
-    return Strings([language]) if bounds == _ANY_BOUNDS else Bounded([language], *bounds)
+    return strings_in((language,)) if bounds == _ANY_BOUNDS else Bounded([language], *bounds)
 
 
 def _unbounded(scalars: Scalars) -> Language:

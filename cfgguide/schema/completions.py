@@ -77,7 +77,7 @@ class Completions:
     def __init__(self, automaton: SchemaAutomaton, used: frozenset[int]) -> None:
         self._automaton = automaton
         self._used = used
-        self.shortest = ShortestValues(automaton, used, self._different)
+        self.shortest = ShortestValues(automaton, used, self._different, self._named)
         # How many ways there are to finish a part, or some of them, and whether these are all.
         self._n_ways: dict[tuple[Hashable, ...], tuple[int, bool]] = {}
 
@@ -350,6 +350,10 @@ class Completions:
         """Return the items that an array still needs, where they are to be different."""
         return next(self._items(items, state, _NOTHING), None)
 
+    def _named(self, members: Members, state: Any) -> Written | None:
+        """Return the properties that an object still needs, where they are counted."""
+        return self._needed(members, state, _NOTHING)
+
     def _items(self, items: Items, state: Any, used: frozenset[Hashable]) -> Iterator[Written]:
         """Yield the items that may still come, and the tag of the array then."""
         are_different = items.are_different(state)
@@ -362,11 +366,12 @@ class Completions:
         values = items.values(state)
         if values is None:
             return
-        for text, tag in self._values(values, items.wanted(state)):
-            after = items.after(state, tag)
+        wanted = items.wanted(state)
+        for text, tag in self._values(values, wanted):
+            after = items.after(state, wanted, tag)
             following = used | {value_of(text)} if are_different else used
             if are_different and following == used:
-                after = items.after_repeated(state, tag)
+                after = items.after_repeated(state, wanted, tag)
             if after is not None:
                 for rest in self._items(items, after, following):
                     yield self._joined(text, rest)
@@ -387,7 +392,7 @@ class Completions:
                 return None
             texts.append(written.text)
             used |= {value_of(written.text)}
-            state = items.after(state, written.tag)
+            state = items.after(state, wanted, written.tag)
         if items.ending(state) == DEAD_END:
             return None
         return Written(self._automaton.layout.comma.join(texts), items.ending(state))
@@ -432,9 +437,9 @@ class Completions:
             if not allowed >> tag & 1 or not members.may_skip(state, first, tag):
                 continue
             for name in self._names(members, tag, used):
-                values, wanted = members.values(tag), members.wanted(state, tag)
+                values, wanted = members.values(state, tag), members.wanted(state, tag)
                 for text, value_tag in self._values(values, wanted):
-                    after = members.after(state, tag, value_tag)
+                    after = members.after(state, tag, wanted, value_tag)
                     following = min(tag + 1, members.n_listed)
                     text = name + self._automaton.layout.colon + text
                     now = used | {value_of(name)}
@@ -471,12 +476,12 @@ class Completions:
         texts = []
         for tag, wanted in path:
             name = next(self._names(members, tag, used), None)
-            written = self.shortest.of(members.values(tag), wanted)
+            written = self.shortest.of(members.values(state, tag), wanted)
             if name is None or written is None:
                 return None
             texts.append(name + self._automaton.layout.colon + written.text)
             used |= {value_of(name)}
-            state = members.after(state, tag, written.tag)
+            state = members.after(state, tag, wanted, written.tag)
         return Written(self._automaton.layout.comma.join(texts), members.ending(state))
 
     def _names(self, members: Members, tag: int, used: frozenset[Hashable]) -> Iterator[bytes]:

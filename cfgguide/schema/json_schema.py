@@ -14,6 +14,7 @@ from cfgguide.schema.pydantic_models import closed
 from cfgguide.schema.reader import Reader
 from cfgguide.schema.schema_grammar import Options, SchemaGrammar
 from cfgguide.schema.uncounted import give_up_uncounted
+from cfgguide.storage.collector import collector_off
 
 
 def json_schema(
@@ -89,11 +90,14 @@ def json_schema(
         raise SchemaError("registry maps URIs to schemas")
     documents = json.dumps(dict(registry or {}), sort_keys=True, default=str)
     options = Options(order, max_whitespace, separators, formats, best_effort, documents)
-    reader = Reader(schema, formats=formats, best_effort=best_effort, registry=registry or {})
     try:
-        root = reader.root()
-        give_up_uncounted(root, reader.give_up)
-        written = json.dumps(schema, default=str)
-        return SchemaGrammar(written, options, root, tuple(reader.left_out))
+        with collector_off():
+            reader = Reader(
+                schema, formats=formats, best_effort=best_effort, registry=registry or {}
+            )
+            root = reader.root()
+            give_up_uncounted(root, reader.give_up)
+            written = json.dumps(schema, default=str)
+            return SchemaGrammar(written, options, root, tuple(reader.left_out))
     except RecursionError:
         raise SchemaError("the schema is nested too deeply; use $ref") from None

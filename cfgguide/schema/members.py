@@ -17,11 +17,19 @@ from functools import cached_property, partial
 from typing import Any, Protocol
 
 from cfgguide.automata.language import Language, grouped
-from cfgguide.pushdown.lexemes import Lexemes, Names, PatternNames, any_strings, plain_strings
+from cfgguide.pushdown.lexemes import (
+    Lexemes,
+    Names,
+    PatternNames,
+    any_strings,
+    has_other_text,
+    plain_strings,
+)
 from cfgguide.value_classes.counts import has_enough_items, plain_array_bounds
 from cfgguide.value_classes.nodes import Node
 from cfgguide.value_classes.paths import Cost, Paths
-from cfgguide.value_classes.tracked import Classes, Search, Tracked
+from cfgguide.value_classes.search import Search
+from cfgguide.value_classes.tracked import Classes, Tracked
 from cfgguide.value_classes.values import Values
 
 DEAD_END = -1  # no tag: it may not end here
@@ -54,14 +62,14 @@ class Members(Protocol):
     def may_skip(self, state: Any, first: int, tag: int) -> bool:
         """Return whether it can end without the listed names from `first` on, before a tag."""
 
-    def values(self, tag: int) -> Values:
+    def values(self, state: Any, tag: int) -> Values:
         """Return the values of a property."""
 
     def wanted(self, state: Any, tag: int) -> Classes | None:
         """Return the classes that its value may have; None: all nodes are to hold."""
 
-    def after(self, state: Any, tag: int, class_tag: int) -> Any:
-        """Return the state after a property."""
+    def after(self, state: Any, tag: int, wanted: Classes | None, class_tag: int) -> Any:
+        """Return the state after a property, of which classes were wanted."""
 
     def path(self, state: Any, cost: Cost) -> list[tuple[int, Classes | None]] | None:
         """Return the properties that still come, few and cheap ones: their tags, and classes.
@@ -78,7 +86,7 @@ class Items(Protocol):
     def are_different(self, state: Any) -> bool:
         """Return whether an item that comes twice matters."""
 
-    def after_repeated(self, state: Any, class_tag: int) -> Any:
+    def after_repeated(self, state: Any, wanted: Classes | None, class_tag: int) -> Any:
         """Return the state after an item that has come before; None if it may not."""
 
     def few(self) -> Iterable[tuple[Values, Classes | None, int]]:
@@ -96,8 +104,8 @@ class Items(Protocol):
     def wanted(self, state: Any) -> Classes | None:
         """Return the classes that it may have; None: all nodes are to hold."""
 
-    def after(self, state: Any, class_tag: int) -> Any:
-        """Return the state after the item."""
+    def after(self, state: Any, wanted: Classes | None, class_tag: int) -> Any:
+        """Return the state after the item, of which classes were wanted."""
 
     def path(self, state: Any, cost: Cost) -> list[Classes | None] | None:
         """Return the classes of the items that still come: few and cheap ones; None if unknown."""
@@ -124,17 +132,15 @@ class PlainMembers:
 
     @cached_property
     def _groups(self) -> list[tuple[Language | None, Values]]:
-        """Names that are not listed, by the patterns that they match, and their values."""
+        """Names by the patterns that they match, some not listed, and the values of those."""
         patterns = [(node, language) for node in self._nodes for language, _ in node.patterns]
         found: list[tuple[Language | None, Values]] = []
         if not patterns:
             found.append((None, self._values_of(frozenset())))
         else:
             languages = [language for _, language in patterns]
-            listed = Language.of_words(self._names)
-            by_match = grouped([listed, *languages], lambda met: () if met[0] else met[1:])
-            for met, language in by_match.items():
-                if met and not language.is_empty:
+            for met, language in grouped(languages, lambda met: met).items():
+                if has_other_text(language, self._names):
                     matched = frozenset(
                         id(each) for each, is_in in zip(languages, met, strict=True) if is_in
                     )
@@ -182,7 +188,7 @@ class PlainMembers:
         """The tags of names that have a value at all, as bits."""
         found = 0
         for tag in range(len(self._names)):
-            found |= self._search.has_value(self.values(tag)) << tag
+            found |= self._search.has_value(self.values(0, tag)) << tag
         for group in range(len(self._groups)):
             found |= 1 << len(self._names) + group
         return found
@@ -210,7 +216,7 @@ class PlainMembers:
         missing = self._required & ~state
         return not missing >> first & (1 << tag - first) - 1
 
-    def values(self, tag: int) -> Values:
+    def values(self, _state: int, tag: int) -> Values:
         """Return the values of a property."""
         if tag not in self._known:
             n_names = len(self._names)
@@ -225,7 +231,7 @@ class PlainMembers:
         """Return the classes that its value may have; None: all nodes are to hold."""
         return None
 
-    def after(self, state: int, tag: int, _class_tag: int) -> int:
+    def after(self, state: int, tag: int, _wanted: Classes | None, _class_tag: int) -> int:
         """Return the state after a property."""
         if tag >= len(self._names):
             return state
@@ -260,7 +266,7 @@ class PlainItems:
         """Return whether an item that comes twice matters."""
         return self._are_different
 
-    def after_repeated(self, _state: int, _class_tag: int) -> None:
+    def after_repeated(self, _state: int, _wanted: Classes | None, _class_tag: int) -> None:
         """Return the state after an item that has come before: there is none."""
 
     def few(self) -> Iterator[tuple[Values, Classes | None, int]]:
@@ -287,7 +293,7 @@ class PlainItems:
         """Return the classes that it may have; None: all nodes are to hold."""
         return None
 
-    def after(self, state: int, _class_tag: int) -> int:
+    def after(self, state: int, _wanted: Classes | None, _class_tag: int) -> int:
         """Return the state after the item."""
         return min(state + 1, self._cap) if self._most is None else state + 1
 
@@ -306,7 +312,7 @@ class TrackedMembers:
         self._machine = tracked.objects
         self.are_counted = self._machine.are_counted
         self._allowed: dict[Any, int] = {}
-        self._tags = search.tags(tracked.values, wanted)
+        self._known: dict[tuple[Any, int], Classes | None] = {}
         self.start = self._machine.start
 
     @cached_property
@@ -352,56 +358,37 @@ class TrackedMembers:
         return known
 
     def _found_allowed(self, state: Any) -> int:
-        found = 0
-        machine = self._machine
-        is_simple = self._search.ends_with_needed(self._tracked, state, self._wanted)
-        for symbol in machine.symbols(state):
-            tag = symbol.name
-            assert isinstance(tag, int)
-            classes = self._classes(tag)
-            is_free = is_simple and any(
-                machine.changes_nothing(state, tag, each) for each in classes
-            )
-            if is_free or any(self._is_wanted(state, tag, each) for each in classes):
-                found |= 1 << tag
-        return found
-
-    def _classes(self, tag: int) -> Any:
-        return self._search.symbol_classes(self._machine.all_symbols[tag])
-
-    def _is_wanted(self, state: Any, tag: int, value_class: Any) -> bool:
-        after = self._machine.after(state, self._machine.all_symbols[tag], value_class)
-        return self._search.object_ends(self._tracked, after, self._wanted)
+        names = self._search.names(self._tracked, state, self._wanted)
+        return sum(1 << number for number in names)
 
     def ending(self, state: Any) -> int:
         """Return the tag of the object if it ends now, or `DEAD_END`."""
-        value_class = self._tracked.value_class(self._machine.holding(state)[0])
-        return self._tags[value_class] if value_class in self._wanted else DEAD_END
+        return _tag(self._wanted, self._tracked.ending(self._machine, state))
 
     def may_skip(self, state: Any, first: int, tag: int) -> bool:
         """Return whether it can end without the listed names from `first` on, before a tag."""
         return self._search.ends_from(self._tracked, state, self._wanted, tag)
 
-    def values(self, tag: int) -> Values:
+    def values(self, state: Any, tag: int) -> Values:
         """Return the values of a property."""
-        return self._search.values.of(self._machine.all_symbols[tag].nodes)
+        return self._search.values.of(self._machine.symbol(state, tag).nodes)
 
     def wanted(self, state: Any, tag: int) -> Classes | None:
         """Return the classes that its value may have; None: all nodes are to hold."""
-        found = [each for each in self._classes(tag) if self._is_wanted(state, tag, each)]
-        return _unless_all(self.values(tag), found)
+        if (state, tag) not in self._known:
+            found = self._search.property_classes(self._tracked, state, tag, self._wanted)
+            self._known[state, tag] = _unless_all(self.values(state, tag), found)
+        return self._known[state, tag]
 
-    def after(self, state: Any, tag: int, class_tag: int) -> Any:
-        """Return the state after a property."""
-        value_class = self._classes(tag)[class_tag]
-        return self._machine.after(state, self._machine.all_symbols[tag], value_class)
+    def after(self, state: Any, tag: int, wanted: Classes | None, class_tag: int) -> Any:
+        """Return the state after a property, of which classes were wanted."""
+        symbol = self._machine.symbol(state, tag)
+        value_class = self.values(state, tag).every if wanted is None else wanted[class_tag]
+        return self._machine.after(state, symbol, value_class)
 
-    def path(self, state: Any, cost: Cost) -> list[tuple[int, Classes | None]] | None:
+    def path(self, state: Any, _cost: Cost) -> list[tuple[int, Classes | None]] | None:
         """Return the properties that still come; None if no way is known."""
-        found = Paths(self._tracked, self._search, self._wanted).of_object(state, cost)
-        if found is None:
-            return None
-        return [(tag, frozenset([value_class])) for tag, value_class in found]
+        return Paths(self._tracked, self._search, self._wanted).of_object(state)
 
 
 class TrackedItems:
@@ -412,17 +399,17 @@ class TrackedItems:
         self._search = search
         self._wanted = wanted
         self._machine = tracked.arrays
-        self._tags = search.tags(tracked.values, wanted)
+        self._known: dict[Any, Classes] = {}
         self.start = self._machine.start
 
     def are_different(self, state: Any) -> bool:
         """Return whether an item that comes twice matters."""
         return self._machine.must_differ(state)
 
-    def after_repeated(self, state: Any, class_tag: int) -> Any:
+    def after_repeated(self, state: Any, wanted: Classes | None, class_tag: int) -> Any:
         """Return the state after an item that has come before; None if it may not."""
-        symbol = self._symbol(state)
-        value_class = self._search.symbol_classes(symbol)[class_tag]
+        symbol = self._machine.symbol(state)
+        value_class = frozenset(symbol.nodes) if wanted is None else wanted[class_tag]
         after = self._machine.after(state, symbol, value_class, is_repeated=True)
         is_possible = self._search.array_ends(self._tracked, after, self._wanted)
         return after if is_possible else None
@@ -431,30 +418,31 @@ class TrackedItems:
         """Yield what items have to be if they are to be different, and how many of each."""
         if self._machine.must_differ(self.start):
             least = self._machine.least(self._search.wanted_to_fail)
-            for symbol in self._machine.all_symbols:
-                for value_class in self._search.symbol_classes(symbol):
-                    yield self._search.values.of(symbol.nodes), frozenset([value_class]), least
+            for state in self._machine.places():
+                values = self._search.values.of(self._machine.symbol(state).nodes)
+                for each in self._search.item_classes(self._tracked, state, self._wanted):
+                    yield values, (each,), least
 
     def ending(self, state: Any) -> int:
         """Return the tag of the array if it ends now, or `DEAD_END`."""
-        value_class = self._tracked.value_class(self._machine.holding(state)[0])
-        return self._tags[value_class] if value_class in self._wanted else DEAD_END
+        return _tag(self._wanted, self._tracked.ending(self._machine, state))
 
     def values(self, state: Any) -> Values | None:
         """Return the values of the next item; None if there may be none."""
-        return self._search.values.of(self._symbol(state).nodes) if self._found(state) else None
+        if not self._found(state):
+            return None
+        return self._search.values.of(self._machine.symbol(state).nodes)
 
-    def _symbol(self, state: Any) -> Any:
-        return next(iter(self._machine.symbols(state)))
-
-    def _found(self, state: Any) -> list[Any]:
-        symbol = self._symbol(state)
-        ends = partial(self._search.array_ends, self._tracked)
-        return [
-            each
-            for each in self._search.symbol_classes(symbol)
-            if ends(self._machine.after(state, symbol, each), self._wanted)
-        ]
+    def _found(self, state: Any) -> Classes:
+        if state not in self._known:
+            ends = partial(self._search.array_ends, self._tracked, wanted=self._wanted)
+            symbol = self._machine.symbol(state)
+            self._known[state] = tuple(
+                each
+                for each in self._search.item_classes(self._tracked, state, self._wanted)
+                if ends(self._machine.after(state, symbol, each))
+            )
+        return self._known[state]
 
     def wanted(self, state: Any) -> Classes | None:
         """Return the classes that it may have; None: all nodes are to hold."""
@@ -462,17 +450,23 @@ class TrackedItems:
         assert values is not None, "there is an item"
         return _unless_all(values, self._found(state))
 
-    def after(self, state: Any, class_tag: int) -> Any:
-        """Return the state after the item."""
-        symbol = self._symbol(state)
-        return self._machine.after(state, symbol, self._search.symbol_classes(symbol)[class_tag])
+    def after(self, state: Any, wanted: Classes | None, class_tag: int) -> Any:
+        """Return the state after the item, of which classes were wanted."""
+        symbol = self._machine.symbol(state)
+        value_class = frozenset(symbol.nodes) if wanted is None else wanted[class_tag]
+        return self._machine.after(state, symbol, value_class)
 
     def path(self, state: Any, cost: Cost) -> list[Classes | None] | None:
         """Return the classes of the items that still come; None if no way is known."""
         found = Paths(self._tracked, self._search, self._wanted).of_array(state, cost)
-        return None if found is None else [frozenset([value_class]) for value_class in found]
+        return None if found is None else [(value_class,) for value_class in found]
 
 
-def _unless_all(values: Values, found: list[Any]) -> Classes | None:
+def _tag(wanted: Classes, value_class: Any) -> int:
+    """Return the tag of a class, or `DEAD_END` if it is not wanted."""
+    return wanted.index(value_class) if value_class in wanted else DEAD_END
+
+
+def _unless_all(values: Values, found: Classes) -> Classes | None:
     """Return the wanted classes; None if only values are wanted for which all nodes hold."""
-    return None if found == [values.every] else frozenset(found)
+    return None if found == (values.every,) else found

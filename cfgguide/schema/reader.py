@@ -16,7 +16,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from cfgguide.automata.ecma import later_language, pattern_text
+from cfgguide.ecma.patterns import is_surely_found, later_language, pattern_text
 from cfgguide.errors import SchemaError, SchemaWarning
 from cfgguide.schema.keywords import Keywords
 from cfgguide.schema.references import NO_SIBLINGS, OLD_ITEMS, Location, References
@@ -25,7 +25,7 @@ from cfgguide.value_classes.listed_values import scalar_values, shape
 from cfgguide.value_classes.nodes import Condition, Node, Values, reachable
 from cfgguide.value_classes.scalars import of_lengths
 from cfgguide.values import numbers
-from cfgguide.values.formats import FORMATS, OTHER_FORMATS, format_language, format_pattern
+from cfgguide.values.formats import FORMATS, OTHER_FORMATS, format_pattern, later_format
 
 Schema = Mapping[str, Any] | bool
 
@@ -39,6 +39,30 @@ _TYPES = {
     "object": ("object",),
 }
 MAX_NODES = 20_000
+_ENCODER = json.JSONEncoder(default=str)
+# Keywords by what reads them: most schemas have none of most of these.
+_APPLICATORS = frozenset(
+    [
+        *("allOf", "anyOf", "oneOf", "not", "if", "then", "else"),
+        *("dependentSchemas", "dependencies"),
+    ]
+)
+_OF_NUMBERS = frozenset(
+    ["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf"]
+)
+_OF_STRINGS = frozenset(["minLength", "maxLength", "pattern", "format"])
+_OF_ARRAYS = frozenset(
+    [
+        *("items", "prefixItems", "additionalItems", "contains", "minContains", "maxContains"),
+        *("minItems", "maxItems", "uniqueItems", "unevaluatedItems"),
+    ]
+)
+_OF_OBJECTS = frozenset(
+    [
+        *("properties", "patternProperties", "additionalProperties", "propertyNames", "required"),
+        *("dependentRequired", "minProperties", "maxProperties", "unevaluatedProperties"),
+    ]
+)
 
 
 class Reader:
@@ -70,6 +94,7 @@ class Reader:
         self._formats = formats
         self._best_effort = best_effort
         self._nodes: dict[object, Node] = {}
+        self._keys: dict[int, tuple[str, Any]] = {}  # by id; holds the schema, so that it stays
         self._unread: list[tuple[Node, Location]] = []
 
     def root(self) -> Node:
@@ -101,13 +126,20 @@ class Reader:
 
     def _node(self, location: Location) -> Node:
         location = self._references.entered(location)
-        key = (location.base, location.scope, _key_of(location.schema))
+        key = (location.base, location.scope, self._key_of(location.schema))
         if key not in self._nodes:
             if len(self._nodes) >= MAX_NODES:
                 raise SchemaError(f"the schema has more than {MAX_NODES} schemas; split it")
             self._nodes[key] = Node(location.path)
             self._unread.append((self._nodes[key], location))
         return self._nodes[key]
+
+    def _key_of(self, schema: Any) -> str:
+        """Return what is equal for equal schemas, and no others."""
+        known = self._keys.get(id(schema))
+        if known is None:
+            known = self._keys[id(schema)] = _ENCODER.encode(schema), schema
+        return known[0]
 
     def _read(self, node: Node, location: Location) -> None:
         schema = location.schema
@@ -124,11 +156,16 @@ class Reader:
             if keyword in schema:
                 node.all_of.append(self._node(self._references.target(location, keyword)))
         self._read_values(node, location, reads)
-        self._read_applicators(node, location, reads)
-        self._read_numbers(node, location, reads)
-        self._read_strings(node, reads)
-        self._read_array(node, location, reads)
-        self._read_object(node, location, reads)
+        if not _APPLICATORS.isdisjoint(schema):
+            self._read_applicators(node, location, reads)
+        if not _OF_NUMBERS.isdisjoint(schema):
+            self._read_numbers(node, location, reads)
+        if not _OF_STRINGS.isdisjoint(schema):
+            self._read_strings(node, reads)
+        if not _OF_ARRAYS.isdisjoint(schema):
+            self._read_array(node, location, reads)
+        if not _OF_OBJECTS.isdisjoint(schema):
+            self._read_object(node, location, reads)
 
     def _below(self, location: Location, *steps: str | int) -> Node:
         return self._node(self._references.below(location, *steps))
@@ -234,13 +271,13 @@ class Reader:
         if self._formats and isinstance(name, str):
             if name in FORMATS:
                 text = partial(pattern_text, format_pattern(name), spelled)
-                node.strings.append(Condition(partial(format_language, name), text))
+                node.strings.append(Condition(later_format(name), text, is_met=True))
             elif name in OTHER_FORMATS:
                 self.give_up(f"{reads.path}/format", f"the format {name!r} is not regular")
 
     def _read_array(self, node: Node, location: Location, reads: Keywords) -> None:
         is_old = location.dialect in OLD_ITEMS
-        first = "items" if is_old and isinstance(reads.schema.get("items"), list) else "prefixItems"
+        first = "items" if isinstance(reads.schema.get("items"), list) else "prefixItems"
         if first == "items" or not is_old:
             node.prefix = [
                 self._below(location, first, number) for number in range(len(reads.listed(first)))
@@ -280,12 +317,9 @@ class Reader:
             node.unevaluated = self._below(location, "unevaluatedProperties")
 
 
-def _key_of(schema: Any) -> str:
-    return json.dumps(schema, sort_keys=False, default=str)
-
-
 def _pattern_condition(pattern: str) -> Condition:
-    return Condition(later_language(pattern), partial(pattern_text, pattern, spelled))
+    made, is_met = later_language(pattern), is_surely_found(pattern)
+    return Condition(made, partial(pattern_text, pattern, spelled), is_met=is_met)
 
 
 def _multiples_condition(divisor: Decimal) -> Condition:

@@ -2,19 +2,23 @@
 
 In: a schema as a value. Out: a :class:`Location` for each schema in it: its base URI, its dialect,
 its path, and the resources through which it was reached, on which ``$dynamicRef`` depends. Nothing
-is fetched: a reference to another document is an error.
+is fetched: a reference to a document that was not given is an error. The metaschemas are known.
 
 Source: JSON Schema Core 2020-12, sections 8.2 and 9.
 """
 
 from __future__ import annotations
 
+import json
+import warnings
 from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import resources
 from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin
 
-from cfgguide.errors import SchemaError
+from cfgguide.errors import SchemaError, SchemaWarning
 
 _DIALECTS = {
     "json-schema.org/draft-04/schema": "4",
@@ -22,7 +26,9 @@ _DIALECTS = {
     "json-schema.org/draft-07/schema": "7",
     "json-schema.org/draft/2019-09/schema": "2019-09",
     "json-schema.org/draft/2020-12/schema": "2020-12",
+    "json-schema.org/schema": "2020-12",
 }
+_TOO_OLD = "json-schema.org/draft-0"
 LATEST = "2020-12"
 NO_SIBLINGS = frozenset("467")  # dialects in which $ref stands alone
 OLD_ITEMS = frozenset(["4", "6", "7", "2019-09"])  # in which items may be an array
@@ -38,6 +44,7 @@ _MAPPINGS = (
     *("$defs", "definitions", "dependencies", "dependentSchemas"),
     *("patternProperties", "properties"),
 )
+_WITH_SCHEMAS = frozenset([*_SINGLE, *_LISTS, *_MAPPINGS])
 
 
 class Location(NamedTuple):
@@ -77,7 +84,12 @@ class References:
     Raises
     ------
     SchemaError
-        If the schema names an unknown dialect, or is nested too deeply.
+        If the schema is of an older dialect, or is nested too deeply.
+
+    Warns
+    -----
+    SchemaWarning
+        If its dialect is unknown, so that it is read as one of the latest.
     """
 
     def __init__(self, schema: Any, registry: Mapping[str, Any] = MappingProxyType({})) -> None:
@@ -97,20 +109,31 @@ class References:
         if not isinstance(schema, dict | Mapping) or _SETTING.isdisjoint(schema):
             return location
         if isinstance(schema.get("$schema"), str):
-            uri = schema["$schema"].partition("://")[2].rstrip("#")
-            if uri not in _DIALECTS:
-                raise SchemaError(
-                    f"at {location.path or '/'}: $schema is {schema['$schema']!r}; the known "
-                    "ones are those of draft-04, -06, -07, 2019-09 and 2020-12"
-                )
-            dialect = _DIALECTS[uri]
+            dialect = self._dialect(schema["$schema"], location.path or "/")
         name = schema.get("id" if dialect == "4" else "$id")
+        if name is None and not location.path and not location.base:
+            name = schema.get("id")  # of a draft that is not said
         if isinstance(name, str) and not (dialect in NO_SIBLINGS and "$ref" in schema):
             uri, fragment = urldefrag(_joined(location.base, name))
-            if fragment and dialect in NO_SIBLINGS:
+            if fragment:
                 self._anchors.setdefault((uri, fragment), location)
             return location._replace(base=uri, dialect=dialect)
         return location._replace(dialect=dialect)
+
+    def _dialect(self, name: str, path: str) -> str:
+        """Return the dialect of a metaschema."""
+        uri = name.partition("://")[2].rstrip("#/?")
+        if uri in _DIALECTS:
+            return _DIALECTS[uri]
+        problem = f"at {path}: $schema is {name!r}; the known ones are those of draft-04, -06, -07,"
+        own = self._registry.get(urldefrag(name)[0])
+        vocabularies = own.get("$vocabulary") if isinstance(own, Mapping) else None
+        if uri.startswith(_TOO_OLD) or isinstance(vocabularies, Mapping):
+            raise SchemaError(f"{problem} 2019-09 and 2020-12")
+        if uri:
+            message = f"{problem} 2019-09 and 2020-12; it is read as {LATEST}"
+            warnings.warn(message, SchemaWarning, stacklevel=2)
+        return LATEST
 
     def _register(self, location: Location, depth: int) -> None:
         if depth > MAX_DEPTH:
@@ -172,8 +195,10 @@ class References:
         return found._replace(scope=location.scope)
 
     def _target(self, uri: str, fragment: str, where: str, reference: str) -> Location:
-        if uri not in self._resources and uri in self._registry:
-            document = self._registry[uri]
+        document = self._registry.get(uri)
+        if document is None and "json-schema.org/" in uri:
+            document = _metaschemas().get(uri.partition("://")[2])
+        if uri not in self._resources and document is not None:
             opened = self._opened(Location(document, uri, f"/{_escaped(uri)}", self.root.dialect))
             self._resources[uri] = opened
             self._register(opened, 0)
@@ -203,6 +228,15 @@ class References:
         return found
 
 
+@cache
+def _metaschemas() -> dict[str, Any]:
+    """Return the metaschemas of all drafts and their parts, by their URIs without a scheme."""
+    text = resources.files("cfgguide.schema").joinpath("metaschemas.json").read_text("utf-8")
+    found = {uri.partition("://")[2]: document for uri, document in json.loads(text).items()}
+    found["json-schema.org/schema"] = found[f"json-schema.org/draft/{LATEST}/schema"]
+    return found
+
+
 def _escaped(step: str) -> str:
     """Return a step of a JSON pointer."""
     return step.replace("~", "~0").replace("/", "~1") if "~" in step or "/" in step else step
@@ -214,14 +248,15 @@ def _joined(base: str, reference: str) -> str:
 
 
 def _steps_below(schema: Mapping[str, Any]) -> Iterator[tuple[str | int, ...]]:
-    for keyword in _SINGLE:
-        if isinstance(schema.get(keyword), Mapping | bool):
+    for keyword, value in schema.items():
+        if keyword not in _WITH_SCHEMAS:
+            continue
+        is_mapping = isinstance(value, dict | Mapping)
+        if keyword in _SINGLE and (is_mapping or isinstance(value, bool)):
             yield (keyword,)
-    for keyword in _LISTS:
-        if isinstance(schema.get(keyword), list):
-            yield from ((keyword, number) for number in range(len(schema[keyword])))
-    for keyword in _MAPPINGS:
-        if isinstance(schema.get(keyword), Mapping):
-            for name, value in schema[keyword].items():
-                if isinstance(value, Mapping | bool):
+        elif keyword in _LISTS and isinstance(value, list):
+            yield from ((keyword, number) for number in range(len(value)))
+        elif keyword in _MAPPINGS and is_mapping:
+            for name, inner in value.items():
+                if isinstance(inner, dict | Mapping | bool):
                     yield (keyword, name)

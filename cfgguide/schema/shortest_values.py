@@ -36,6 +36,8 @@ class ShortestValues:
         The bytes that may be written.
     different : callable
         Returns the items that arrays still need where they are to be different.
+    named : callable
+        Returns the properties that objects still need where they are counted.
     """
 
     def __init__(
@@ -43,9 +45,11 @@ class ShortestValues:
         automaton: SchemaAutomaton,
         used: frozenset[int],
         different: Callable[[Items, Any], Written | None],
+        named: Callable[[Members, Any], Written | None],
     ) -> None:
         self._automaton = automaton
         self._different = different
+        self._named = named
         self.lexemes = ShortestLexemes(used)
         self._known: dict[_Key, Written | None] = {}
         self._best: dict[_Key, Written] = {}  # of those that are being looked for
@@ -56,7 +60,7 @@ class ShortestValues:
 
     def of(self, values: Values, wanted: Classes | None) -> Written | None:
         """Return a shortest value and the tag of its class; None if none is known yet."""
-        if wanted == frozenset([values.every]):
+        if wanted == (values.every,):
             wanted = None
         key = (values, wanted)
         if key in self._known:
@@ -142,7 +146,7 @@ class ShortestValues:
             if written is None:
                 return None
             texts.append(written.text)
-            state = items.after(state, written.tag)
+            state = items.after(state, wanted, written.tag)
         return Written(self._automaton.layout.comma.join(texts), items.ending(state))
 
     def different(
@@ -182,6 +186,8 @@ class ShortestValues:
         path = members.path(state, self.length)
         if path is None:
             found = None
+        elif path and members.are_counted:
+            found = self._named(members, state)
         elif path or not is_some:
             found = self._written(members, state, path)
         else:
@@ -196,11 +202,11 @@ class ShortestValues:
         """Return the properties of a path."""
         texts = []
         for tag, wanted in path:
-            written = self.of(members.values(tag), wanted)
+            written = self.of(members.values(state, tag), wanted)
             if written is None:
                 return None
             texts.append(self.name(members, tag) + self._automaton.layout.colon + written.text)
-            state = members.after(state, tag, written.tag)
+            state = members.after(state, tag, wanted, written.tag)
         return Written(self._automaton.layout.comma.join(texts), members.ending(state))
 
     def _any(self, members: Members, state: Any) -> Written | None:
@@ -223,10 +229,11 @@ class ShortestValues:
 
     def after_name(self, members: Members, state: Any, tag: int) -> Written | None:
         """Return what follows a name: colon, value, and the properties that still have to come."""
-        written = self.of(members.values(tag), members.wanted(state, tag))
+        wanted = members.wanted(state, tag)
+        written = self.of(members.values(state, tag), wanted)
         if written is None:
             return None
-        rest = self.members(members, members.after(state, tag, written.tag))
+        rest = self.members(members, members.after(state, tag, wanted, written.tag))
         if rest is None:
             return None
         layout = self._automaton.layout

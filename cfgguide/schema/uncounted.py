@@ -58,7 +58,7 @@ def _give_up_unique(root: Node, unique: list[Node], give_up: GiveUp) -> None:
 def _fails(automaton: SchemaAutomaton, node: Node) -> bool:
     """Return whether a node may fail for other values than arrays of items that come twice."""
     search = automaton.search
-    return search.has_value(search.values.of([node]), frozenset([frozenset()]))
+    return search.has((), [node])
 
 
 def _may_have_to_fail(root: Node) -> tuple[set[Node], set[Node]]:

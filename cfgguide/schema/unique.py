@@ -12,8 +12,8 @@ import json
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from cfgguide.automata.ecma import pattern_language
 from cfgguide.automata.language import DEAD, Language, difference, intersection
+from cfgguide.ecma.patterns import pattern_language
 from cfgguide.pushdown.lexemes import (
     Bounded,
     Constants,
@@ -26,7 +26,7 @@ from cfgguide.pushdown.lexemes import (
 )
 from cfgguide.schema.members import DEAD_END
 from cfgguide.value_classes.counts import canonical_numbers
-from cfgguide.value_classes.tracked import Search
+from cfgguide.value_classes.search import Search
 from cfgguide.value_classes.values import CONSTANTS, Scalars, Values
 
 FRESH, REPEATED = 0, 1  # tags of an item

@@ -8,7 +8,6 @@ from left to right and keeps what the keywords need: how many items there are, h
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from cfgguide.errors import SchemaError
@@ -29,7 +28,7 @@ MAX_UNIQUE = 200  # distinct values of items that are told apart
 MAX_ITEMS = 2_000  # that are counted
 
 
-class _Items(NamedTuple):
+class ItemsSeen(NamedTuple):
     """A state: what is known of the items so far."""
 
     n_items: int
@@ -73,31 +72,43 @@ class ArrayMachine:
         told = told_apart(self._unique)
         self._values = told or []
         self._are_told_apart = told is not None
+        self._symbols: dict[tuple[int, frozenset[Node]], Symbol] = {}
         nothing: frozenset[Any] = frozenset()
-        self.start = _Items(0, nothing, (0,) * len(self._containing), nothing, nothing, 0)
+        self.start = ItemsSeen(0, nothing, (0,) * len(self._containing), nothing, nothing, 0)
 
-    @cached_property
-    def all_symbols(self) -> list[Symbol]:
-        """The symbols: an item at each index of a prefix, and one for all later items."""
-        found = []
-        for index in range(self._prefix + 1):
-            seen: list[Node] = list(self._values)
-            for node in self._asking:
-                seen += self._children(node, index)
-                seen += [n for n in (node.contains, node.unevaluated_items) if n is not None]
-            found.append(Symbol(None, seen_by(seen, self._order)))
-        return found
-
-    def symbols(self, state: _Items) -> Iterator[Symbol]:
+    def symbols(self, state: ItemsSeen) -> Iterator[Symbol]:
         """Yield what may come next: one item."""
-        yield self.all_symbols[min(state.n_items, self._prefix)]
+        yield self.symbol(state)
 
-    def _children(self, node: Node, index: int) -> list[Node]:
+    def symbol(self, state: ItemsSeen) -> Symbol:
+        """Return the next item with the nodes that make a difference still."""
+        key = self.index(state), state.failed
+        if key not in self._symbols:
+            owners = [node for node in self._asking if node not in state.failed]
+            is_unique = any(node.is_unique for node in owners)
+            seen: list[Node] = list(self._values) if is_unique else []
+            for node in owners:
+                seen += self.children(node, key[0])
+                seen += [n for n in (node.contains, node.unevaluated_items) if n is not None]
+            self._symbols[key] = Symbol(None, seen_by(seen, self._order))
+        return self._symbols[key]
+
+    def index(self, state: ItemsSeen) -> int:
+        """Return the index of the next item; those after all prefixes have the same."""
+        return min(state.n_items, self._prefix)
+
+    def children(self, node: Node, index: int) -> list[Node]:
+        """Return the nodes that a node applies to an item."""
         if index < len(node.prefix):
             return [node.prefix[index]]
         return [] if node.items is None else [node.items]
 
-    def must_differ(self, state: _Items) -> bool:
+    def places(self) -> Iterator[ItemsSeen]:
+        """Yield a state for each index, where nothing has failed."""
+        for index in range(self._prefix + 1):
+            yield self.start._replace(n_items=index)
+
+    def must_differ(self, state: ItemsSeen) -> bool:
         """Return whether nodes fail if an item comes twice, where the state does not know them."""
         return not self._are_told_apart and not state.failed.issuperset(self._unique)
 
@@ -112,8 +123,13 @@ class ArrayMachine:
         return max(found)
 
     def after(
-        self, state: _Items, symbol: Symbol, value_class: ValueClass, *, is_repeated: bool = False
-    ) -> _Items:
+        self,
+        state: ItemsSeen,
+        symbol: Symbol,
+        value_class: ValueClass,
+        *,
+        is_repeated: bool = False,
+    ) -> ItemsSeen:
         """Return the state after an item; perhaps of one that has come before."""
         index = min(state.n_items, self._prefix)
         failed = set(state.failed).union(self._unique if is_repeated else ())
@@ -121,10 +137,14 @@ class ArrayMachine:
         matched = frozenset(
             node
             for node in self._containing
-            if node.contains is not None and holds_in(node.contains, value_class)
+            if node.contains is not None
+            and node not in state.failed
+            and holds_in(node.contains, value_class)
         )
         for node in self._asking:
-            if not all(holds_in(child, value_class) for child in self._children(node, index)):
+            if node in state.failed:
+                continue
+            if not all(holds_in(child, value_class) for child in self.children(node, index)):
                 failed.add(node)
             rest = node.unevaluated_items
             if rest is None or holds_in(rest, value_class) or self._covers(node, index, matched):
@@ -153,7 +173,7 @@ class ArrayMachine:
             resolved = self._failures.resolved(failed)
         if resolved.issuperset(self._unique):
             used, n_others = frozenset(), 0
-        return _Items(
+        return ItemsSeen(
             min(state.n_items + 1, self._cap),
             resolved,
             contained,
@@ -170,7 +190,7 @@ class ArrayMachine:
     def _evaluates(self, node: Node, index: int, matched: frozenset[Node]) -> bool:
         return self._covers(node, index, matched) or node.unevaluated_items is not None
 
-    def holding(self, state: _Items) -> tuple[dict[Node, bool], list[Problem]]:
+    def holding(self, state: ItemsSeen) -> tuple[dict[Node, bool], list[Problem]]:
         """Return which nodes hold for the array, and what is uncertain about that."""
         counts = dict(zip(self._containing, state.contained, strict=True))
 

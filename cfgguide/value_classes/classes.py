@@ -134,7 +134,7 @@ class Context:
             if not all(memberships[:n]):
                 return None
             known = {
-                id(condition.language): is_in
+                id(condition): is_in
                 for same, is_in in zip(distinct.values(), memberships[n:], strict=True)
                 for condition in same
             }
@@ -216,14 +216,13 @@ class ValueClasses:
         self.contexts: dict[Nodes, Context] = {}
         self.root = seen_by([root], self._order)
         self._users: dict[Nodes, dict[Nodes, None]] = {}
+        self._waiting: dict[Nodes, None] = {}
         self._reach(self.root)
         n_steps = 0
-        waiting = dict.fromkeys(reversed(self.contexts))
-        while waiting:  # inner contexts first
-            nodes = next(iter(waiting))
-            del waiting[nodes]
-            if self.contexts[nodes].read(lambda nodes: self.contexts[nodes].value_classes):
-                waiting |= self._users.get(nodes, {})
+        while self._waiting:  # inner contexts first
+            nodes, _ = self._waiting.popitem()
+            if self.contexts[nodes].read(partial(self._classes_of, nodes)):
+                self._waiting = self._users.get(nodes, {}) | self._waiting
             n_steps += self.contexts[nodes].n_steps
             if n_steps > MAX_STEPS:
                 raise SchemaError(
@@ -234,23 +233,23 @@ class ValueClasses:
     def _order(self, node: Node) -> int:
         return self._numbers.setdefault(node, len(self._numbers))
 
-    def _reach(self, first: Nodes) -> None:
-        """Make the contexts of all values inside."""
-        queue = [first]
-        for nodes in queue:
-            if nodes in self.contexts:
-                continue
-            if len(self.contexts) >= MAX_CONTEXTS:
-                raise SchemaError(
-                    f"more than {MAX_CONTEXTS} combinations of schemas apply to one value; "
-                    "simplify anyOf, oneOf, allOf or not"
-                )
-            context = self.contexts[nodes] = Context(
-                nodes, self._order, self._is_ordered, self._wanted_to_fail
+    def _classes_of(self, user: Nodes, nodes: Nodes) -> Iterable[ValueClass]:
+        """Return the value classes of a context that are known, for one outside of it."""
+        self._users.setdefault(nodes, {})[user] = None
+        if nodes not in self.contexts:
+            self._waiting.setdefault(user)
+            self._reach(nodes)
+        return self.contexts[nodes].value_classes
+
+    def _reach(self, nodes: Nodes) -> None:
+        """Make a context, to be read next."""
+        if len(self.contexts) >= MAX_CONTEXTS:
+            raise SchemaError(
+                f"more than {MAX_CONTEXTS} combinations of schemas apply to one value; "
+                "simplify anyOf, oneOf, allOf or not"
             )
-            for symbol in (*context.arrays.all_symbols, *context.objects.all_symbols):
-                self._users.setdefault(symbol.nodes, {})[nodes] = None
-                queue.append(symbol.nodes)
+        self.contexts[nodes] = Context(nodes, self._order, self._is_ordered, self._wanted_to_fail)
+        self._waiting[nodes] = None
 
     def wanted(self, value_class: ValueClass) -> dict[Nodes, dict[ValueClass, None]]:
         """Return the value classes that make up the values of one class of the root."""

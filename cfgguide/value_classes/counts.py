@@ -13,12 +13,12 @@ from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from cfgguide.automata.ecma import pattern_language
 from cfgguide.automata.language import Language, intersection
+from cfgguide.ecma.patterns import pattern_language
 from cfgguide.value_classes.values import CONSTANTS, Scalars, Values
 
 if TYPE_CHECKING:
-    from cfgguide.value_classes.tracked import Search
+    from cfgguide.value_classes.search import Search
 
 # Without needless digits: numbers that are written otherwise are other numbers.
 _NUMBER = r"^(?:0|-?[1-9][0-9]*|-?(?:0|[1-9][0-9]*)\.[0-9]*[1-9])$"

@@ -79,8 +79,8 @@ def listed(node: Node, kind: str) -> Condition | None:
 
 
 def scalar_holds(node: Node, kind: str, known: dict[int, bool]) -> bool:
-    """Return whether a node's conditions on a scalar hold; `known` is keyed by languages' ids."""
-    if not all(known[id(condition.language)] for condition in conditions(node, kind)):
+    """Return whether a node's conditions on a scalar hold; `known` is keyed by conditions' ids."""
+    if not all(known[id(condition)] for condition in conditions(node, kind)):
         return False
     values = listed(node, kind)
-    return node.values is None or (values is not None and known[id(values.language)])
+    return node.values is None or (values is not None and known[id(values)])

@@ -36,6 +36,8 @@ class Condition:
         The least and the most characters, if nothing else is required.
     words : frozenset of str, optional
         The texts, if they were listed.
+    is_met : bool
+        Whether some text surely meets it; known without the language.
     """
 
     def __init__(
@@ -48,14 +50,16 @@ class Condition:
         is_wider: bool = False,
         bounds: Bounds | None = None,
         words: frozenset[str] | None = None,
+        is_met: bool = False,
     ) -> None:
-        self._language = language
+        self.made = language
         self._text = text
         self.parts = parts
         self.without = without
         self.is_wider = is_wider
         self.bounds = bounds
         self.words = words
+        self.is_met = is_met
 
     @cached_property
     def text(self) -> str | None:
@@ -69,7 +73,7 @@ class Condition:
     @cached_property
     def language(self) -> Language:
         """The spellings of the numbers, or the texts."""
-        made = self._language
+        made = self.made
         return made if isinstance(made, Language) else made()
 
 

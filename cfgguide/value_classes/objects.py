@@ -71,7 +71,7 @@ class NameClass:
         return grouped([Language.of_words(self.names)], any)[False]
 
 
-class _Properties(NamedTuple):
+class Properties(NamedTuple):
     """A state: what is known of the properties so far."""
 
     seen: frozenset[int]
@@ -132,15 +132,9 @@ class ObjectMachine:
                 *(n for ns in node.needs.values() for n in ns),
             )
         }
-        self.required = frozenset(name for node in asking for name in node.required)
-        #: Listed names that may have to come.
-        self.needed = self.required.union(
-            *(needed for node in asking for needed in node.needs.values())
-        )
         self._sure = _asking_names_only(nodes)
         conditional |= {name for node in self._sure for name in node.required}
         self._tracked = frozenset(self._numbers[name] for name in conditional)
-        self._asked_for = self._tracked | {self._numbers[name] for name in self.needed}
         self._needed_by_sure = {
             node: frozenset(self._numbers[name] for name in node.required) for node in self._sure
         }
@@ -154,11 +148,14 @@ class ObjectMachine:
         self._patterns = list(by_id.values())
         self._pattern_numbers = {key: number for number, key in enumerate(by_id)}
         self._known_children: dict[tuple[Node, NameClass], list[Node]] = {}
+        self._known_owners: dict[tuple[int, frozenset[Node]], tuple[Node, ...]] = {}
+        self._symbols: dict[tuple[int, tuple[Node, ...]], Symbol] = {}
         self._effects: dict[
-            tuple[int, ValueClass], tuple[frozenset[Node], frozenset[tuple[Node, int]]]
+            tuple[int, tuple[Node, ...], ValueClass],
+            tuple[frozenset[Node], frozenset[tuple[Node, int]]],
         ] = {}
-        self._held: dict[_Properties, tuple[dict[Node, bool], list[Problem]]] = {}
-        self.start = _Properties(_NOTHING, -1, 0, 0, _NOTHING, _NOTHING)
+        self._held: dict[Properties, tuple[dict[Node, bool], list[Problem]]] = {}
+        self.start = Properties(_NOTHING, -1, 0, 0, _NOTHING, _NOTHING)
         if self.are_counted:
             self._list_few()
 
@@ -190,7 +187,7 @@ class ObjectMachine:
         naming = [node.names.meant for node in self._asking if node.names is not None]
         inner = closure(naming)
         asked = [
-            condition.language
+            condition
             for node in inner
             for condition in (*conditions(node, "string"), listed(node, "string"))
             if condition is not None
@@ -206,7 +203,7 @@ class ObjectMachine:
             matched = frozenset(
                 number for number, each in enumerate(self._patterns) if each.accepts(name)
             )
-            held = accepted([each.accepts(name) for each in asked])
+            held = accepted([each.language.accepts(name) for each in asked])
             found.append(NameClass(name, (), matched, held))
         if not self._patterns and not asked:
             return [*found, NameClass(None, tuple(self._names), frozenset(), accepted([]))]
@@ -220,25 +217,13 @@ class ObjectMachine:
             return matched, accepted(memberships[1 + n_patterns :])
 
         named = Language.of_words(self._names)
-        for key, language in grouped([named, *self._patterns, *asked], group).items():
+        languages = [named, *self._patterns, *(each.language for each in asked)]
+        for key, language in grouped(languages, group).items():
             if key is not None and not language.is_empty:
                 found.append(NameClass(None, language, *key))
         return found
 
-    @cached_property
-    def all_symbols(self) -> list[Symbol]:
-        """The symbols: a property of each class of names."""
-        found = []
-        for number, each in enumerate(self.name_classes):
-            seen: list[Node] = []
-            for node in self._asking:
-                seen += self._children(node, each)
-                if node.unevaluated is not None:
-                    seen.append(node.unevaluated)
-            found.append(Symbol(number, seen_by(seen, self._order)))
-        return found
-
-    def _children(self, node: Node, names: NameClass) -> list[Node]:
+    def children(self, node: Node, names: NameClass) -> list[Node]:
         """Return the nodes that a node applies to the value of a property."""
         known = self._known_children.get((node, names))
         if known is None:
@@ -261,40 +246,58 @@ class ObjectMachine:
         """The listed names, in their order; the first classes of names are theirs."""
         return self._names
 
-    def skipped(self, state: _Properties, number: int) -> _Properties:
-        """Return an ordered state after a listed name that does not come."""
-        failed = self._requiring[number] - state.failed
-        resolved = self._failures.resolved(state.failed | failed) if failed else state.failed
-        pending = state.pending
-        if failed:
-            pending = frozenset(each for each in pending if each[0] not in resolved)
-        return state._replace(last=number, failed=resolved, pending=pending)
+    def number_of(self, name: str) -> int:
+        """Return the number of a listed name."""
+        return self._numbers[name]
 
-    def reduced(self, state: _Properties) -> _Properties:
-        """Return a state without the names that nobody asks for."""
-        if self._is_ordered:
-            return state
-        return state._replace(seen=state.seen & self._asked_for)
+    def may_come(self, state: Properties, number: int) -> bool:
+        """Return whether a listed name may still come."""
+        return number > state.last if self._is_ordered else number not in state.seen
 
-    def ordered(self, state: _Properties) -> _Properties:
-        """Return a state of any order as one where names that have come are no longer asked for."""
-        return state._replace(seen=state.seen & self._tracked, last=-1)
+    def has_come(self, state: Properties, number: int) -> bool:
+        """Return whether a listed name that may come no more has come.
 
-    def _evaluates(self, node: Node, names: NameClass) -> bool:
-        return bool(self._children(node, names)) or node.unevaluated is not None
+        If names are in order, only those are kept of which it matters; the others have come, or the
+        nodes that need them have failed.
+        """
+        return number in state.seen or number not in self._tracked
 
-    def symbols(self, state: _Properties) -> Iterator[Symbol]:
+    def symbol(self, state: Properties, number: int) -> Symbol:
+        """Return the symbol of a class of names with the nodes that make a difference still."""
+        owners = self._owners(number, state.failed)
+        if (number, owners) not in self._symbols:
+            names = self.name_classes[number]
+            seen: list[Node] = []
+            for node in owners:
+                seen += self.children(node, names)
+                if node.unevaluated is not None:
+                    seen.append(node.unevaluated)
+            self._symbols[number, owners] = Symbol(number, seen_by(seen, self._order))
+        return self._symbols[number, owners]
+
+    def _owners(self, number: int, failed: frozenset[Node]) -> tuple[Node, ...]:
+        """Return the nodes that ask about properties of a class and have not failed."""
+        key = number, failed
+        if key not in self._known_owners:
+            names = self.name_classes[number]
+            self._known_owners[key] = tuple(
+                node
+                for node in self._asking
+                if node not in failed and (node.names is not None or self.evaluates(node, names))
+            )
+        return self._known_owners[key]
+
+    def evaluates(self, node: Node, names: NameClass) -> bool:
+        """Return whether a node evaluates the properties of a class of names."""
+        return bool(self.children(node, names)) or node.unevaluated is not None
+
+    def symbols(self, state: Properties) -> Iterator[Symbol]:
         """Yield what may come next: a property of a class."""
-        for symbol in self.all_symbols:
-            number = symbol.name
-            assert isinstance(number, int)
-            if self.name_classes[number].name is not None and (
-                number <= state.last if self._is_ordered else number in state.seen
-            ):
-                continue
-            yield symbol
+        for number in range(len(self.name_classes)):
+            if number >= len(self._names) or self.may_come(state, number):
+                yield self.symbol(state, number)
 
-    def after(self, state: _Properties, symbol: Symbol, value_class: ValueClass) -> _Properties:
+    def after(self, state: Properties, symbol: Symbol, value_class: ValueClass) -> Properties:
         """Return the state after a property."""
         assert isinstance(symbol.name, int)
         number, names = symbol.name, self.name_classes[symbol.name]
@@ -310,7 +313,7 @@ class ObjectMachine:
                 last = number
             if not self._is_ordered or number in self._tracked:
                 seen |= {number}
-        failing, waiting = self._effect(number, value_class)
+        failing, waiting = self._effect(number, self._owners(number, state.failed), value_class)
         failed |= failing
         pending |= waiting
         if self._sure and number in self._tracked:
@@ -318,7 +321,7 @@ class ObjectMachine:
         resolved = state.failed
         if failed != resolved:
             resolved = self._failures.resolved(frozenset(failed))
-        return _Properties(
+        return Properties(
             seen,
             last,
             n_named,
@@ -337,63 +340,42 @@ class ObjectMachine:
             or (node.one_of is not None and sum(each in sure for each in node.one_of) > 1)
         }
 
-    def is_asked_for(self, number: int) -> bool:
-        """Return whether some node asks whether a listed name has come, or counts names."""
-        return self._cap > 1 or number in self._asked_for
-
-    def makes_fail_what_may(self, number: int, value_class: ValueClass) -> bool:
-        """Return whether a property makes a node fail whose failure may be wanted."""
-        failing, waiting = self._effect(number, value_class)
-        return bool(waiting) or not failing.isdisjoint(self._wanted_to_fail)
-
-    def changes_nothing(self, state: _Properties, number: int, value_class: ValueClass) -> bool:
-        """Return whether an object can be finished after a property as well as before it.
-
-        So it is if no node fails by it, and nobody asks whether the property is there.
-        """
-        if self._is_counted or number in self._tracked:
-            return False
-        if number < len(self._names) and (self._is_ordered or self._names[number] in self.needed):
-            return False
-        failing, waiting = self._effect(number, value_class)
-        return failing <= state.failed and not waiting
-
     def _effect(
-        self, number: int, value_class: ValueClass
+        self, number: int, owners: tuple[Node, ...], value_class: ValueClass
     ) -> tuple[frozenset[Node], frozenset[tuple[Node, int]]]:
         """Return which nodes fail with a property, and which have not evaluated it."""
-        known = self._effects.get((number, value_class))
+        known = self._effects.get((number, owners, value_class))
         if known is not None:
             return known
         names = self.name_classes[number]
         failed: set[Node] = set()
         pending: set[tuple[Node, int]] = set()
-        for node in self._asking:
-            if not all(holds_in(child, value_class) for child in self._children(node, names)):
+        for node in owners:
+            if not all(holds_in(child, value_class) for child in self.children(node, names)):
                 failed.add(node)
             if node.names is not None and node.names.meant not in names.accepted:
                 failed.add(node)
             if node.unevaluated is None or holds_in(node.unevaluated, value_class):
                 continue
-            if self._children(node, names):
+            if self.children(node, names):
                 continue
-            if any(self._evaluates(other, names) for other in hold_with(node)):
+            if any(self.evaluates(other, names) for other in hold_with(node)):
                 continue
-            if any(self._evaluates(other, names) for other in may_evaluate(node)):
+            if any(self.evaluates(other, names) for other in may_evaluate(node)):
                 pending.add((node, number))
             else:
                 failed.add(node)
         found = frozenset(failed), frozenset(pending)
-        self._effects[number, value_class] = found
+        self._effects[number, owners, value_class] = found
         return found
 
-    def holding(self, state: _Properties) -> tuple[dict[Node, bool], list[Problem]]:
+    def holding(self, state: Properties) -> tuple[dict[Node, bool], list[Problem]]:
         """Return which nodes hold for the object, and what is uncertain about that."""
         if state not in self._held:
             self._held[state] = self._holding(state)
         return self._held[state]
 
-    def _holding(self, state: _Properties) -> tuple[dict[Node, bool], list[Problem]]:
+    def _holding(self, state: Properties) -> tuple[dict[Node, bool], list[Problem]]:
         seen = {self._names[number] for number in state.seen}
         open_names = self._names[state.last + 1 :] if self._is_ordered else self._names
         missing = set(open_names) - seen
@@ -411,7 +393,7 @@ class ObjectMachine:
                 return False
             if not is_within(total, node.n_properties):
                 return False
-            is_evaluated = others_evaluate(node, found, pending, self._evaluates, seen)
+            is_evaluated = others_evaluate(node, found, pending, self.evaluates, seen)
             return is_evaluated and is_listed(node, found)
 
         problems = []

@@ -18,8 +18,9 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
 
-from cfgguide.value_classes.machine import Symbol, ValueClass
-from cfgguide.value_classes.tracked import Classes, Search, Tracked
+from cfgguide.value_classes.machine import ValueClass
+from cfgguide.value_classes.search import Search
+from cfgguide.value_classes.tracked import Classes, Tracked
 from cfgguide.value_classes.values import Values
 
 MAX_TRIED = 500
@@ -56,8 +57,8 @@ class Paths:
         machine = self._tracked.arrays
 
         def ways(state: Any) -> Iterator[_Way]:
-            (symbol,) = machine.symbols(state)
-            for price, value_class in self._classes(symbol, cost):
+            symbol = machine.symbol(state)
+            for price, value_class in self._classes(state, cost):
                 yield price + 1, machine.after(state, symbol, value_class), (0, value_class)
 
         def is_end(state: Any) -> bool:
@@ -66,59 +67,28 @@ class Paths:
         path = self._found(state, ways, is_end, lambda state: state.failed)
         return None if path is None else [value_class for _, value_class in path]
 
-    def of_object(self, state: Any, cost: Cost) -> list[Step] | None:
-        """Return the names and classes of the properties that still come; None if unknown."""
-        machine = self._tracked.in_order
-        start = machine.ordered(state)._replace(last=state.last)
-        numbers = range(state.last + 1, len(machine.names))
-        left = [number for number in numbers if number not in state.seen]
-        needed = [number for number in left if machine.names[number] in machine.needed]
-        path = self._with_names(start, needed, cost)
-        if path is None and len(needed) < len(left):
-            path = self._with_names(start, left, cost)
-        return path
+    def of_object(self, state: Any) -> list[tuple[int, Classes | None]] | None:
+        """Return the properties that still come, with classes; None if no way is known."""
+        tracked, search = self._tracked, self._search
+        plan = search.object_plan(tracked, state, self._wanted)
+        if plan is None:
+            return None
+        found: list[tuple[int, Classes | None]] = []
+        for number, holding, failing in search.planner(tracked, state).properties(plan):
+            symbol = tracked.objects.symbol(state, number)
+            holds = frozenset(node.meant for node in holding)
+            fails = frozenset(node.meant for node in failing)
+            classes = search.classes(search.values.of(symbol.nodes), holds)
+            wanted = tuple(each for each in classes if each.isdisjoint(fails))
+            found.append((number, wanted))
+            state = tracked.objects.after(state, symbol, wanted[0])
+        return found
 
-    def _with_names(self, start: Any, numbers: list[int], cost: Cost) -> list[Step] | None:
-        """Return how an object ends with some of the listed names, and with others."""
-        machine = self._tracked.in_order
-        others = machine.all_symbols[len(machine.names) :]
-
-        def ways(at: Any) -> Iterator[_Way]:
-            place, state = at
-            if place == len(numbers):
-                for symbol in others:
-                    yield from self._properties(at, place, symbol, cost)
-                return
-            number = numbers[place]
-            yield 0, (place + 1, machine.skipped(state, number)), None
-            before = place, state._replace(last=number - 1)
-            yield from self._properties(before, place + 1, machine.all_symbols[number], cost)
-
-        def is_end(at: Any) -> bool:
-            place, state = at
-            if place < len(numbers):
-                return False
-            state = state._replace(last=len(machine.names) - 1)
-            return self._tracked.value_class(machine.holding(state)[0]) in self._wanted
-
-        return self._found((0, start), ways, is_end, lambda at: at[1].failed)
-
-    def _properties(self, at: Any, place: int, symbol: Symbol, cost: Cost) -> Iterator[_Way]:
-        machine = self._tracked.in_order
-        number = symbol.name
-        assert isinstance(number, int)
-        n_bytes = _SEPARATORS
-        if number < len(machine.names):
-            n_bytes += len(machine.names[number])
-        for price, value_class in self._classes(symbol, cost):
-            after = machine.after(at[1], symbol, value_class)
-            yield n_bytes + price, (place, after), (number, value_class)
-
-    def _classes(self, symbol: Symbol, cost: Cost) -> Iterator[tuple[int, ValueClass]]:
-        """Yield the classes that values of a symbol are known to have, with what they cost."""
-        values = self._search.values.of(symbol.nodes)
-        for value_class in self._search.symbol_classes(symbol):
-            price = cost(values, frozenset([value_class]))
+    def _classes(self, state: Any, cost: Cost) -> Iterator[tuple[int, ValueClass]]:
+        """Yield the classes that the next item is known to have, with what they cost."""
+        values = self._search.values.of(self._tracked.arrays.symbol(state).nodes)
+        for value_class in self._search.item_classes(self._tracked, state, self._wanted):
+            price = cost(values, (value_class,))
             if price is not None:
                 yield price, value_class
 

@@ -17,8 +17,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from cfgguide.automata.ecma import pattern_language
 from cfgguide.automata.language import DEAD, Language, grouped
+from cfgguide.ecma.patterns import pattern_language
 from cfgguide.value_classes.nodes import Condition, is_within
 
 MAX_TOGETHER = 2_000  # states of one automaton of all conditions

@@ -204,3 +204,42 @@ def may_evaluate(node: Node) -> Iterator[Node]:
     for other in others:
         yield other
         yield from may_evaluate(other)
+
+
+def surely_hold(nodes: Iterable[Node], kind: str, failed: Collection[Node]) -> list[Node]:
+    """Return the nodes that hold for a value of a kind where some nodes do.
+
+    Parameters
+    ----------
+    nodes : iterable of Node
+        Those that are to hold.
+    kind : str
+        What the value is.
+    failed : collection of Node
+        Nodes that have failed.
+    """
+    found = dict.fromkeys(nodes)
+    stack = list(found)
+
+    def may_hold(node: Node) -> bool:
+        return not node.is_false and kind in node.kinds and node not in failed
+
+    while stack:
+        node = stack.pop()
+        more = list(node.all_of)
+        for branches in (node.any_of, node.one_of):
+            left = [other for other in branches or () if may_hold(other)]
+            more += left if len(left) == 1 else []
+        if node.conditional is not None:
+            condition, then, other = node.conditional
+            applied = None
+            if not may_hold(condition):
+                applied = other
+            elif condition in found or condition.is_trivial:
+                applied = then
+            more += [applied] if applied is not None else []
+        for each in more:
+            if each not in found:
+                found[each] = None
+                stack.append(each)
+    return list(found)

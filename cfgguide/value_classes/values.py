@@ -129,6 +129,8 @@ class Values:
         asked = self._conditions("string")
         if asked is None:
             return None
+        if len(asked) == 1 and asked[0].is_met:
+            return Scalars(asked[0].made)
         least, most = 0, None
         listed = [condition for condition in asked if condition.words is not None]
         if listed:
@@ -146,7 +148,8 @@ class Values:
         language = intersection(languages) if languages else None
         if language is not None and language.is_empty:
             return None
-        if language is not None and Bounded([language], least, most).is_empty:
+        is_bounded = least > 0 or most is not None
+        if language is not None and is_bounded and Bounded([language], least, most).is_empty:
             return None
         return Scalars(language, (least, most))
 

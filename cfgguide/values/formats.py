@@ -3,16 +3,19 @@
 In: the name of a format. Out: the language of the strings that have it, by the grammar of the
 standard that JSON Schema 2020-12 (section 7.3) cites for it. Where that language is not regular, a
 regular subset is taken, so that every text has the format: host names have no labels in Punycode,
-and the offset of a leap second is a whole number of quarters of an hour.
+and the offset of a leap second is a whole number of quarters of an hour; of regular expressions,
+:mod:`cfgguide.values.regex_format` tells.
 """
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 
-from cfgguide.automata.ecma import pattern_language
 from cfgguide.automata.language import Language
+from cfgguide.ecma.patterns import pattern_language
 from cfgguide.errors import SchemaError
+from cfgguide.values.regex_format import regex_pattern
 
 # Two digits, not both 0, of a number that 4 divides.
 _DIVISIBLE = "0[48]|[2468][048]|[13579][26]"
@@ -150,9 +153,9 @@ _PATTERNS = {
 }
 
 #: The formats that can be guaranteed.
-FORMATS = frozenset(_PATTERNS)
+FORMATS = frozenset([*_PATTERNS, "regex"])
 #: Formats of JSON Schema whose strings are not regular.
-OTHER_FORMATS = frozenset(["idn-email", "idn-hostname", "regex"])
+OTHER_FORMATS = frozenset(["idn-email", "idn-hostname"])
 
 
 @cache
@@ -174,6 +177,12 @@ def format_language(name: str) -> Language:
     return pattern_language(format_pattern(name))
 
 
+@cache
+def later_format(name: str) -> Callable[[], Language]:
+    """Return what returns the language of one of `FORMATS` when it is needed."""
+    return partial(format_language, name)
+
+
 def format_pattern(name: str) -> str:
     """Return the pattern of a format that is one of `FORMATS`."""
-    return f"^(?:{_PATTERNS[name]})$"
+    return f"^(?:{regex_pattern() if name == 'regex' else _PATTERNS[name]})$"

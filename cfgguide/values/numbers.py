@@ -14,8 +14,8 @@ from collections.abc import Callable
 from decimal import Decimal
 from functools import cache, partial
 
-from cfgguide.automata.ecma import pattern_language
 from cfgguide.automata.language import DEAD, Language, grouped
+from cfgguide.ecma.patterns import pattern_language
 from cfgguide.errors import SchemaError
 from cfgguide.values.ranges import decimal_numbers
 

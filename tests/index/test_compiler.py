@@ -16,6 +16,7 @@ from cfgguide.errors import CfgGuideError, LimitError
 from cfgguide.index import compiler
 from cfgguide.lexer import scanner
 from cfgguide.limits import Limits
+from cfgguide.storage.collector import collector_off
 
 BYTES = Vocabulary.of_bytes()
 ABC = Grammar('start: "a" /b+/ "c"')
@@ -39,14 +40,14 @@ def test_the_first_of_two_threads_to_finish_leaves_the_collector_off():
     first_is_in, may_leave = threading.Event(), threading.Event()
 
     def first() -> None:
-        with compiler._collector.off():
+        with collector_off():
             first_is_in.set()
             may_leave.wait()
 
     thread = threading.Thread(target=first)
     thread.start()
     first_is_in.wait()
-    with compiler._collector.off():
+    with collector_off():
         may_leave.set()
         thread.join()
         assert not gc.isenabled()

@@ -22,7 +22,6 @@ from cfgguide.liveness.liveness import Liveness
 from cfgguide.mask import kernels
 from cfgguide.mask.arrays import LIVE, OPEN
 from cfgguide.mask.token_classes import TokenClasses
-from cfgguide.mask.views import view
 from cfgguide.mask.walk import Walk, Walker
 from cfgguide.parser.stack import Stack
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
@@ -216,9 +215,9 @@ def test_more_outcomes_than_there_is_room_for():
 def test_other_threads_run_during_a_walk():
     """With turns of a thousand seconds a thread runs only where another gives way."""
     recognizer, _, walker = machine('start: "a"', [b"a", b"b"])
-    base = walker._base(recognizer.initial)
     assert walker.walk(recognizer.initial)
-    given = (walker._tables, walker._packed, walker._view, view(base))
+    base = walker._base.loaded(recognizer.initial, 32)
+    given = (walker._tables, walker._packed, walker._view, base)
     gate, seen, turns = threading.Lock(), [], sys.getswitchinterval()
 
     def run() -> None:

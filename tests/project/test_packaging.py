@@ -59,6 +59,8 @@ def test_the_wheel_holds_the_package_and_the_grammars(wheel):
     modules = sorted((ROOT / "cfgguide").rglob("*.py"))
     expected = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in modules}
     expected |= {f"cfgguide/grammars/{path.name}": path.read_bytes() for path in GRAMMARS}
+    metaschemas = ROOT / "cfgguide" / "schema" / "metaschemas.json"
+    expected["cfgguide/schema/metaschemas.json"] = metaschemas.read_bytes()
     expected["cfgguide/py.typed"] = b""
     for name in BUILD["KERNELS"]:
         assert held.pop(name + BUILD["SUFFIX"]), "it is compiled"

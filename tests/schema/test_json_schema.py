@@ -17,6 +17,7 @@ from support.schemas import is_accepted, is_valid, random_schema, random_value
 import cfgguide
 from cfgguide import json_schema
 from cfgguide.errors import SchemaError, SchemaWarning
+from cfgguide.pushdown.recognizer import PushdownRecognizer
 from cfgguide.value_classes.nodes import Node
 
 
@@ -30,8 +31,8 @@ def compare(seed: int) -> None:
         json_schema(schema, order="any")
     except SchemaError as error:
         problem = str(error)
-    assert problem == "" or "no value is allowed" in problem or "cannot be counted" in problem
-    for text in texts if "counted" not in problem else ():
+    assert problem == "" or "no value is allowed" in problem
+    for text in texts:
         is_written = not problem and is_accepted(schema, text, order="any")
         assert is_written == is_valid(schema, text), (schema, text)
 
@@ -213,11 +214,9 @@ def test_formats(name: str, allowed: list[str], refused: list[str]) -> None:
         ({"type": "string", "pattern": "a{9999}"}, "repeats more than"),
         ({"type": "string", "pattern": "("}, "cannot be read"),
         ({"type": "number", "multipleOf": 0.123456789}, "at /multipleOf: multipleOf"),
-        ({"type": "array", "uniqueItems": True}, "at /uniqueItems:"),
-        ({"type": "object", "minProperties": 2}, "at /minProperties:"),
-        ({"not": {"type": "object", "maxProperties": 1}}, "at /not/maxProperties: names that are"),
-        ({"format": "regex"}, "the format 'regex' is not regular"),
-        ({"$schema": "http://example.com/mine"}, "$schema is 'http://example.com/mine'"),
+        ({"not": {"type": "array", "uniqueItems": True}}, "at /not/uniqueItems: values cannot be"),
+        ({"format": "idn-email"}, "the format 'idn-email' is not regular"),
+        ({"$schema": "http://json-schema.org/draft-03/schema#"}, "$schema is 'http://json-schema"),
         ({"enum": [float("inf")]}, "is not a number of JSON"),
         ("{", "the schema is not JSON"),
         (7, "a schema is an object"),
@@ -229,9 +228,9 @@ def test_schemas_that_are_refused(schema: Any, message: str) -> None:
 
 
 def test_what_cannot_be_guaranteed_is_left_out_with_a_warning() -> None:
-    schema = {"type": "array", "uniqueItems": True, "maxItems": 2}
-    with pytest.warns(SchemaWarning, match="/uniqueItems"):
-        assert is_accepted(schema, "[1, 1]", best_effort=True)
+    schema = {"type": "array", "items": {"multipleOf": 0.123456789}}
+    with pytest.warns(SchemaWarning, match="/items/multipleOf"):
+        assert is_accepted(schema, "[1]", best_effort=True)
     with warnings.catch_warnings(action="error"):
         json_schema({"type": "array", "uniqueItems": True, "maxItems": 1})
 
@@ -405,3 +404,45 @@ def test_masks_write_a_valid_value() -> None:
                 assert is_valid(schema, guide.text.decode())
                 break
     assert n_complete > 30
+
+
+def test_an_unknown_dialect_is_read_as_the_latest_with_a_warning() -> None:
+    schema = {"$schema": "http://example.com/mine", "prefixItems": [{"type": "null"}]}
+    with pytest.warns(SchemaWarning, match="read as 2020-12"):
+        grammar = json_schema(schema)
+    assert cfgguide.check(grammar, "[null, 1]").is_sentence
+    assert not cfgguide.check(grammar, "[1]").is_sentence
+
+
+@pytest.mark.parametrize("dialect", ["draft-04", "draft-07", "draft/2019-09", "draft/2020-12"])
+def test_metaschemas_are_known(dialect: str) -> None:
+    schema = {"items": {"$ref": f"http://json-schema.org/{dialect}/schema#"}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SchemaWarning)  # what is said of `default` and `enum`
+        grammar = json_schema(schema, best_effort=True)
+    recognizer = PushdownRecognizer(grammar.automaton(), b"")
+    texts = ('[{"type": "string"}]', '[{"type": "strin"}]', '[{"properties": {"a": {"not": 1}}}]')
+    read = [recognizer.advance(recognizer.initial, text.encode()) for text in texts]
+    assert [each is not None and recognizer.is_sentence(each) for each in read] == [
+        True,
+        False,
+        False,
+    ]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"items": [{"type": "null"}], "additionalItems": False},  # older than 2020-12
+        {"$defs": {"a": {"$id": "#a", "const": [None]}}, "$ref": "#a"},
+        {
+            "id": "http://x.org/b",
+            "definitions": {"a": {"const": [None]}},
+            "$ref": "b#/definitions/a",
+        },
+    ],
+)
+def test_what_older_drafts_say_without_a_schema_keyword(schema: dict[str, object]) -> None:
+    grammar = json_schema(schema)
+    assert cfgguide.check(grammar, "[null]").is_sentence
+    assert not cfgguide.check(grammar, "[1]").is_sentence

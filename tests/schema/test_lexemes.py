@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from cfgguide.automata.ecma import pattern_language
 from cfgguide.automata.language import Language, grouped
+from cfgguide.ecma.patterns import pattern_language
 from cfgguide.pushdown.lexemes import (
     Bounded,
     Constants,

@@ -12,6 +12,8 @@ from typing import Any
 import jsonschema
 import lark
 
+from cfgguide.errors import SchemaError
+from cfgguide.pushdown.recognizer import PushdownRecognizer
 from cfgguide.schema.json_schema import json_schema
 from support.lark_search import no_search_for_overlaps
 
@@ -200,12 +202,31 @@ def parser_of(schema: str, **options: Any) -> lark.Lark:
 
 
 def is_accepted(schema: Any, text: str, **options: Any) -> bool:
-    """Return whether Lark parses a text with the grammar of a schema."""
+    """Return whether Lark parses a text with the grammar of a schema.
+
+    If Lark's language cannot say what the schema asks, whether the automaton reads it.
+    """
     try:
         parser_of(json.dumps(schema), **options).parse(text)
     except lark.exceptions.UnexpectedInput:
         return False
+    except SchemaError as error:
+        if "the text of a grammar cannot say that" not in str(error):
+            raise
+        return is_read(json.dumps(schema), text, **options)
     return True
+
+
+def is_read(schema: str, text: str, **options: Any) -> bool:
+    """Return whether the automaton of a schema reads a text to its end."""
+    recognizer = recognizer_of(schema, **options)
+    read = recognizer.advance(recognizer.initial, text.encode())
+    return read is not None and recognizer.is_sentence(read)
+
+
+@cache
+def recognizer_of(schema: str, **options: Any) -> PushdownRecognizer:
+    return PushdownRecognizer(json_schema(json.loads(schema), **options).automaton(), b"")
 
 
 def is_valid(schema: Any, text: str, *, formats: bool = False) -> bool:

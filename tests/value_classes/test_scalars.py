@@ -10,7 +10,7 @@ import re
 import pytest
 from support.schemas import is_accepted
 
-from cfgguide.automata.ecma import pattern_language
+from cfgguide.ecma.patterns import pattern_language
 from cfgguide.errors import SchemaError
 from cfgguide.value_classes import scalars
 from cfgguide.value_classes.nodes import Condition

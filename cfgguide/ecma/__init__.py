@@ -1,0 +1,1 @@
+"""Regular expressions of ECMA-262, which JSON Schema's patterns are."""

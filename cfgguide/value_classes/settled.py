@@ -1,0 +1,103 @@
+"""Answers to questions that ask each other, and sometimes themselves.
+
+In: questions, each with a function that decides it by asking others. Out: the least answers: a
+value exists only if it can be written with an end. ::
+
+    is there a value of a: {required: [b], properties: {b: a}}?     only if there is one of a: no
+
+A question that is asked again while it is being decided is answered by what is known of it so far,
+at first nothing. An answer that rests on such a one is not yet settled. The first question of those
+that rest on each other is decided again until no answer grows; then all of them are settled.
+
+Source: Chen, Warren, "Tabled evaluation with delaying for general logic programs" (1996), for
+programs without negation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+_NEVER = 1 << 60
+
+
+class Settled:
+    """Answers that are known.
+
+    Answers only grow: from what is false, or empty, to more. One that is `True` or an object is
+    settled at once; sequences may grow still.
+    """
+
+    def __init__(self) -> None:
+        self._answers: dict[Hashable, Any] = {}
+        self._so_far: dict[Hashable, Any] = {}
+        self._open: dict[Hashable, int] = {}  # what is being decided, with its depth
+        self._resting: dict[Hashable, int] = {}  # answers, with the depth of what they rest on
+        self._rests_on = _NEVER  # the least depth that the current answer rests on
+        self._has_grown = False
+
+    def answer(self, question: Hashable, decide: Callable[[], Any], nothing: Any = None) -> Any:
+        """Return the answer to a question; `nothing` if there is none."""
+        if question in self._answers:
+            return self._answers[question]
+        depth = self._open.get(question, self._resting.get(question))
+        if depth is not None:
+            self._rests_on = min(self._rests_on, depth)
+            return self._so_far.get(question, nothing)
+        outer, depth = self._rests_on, len(self._open)
+        n_resting = len(self._resting)
+        self._open[question] = depth
+        try:
+            found = self._decided(question, decide, nothing, depth, n_resting)
+        except BaseException:
+            self._forget(n_resting)
+            self._so_far.pop(question, None)
+            raise
+        finally:
+            del self._open[question]
+            rests_on, self._rests_on = self._rests_on, outer
+        if question not in self._answers:
+            self._resting[question] = rests_on
+            self._rests_on = min(outer, rests_on)
+        return found
+
+    def _decided(
+        self,
+        question: Hashable,
+        decide: Callable[[], Any],
+        nothing: Any,
+        depth: int,
+        n_resting: int,
+    ) -> Any:
+        has_grown_before, self._has_grown = self._has_grown, False
+        while True:
+            self._rests_on = _NEVER
+            found = decide()
+            self._has_grown |= bool(found) and found != self._so_far.get(question, nothing)
+            self._so_far[question] = found
+            if found and not isinstance(found, tuple):
+                self._answers[question] = self._so_far.pop(question)
+                self._forget(n_resting)
+                break
+            if self._rests_on < depth:
+                break
+            if not self._has_grown or self._rests_on == _NEVER:
+                self._settle(question, found, n_resting)
+                break
+            self._has_grown = False
+            self._forget(n_resting)
+        self._has_grown = self._has_grown or has_grown_before
+        return found
+
+    def _settle(self, question: Hashable, found: Any, n_resting: int) -> None:
+        """Settle an answer and those that rest on it."""
+        for other in list(self._resting)[n_resting:]:
+            self._answers[other] = self._so_far.pop(other)
+        self._forget(n_resting)
+        self._so_far.pop(question, None)
+        self._answers[question] = found
+
+    def _forget(self, n_resting: int) -> None:
+        """Have the answers decided again that came after some others."""
+        for other in list(self._resting)[n_resting:]:
+            del self._resting[other]
