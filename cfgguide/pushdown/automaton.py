@@ -31,8 +31,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.parser.stack import Stack
-from cfgguide.pushdown.memory import Memory
+from cfgguide.pushdown.memory import Memory, RememberingConfiguration
 from cfgguide.pushdown.views import view_of
+from cfgguide.recognizer.recognizer import Configuration
 
 Int32Array = npt.NDArray[np.int32]
 
@@ -240,6 +241,10 @@ class Pushdown:
 
     def can_go_on(self, state: int, stack: Stack, memory: Memory) -> bool:
         """Return whether a text can be finished by parts that are different."""
+        raise NotImplementedError
+
+    def is_free(self, before: RememberingConfiguration, token: bytes, after: Configuration) -> bool:
+        """Return whether a part can be finished in more ways than have come, however it began."""
         raise NotImplementedError
 
     def new_state(

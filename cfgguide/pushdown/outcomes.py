@@ -90,15 +90,12 @@ class Outcomes:
             for token_id in self.trie.token_ids[first:end].tolist()
         }
 
-    def places_of_tokens(self) -> dict[int, int]:
-        """Return the outcome of each token that may come, by where the token is in the trie."""
-        return {
-            place: outcome
-            for (first, end), outcome in zip(
-                self._segments[:, : _END + 1].tolist(), self._outcome.tolist(), strict=True
-            )
-            for place in range(first, end)
-        }
+    def places(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return where the tokens that may come are in the trie, and the outcome of each."""
+        first, end = self._segments[:, _FIRST].astype(np.int64), self._segments[:, _END]
+        lengths = end - first
+        starts = np.repeat(first - (np.cumsum(lengths) - lengths), lengths)
+        return starts + np.arange(lengths.sum()), np.repeat(self._outcome, lengths)
 
     def first_tokens(self) -> list[int]:
         """Return for each outcome one of the tokens that lead to it."""
@@ -121,29 +118,32 @@ class Outcomes:
 
 
 class SplitOutcomes:
-    """Outcomes of which some are split into one for each token, with what its text remembers.
+    """Outcomes with what texts remember; some are of one token each.
 
     Parameters
     ----------
-    outcomes : Outcomes
-        What a walk found, which knows nothing of that.
-    whole : dict of int to Configuration
-        The outcomes that are not split, and what they lead to.
-    split : dict of int to Configuration
-        Tokens of the others that may come, by where they are in the trie, and what they lead to.
+    trie : PackedTrie
+        What was walked over.
+    places : int array
+        Where the tokens that may come are in the trie.
+    outcome : int array
+        The outcome of each.
+    configurations : list of Configuration
+        What each outcome leads to.
     """
 
     def __init__(
         self,
-        outcomes: Outcomes,
-        whole: dict[int, Configuration],
-        split: dict[int, Configuration],
+        trie: PackedTrie,
+        places: npt.NDArray[np.integer],
+        outcome: npt.NDArray[np.integer],
+        configurations: list[Configuration],
     ) -> None:
-        self.trie = outcomes.trie
-        self._outcomes = outcomes
-        self._whole, self._split = list(whole), list(split)
-        self._configurations = [*whole.values(), *split.values()]
-        self.n_outcomes = len(self._configurations)
+        self.trie = trie
+        self.n_outcomes = len(configurations)
+        self._token_ids = trie.token_ids[places]
+        self._outcome = outcome
+        self._configurations = configurations
         self._is_live = np.ones(self.n_outcomes, dtype=np.bool_)
 
     def outcome(self, outcome: int) -> Outcome:
@@ -160,23 +160,15 @@ class SplitOutcomes:
 
     def first_tokens(self) -> list[int]:
         """Return for each outcome one of the tokens that lead to it."""
-        tokens = self._outcomes.first_tokens()
-        return [
-            *(tokens[number] for number in self._whole),
-            *(int(self.trie.token_ids[place]) for place in self._split),
-        ]
+        first = np.empty(self.n_outcomes, dtype=np.int64)
+        first[self._outcome[::-1]] = self._token_ids[::-1]
+        return first.tolist()
 
-    def live_segments(self) -> Int32Array:
-        """Return the ranges of tokens that are allowed, as a walk has them."""
-        for number in range(self._outcomes.n_outcomes):
-            self._outcomes.resolve(number, is_live=False)
-        for number, is_live in zip(self._whole, self._is_live, strict=False):
-            self._outcomes.resolve(number, is_live=bool(is_live))
-        live = self._is_live[len(self._whole) :]
-        places = [place for place, is_live in zip(self._split, live, strict=True) if is_live]
-        rows = [(place, place + 1, 0, 0) for place in places]
-        split = np.array(rows, dtype=np.int32).reshape(-1, 4)
-        return np.concatenate([self._outcomes.live_segments(), split])
+    def fill(self, bitmask: Int32Array) -> None:
+        """Add the tokens of the outcomes that are allowed to a bitmask."""
+        token_ids = self._token_ids[self._is_live[self._outcome]].astype(np.int64)
+        bits = (np.int64(1) << (token_ids & 31)).astype(np.uint32)
+        np.bitwise_or.at(bitmask.view(np.uint32), token_ids >> 5, bits)
 
 
 def _numbered(values: npt.NDArray[np.integer]) -> tuple[Int32Array, npt.NDArray[np.int64]]:

@@ -9,6 +9,8 @@ vocabulary (:mod:`cfgguide.pushdown.shared_masks`), and a short walk reads what 
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cached_property
 from itertools import islice
 
 import numpy as np
@@ -17,8 +19,10 @@ import numpy.typing as npt
 from cfgguide.mask.uncompiled import warn_if_uncompiled
 from cfgguide.parser.stack import Stack
 from cfgguide.pushdown import kernels, views
-from cfgguide.pushdown.automaton import IS_NAMED, LEAST, MOST, SHARED, SHARED_TAG, Pushdown
-from cfgguide.pushdown.outcomes import Outcomes
+from cfgguide.pushdown.automaton import IS_NAMED, LEAST, MOST, NONE, SHARED, SHARED_TAG, Pushdown
+from cfgguide.pushdown.memory import RememberingConfiguration
+from cfgguide.pushdown.outcomes import Outcomes, SplitOutcomes
+from cfgguide.pushdown.recognizer import PushdownRecognizer
 from cfgguide.pushdown.shared_masks import SharedMasks
 from cfgguide.pushdown.walk import ROOT, Memory, Trie
 from cfgguide.recognizer.recognizer import Configuration
@@ -43,23 +47,62 @@ class PushdownWalker:
     def __init__(self, pushdown: Pushdown, vocabulary: Vocabulary) -> None:
         self._pushdown = pushdown
         self._n_words = vocabulary.n_words
+        self._tokens = vocabulary.tokens
         self.trie = Trie(vocabulary.trie.packed, vocabulary.trie.max_depth)
         self._memory = Memory(pushdown)
         self._rest = Memory(pushdown)
         self._shared = SharedMasks.of(vocabulary)
-        self._outcomes: Outcomes | None = None
+        self._outcomes: Outcomes | SplitOutcomes | None = None
 
-    def walk(self, configuration: Configuration) -> Outcomes:
+    def walk(self, configuration: Configuration) -> Outcomes | SplitOutcomes:
         """Return what all tokens lead to; nothing is looked up."""
         warn_if_uncompiled(kernels.__file__)
         ((state, _, stack, _),) = configuration.hypotheses
         self._memory.walk(self.trie, state, list(stack), views.VISIT)
-        self._outcomes = Outcomes(self.trie.packed, self._memory.work, stack)
+        outcomes = Outcomes(self.trie.packed, self._memory.work, stack)
+        self._outcomes = outcomes
+        if isinstance(configuration, RememberingConfiguration):
+            self._outcomes = self._with_memory(outcomes, configuration)
         return self._outcomes
+
+    def _with_memory(
+        self, outcomes: Outcomes, configuration: RememberingConfiguration
+    ) -> SplitOutcomes:
+        """Return outcomes with what texts remember; tokens that may add to it have their own."""
+        reader = PushdownRecognizer(self._pushdown, "")
+        found: list[Configuration] = []
+        whole = np.full(outcomes.n_outcomes, NONE)
+        for number, token_id in enumerate(outcomes.first_tokens()):
+            token = self._tokens[token_id] or b""
+            if self._pushdown.is_free(configuration, token, outcomes.outcome(number).configuration):
+                after = reader.advance(configuration, token)
+                if isinstance(after, RememberingConfiguration):
+                    whole[number] = len(found)
+                    found.append(replace(after, stands_for_others=True))
+        places, outcome = outcomes.places()
+        outcome = np.where(self._commas[places], NONE, whole[outcome])
+        is_live = np.ones(len(places), dtype=np.bool_)
+        for index in np.flatnonzero(outcome == NONE).tolist():
+            token = self._tokens[self.trie.packed.token_ids[places[index]]]
+            alone = reader.advance(configuration, token or b"")
+            is_live[index] = alone is not None
+            if alone is not None:
+                outcome[index] = len(found)
+                found.append(alone)
+        return SplitOutcomes(self.trie.packed, places[is_live], outcome[is_live], found)
+
+    @cached_property
+    def _commas(self) -> npt.NDArray[np.bool_]:
+        """For each token in the order of the trie, whether it has a comma."""
+        token_ids = self.trie.packed.token_ids.tolist()
+        return np.array([b"," in (self._tokens[token_id] or b"") for token_id in token_ids])
 
     def fill(self, bitmask: Int32Array) -> None:
         """Make the mask of the last walk, of the outcomes that are allowed; without EOS."""
         assert self._outcomes is not None, "there was a walk"
+        if isinstance(self._outcomes, SplitOutcomes):
+            self._outcomes.fill(bitmask)
+            return
         self._memory.use(self._outcomes.live_segments())
         self._memory.fill(self.trie, bitmask.view(np.uint32))
 

@@ -716,6 +716,11 @@ class SchemaAutomaton(Pushdown):
         with self.lock:
             return self.completions.can_go_on(state, stack, memory)
 
+    def is_free(self, before: RememberingConfiguration, token: bytes, after: Configuration) -> bool:
+        """Return whether a part can be finished in more ways than have come, however it began."""
+        with self.lock:
+            return self.completions.is_free(before, token, after)
+
 
 def _strings(scalars: Scalars) -> Lexemes:
     """Return the strings of one class."""

@@ -147,7 +147,10 @@ class Completions:
             memory = Memory((part._replace(start=0),))
         else:
             text = memory.text + token
-            part = next(each for each in reversed(memory.opens) if each.start != BETWEEN)
+            parts = [each for each in memory.opens if each.start != BETWEEN]
+            if not parts:
+                return True  # it is about the value of a property
+            part = parts[-1]
             if stack.height < part.height or _at(stack, part.height) is not _at(base, part.height):
                 return False  # it has ended
         return self._has_ways(state, stack, memory._replace(text=text), n_used)
@@ -452,12 +455,13 @@ class Completions:
         """Yield one way to go on for each name that is not listed: often there are endless many."""
         allowed = members.allowed(state)
         for tag in range(members.n_listed, members.n_tags):
-            value = None
-            if allowed >> tag & 1:
-                value = self.shortest.of(members.values(tag), members.wanted(state, tag))
+            if not allowed >> tag & 1:
+                continue
+            wanted = members.wanted(state, tag)
+            value = self.shortest.of(members.values(state, tag), wanted)
             if value is None:
                 continue
-            after = members.after(state, tag, value.tag)
+            after = members.after(state, tag, wanted, value.tag)
             for name in self._names(members, tag, used):
                 text = name + self._automaton.layout.colon + value.text
                 if members.ending(after) != DEAD_END:

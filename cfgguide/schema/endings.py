@@ -14,11 +14,12 @@ answer, so an ending is a function of the state and the stack.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 from cfgguide.parser.stack import Stack
 from cfgguide.pushdown.automaton import DEAD
-from cfgguide.pushdown.memory import memory_of
+from cfgguide.pushdown.memory import RememberingConfiguration, memory_of
 from cfgguide.pushdown.shortest import Written
 from cfgguide.recognizer.recognizer import Configuration
 from cfgguide.schema.automaton import SchemaAutomaton
@@ -67,8 +68,23 @@ class SchemaEndings:
         with self._automaton.lock:
             if not memory.opens:
                 return self._ending((state, stack))
-            first = next(self._completions.closings(state, stack, memory))
-            return first.text + self._ending((first.state, first.stack))
+            return self._closed(configuration)
+
+    def _closed(self, configuration: Configuration) -> bytes:
+        """Return an ending of a text that remembers what has come.
+
+        Of one that stands for others, too, so long an ending that none of them needs a longer one:
+        what has come refuses at most as many as that.
+        """
+        assert isinstance(configuration, RememberingConfiguration), "it remembers something"
+        ((state, _, stack, _),) = configuration.hypotheses
+        memory = configuration.memory
+        n = 1
+        if configuration.stands_for_others:
+            n += sum(len(each.used) for each in memory.opens)
+        closings = islice(self._completions.closings(state, stack, memory), n)
+        endings = [each.text + self._ending((each.state, each.stack)) for each in closings]
+        return max(endings, key=len)
 
     def _ending(self, place: _Place) -> bytes:
         texts: list[tuple[_Place, bytes]] = []

@@ -30,7 +30,7 @@ N_VALUES, N_WALKS, N_MUTATED = 15, 3, 6
 MAX_TOKENS, N_FREE = 150, 20  # of a walk; so many before it is steered to an end
 #: What a schema of all keywords may be refused for.
 REFUSALS = (
-    *("no value is allowed", "told apart", "itself before", "too long"),
+    *("no value is allowed", "told apart", "itself before", "too long", "suffice"),
     "whether they suffice",
 )
 _CLOSING = ('"', "}", "]", "0", "1", "[]", "{}", '""', ":", ",", '"}', '"]')

@@ -1,104 +1,175 @@
-"""Arrays of different values, and objects whose names are counted, against `jsonschema`."""
+"""Different items of any kind, and counted names: masks against single bytes, and `jsonschema`.
+
+A text of such a schema remembers what has come. A mask is right if it has just the tokens whose
+bytes may come one after another, since the bytes are read without masks.
+"""
 
 from __future__ import annotations
 
-import itertools
 import json
 import random
 from typing import Any
 
 import pytest
-from support.schema_cases import small_vocabulary
-from support.schemas import is_read, is_valid
+from fuzz.schemas import has_repeated_names, reads
+from support.schema_walks import SMALL, walk
+from support.schemas import is_valid
 
 import cfgguide
 from cfgguide import json_schema
+from cfgguide.errors import SchemaError
+from cfgguide.pushdown.recognizer import PushdownRecognizer
 
-_FLAGS = {"type": "object", "properties": {"a": {"type": "boolean"}}, "additionalProperties": False}
-SCHEMAS: dict[str, Any] = {
-    "anything": {"type": "array", "uniqueItems": True, "maxItems": 3},
-    "objects": {"type": "array", "uniqueItems": True, "items": {"type": "object"}},
-    "few objects": {"type": "array", "uniqueItems": True, "items": _FLAGS},
-    "all of few objects": {"type": "array", "uniqueItems": True, "items": _FLAGS, "minItems": 3},
-    "pairs": {
-        "type": "array",
-        "uniqueItems": True,
-        "items": {"type": "array", "items": {"enum": [0, 1]}, "minItems": 2, "maxItems": 2},
-    },
-    "inside": {"type": "array", "items": {"type": "array", "uniqueItems": True}},
-    "contains": {"type": "array", "uniqueItems": True, "contains": {"const": [1]}},
-    "at least two names": {"type": "object", "minProperties": 2, "properties": {"a": {}}},
-    "at most one name": {"type": "object", "maxProperties": 1},
-    "more than one name": {"type": "object", "not": {"maxProperties": 1}},
-    "names of a pattern": {
-        "type": "object",
-        "patternProperties": {"^[ab]$": {}},
-        "additionalProperties": False,
-        "minProperties": 2,
-    },
-}
-_ITEMS = [
-    0,
-    1,
-    True,
-    None,
-    "a",
-    [],
-    [0],
-    [1],
-    [0, 1],
-    [1, 0],
-    [1, 1],
-    {},
-    {"a": True},
-    {"a": False},
+UNIQUE: dict[str, Any] = {"type": "array", "uniqueItems": True}
+TRUTH = {"type": "boolean"}
+CLOSED = {"type": "object", "properties": {"a": TRUTH}, "additionalProperties": False}
+OBJECT = {"type": "object"}
+
+ARRAYS: list[dict[str, Any]] = [
+    UNIQUE,
+    {**UNIQUE, "items": CLOSED},
+    {**UNIQUE, "items": {**CLOSED, "required": ["a"]}, "minItems": 2},
+    {**UNIQUE, "items": {**CLOSED, "type": ["integer", "object"]}},
+    {**UNIQUE, "items": {"type": "array", "items": TRUTH, "maxItems": 2}},
+    {**UNIQUE, "items": {**UNIQUE, "items": TRUTH, "maxItems": 2}},
+    {**UNIQUE, "items": {**UNIQUE, "items": {"type": ["integer", "array"], "maxItems": 0}}},
+    {**UNIQUE, "prefixItems": [{"enum": [1, "a"]}, {"enum": [1, "b"]}], "items": CLOSED},
+    {**UNIQUE, "contains": {"const": 1}},
+    {**UNIQUE, "contains": OBJECT, "minContains": 2, "items": {"type": ["object", "boolean"]}},
+    {**UNIQUE, "items": {**OBJECT, "patternProperties": {"^[ab]$": TRUTH},
+                         "additionalProperties": False}},
+    {**UNIQUE, "items": {**OBJECT, "propertyNames": {"pattern": "^(a|b)$"},
+                         "additionalProperties": TRUTH}},
+    {**UNIQUE, "items": {"oneOf": [{**OBJECT, "required": ["a"], "properties": {"a": TRUTH}},
+                                   {**OBJECT, "required": ["b"], "properties": {"b": TRUTH}}]}},
+    {"anyOf": [{**UNIQUE, "items": {"type": ["boolean", "array"], "maxItems": 0}},
+               {"type": "array", "items": TRUTH}]},
+    {"required": ["a"], "properties": {"a": UNIQUE}, "not": {"properties": {"a": {"maxItems": 1}}}},
+    {**UNIQUE, "items": {"enum": ["x", "y", {"x": 1}, {"x": 2}]}},
+    {**UNIQUE, "prefixItems": [OBJECT], "unevaluatedItems": TRUTH},
+]  # fmt: skip
+OBJECTS: list[dict[str, Any]] = [
+    {**OBJECT, "minProperties": 2},
+    {**OBJECT, "minProperties": 2, "maxProperties": 2},
+    {"not": {**OBJECT, "maxProperties": 1}},
+    {**OBJECT, "minProperties": 1, "maxProperties": 1, "propertyNames": {"pattern": "^x+$"}},
+    {**OBJECT, "minProperties": 2, "patternProperties": {"^[ab]$": TRUTH},
+     "additionalProperties": False},
+    {**OBJECT, "minProperties": 3, "patternProperties": {"^(a|xx*)$": TRUTH},
+     "additionalProperties": False},
+    {**OBJECT, "minProperties": 2, "properties": {"a": TRUTH}, "maxProperties": 3},
+    {"oneOf": [{**OBJECT, "maxProperties": 1}, {**OBJECT, "required": ["a"]}]},
+    {**OBJECT, "additionalProperties": {**OBJECT, "minProperties": 2}},
+]  # fmt: skip
+SCHEMAS = [*ARRAYS, *OBJECTS]
+BYTES = cfgguide.Vocabulary.of_bytes(
+    [
+        *(b"[{", b"},{", b'{"a"', b'{"a":true}', b',{"a":true}', b'":', b"true", b"null", b"1.0"),
+        *(b"1,1", b"[],[]", b"],[", b".0", b"0e", b"{},{}", b'"a"', b'","', b'"b":', b"}]", b"[["),
+        *(b"tr", b"ue}", b'e},{"a":', b'":true,"', b'"a":1,"a"', b"[1,2],[", b"\\u0061", b',{"'),
+        *(b", ", b'":0,"x', b'"x"'),
+    ]
+)
+VALUES: list[Any] = [
+    *(True, False, None, 0, 1, 1.5, "a", "x", {}, {"a": True}, {"a": False}, {"b": True}, []),
+    *({"a": True, "b": False}, {"b": False, "a": True}, [1], [True], [True, False], [[]]),
+    *({"x": 1}, {"xx": 2, "x": True, "a": False}, {"a": True, "c": True}, {"b": {"a": 1, "b": 2}}),
 ]
 
 
-def _values(rng: random.Random) -> list[Any]:
-    lists = [list(rng.choices(_ITEMS, k=rng.randrange(5))) for _ in range(60)]
-    lists += [[each] for each in lists[:20]]
-    names = [
-        dict.fromkeys(names, 1) for n in range(4) for names in itertools.combinations("abc", n)
-    ]
-    return [*lists, [{"a": True}, {"a": False}, {}], *names]
+def spelled_by_bytes(recognizer: PushdownRecognizer, configuration: Any) -> set[int]:
+    """The tokens whose bytes may come one after another."""
+    found = set()
+    for token_id, token in enumerate(BYTES.tokens):
+        after = configuration
+        for byte in token or b"":
+            after = after and recognizer.advance(after, bytes([byte]))
+        if token and after and recognizer.is_live(after):
+            found.add(token_id)
+    return found | (set(BYTES.eos_token_ids) if recognizer.is_sentence(configuration) else set())
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
-def test_verdicts_are_those_of_jsonschema(name: str) -> None:
-    schema = SCHEMAS[name]
-    for value in _values(random.Random(name)):
+def compare_masks(schema: Any, seed: int, n_tokens: int = 25) -> None:
+    """Walk at random; compare all masks on the way, and all sentences with the judge."""
+    rng = random.Random(seed)
+    guide = cfgguide.Guide(cfgguide.compile(json_schema(schema), BYTES))
+    recognizer = PushdownRecognizer(json_schema(schema).automaton(), "")
+    configuration: Any = recognizer.initial
+    closing = {b"]", b"}", b'"', b",", b"true", b"1", b"{", b"[", b'"a"', b":", None}
+    for _ in range(n_tokens):
+        allowed = guide.allowed_token_ids().tolist()
+        assert set(allowed) == spelled_by_bytes(recognizer, configuration), guide.text
+        assert allowed, guide.text
+        likely = [each for each in allowed if BYTES.tokens[each] in closing]
+        guide.advance(rng.choice(likely if likely and rng.random() < 0.7 else allowed))
+        if guide.is_finished:
+            return
+        configuration = recognizer.advance(recognizer.initial, guide.text)
+        if recognizer.is_sentence(configuration) and not has_repeated_names(guide.text.decode()):
+            assert is_valid(schema, guide.text.decode()), guide.text
+
+
+@pytest.mark.parametrize("schema", SCHEMAS, ids=json.dumps)
+def test_masks_are_what_single_bytes_allow(schema: Any) -> None:
+    for seed in range(3):
+        compare_masks(schema, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("schema", SCHEMAS, ids=json.dumps)
+def test_masks_are_what_single_bytes_allow_many_times(schema: Any) -> None:
+    for seed in range(3, 30):
+        compare_masks(schema, seed)
+
+
+@pytest.mark.parametrize("schema", SCHEMAS, ids=json.dumps)
+def test_values_are_read_that_jsonschema_allows(schema: Any) -> None:
+    rng = random.Random(1)
+    recognizer = PushdownRecognizer(json_schema(schema).automaton(), "")
+    values = [[rng.choice(VALUES) for _ in range(rng.randrange(5))] for _ in range(100)]
+    for value in [*values, *VALUES, *({"a": each} for each in values)]:
         text = json.dumps(value)
-        assert is_read(json.dumps(schema), text) == is_valid(schema, text), text
+        assert reads(recognizer, text) == is_valid(schema, text), text
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
-def test_texts_that_are_written_token_by_token_are_valid(name: str) -> None:
-    schema, rng = SCHEMAS[name], random.Random(name)
-    index = cfgguide.compile(json_schema(schema, max_whitespace=0), small_vocabulary())
-    for _ in range(6):
-        guide = cfgguide.Guide(index)
-        for _ in range(25):
-            if guide.is_finished:
-                break
-            guide.advance(rng.choice(guide.allowed_token_ids().tolist()))
-        text = guide.text if guide.is_finished else guide.text + _ending(guide)
-        assert is_valid(schema, text.decode()), text
+@pytest.mark.parametrize("schema", SCHEMAS, ids=json.dumps)
+def test_budgets_are_kept(schema: Any) -> None:
+    index = cfgguide.compile(json_schema(schema), SMALL)
+    for seed in range(2):
+        walk(index, schema, random.Random(seed))
 
 
-def _ending(guide: cfgguide.Guide) -> bytes:
-    tokens = guide.index.vocabulary.tokens
-    ids = guide.shortest_completion()
-    return b"".join(tokens[token_id] or b"" for token_id in ids)
+#: Of a schema, a text that may come and one more byte that may not: nothing would be left.
+DEAD_ENDS: list[tuple[Any, str, str]] = [
+    (UNIQUE, "[1,1.0", ","),
+    (UNIQUE, "[0,0", "e"),  # all that begins so is 0
+    (UNIQUE, '[{"a":1,"b":[]},{"b":[],"\\u0061":1', "}"),
+    (UNIQUE, '[{"a":1', ',"a"'),  # names come once there
+    ({**UNIQUE, "items": {**CLOSED, "required": ["a"]}}, '[{"a":true},{"a":', "t"),
+    ({**UNIQUE, "items": {**CLOSED, "required": ["a"]}}, '[{"a":true},{"a":false}', ","),
+    ({**UNIQUE, "items": {"type": ["integer", "null", "array"], "maxItems": 0}}, "[1,1", "."),
+    (OBJECTS[4], '{"a":true,"', "a"),  # the other name has to come
+    ({**OBJECT, "minProperties": 2}, '{"a":1,"a', '"'),
+]
 
 
-def test_equal_values_written_otherwise_do_not_come_twice() -> None:
-    schema = {"type": "array", "uniqueItems": True, "items": {"type": "object"}}
-    for first, second in (('{"a":1,"b":2}', '{"b":2,"a":1}'), ('{"a":"b"}', '{"a": "b"}')):
-        assert not is_read(json.dumps(schema), f"[{first},{second}]")
+@pytest.mark.parametrize(("schema", "text", "more"), DEAD_ENDS)
+def test_what_leaves_nothing_is_refused(schema: Any, text: str, more: str) -> None:
+    recognizer = PushdownRecognizer(json_schema(schema).automaton(), "")
+    configuration = recognizer.advance(recognizer.initial, text.encode())
+    assert configuration is not None
+    after = recognizer.advance(configuration, more.encode())
+    assert after is None or not recognizer.is_live(after)
 
 
-def test_an_array_of_more_values_than_there_are_is_refused() -> None:
-    schema = {"type": "array", "uniqueItems": True, "items": _FLAGS, "minItems": 4}
-    with pytest.raises(cfgguide.errors.SchemaError, match=r"no value is allowed|suffice"):
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ({"not": UNIQUE}, "at /not/uniqueItems: values cannot be told apart where it may fail"),
+        ({**UNIQUE, "contains": {"const": 1}, "minContains": 2}, "at /uniqueItems: items that"),
+        ({**UNIQUE, "items": {**CLOSED, "required": ["a"]}, "minItems": 3}, "no value is allowed"),
+    ],
+)
+def test_what_cannot_be_known_is_refused(schema: Any, message: str) -> None:
+    with pytest.raises(SchemaError, match=message):
         json_schema(schema)

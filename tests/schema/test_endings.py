@@ -9,19 +9,15 @@ import json
 import random
 from typing import Any
 
-import numpy as np
 import pydantic
 import pytest
+from support.schema_walks import SMALL, check_ending, walk
 from support.schemas import is_valid, random_schema
 from support.small_tokenizers import standard_library_vocabulary
 
 import cfgguide
 from cfgguide import json_schema
 from cfgguide.errors import BudgetError, SchemaError
-
-SMALL = cfgguide.Vocabulary.of_bytes(
-    [b'{"', b'":', b'"a', b"true", b"  ", b'"}', b"],", b'"b":', "é".encode(), b'","']
-)
 
 TREE = {
     "type": "object",
@@ -63,15 +59,6 @@ ENDINGS: list[tuple[Any, str, int]] = [
 ]  # fmt: skip
 
 
-def check_ending(index: cfgguide.Index, endings: Any, configuration: Any) -> bytes:
-    """The ending of a configuration; it completes a sentence."""
-    ending: bytes = endings.of(configuration)
-    after = index.recognizer.advance(configuration, ending)
-    assert after is not None, ending
-    assert index.recognizer.is_sentence(after), ending
-    return ending
-
-
 @pytest.mark.parametrize(("schema", "text", "n"), ENDINGS)
 def test_an_ending_is_short_and_completes_a_valid_text(schema, text, n):
     index = cfgguide.compile(json_schema(schema), SMALL)
@@ -84,22 +71,6 @@ def test_an_ending_is_short_and_completes_a_valid_text(schema, text, n):
         assert ending == index.endings().of(configuration), "whatever was asked before"
         assert is_valid(schema, (so_far + ending).decode())
     assert len(ending) <= n, ending
-
-
-def walk(index: cfgguide.Index, schema: Any, rng: random.Random) -> None:
-    """Write a text within a budget, any allowed token with the same probability."""
-    guide, endings = cfgguide.Guide(index), index.endings()
-    n = len(guide.shortest_completion()) + rng.randrange(30)
-    while not guide.is_finished:
-        ending = check_ending(index, endings, guide.configuration)
-        assert is_valid(schema, (guide.text + ending).decode())
-        allowed = guide.allowed_within(n - len(guide.token_ids))
-        plain = guide.allowed_token_ids()
-        assert np.isin(allowed, plain).all()
-        assert np.array_equal(guide.allowed_within(10**6), plain)
-        guide.advance(int(rng.choice(allowed)))
-    assert len(guide.token_ids) <= n
-    assert is_valid(schema, guide.text.decode())
 
 
 def random_walks(seed: int, vocabulary: cfgguide.Vocabulary) -> None:

@@ -152,6 +152,9 @@ def _part(rng: random.Random) -> Any:
                 {"items": {"type": rng.choice(("string", "integer", "number"))}}
                 | {"uniqueItems": True, "type": "array"}
             ),
+            lambda: {"type": "array", "uniqueItems": True},
+            lambda: {"type": "array", "items": {"$ref": "#/$defs/second"}, "uniqueItems": True},
+            lambda: {"type": "object", "minProperties": least, "maxProperties": most},
             lambda: {"exclusiveMinimum": rng.choice(NUMBERS), "type": "number"},
             lambda: {"maximum": rng.choice(NUMBERS), "multipleOf": 0.25},
             lambda: {"minLength": least, "maxLength": most, "pattern": "^(ab|c)*$"},

@@ -1,0 +1,40 @@
+"""Texts of a schema that are written token by token within a budget."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+
+import cfgguide
+from support.schemas import is_valid
+
+SMALL = cfgguide.Vocabulary.of_bytes(
+    [b'{"', b'":', b'"a', b"true", b"  ", b'"}', b"],", b'"b":', "é".encode(), b'","']
+)
+
+
+def check_ending(index: cfgguide.Index, endings: Any, configuration: Any) -> bytes:
+    """The ending of a configuration; it completes a sentence."""
+    ending: bytes = endings.of(configuration)
+    after = index.recognizer.advance(configuration, ending)
+    assert after is not None, ending
+    assert index.recognizer.is_sentence(after), ending
+    return ending
+
+
+def walk(index: cfgguide.Index, schema: Any, rng: random.Random) -> None:
+    """Write a text within a budget, any allowed token with the same probability."""
+    guide, endings = cfgguide.Guide(index), index.endings()
+    n = len(guide.shortest_completion()) + rng.randrange(30)
+    while not guide.is_finished:
+        ending = check_ending(index, endings, guide.configuration)
+        assert is_valid(schema, (guide.text + ending).decode())
+        allowed = guide.allowed_within(n - len(guide.token_ids))
+        plain = guide.allowed_token_ids()
+        assert np.isin(allowed, plain).all()
+        assert np.array_equal(guide.allowed_within(10**6), plain)
+        guide.advance(int(rng.choice(allowed)))
+    assert len(guide.token_ids) <= n
+    assert is_valid(schema, guide.text.decode())
