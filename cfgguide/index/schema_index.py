@@ -46,7 +46,7 @@ VERSION = 1  # of what the masks mean
 _ITEMS = re.compile(
     rb"""(?:["0-9\]}]|null|true|false)[ \t\n\r]*,[ \t\n\r]*(?:"(?s:.)|[0-9tfn\[{-])"""
 )
-_COMMA = re.compile(b",")
+_COMMA = re.compile(rb'\A(?:[^",]|"(?:[^"\\]|\\.)*")*,', re.DOTALL)  # one outside of strings
 _ENDED_NAME = re.compile(rb'"(?s:.)*,')  # the end of a name, and of the property
 _ENDED_STRING = re.compile(rb'"[ \t\n\r\]}]*,')  # the end of a string, and of what it is in
 
@@ -246,18 +246,17 @@ class SchemaIndex(Index):
         While a part is read that can become none of those that have come, that is only what ends it
         and begins another one. Otherwise it is what ends a part, or leaves few ways to finish it.
         """
-        ((_, _, stack, _),) = configuration.hypotheses
-        memory = configuration.memory
+        ((state, _, stack, _),) = configuration.hypotheses
+        memory, completions = configuration.memory, self._automaton.completions
         suspects = self._after_commas(configuration)
-        is_between = memory.opens[-1].height > stack.height
-        if not is_between and not self._automaton.completions.may_repeat(memory):
+        if not completions.is_between(state, stack, memory) and not completions.may_repeat(memory):
             return suspects
         outcomes: Any = self._walker.walk(configuration.plain)
         tokens = outcomes.first_tokens()
         for number, token_id in enumerate(tokens):
             after = outcomes.outcome(number).configuration
             token = self.vocabulary.tokens[token_id] or b""
-            if not is_between and self._automaton.completions.is_free(configuration, token, after):
+            if completions.is_free(configuration, token, after):
                 outcomes.resolve(number, is_live=False)
         bitmask = np.zeros(self.vocabulary.n_words, dtype=np.int32)
         walker: Any = self._walker

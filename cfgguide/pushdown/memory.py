@@ -101,9 +101,18 @@ NOTHING = Memory()
 
 @dataclass(frozen=True, slots=True)
 class RememberingConfiguration(Configuration):
-    """A configuration with what its text remembers."""
+    """A configuration with what its text remembers.
+
+    Attributes
+    ----------
+    memory : Memory
+        What it remembers.
+    stands_for_others : bool
+        Whether it stands for texts, too, whose last part has begun in another way.
+    """
 
     memory: Memory = NOTHING
+    stands_for_others: bool = False
 
     @property
     def plain(self) -> Configuration:

@@ -90,6 +90,16 @@ class Outcomes:
             for token_id in self.trie.token_ids[first:end].tolist()
         }
 
+    def places_of_tokens(self) -> dict[int, int]:
+        """Return the outcome of each token that may come, by where the token is in the trie."""
+        return {
+            place: outcome
+            for (first, end), outcome in zip(
+                self._segments[:, : _END + 1].tolist(), self._outcome.tolist(), strict=True
+            )
+            for place in range(first, end)
+        }
+
     def first_tokens(self) -> list[int]:
         """Return for each outcome one of the tokens that lead to it."""
         first = np.empty(self.n_outcomes, dtype=np.int64)
@@ -108,6 +118,65 @@ class Outcomes:
     def live_segments(self) -> Int32Array:
         """Return the ranges of tokens that are allowed, as a walk has them."""
         return self._segments[self._is_live[self._outcome]]
+
+
+class SplitOutcomes:
+    """Outcomes of which some are split into one for each token, with what its text remembers.
+
+    Parameters
+    ----------
+    outcomes : Outcomes
+        What a walk found, which knows nothing of that.
+    whole : dict of int to Configuration
+        The outcomes that are not split, and what they lead to.
+    split : dict of int to Configuration
+        Tokens of the others that may come, by where they are in the trie, and what they lead to.
+    """
+
+    def __init__(
+        self,
+        outcomes: Outcomes,
+        whole: dict[int, Configuration],
+        split: dict[int, Configuration],
+    ) -> None:
+        self.trie = outcomes.trie
+        self._outcomes = outcomes
+        self._whole, self._split = list(whole), list(split)
+        self._configurations = [*whole.values(), *split.values()]
+        self.n_outcomes = len(self._configurations)
+        self._is_live = np.ones(self.n_outcomes, dtype=np.bool_)
+
+    def outcome(self, outcome: int) -> Outcome:
+        """Return an outcome by its index."""
+        return Outcome(self._configurations[outcome])
+
+    def resolve(self, outcome: int, *, is_live: bool) -> None:
+        """Set whether an outcome is allowed."""
+        self._is_live[outcome] = is_live
+
+    def verdict(self, outcome: int) -> int:
+        """Return whether an outcome is allowed: `LIVE` or `DEAD_END`."""
+        return LIVE if self._is_live[outcome] else DEAD_END
+
+    def first_tokens(self) -> list[int]:
+        """Return for each outcome one of the tokens that lead to it."""
+        tokens = self._outcomes.first_tokens()
+        return [
+            *(tokens[number] for number in self._whole),
+            *(int(self.trie.token_ids[place]) for place in self._split),
+        ]
+
+    def live_segments(self) -> Int32Array:
+        """Return the ranges of tokens that are allowed, as a walk has them."""
+        for number in range(self._outcomes.n_outcomes):
+            self._outcomes.resolve(number, is_live=False)
+        for number, is_live in zip(self._whole, self._is_live, strict=False):
+            self._outcomes.resolve(number, is_live=bool(is_live))
+        live = self._is_live[len(self._whole) :]
+        places = [place for place, is_live in zip(self._split, live, strict=True) if is_live]
+        rows = [(place, place + 1, 0, 0) for place in places]
+        split = np.array(rows, dtype=np.int32).reshape(-1, 4)
+        return np.concatenate([self._outcomes.live_segments(), split])
 
 
 def _numbered(values: npt.NDArray[np.integer]) -> tuple[Int32Array, npt.NDArray[np.int64]]:

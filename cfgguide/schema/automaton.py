@@ -146,6 +146,9 @@ class Finishes(Protocol):
     def may_repeat(self, memory: Memory) -> bool:
         """Return whether a part that is being read may become one that has come."""
 
+    def is_between(self, state: int, stack: Stack, memory: Memory) -> bool:
+        """Return whether the next part of what is open may begin, or has to."""
+
     def is_free(self, before: RememberingConfiguration, token: bytes, after: Configuration) -> bool:
         """Return whether a part can be finished in more ways than have come, however it began."""
 

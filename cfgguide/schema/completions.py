@@ -16,13 +16,14 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Hashable, Iterator
-from itertools import count, islice
+from itertools import chain, count, islice
+from math import inf
 from typing import Any, NamedTuple
 
 from cfgguide.errors import SchemaError
 from cfgguide.parser.stack import Stack
 from cfgguide.pushdown.automaton import DEAD
-from cfgguide.pushdown.lexemes import Ends, Lexemes, Numbers, Pop, any_strings, plain_strings
+from cfgguide.pushdown.lexemes import Ends, Lexemes, Numbers, Pop
 from cfgguide.pushdown.memory import BETWEEN, Memory, Open, RememberingConfiguration
 from cfgguide.pushdown.recognizer import popped
 from cfgguide.pushdown.shortest import Written
@@ -37,6 +38,8 @@ from cfgguide.value_classes.tracked import Classes
 from cfgguide.value_classes.values import Values
 from cfgguide.values.equality import may_become, number_of, value_of
 
+_N_CHARACTERS = 90  # at least, that are one byte
+_SPACES = b" \t\n\r"
 _ALL_BYTES = frozenset(range(256))
 _NUMBER = re.compile(rb"[-+0-9.eE]*\Z")
 _NOTHING: frozenset[Hashable] = frozenset()
@@ -76,14 +79,19 @@ class Completions:
         self._used = used
         self.shortest = ShortestValues(automaton, used, self._different, self._named)
         # How many ways there are to finish a part, or some of them, and whether these are all.
-        self._n_ways: dict[tuple[int, ...], tuple[int, bool]] = {}
+        self._n_ways: dict[tuple[Hashable, ...], tuple[int, bool]] = {}
 
     def can_go_on(self, state: int, stack: Stack, memory: Memory) -> bool:
         """Return whether a text can be finished by parts that are different."""
         if not self._is_at_risk(state, stack, memory):
             return True
+        n_used = sum(len(each.used) for each in memory.opens)
         try:
-            return self.ending(state, stack, memory) is not None
+            if self._has_to_begin(state, stack, memory):
+                has_ways = self._has_parts(state, n_used)
+            else:
+                has_ways = self._has_ways(state, stack, memory, n_used)
+            return has_ways or self.ending(state, stack, memory) is not None
         except RecursionError:
             raise SchemaError(TOO_DEEP) from None
 
@@ -127,47 +135,96 @@ class Completions:
         after : Configuration
             Where the automaton is then.
         """
-        ((_, _, base, _),) = before.hypotheses
+        ((first, _, base, _),) = before.hypotheses
         ((state, _, stack, _),) = after.hypotheses
         memory = before.memory
-        parts = [each for each in memory.opens if each.start != BETWEEN and each.used]
-        if len(parts) != 1:
-            return not parts
-        (part,) = parts
-        if stack.height < part.height or _at(stack, part.height) is not _at(base, part.height):
-            return False  # it has ended
+        n_used = sum(len(each.used) for each in memory.opens)
+        part = memory.opens[-1]
+        if self.is_between(first, base, memory):
+            if stack.height < part.height or b"," in token:
+                return False  # nothing has begun; or what other tokens are asked about
+            text = token.lstrip(_SPACES)
+            memory = Memory((part._replace(start=0),))
+        else:
+            text = memory.text + token
+            part = next(each for each in reversed(memory.opens) if each.start != BETWEEN)
+            if stack.height < part.height or _at(stack, part.height) is not _at(base, part.height):
+                return False  # it has ended
+        return self._has_ways(state, stack, memory._replace(text=text), n_used)
+
+    def _has_ways(self, state: int, stack: Stack, memory: Memory, n: int) -> bool:
+        """Return whether there are surely more than `n` ways to finish the innermost part.
+
+        Then one of them is left, whatever has come of this part, and of those that it is in.
+        """
+        place = max(number for number, each in enumerate(memory.opens) if each.start != BETWEEN)
+        part, *inner = memory.opens[place:]
         above = list(islice(stack, stack.height - part.height + 1))
         if not self._automaton.recalling.isdisjoint(above[:-1]):
             return False
         kind = self._automaton.meaning(state)[0]
         if not isinstance(kind, str):
             if isinstance(kind.lexemes, Numbers):
-                return False
-            if kind.lexemes in (any_strings().lexemes, plain_strings().lexemes):
+                return False  # it depends on the digits
+            traits = kind.lexemes.traits(self._automaton.meaning(state)[1])
+            if traits.shared[0] >= 0 and not traits.is_named and _n_texts(*traits.bounds) > n:
                 return True
-        key = (state, *above)
-        n, is_all = self._n_ways.get(key, (0, False))
-        if n <= len(part.used) and not is_all:
-            text = memory.text[part.start :] + token
-            opened = Memory((Open(part.height, _NOTHING, 0),), text)
-            found = set()
-            is_all = True
-            for ending in self.endings(state, stack, opened):
+        key = (state, *above, *(each.used for each in inner))
+        known, is_all = self._n_ways.get(key, (0, False))
+        if known <= n and not is_all:
+            text = memory.text[part.start :]
+            opens = (Open(part.height, _NOTHING, 0), *inner)
+            found: set[Hashable] = set()
+            for ending in self.endings(state, stack, Memory(opens, text)):
                 found.add(value_of(text + ending))
-                if len(found) > 2 * len(part.used):
-                    is_all = False
+                if len(found) > 2 * n:
                     break
-            self._n_ways[key] = len(found), is_all
-        return self._n_ways[key][0] > len(part.used)
+            known = len(found)
+            self._n_ways[key] = known, known <= 2 * n
+        return known > n
+
+    def _has_parts(self, state: int, n: int) -> bool:
+        """Return whether more than `n` different parts may begin where one has to begin."""
+        known, is_all = self._n_ways.get((state,), (0, False))
+        if known <= n and not is_all:
+            kind, *rest = self._part_to_begin(state)
+            if kind == "name":
+                members, allowed = rest[0], rest[0].allowed(rest[1])
+                tags = [tag for tag in range(members.n_tags) if allowed >> tag & 1]
+                if tags and tags[0] < members.n_listed:
+                    return True  # a listed name that is allowed has not come
+                names = chain.from_iterable(self._names(members, tag, _NOTHING) for tag in tags)
+                found = set(map(value_of, islice(names, 2 * n + 1)))
+            else:
+                found = set()
+                for text, _ in self._values(*rest[:2]):
+                    found.add(value_of(text))
+                    if len(found) > 2 * n:
+                        break
+            known = len(found)
+            self._n_ways[state,] = known, known <= 2 * n
+        return known > n
+
+    def _part_to_begin(self, state: int) -> tuple[Any, ...]:
+        """Return the meaning of a state, inside of a punctuation mark of what comes then."""
+        kind, *rest = self._automaton.meaning(state)
+        while kind == "text":
+            kind, *rest = self._automaton.meaning(rest[2])
+        return kind, *rest
+
+    def is_between(self, state: int, stack: Stack, memory: Memory) -> bool:
+        """Return whether the next part of what is open may begin, or has to."""
+        if memory.opens[-1].height <= stack.height:
+            return False
+        kind, *rest = self._part_to_begin(state)
+        return kind not in ("value", "colon") or rest[2] in self._automaton.recalling
 
     def _has_to_begin(self, state: int, stack: Stack, memory: Memory) -> bool:
         """Return whether another part has to begin, of an array or object that has had some."""
         innermost = memory.opens[-1]
         if innermost.start != BETWEEN or innermost.height != stack.height + 1:
             return False
-        kind, *rest = self._automaton.meaning(state)
-        while kind == "text":
-            kind, *rest = self._automaton.meaning(rest[2])
+        kind, *rest = self._part_to_begin(state)
         return kind == "name" or (kind == "value" and rest[2] in self._automaton.recalling)
 
     # -- parts that are being read ----------------------------------------------------------
@@ -374,6 +431,7 @@ class Completions:
                 yield written
         elif not is_some:
             yield Written(b"", members.ending(state))
+        yield from self._with_other_names(members, state, used)
         allowed = members.allowed(state)
         for tag in range(first, members.n_tags):
             if not allowed >> tag & 1 or not members.may_skip(state, first, tag):
@@ -387,6 +445,28 @@ class Completions:
                     now = used | {value_of(name)}
                     for rest in self._members(members, after, now, first=following):
                         yield self._joined(text, rest)
+
+    def _with_other_names(
+        self, members: Members, state: Any, used: frozenset[Hashable]
+    ) -> Iterator[Written]:
+        """Yield one way to go on for each name that is not listed: often there are endless many."""
+        allowed = members.allowed(state)
+        for tag in range(members.n_listed, members.n_tags):
+            value = None
+            if allowed >> tag & 1:
+                value = self.shortest.of(members.values(tag), members.wanted(state, tag))
+            if value is None:
+                continue
+            after = members.after(state, tag, value.tag)
+            for name in self._names(members, tag, used):
+                text = name + self._automaton.layout.colon + value.text
+                if members.ending(after) != DEAD_END:
+                    yield Written(text, members.ending(after))
+                    continue
+                rest = self._needed(members, after, used | {value_of(name)})
+                if rest is None:
+                    break
+                yield self._joined(text, rest)
 
     def _needed(self, members: Members, state: Any, used: frozenset[Hashable]) -> Written | None:
         """Return the properties that have to come, and the tag of the object then."""
@@ -501,6 +581,13 @@ class Completions:
 
 def _at(stack: Stack, height: int) -> Stack:
     return stack.pop(stack.height - height)
+
+
+def _n_texts(most: int, least: int) -> float:
+    """Return of how many texts of any characters at least there are ends."""
+    if most < 0:
+        return inf
+    return _N_CHARACTERS if most > 1 and least <= most else 0
 
 
 def _longer(memory: Memory, text: bytes) -> Memory:

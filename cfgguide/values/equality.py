@@ -111,7 +111,9 @@ def _read_string(text: str, place: int, values: dict[str, Any]) -> tuple[int, st
         return _MISMATCH, ""
     found = _BEGUN.match(text, place)
     assert found is not None, "it begins with a quote"
-    string = str(json.loads(found.group() + '"', strict=False))
+    string = found.group()[1:]
+    if "\\" in string:
+        string = str(json.loads(f'"{string}"', strict=False))
     end = found.end()
     if text.startswith('"', end):
         return (end + 1 if string in values else _MISMATCH), string
