@@ -47,12 +47,12 @@ from cfgguide.schema.members import (
 )
 from cfgguide.schema.unique import REPEATED, UniqueItems, Used, written_value
 from cfgguide.value_classes.counts import plain_array_bounds
-from cfgguide.value_classes.equality import value_of
 from cfgguide.value_classes.nodes import KINDS, Bounds, Condition, Node, wanted_to_fail
 from cfgguide.value_classes.scalars import of_lengths
 from cfgguide.value_classes.search import Search
 from cfgguide.value_classes.tracked import Classes
 from cfgguide.value_classes.values import CONSTANTS, AllValues, Scalars, Values
+from cfgguide.values.equality import value_of
 from cfgguide.values.numbers import NUMBER
 
 _SPACES = b" \t\n\r"

@@ -33,10 +33,10 @@ from cfgguide.schema.members import DEAD_END, Items, Members
 from cfgguide.schema.shortest_values import ShortestValues
 from cfgguide.schema.unique import REPEATED, UniqueItems, Used, written_value
 from cfgguide.value_classes.counts import canonical_numbers, words_from
-from cfgguide.value_classes.equality import may_become, number_of, value_of
 from cfgguide.value_classes.nodes import Node
 from cfgguide.value_classes.tracked import Classes
 from cfgguide.value_classes.values import Values
+from cfgguide.values.equality import may_become, number_of, value_of
 
 _N_CHARACTERS = 90  # at least, that are one byte
 _SPACES = b" \t\n\r"

@@ -16,7 +16,7 @@ from cfgguide.value_classes.machine import Machine, ValueClass
 from cfgguide.value_classes.nodes import Node
 from cfgguide.value_classes.objects import ObjectMachine
 from cfgguide.value_classes.plans import Clauses
-from cfgguide.value_classes.scalar_classes import ScalarClasses
+from cfgguide.value_classes.scalars import ScalarClasses
 from cfgguide.value_classes.truth import Failures, truths
 from cfgguide.value_classes.values import Values
 
