@@ -241,6 +241,7 @@ class SchemaAutomaton(Pushdown):
         if type(key[0]) is _Lexer:
             self._lexer_row(state, *key)
             return
+        self.search.begin()
         try:
             getattr(self, f"_row_of_{key[0]}")(state, *key[1:])
         except RecursionError:
@@ -249,6 +250,7 @@ class SchemaAutomaton(Pushdown):
     def make_follow(self, frame: int, tag: int) -> int:
         """Return the state that follows what a frame was pushed for."""
         kind, *key = self._frame_keys[frame]
+        self.search.begin()
         try:
             return int(getattr(self, f"_after_{kind}")(tag, *key))
         except RecursionError:

@@ -141,6 +141,27 @@ class Node:
         others = {**_keywords(self), "all_of": []}
         return self.all_of[0].meant if others == _keywords(Node("")) else self
 
+    def excludes(self, other: Node) -> bool:
+        """Return whether no value meets this node and another one, as their lists and kinds tell.
+
+        Examples
+        --------
+        >>> null, text = Node("", kinds=frozenset(["null"])), Node("", kinds=frozenset(["string"]))
+        >>> null.excludes(text), null.excludes(null)
+        (True, False)
+        """
+        if self.is_false or other.is_false or self.kinds.isdisjoint(other.kinds):
+            return True
+        mine, others = self.values, other.values
+        if mine is None or others is None:
+            return False
+        return (
+            mine.constants.isdisjoint(others.constants)
+            and (mine.numbers is None or others.numbers is None)
+            and (not mine.nodes or not others.nodes)
+            and _are_disjoint(mine.strings, others.strings)
+        )
+
     @property
     def in_place(self) -> Iterator[Node]:
         """The nodes that see the same value."""
@@ -162,6 +183,13 @@ class Node:
         yield from (node for node in (*singles, self.names, self.unevaluated) if node is not None)
         yield from self.properties.values()
         yield from (node for _, node in self.patterns)
+
+
+def _are_disjoint(one: Condition | None, other: Condition | None) -> bool:
+    """Return whether no text is in two lists of texts."""
+    if one is None or other is None:
+        return True
+    return one.words is not None and other.words is not None and one.words.isdisjoint(other.words)
 
 
 def is_within(count: int, bounds: Bounds) -> bool:

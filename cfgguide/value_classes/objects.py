@@ -262,6 +262,12 @@ class ObjectMachine:
         """
         return number in state.seen or number not in self._tracked
 
+    def missed(self, state: Properties) -> frozenset[int]:
+        """Return listed names that may come no more and have not come, if that matters."""
+        if not self._is_ordered:
+            return _NOTHING
+        return frozenset([n for n in self._tracked if n <= state.last and n not in state.seen])
+
     def symbol(self, state: Properties, number: int) -> Symbol:
         """Return the symbol of a class of names with the nodes that make a difference still."""
         owners = self._owners(number, state.failed)

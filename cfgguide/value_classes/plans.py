@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import combinations
 from typing import NamedTuple
 
@@ -30,6 +31,9 @@ from cfgguide.value_classes.truth import evaluators, may_evaluate
 
 #: Whether some value meets all nodes of the first kind and none of the second.
 Has = Callable[[Iterable[Node], Iterable[Node]], bool]
+
+
+_MANY = 3  # open clauses: then it is tried to let no more names come
 
 
 class Holds(NamedTuple):
@@ -76,7 +80,31 @@ class Waits(NamedTuple):
 
 Literal = Holds | Comes | Fails | Counts | Overlooked | Waits
 Alternative = tuple[Literal, ...]  # all of them
-Clause = Sequence[Alternative]  # one of them
+Topic = Node | int  # what a literal is about: a node, or a class of names
+
+
+class Clause(NamedTuple):
+    """Alternatives of which one has to be met; nothing changes where none of the topics does.
+
+    Attributes
+    ----------
+    alternatives : sequence of Alternative
+        Empty where `branches` are asked about.
+    topics : frozenset of Topic
+        What the literals are about.
+    branches : tuple of (Holds, Holds)
+        Nodes of which exactly one has to hold: that each holds, and that it fails.
+    """
+
+    alternatives: Sequence[Alternative]
+    topics: frozenset[Topic]
+    branches: tuple[tuple[Holds, Holds], ...] = ()
+
+    @property
+    def n_alternatives(self) -> int:
+        """Number of alternatives."""
+        return len(self.branches) or len(self.alternatives)
+
 
 
 @dataclass
@@ -87,8 +115,12 @@ class Plan:
     ----------
     truth : dict of Node to bool
         Nodes that are to hold or to fail.
-    comes : dict of int to bool
-        Listed names that come, or don't, of those that have not come.
+    held : dict of Node to None
+        Those that are to hold.
+    failed : set of Node
+        Nodes that are known to fail, whatever else is decided.
+    coming, missing : set of int
+        Listed names that come, of those that have not; and those that do not.
     failing : dict of int to dict of Node to None
         For classes of names the nodes that a value has to fail.
     least, most : int, int or None
@@ -102,7 +134,10 @@ class Plan:
     """
 
     truth: dict[Node, bool] = field(default_factory=dict)
-    comes: dict[int, bool] = field(default_factory=dict)
+    held: dict[Node, None] = field(default_factory=dict)
+    failed: set[Node] = field(default_factory=set)
+    coming: set[int] = field(default_factory=set)
+    missing: set[int] = field(default_factory=set)
     failing: dict[int, dict[Node, None]] = field(default_factory=dict)
     least: int = 0
     most: int | None = None
@@ -115,11 +150,33 @@ class Plan:
         return replace(
             self,
             truth=dict(self.truth),
-            comes=dict(self.comes),
+            held=dict(self.held),
+            failed=set(self.failed),
+            coming=set(self.coming),
+            missing=set(self.missing),
             failing={number: dict(nodes) for number, nodes in self.failing.items()},
             overlooked=list(self.overlooked),
             clauses=list(clauses),
         )
+
+
+class Facts(NamedTuple):
+    """What a node asks of classes of names.
+
+    Attributes
+    ----------
+    required, forbidden : frozenset of int
+        Names that have to come, and classes of names that have no value.
+    listed : tuple of (int, Node)
+        Names whose values are listed.
+    """
+
+    required: frozenset[int]
+    forbidden: frozenset[int]
+    listed: tuple[tuple[int, Node], ...]
+
+
+_NO_FACTS = Facts(frozenset(), frozenset(), ())
 
 
 class Clauses:
@@ -129,20 +186,69 @@ class Clauses:
         self._machine = machine
         self._to_hold: dict[Node, list[Clause]] = {}
         self._to_fail: dict[Node, Clause] = {}
+        self._topics: dict[Node, frozenset[Topic]] = {}
+        self._facts: dict[Node, Facts] = {}
 
     def to_hold(self, node: Node) -> list[Clause]:
         """Return clauses that are all met where a node holds, if the values meet it too."""
         if node not in self._to_hold:
-            self._to_hold[node] = [*self._holding(node)]
+            self._to_hold[node] = [*map(self._clause, self._holding(node))]
+            if node.one_of is not None:
+                branches = tuple((Holds(each, True), Holds(each, False)) for each in node.one_of)
+                topics = frozenset[Topic]().union(*map(self.topics, node.one_of))
+                self._to_hold[node].append(Clause((), topics, branches))
         return self._to_hold[node]
 
     def to_fail(self, node: Node) -> Clause:
         """Return a clause that is met where a node fails."""
         if node not in self._to_fail:
-            self._to_fail[node] = [*self._missing(node), *self._failing(node), *self._beside(node)]
+            alternatives = *self._missing(node), *self._failing(node), *self._beside(node)
+            self._to_fail[node] = self._clause(alternatives)
         return self._to_fail[node]
 
-    def _holding(self, node: Node) -> Iterator[Clause]:
+    def _clause(self, alternatives: Sequence[Alternative]) -> Clause:
+        topics: set[Topic] = set()
+        for literal in {literal for alternative in alternatives for literal in alternative}:
+            if isinstance(literal, Holds):
+                topics |= self.topics(literal.node)
+            elif isinstance(literal, Comes | Fails):
+                topics.add(literal.number)
+        return Clause(alternatives, frozenset(topics))
+
+    def facts(self, node: Node) -> Facts:
+        """Return what a node asks of names, and of values that are listed."""
+        if node.is_false or "object" not in node.kinds:
+            return _NO_FACTS
+        if node not in self._facts:
+            machine = self._machine
+            required = frozenset(map(machine.number_of, node.required))
+            children = [
+                [child.meant for child in machine.children(node, each)]
+                for each in machine.name_classes
+            ]
+            forbidden = [n for n, found in enumerate(children) if any(c.is_false for c in found)]
+            listed = [
+                (n, child)
+                for n, found in enumerate(children[: len(machine.names)])
+                for child in found
+                if child.values
+            ]
+            self._facts[node] = Facts(required, frozenset(forbidden), tuple(listed))
+        return self._facts[node]
+
+    def topics(self, node: Node) -> frozenset[Topic]:
+        """Return what tells whether a node may hold: others that see the same value, and names."""
+        if node not in self._topics:
+            self._topics[node] = frozenset([node])  # for those that refer to it
+            found: set[Topic] = {node}
+            facts = self.facts(node)
+            found.update(facts.required, facts.forbidden, (number for number, _ in facts.listed))
+            for other in (*node.all_of, *(node.any_of or ()), *(node.one_of or ())):
+                found |= self.topics(other)
+            self._topics[node] = frozenset(found)
+        return self._topics[node]
+
+    def _holding(self, node: Node) -> Iterator[Sequence[Alternative]]:
         number_of = self._machine.number_of
         yield from ([(Comes(number_of(name), True),)] for name in node.required)
         yield from ([(Holds(other, True),)] for other in node.all_of)
@@ -154,8 +260,6 @@ class Clauses:
             yield [(Holds(other, True),) for other in node.values.nodes]
         if node.any_of is not None:
             yield [(Holds(other, True),) for other in node.any_of]
-        if node.one_of is not None:
-            yield [tuple(Holds(each, each is one) for each in node.one_of) for one in node.one_of]
         if node.conditional is not None:
             condition, then, other = node.conditional
             yield sorted(
@@ -172,10 +276,13 @@ class Clauses:
             number = number_of(name)
             yield [(Comes(number, False),), (Comes(number, True), Holds(dependent, True))]
         if node.unevaluated is not None:
-            yield from self.decided(node)
+            yield from self._deciding(node)
 
-    def decided(self, node: Node) -> Iterator[Clause]:
-        """Yield clauses after which it is known what the keywords that a node sees evaluate."""
+    def decided(self, node: Node) -> list[Clause]:
+        """Return clauses after which it is known what the keywords that a node sees evaluate."""
+        return [*map(self._clause, self._deciding(node))]
+
+    def _deciding(self, node: Node) -> Iterator[Sequence[Alternative]]:
         for other in (node, *may_evaluate(node)):
             yield [(Holds(other, True),), (Holds(other, False),)]
             for number in map(self._machine.number_of, other.dependent):
@@ -258,18 +365,19 @@ class Planner:
         self._state = state
         self._has = has
         self._count = count
+        self._missed = machine.missed(state)
         self._n_came = state.n_named + state.n_others
         self._n_names = len(machine.names)
+        self._begun: dict[tuple[Literal, ...], Plan | None] = {}
+        self._unsure: set[Node] = set()  # nodes of which it is not known that they fail, just now
 
-    def plan(self, goal: Iterable[Literal]) -> Plan | None:
-        """Return how all of some literals can come true; None if they cannot."""
-        return self._solved(Plan(), list(goal))
-
-    def sure(self, goal: Iterable[Literal]) -> dict[Node, bool]:
-        """Return nodes that hold, or fail, wherever some literals come true."""
-        plan = Plan()
-        self._is_consistent(plan, list(goal))
-        return plan.truth
+    def plan(self, goal: tuple[Literal, ...], also: tuple[Literal, ...] = ()) -> Plan | None:
+        """Return how all of some literals can come true, and others; None if they cannot."""
+        if goal not in self._begun:
+            plan = Plan()
+            self._begun[goal] = plan if self._is_consistent(plan, list(goal)) else None
+        begun = self._begun[goal]
+        return None if begun is None else self._solved(begun.copy(begun.clauses), list(also))
 
     def _solved(self, plan: Plan, pending: list[Literal]) -> Plan | None:
         self._count(1)
@@ -277,8 +385,11 @@ class Planner:
             return None
         if not plan.clauses:
             return plan if self._completes(plan) else None
-        clause = min(plan.clauses, key=len)
+        if len(plan.clauses) >= _MANY and (simple := self._without_more(plan)):
+            return simple
+        clause = min(plan.clauses, key=lambda each: each.n_alternatives)
         others = [each for each in plan.clauses if each is not clause]
+        self._unsure.clear()
         possible = self._open(plan, clause)
         if possible is None:
             return self._solved(plan.copy(others), [])
@@ -288,16 +399,33 @@ class Planner:
                 return found
         return None
 
+    def _without_more(self, plan: Plan) -> Plan | None:
+        """Return a plan in which no more names come, if then nothing is left to choose."""
+        topics = frozenset[Topic]().union(*(clause.topics for clause in plan.clauses))
+        numbers = [each for each in topics if isinstance(each, int) and each < self._n_names]
+        trial = plan.copy(plan.clauses)
+        missing = [Comes(each, False) for each in sorted(numbers) if self._comes(plan, each) is None]
+        if not self._is_consistent(trial, [*missing]) or trial.clauses:
+            return None
+        return trial if self._has_values(trial) and self._completes(trial) else None
+
     # -- clauses ----------------------------------------------------------------------------
 
     def _is_consistent(self, plan: Plan, pending: list[Literal]) -> bool:
         """Meet all literals, and what follows from them; return whether that is possible."""
+        self._unsure.clear()
         while pending:
+            n_known, changed = len(plan.clauses), set[Topic]()
             while pending:
-                if not self._assume(plan, pending.pop()):
+                literal = pending.pop()
+                if not self._assume(plan, literal):
                     return False
+                changed.update(self._topics(literal))
             left = []
-            for clause in plan.clauses:
+            for number, clause in enumerate(plan.clauses):
+                if number < n_known and clause.topics.isdisjoint(changed):
+                    left.append(clause)
+                    continue
                 alternatives = self._open(plan, clause, most=2)
                 if alternatives is None:
                     continue
@@ -310,6 +438,13 @@ class Planner:
             plan.clauses = left
         return True
 
+    def _topics(self, literal: Literal) -> Iterable[Topic]:
+        """Return what else may be known once a literal is met."""
+        if isinstance(literal, Holds):
+            listed = self._clauses.facts(literal.node).listed if literal.is_true else ()
+            return [literal.node, *(number for number, _ in listed)]
+        return [literal.number] if isinstance(literal, Comes | Fails) else []
+
     def _open(
         self, plan: Plan, clause: Clause, most: int | None = None
     ) -> list[Alternative] | None:
@@ -317,8 +452,10 @@ class Planner:
 
         After `most` of them, the others are not looked at.
         """
+        if clause.branches:
+            return self._open_branches(plan, clause)
         left = []
-        for alternative in clause:
+        for alternative in clause.alternatives:
             is_met = True
             for literal in alternative:
                 known = self._known(plan, literal)
@@ -333,11 +470,28 @@ class Planner:
                     break
         return left
 
+    def _open_branches(self, plan: Plan, clause: Clause) -> list[Alternative] | None:
+        """Return which of the branches may be the only one that holds; None if one is."""
+        holding: list[tuple[Holds, Holds]] = []
+        unknown: list[tuple[Holds, Holds]] = []
+        for each in clause.branches:
+            known = self._known(plan, each[0])
+            if known is not False:
+                (holding if known else unknown).append(each)
+        if len(holding) > 1:
+            return []
+        fails = [each[1] for each in unknown]
+        if holding:
+            return [tuple(fails)] if fails else None
+        return [
+            (each[0], *fails[:number], *fails[number + 1 :]) for number, each in enumerate(unknown)
+        ]
+
     def _known(self, plan: Plan, literal: Literal) -> bool | None:
         """Return whether a literal is met, or cannot be; None if that is open."""
         if isinstance(literal, Holds):
             known = plan.truth.get(literal.node)
-            if known is None and not self._may_hold(literal.node):
+            if known is None and self._surely_fails(plan, literal.node):
                 known = False
             return None if known is None else known is literal.is_true
         if isinstance(literal, Comes):
@@ -351,11 +505,49 @@ class Planner:
                 return None
             if not self._machine.may_come(self._state, literal.number):
                 return False
-            known = plan.comes.get(literal.number)
-            return known if known is False or literal.node is None else None
+            if literal.number in plan.missing:
+                return False
+            if literal.number not in plan.coming:
+                return None
+            if literal.node is None:
+                return True
+            return self._is_excluded(plan, literal.number, literal.node.meant) or None
         if isinstance(literal, Waits):
             return (literal.node, literal.number) in self._state.pending
         return None
+
+    def _surely_fails(self, plan: Plan, node: Node) -> bool:
+        """Return whether a node fails by what is decided of names, and of other nodes."""
+        if node in plan.failed or not self._may_hold(node):
+            return True
+        if node in self._unsure or plan.truth.get(node):
+            return False
+        facts = self._clauses.facts(node)
+        fails = partial(self._surely_fails, plan)
+        if (
+            not facts.required.isdisjoint(plan.missing)
+            or not facts.required.isdisjoint(self._missed)
+            or not facts.forbidden.isdisjoint(plan.coming)
+            or not facts.forbidden.isdisjoint(plan.failing)
+            or any(
+                number in plan.coming and self._is_excluded(plan, number, child)
+                for number, child in facts.listed
+            )
+            or any(map(fails, node.all_of))
+            or any(each is not None and all(map(fails, each)) for each in (node.any_of, node.one_of))
+        ):
+            plan.failed.add(node)
+            return True
+        self._unsure.add(node)
+        return False
+
+    def _is_excluded(self, plan: Plan, number: int, node: Node) -> bool:
+        """Return whether a node fails for a property's value since another one holds."""
+        name = self._machine.names[number]
+        return any(
+            name in each.properties and each.properties[name].meant.excludes(node)
+            for each in plan.held
+        )
 
     def _may_hold(self, node: Node) -> bool:
         return not (node.is_false or "object" not in node.kinds or node in self._state.failed)
@@ -367,25 +559,27 @@ class Planner:
         machine keeps the other names that are asked for.
         """
         if self._machine.may_come(self._state, number):
-            return plan.comes.get(number)
+            return True if number in plan.coming else False if number in plan.missing else None
         return self._machine.has_come(self._state, number)
 
     def _assume(self, plan: Plan, literal: Literal) -> bool:
         """Meet a literal; return whether that is possible."""
+        self._unsure.clear()
         known = self._known(plan, literal)
         if known is not None:
             return known
         if isinstance(literal, Holds):
             plan.truth[literal.node] = literal.is_true
             if literal.is_true:
+                plan.held[literal.node] = None
                 plan.clauses += self._clauses.to_hold(literal.node)
             else:
                 plan.clauses.append(self._clauses.to_fail(literal.node))
         elif isinstance(literal, Comes):
-            plan.comes[literal.number] = literal.is_true
+            (plan.coming if literal.is_true else plan.missing).add(literal.number)
         elif isinstance(literal, Fails):
             if literal.number < self._n_names:
-                plan.comes[literal.number] = True
+                plan.coming.add(literal.number)
             failing = plan.failing.setdefault(literal.number, {})
             if literal.node is not None:
                 failing[literal.node] = None
@@ -406,10 +600,8 @@ class Planner:
 
         The listed ones are first, in their order.
         """
-        for number in sorted(plan.comes):
-            if plan.comes[number]:
-                failing = list(plan.failing.get(number, ()))
-                yield number, self.holding(plan, number), failing
+        for number in sorted(plan.coming):
+            yield number, self.holding(plan, number), list(plan.failing.get(number, ()))
         for number, nodes in plan.failing.items():
             if number >= self._n_names:
                 holding = self.holding(plan, number)
@@ -425,11 +617,10 @@ class Planner:
         """Return the nodes that have to hold for a property's value."""
         machine, names = self._machine, self._machine.name_classes[number]
         found = []
-        for node, is_true in plan.truth.items():
-            if is_true:
-                found += machine.children(node, names)
-                if node.unevaluated is not None and self._is_overlooked(plan, node, number):
-                    found.append(node.unevaluated)
+        for node in plan.held:
+            found += machine.children(node, names)
+            if node.unevaluated is not None and self._is_overlooked(plan, node, number):
+                found.append(node.unevaluated)
         return found
 
     def may_come(self, plan: Plan, number: int) -> bool:
@@ -437,7 +628,7 @@ class Planner:
         if plan.most is not None and self._n_planned(plan) >= plan.most:
             return False
         if number < self._n_names and (
-            plan.comes.get(number) is False or not self._machine.may_come(self._state, number)
+            number in plan.missing or not self._machine.may_come(self._state, number)
         ):
             return False
         return self._is_accepted(plan, number) and self._has(self.holding(plan, number), ())
@@ -455,8 +646,7 @@ class Planner:
         names = self._machine.name_classes[number]
         return all(
             node.names is None or node.names.meant.is_trivial or node.names.meant in names.accepted
-            for node, is_true in plan.truth.items()
-            if is_true
+            for node in plan.held
         )
 
     def _n_planned(self, plan: Plan) -> int:
@@ -473,10 +663,10 @@ class Planner:
         for number in range(len(self._machine.name_classes)):
             if n_missing <= 0:
                 break
-            if plan.comes.get(number) or not self.may_come(plan, number):
+            if number in plan.coming or not self.may_come(plan, number):
                 continue
             if number < self._n_names:
-                plan.comes[number] = True
+                plan.coming.add(number)
                 n_missing -= 1
             else:
                 plan.n_filled[number] = n_missing

@@ -25,8 +25,8 @@ from cfgguide.value_classes.tracked import Classes, Tracked
 from cfgguide.value_classes.truth import surely_hold
 from cfgguide.value_classes.values import CONSTANTS, AllValues, Values
 
-MAX_SEARCHED = 300_000  # choices, in all searches
-MAX_SECONDS = 5.0  # of all searches
+MAX_SEARCHED = 300_000  # choices, in the searches for one state of a text
+MAX_SECONDS = 5.0  # of these searches
 _OFTEN = 64  # choices, after which the clock is looked at
 _LONGEST = 0.5  # seconds that count of these: the rest was no search
 
@@ -52,6 +52,11 @@ class Search:
         self._is_ordered = is_ordered
         self._tracked: dict[Values, Tracked] = {}
         self._settled = Settled()
+        self._planner: tuple[tuple[Tracked, Any], Planner] | None = None  # the last one
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin the searches for another state of a text: what is bounded are those for one."""
         self._n_searched = 0
         self._seconds = 0.0
         self._last = monotonic()
@@ -72,7 +77,11 @@ class Search:
     def has(self, holding: Iterable[Node], failing: Iterable[Node]) -> bool:
         """Return whether some value meets all of some nodes and none of some others."""
         meant = dict.fromkeys(node.meant for node in holding)
-        fails = dict.fromkeys(node.meant for node in failing)
+        fails = dict.fromkeys(
+            node
+            for node in (each.meant for each in failing)
+            if node.is_false or not any(other.excludes(node) for other in meant)
+        )
         if any(node.is_false for node in meant) or any(node.is_trivial for node in fails):
             return False
         if not meant.keys().isdisjoint(fails):
@@ -309,21 +318,31 @@ class Search:
         """
         for each in wanted:
             if each.isdisjoint(state.failed):
-                goal = (*_goal(each, tracked.values.every - each), *also)
-                plan = self._plan(tracked, state, goal)
+                goal = _goal(each, tracked.values.every - each)
+                plan = self._plan(tracked, state, goal, also)
                 if plan is not None:
                     return plan
         return None
 
-    def _plan(self, tracked: Tracked, state: Any, goal: tuple[Literal, ...]) -> Plan | None:
-        question = ("plan", tracked.values, state, frozenset(goal))
-        decide = partial(self.planner(tracked, state).plan, goal)
+    def _plan(
+        self,
+        tracked: Tracked,
+        state: Any,
+        goal: tuple[Literal, ...],
+        also: tuple[Literal, ...] = (),
+    ) -> Plan | None:
+        question = ("plan", tracked.values, state, frozenset((*goal, *also)))
+        decide = partial(self.planner(tracked, state).plan, goal, also)
         plan: Plan | None = self._settled.answer(question, decide)
         return plan
 
     def planner(self, tracked: Tracked, state: Any) -> Planner:
         """Return what makes plans for a state of an object."""
-        return Planner(tracked.objects, tracked.clauses, state, self.has, self._count)
+        key = (tracked, state)
+        if self._planner is None or self._planner[0] != key:
+            made = Planner(tracked.objects, tracked.clauses, state, self.has, self._count)
+            self._planner = key, made
+        return self._planner[1]
 
     def names(self, tracked: Tracked, state: Any, wanted: Classes) -> list[int]:
         """Return the classes of names of which a property may come next."""
