@@ -1,12 +1,12 @@
-"""Compiles the bundled grammars into the package, as files of the user's cache.
+"""Compiles the bundled grammars and the formats of JSON Schema into the package.
 
 The build runs it before it collects the package's files::
 
     python tools/compile_grammars.py
 
-It writes ``cfgguide/compiled/``, which git ignores, and does nothing if the files there are those
-of the grammars, the code, and the versions of Lark and Python at hand. The same input gives the
-same bytes. A package without them works too: grammars are then compiled at their first use.
+It writes ``cfgguide/compiled/``, files like those of the user's cache, which git ignores, and does
+nothing if they are those of the grammars, the code, and the versions of Lark and Python at hand. The
+same input gives the same bytes. A package without them works too: grammars are then compiled at their first use.
 """
 
 from __future__ import annotations
@@ -20,12 +20,15 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from cfgguide.grammar.grammar import Grammar
+from cfgguide.ecma.patterns import pattern_language
 from cfgguide.index.compiler import compile_recognizer
 from cfgguide.limits import Limits
 from cfgguide.output_types import output_type
 from cfgguide.recognizer import file as grammar_file
 from cfgguide.recognizer.cached import CachedGrammar
 from cfgguide.storage.cache import FOLDER_VARIABLE, PACKAGED
+from cfgguide.values import packaged_formats
+from cfgguide.values.formats import FORMATS, format_pattern
 
 
 def chosen() -> list[Grammar]:
@@ -42,14 +45,20 @@ def main() -> None:
     grammars = chosen()
     keys = [CachedGrammar(grammar, Limits()).key for grammar in grammars]
     made = {path.name for path in PACKAGED.glob(f"{grammar_file.KIND}-*")}
-    if made == {f"{grammar_file.KIND}-{key}" for key in keys}:
-        return
-    shutil.rmtree(PACKAGED, ignore_errors=True)
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ[FOLDER_VARIABLE] = folder
-        for grammar in grammars:
-            compile_recognizer(grammar)
-        shutil.copytree(Path(folder) / "compiled", PACKAGED)
+    if made != {f"{grammar_file.KIND}-{key}" for key in keys}:
+        shutil.rmtree(PACKAGED, ignore_errors=True)
+        with tempfile.TemporaryDirectory() as folder:
+            os.environ[FOLDER_VARIABLE] = folder
+            for grammar in grammars:
+                compile_recognizer(grammar)
+            shutil.copytree(Path(folder) / "compiled", PACKAGED)
+    patterns = {packaged_formats.path(PACKAGED, each): each for each in map(format_pattern, FORMATS)}
+    for path in PACKAGED.glob(f"{packaged_formats.KIND}-*"):
+        if path not in patterns:
+            path.unlink()
+    for path, pattern in sorted(patterns.items()):
+        if not path.exists():
+            packaged_formats.write(path, pattern, pattern_language(pattern))
 
 
 if __name__ == "__main__":

@@ -119,6 +119,8 @@ class Plan:
         Those that are to hold.
     failed : set of Node
         Nodes that are known to fail, whatever else is decided.
+    unsure : set of Node
+        Nodes of which that is not known by now.
     coming, missing : set of int
         Listed names that come, of those that have not; and those that do not.
     failing : dict of int to dict of Node to None
@@ -136,6 +138,7 @@ class Plan:
     truth: dict[Node, bool] = field(default_factory=dict)
     held: dict[Node, None] = field(default_factory=dict)
     failed: set[Node] = field(default_factory=set)
+    unsure: set[Node] = field(default_factory=set)
     coming: set[int] = field(default_factory=set)
     missing: set[int] = field(default_factory=set)
     failing: dict[int, dict[Node, None]] = field(default_factory=dict)
@@ -152,6 +155,7 @@ class Plan:
             truth=dict(self.truth),
             held=dict(self.held),
             failed=set(self.failed),
+            unsure=set(),
             coming=set(self.coming),
             missing=set(self.missing),
             failing={number: dict(nodes) for number, nodes in self.failing.items()},
@@ -369,7 +373,6 @@ class Planner:
         self._n_came = state.n_named + state.n_others
         self._n_names = len(machine.names)
         self._begun: dict[tuple[Literal, ...], Plan | None] = {}
-        self._unsure: set[Node] = set()  # nodes of which it is not known that they fail, just now
 
     def plan(self, goal: tuple[Literal, ...], also: tuple[Literal, ...] = ()) -> Plan | None:
         """Return how all of some literals can come true, and others; None if they cannot."""
@@ -389,7 +392,6 @@ class Planner:
             return simple
         clause = min(plan.clauses, key=lambda each: each.n_alternatives)
         others = [each for each in plan.clauses if each is not clause]
-        self._unsure.clear()
         possible = self._open(plan, clause)
         if possible is None:
             return self._solved(plan.copy(others), [])
@@ -413,7 +415,6 @@ class Planner:
 
     def _is_consistent(self, plan: Plan, pending: list[Literal]) -> bool:
         """Meet all literals, and what follows from them; return whether that is possible."""
-        self._unsure.clear()
         while pending:
             n_known, changed = len(plan.clauses), set[Topic]()
             while pending:
@@ -520,7 +521,7 @@ class Planner:
         """Return whether a node fails by what is decided of names, and of other nodes."""
         if node in plan.failed or not self._may_hold(node):
             return True
-        if node in self._unsure or plan.truth.get(node):
+        if node in plan.unsure or plan.truth.get(node):
             return False
         facts = self._clauses.facts(node)
         fails = partial(self._surely_fails, plan)
@@ -538,7 +539,7 @@ class Planner:
         ):
             plan.failed.add(node)
             return True
-        self._unsure.add(node)
+        plan.unsure.add(node)
         return False
 
     def _is_excluded(self, plan: Plan, number: int, node: Node) -> bool:
@@ -564,7 +565,7 @@ class Planner:
 
     def _assume(self, plan: Plan, literal: Literal) -> bool:
         """Meet a literal; return whether that is possible."""
-        self._unsure.clear()
+        plan.unsure.clear()
         known = self._known(plan, literal)
         if known is not None:
             return known
@@ -667,6 +668,7 @@ class Planner:
                 continue
             if number < self._n_names:
                 plan.coming.add(number)
+                plan.unsure.clear()
                 n_missing -= 1
             else:
                 plan.n_filled[number] = n_missing
@@ -682,7 +684,9 @@ class Planner:
         if machine.children(node, names):
             return False
         others = list(may_evaluate(node))
-        truth = {other: plan.truth.get(other, self._may_hold(other)) for other in others}
+        truth = {
+            other: plan.truth.get(other, not self._surely_fails(plan, other)) for other in others
+        }
         seen = {
             name for other in others for name in other.dependent if self._may_be_there(plan, name)
         }

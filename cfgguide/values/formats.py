@@ -15,6 +15,7 @@ from functools import cache, partial
 from cfgguide.automata.language import Language
 from cfgguide.ecma.patterns import pattern_language
 from cfgguide.errors import SchemaError
+from cfgguide.values.packaged_formats import language_of
 from cfgguide.values.regex_format import regex_pattern
 
 # Two digits, not both 0, of a number that 4 divides.
@@ -174,7 +175,8 @@ def format_language(name: str) -> Language:
     """
     if name not in FORMATS:
         raise SchemaError(f"the format {name!r} cannot be guaranteed; known are {sorted(FORMATS)}")
-    return pattern_language(format_pattern(name))
+    pattern = format_pattern(name)
+    return language_of(pattern) or pattern_language(pattern)
 
 
 @cache

@@ -1,0 +1,157 @@
+"""Unions of objects: every small object, in every order of its names, against `jsonschema`.
+
+A text of a member of a union may be begun only if some valid object goes on like that: all objects
+are tried that have no other names than two listed ones and one more.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from itertools import permutations, product
+from typing import Any
+
+import jsonschema
+import pytest
+from support.schemas import recognizer_of
+
+from cfgguide.errors import SchemaError
+
+NAMES = ["a", "b", "z"]
+VALUES = [1, 2, "x", None]
+LISTED = NAMES[:2]
+
+Members = tuple[tuple[str, Any], ...]
+
+
+def all_objects() -> Iterator[Members]:
+    """Yield the members of all small objects, in all orders."""
+    for n in range(len(NAMES) + 1):
+        for names in permutations(NAMES, n):
+            for values in product(VALUES, repeat=n):
+                yield tuple(zip(names, values, strict=True))
+
+
+OBJECTS = list(all_objects())
+
+
+def random_branch(rng: random.Random, depth: int) -> Any:
+    """Return a schema of an object, some of them with alternatives."""
+    schema: dict[str, Any] = {}
+    for name in LISTED:
+        if rng.random() < 0.6:
+            schema.setdefault("properties", {})[name] = random_part(rng)
+    if rng.random() < 0.6:
+        schema["required"] = rng.sample(NAMES, rng.randint(1, 2))
+    if rng.random() < 0.5:
+        # A schema there would do, too, but jsonschema 4.26 takes its keywords for evaluated names.
+        schema["additionalProperties"] = rng.choice([False, False, True])
+    if rng.random() < 0.2:
+        schema[rng.choice(["minProperties", "maxProperties"])] = rng.randint(1, 2)
+    if rng.random() < 0.2:
+        schema["dependentRequired"] = {rng.choice(NAMES): [rng.choice(NAMES)]}
+    if depth:
+        keyword = rng.choice(["oneOf", "anyOf", "allOf", "not", "if", "unevaluatedProperties", ""])
+        branches = [random_branch(rng, depth - 1) for _ in range(rng.randint(2, 6))]
+        if keyword in ("not", "if"):
+            schema[keyword] = branches[0]
+        elif keyword == "unevaluatedProperties":
+            schema |= {keyword: False, rng.choice(["oneOf", "anyOf"]): branches[:3]}
+        elif keyword:
+            schema[keyword] = branches[: 2 if keyword == "allOf" else 6]
+        if keyword == "if":
+            schema |= {"then": branches[1], "else": branches[-1]}
+    return schema
+
+
+def random_part(rng: random.Random) -> Any:
+    """Return a schema of a member's value."""
+    return rng.choice(
+        [
+            {"const": rng.choice(VALUES)},
+            {"const": rng.choice(VALUES)},
+            {"enum": rng.sample(VALUES, 2)},
+            {"type": rng.choice(["integer", "string", "null"])},
+            {"not": {"const": rng.choice(VALUES)}},
+            False,
+            True,
+        ]
+    )
+
+
+def discriminated(n: int, rng: random.Random) -> Any:
+    """Return a union of many objects that a value or the names that they need tell apart."""
+    branches = []
+    for number in range(n):
+        needed = rng.choice(["b", "z"])
+        branches.append(
+            {
+                "properties": {"a": {"const": number}, needed: rng.choice([True, {"const": 1}])},
+                "required": ["a", needed],
+                "additionalProperties": False,
+            }
+        )
+    return {"oneOf": branches}
+
+
+SCHEMAS: list[Any] = [
+    {"oneOf": [{"required": ["a"]}, {"required": ["b"]}]},
+    {"oneOf": [{"required": ["a"]}, {"required": ["b"]}, {"required": ["a", "b"]}]},
+    {"not": {"oneOf": [{"required": ["a"]}, {"required": ["b"]}, {"required": ["z"]}]}},
+    {"anyOf": [{"required": ["a"], "properties": {"a": {"const": 1}}},
+               {"required": ["b"], "additionalProperties": False, "properties": {"b": True}}]},
+    {"oneOf": [{"oneOf": [{"required": ["a"]}, {"required": ["b"]}]}, {"required": ["z"]}]},
+    {"allOf": [{"if": {"required": ["a"], "properties": {"a": {"const": 1}}},
+                "then": {"required": ["b"]}, "else": {"required": ["z"]}}]},
+    {"oneOf": [{"patternProperties": {"^[az]$": {"const": 1}}, "additionalProperties": False},
+               {"required": ["z"]}]},
+]  # fmt: skip
+
+
+def check(schema: Any, *, is_closed: bool = True) -> None:
+    """Compare what is read with what is valid; closed objects have nothing that is not tried."""
+    schema = {"type": "object", **schema}
+    if is_closed:
+        properties = {name: {"enum": VALUES} for name in NAMES}
+        closed = {"properties": properties, "additionalProperties": False}
+        schema = {"allOf": [closed, schema]}
+    validator = jsonschema.Draft202012Validator(schema)
+    valid = {members for members in OBJECTS if validator.is_valid(dict(members))}
+    begun = {members[:n] for members in valid for n in range(len(members) + 1)}
+    try:
+        recognizer = recognizer_of(json.dumps(schema))
+    except SchemaError as error:
+        assert not valid, "some value is allowed"
+        assert "no value is allowed" in str(error)
+        return
+    for members in OBJECTS:
+        text = "{" + ",".join(f"{json.dumps(n)}:{json.dumps(value)}" for n, value in members)
+        inside = recognizer.advance(recognizer.initial, text.encode())
+        if inside is None:
+            assert members not in begun, text
+            continue
+        assert members in begun or not is_closed, f"{text}: no valid object begins like this"
+        whole = recognizer.advance(inside, b"}")
+        assert (whole is not None and recognizer.is_sentence(whole)) == (members in valid), text
+
+
+@pytest.mark.parametrize("number", range(len(SCHEMAS)))
+def test_listed_unions(number: int) -> None:
+    check(SCHEMAS[number])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_unions(seed: int) -> None:
+    check(random_branch(random.Random(seed), 2), is_closed=seed % 4 > 0)
+
+
+@pytest.mark.parametrize("n", [4, 40])
+def test_many_branches(n: int) -> None:
+    check(discriminated(n, random.Random(n)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(40, 400))
+def test_more_random_unions(seed: int) -> None:
+    check(random_branch(random.Random(seed), 3), is_closed=seed % 4 > 0)
