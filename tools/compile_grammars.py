@@ -52,7 +52,9 @@ def main() -> None:
             for grammar in grammars:
                 compile_recognizer(grammar)
             shutil.copytree(Path(folder) / "compiled", PACKAGED)
-    patterns = {packaged_formats.path(PACKAGED, each): each for each in map(format_pattern, FORMATS)}
+    patterns = {
+        packaged_formats.path(PACKAGED, each): each for each in map(format_pattern, FORMATS)
+    }
     for path in PACKAGED.glob(f"{packaged_formats.KIND}-*"):
         if path not in patterns:
             path.unlink()

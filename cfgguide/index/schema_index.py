@@ -49,6 +49,10 @@ _ITEMS = re.compile(
 _COMMA = re.compile(rb'\A(?:[^",]|"(?:[^"\\]|\\.)*")*,', re.DOTALL)  # one outside of strings
 _ENDED_NAME = re.compile(rb'"(?s:.)*,')  # the end of a name, and of the property
 _ENDED_STRING = re.compile(rb'"[ \t\n\r\]}]*,')  # the end of a string, and of what it is in
+_WHOLE = re.compile(rb",(?s:.)*[,\]}:]")  # perhaps a whole item or name after a comma
+_BLANK = re.compile(rb"\A[ \t\n\r]+\Z")  # outside of lexemes, whatever may come may come later
+_N_ADDED = 8  # items and names that a token may end
+_MAX_KNOWN = 10_000  # places of which it is known how freely texts go on
 
 
 class SchemaIndex(Index):
@@ -78,6 +82,8 @@ class SchemaIndex(Index):
         self._compile = compile
         self._tables: Index | None = None
         self._found: dict[re.Pattern[bytes], Int32Array] = {}  # the tokens with a pattern
+        # How many parts may have come so that texts go on freely, and how many are too many.
+        self._freedom: dict[tuple[int, ...], tuple[int, int]] = {}
         self._automaton = grammar.automaton()
         options = grammar.options
         digest = archive.digest({}, [VERSION, grammar.schema, repr(options)])
@@ -250,7 +256,8 @@ class SchemaIndex(Index):
         memory, completions = configuration.memory, self._automaton.completions
         suspects = self._after_commas(configuration)
         if not completions.is_between(state, stack, memory) and not completions.may_repeat(memory):
-            return suspects
+            is_free = self._is_free(configuration, suspects)
+            return suspects & self._matching(_WHOLE) if is_free else suspects
         outcomes: Any = self._walker.walk(configuration.plain)
         tokens = outcomes.first_tokens()
         for number, token_id in enumerate(tokens):
@@ -261,7 +268,41 @@ class SchemaIndex(Index):
         bitmask = np.zeros(self.vocabulary.n_words, dtype=np.int32)
         walker: Any = self._walker
         walker.fill(bitmask)
-        return bitmask | suspects
+        bitmask |= suspects
+        return bitmask if self._automaton.is_in_lexeme(state) else bitmask & ~self._matching(_BLANK)
+
+    def _is_free(self, configuration: RememberingConfiguration, suspects: Int32Array) -> bool:
+        """Return whether texts surely go on after any of some tokens that end no further part.
+
+        They do if there are more ways than parts have come. What is found out holds for all texts
+        in this place that remember no more.
+        """
+        ((state, _, stack, _),) = configuration.hypotheses
+        n = sum(len(each.used) for each in configuration.memory.opens)
+        place = (state, *stack)
+        free, too_many = self._freedom.get(place, (-1, 1 << 60))
+        if n <= free or n >= too_many:
+            return n <= free
+        if len(self._freedom) >= _MAX_KNOWN:
+            self._freedom.clear()
+        is_free = self._has_ways(configuration, suspects & ~self._matching(_WHOLE), 2 * n)
+        self._freedom[place] = (2 * n, too_many) if is_free else (free, n)
+        return is_free
+
+    def _has_ways(
+        self, configuration: RememberingConfiguration, suspects: Int32Array, n: int
+    ) -> bool:
+        """Return whether texts go on after some tokens, had there been `n` other parts before."""
+        outcomes: Any = self._walker.walk(configuration.plain)
+        places, numbers = outcomes.places()
+        token_ids = outcomes.trie.token_ids[places]
+        is_suspect = suspects[token_ids >> 5] >> (token_ids & 31) & 1 == 1
+        _, firsts = np.unique(numbers[is_suspect], return_index=True)
+        for token_id in token_ids[is_suspect][firsts].tolist():
+            after = self.recognizer.advance(configuration, self.vocabulary.tokens[token_id] or b"")
+            if after is None or not self._automaton.has_ways(after, n + _N_ADDED):
+                return False
+        return True
 
 
 def grammar_of(value: Mapping[str, Any]) -> SchemaGrammar:

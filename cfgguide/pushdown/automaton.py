@@ -239,6 +239,10 @@ class Pushdown:
         """Return the state that follows a part that has come before, `DEAD` if it may not."""
         raise NotImplementedError
 
+    def narrowed(self, memory: Memory) -> Memory:
+        """Return a memory that knows what the parts that are being read can become no more."""
+        raise NotImplementedError
+
     def can_go_on(self, state: int, stack: Stack, memory: Memory) -> bool:
         """Return whether a text can be finished by parts that are different."""
         raise NotImplementedError

@@ -14,7 +14,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any, ClassVar, NamedTuple
 
 from cfgguide.automata.charset import (
@@ -97,6 +97,18 @@ class Row:
     def after(self, byte: int) -> Any:
         """Return the target of a byte."""
         return self.targets[self.places[byte]]
+
+    @cached_property
+    def following(self) -> list[tuple[Any, bytes]]:
+        """The targets that are not refused, each with its bytes."""
+        found: dict[int, list[int]] = {}
+        for byte, place in enumerate(self.places):
+            found.setdefault(place, []).append(byte)
+        return [
+            (self.targets[place], bytes(data))
+            for place, data in found.items()
+            if self.targets[place] is not None
+        ]
 
     def entries(self) -> Iterable[tuple[int, Any]]:
         """Yield the bytes that are not refused, each with its target."""
@@ -938,12 +950,19 @@ class PatternNames(Lexemes):
         self._texts = _Texts(groups, plain_spelling)
         self._free = Free(self._texts, len(names))
         self._others: dict[tuple[int, int, int], bool] = {}
+        self._rows: dict[Key, Row] = {}
         self._n_names = len(names)
         self._n_tags = len(names) + len(groups)
         self.start = ("c", (0, self._texts.start))
 
     def row(self, key: Any) -> Row:
         """Return what follows a key."""
+        row = self._rows.get(key)
+        if row is None:
+            row = self._rows[key] = self._made(key)
+        return row
+
+    def _made(self, key: Any) -> Row:
         kind, state = key
         if kind == "s":
             return self._free.row(key)

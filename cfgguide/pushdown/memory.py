@@ -30,11 +30,14 @@ class Open(NamedTuple):
         What has come.
     start : int
         Where the part that is being read begins in the memory's text, or `BETWEEN`.
+    possible : frozenset
+        Of what has come, what the part that is being read may still become.
     """
 
     height: int
     used: frozenset[Hashable]
     start: int
+    possible: frozenset[Hashable] = frozenset()
 
 
 class Memory(NamedTuple):
@@ -62,7 +65,7 @@ class Memory(NamedTuple):
         used: frozenset[Hashable] = frozenset()
         if opens and opens[-1].height == height:
             used, opens = opens[-1].used, opens[:-1]
-        return Memory((*opens, Open(height, used, start)), self.text)
+        return Memory((*opens, Open(height, used, start, used)), self.text)
 
     def closed(self, height: int) -> Memory:
         """Return the memory without what was open above a height."""
@@ -76,7 +79,7 @@ class Memory(NamedTuple):
 
         A part that is None may come again.
         """
-        *outer, (height, used, _) = self.opens
+        *outer, (height, used, _, _) = self.opens
         is_repeated = part is not None and part in used
         if part is not None and not is_repeated:
             used |= {part}

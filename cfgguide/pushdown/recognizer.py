@@ -118,7 +118,7 @@ class PushdownRecognizer:
             text = pushdown.text_of(stack.state) + data[first_byte:]
             stack = stack.pop(1).push(pushdown.with_text(stack.state, text))
         if memory.opens:
-            memory = memory.shortened()
+            memory = pushdown.narrowed(memory.shortened())
             if not pushdown.can_go_on(state, stack, memory):
                 return None
         return RememberingConfiguration.of(Hypothesis(state, (), stack), memory)

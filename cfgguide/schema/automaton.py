@@ -52,7 +52,7 @@ from cfgguide.value_classes.scalars import of_lengths
 from cfgguide.value_classes.search import Search
 from cfgguide.value_classes.tracked import Classes
 from cfgguide.value_classes.values import CONSTANTS, AllValues, Scalars, Values
-from cfgguide.values.equality import value_of
+from cfgguide.values.equality import may_become, value_of
 from cfgguide.values.numbers import NUMBER
 
 _SPACES = b" \t\n\r"
@@ -152,6 +152,9 @@ class Finishes(Protocol):
     def is_free(self, before: RememberingConfiguration, token: bytes, after: Configuration) -> bool:
         """Return whether a part can be finished in more ways than have come, however it began."""
 
+    def has_ways(self, configuration: Configuration, n: int) -> bool:
+        """Return whether a text surely goes on, had `n` other parts come before."""
+
     def has_items(self, values: Values, wanted: Classes | None, n: int) -> bool:
         """Return whether there are `n` different values of some classes."""
 
@@ -211,6 +214,10 @@ class SchemaAutomaton(Pushdown):
         """Return whether a state is inside a string or a name."""
         kind = self._keys[state][0]
         return type(kind) is _Lexer and not isinstance(kind.lexemes, Numbers | Constants)
+
+    def is_in_lexeme(self, state: int) -> bool:
+        """Return whether a state is inside a string, a name, a number or a constant."""
+        return type(self._keys[state][0]) is _Lexer
 
     def meaning_of_frame(self, frame: int) -> Any:
         """Return what a frame was pushed for: a kind and more."""
@@ -713,6 +720,17 @@ class SchemaAutomaton(Pushdown):
             return None
         return value_of(text)
 
+    def narrowed(self, memory: Memory) -> Memory:
+        """Return a memory that knows what the parts that are being read can become no more."""
+        if not any(each.possible for each in memory.opens):
+            return memory
+        opens = []
+        for each in memory.opens:
+            text = memory.text[each.start :]
+            left = frozenset([value for value in each.possible if may_become(text, value)])
+            opens.append(each._replace(possible=left))
+        return memory._replace(opens=tuple(opens))
+
     def can_go_on(self, state: int, stack: Stack, memory: Memory) -> bool:
         """Return whether a text can be finished by parts that are different."""
         with self.lock:
@@ -722,6 +740,11 @@ class SchemaAutomaton(Pushdown):
         """Return whether a part can be finished in more ways than have come, however it began."""
         with self.lock:
             return self.completions.is_free(before, token, after)
+
+    def has_ways(self, configuration: Configuration, n: int) -> bool:
+        """Return whether a text surely goes on, had `n` other parts come before."""
+        with self.lock:
+            return self.completions.has_ways(configuration, n)
 
 
 def _strings(scalars: Scalars) -> Lexemes:

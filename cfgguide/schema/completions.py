@@ -36,7 +36,7 @@ from cfgguide.value_classes.counts import canonical_numbers, words_from
 from cfgguide.value_classes.nodes import Node
 from cfgguide.value_classes.tracked import Classes
 from cfgguide.value_classes.values import Values
-from cfgguide.values.equality import may_become, number_of, value_of
+from cfgguide.values.equality import number_of, value_of
 
 _N_CHARACTERS = 90  # at least, that are one byte
 _SPACES = b" \t\n\r"
@@ -77,6 +77,7 @@ class Completions:
     def __init__(self, automaton: SchemaAutomaton, used: frozenset[int]) -> None:
         self._automaton = automaton
         self._used = used
+        self._unused = bytes(_ALL_BYTES - used)
         self.shortest = ShortestValues(automaton, used, self._different, self._named)
         # How many ways there are to finish a part, or some of them, and whether these are all.
         self._n_ways: dict[tuple[Hashable, ...], tuple[int, bool]] = {}
@@ -116,12 +117,7 @@ class Completions:
 
     def may_repeat(self, memory: Memory) -> bool:
         """Return whether a part that is being read may become one that has come."""
-        for each in memory.opens:
-            if each.start != BETWEEN:
-                text = memory.text[each.start :]
-                if any(may_become(text, value) for value in each.used):
-                    return True
-        return False
+        return any(each.possible for each in memory.opens)
 
     def is_free(self, before: RememberingConfiguration, token: bytes, after: Configuration) -> bool:
         """Return whether a part can be finished in more ways than have come, however it began.
@@ -154,6 +150,16 @@ class Completions:
             if stack.height < part.height or _at(stack, part.height) is not _at(base, part.height):
                 return False  # it has ended
         return self._has_ways(state, stack, memory._replace(text=text), n_used)
+
+    def has_ways(self, configuration: Configuration, n: int) -> bool:
+        """Return whether a text surely goes on, had `n` other parts come before."""
+        if not isinstance(configuration, RememberingConfiguration):
+            return True
+        ((state, _, stack, _),) = configuration.hypotheses
+        memory = configuration.memory
+        if self._has_to_begin(state, stack, memory):
+            return self._has_parts(state, n)
+        return memory.outermost is None or self._has_ways(state, stack, memory, n)
 
     def _has_ways(self, state: int, stack: Stack, memory: Memory, n: int) -> bool:
         """Return whether there are surely more than `n` ways to finish the innermost part.
@@ -530,14 +536,15 @@ class Completions:
     def _texts(self, lexemes: Lexemes, first: Any, tags: int) -> Iterator[Written]:
         """Yield the ends of a lexeme, the shortest first."""
         number = count()
-        pending: list[tuple[int, int, int, bytes, Any]] = [(0, 0, next(number), b"", first)]
-        while pending:
-            _, _, _, text, key = heapq.heappop(pending)
-            if isinstance(key, Pop):
-                yield Written(text, key.tag)
-                continue
-            for byte, after in lexemes.row(key).entries():
-                if byte not in self._used:
+        pending: list[tuple[int, int, int, bytes, Any, bytes]] = []
+
+        def add(price: int, text: bytes, after: Any, others: bytes) -> None:
+            heapq.heappush(pending, (price, -len(text), next(number), text, after, others))
+
+        def add_following(text: bytes, key: Any) -> None:
+            for after, data in lexemes.row(key).following:
+                following = data.translate(None, self._unused)
+                if not following:
                     continue
                 if isinstance(after, Pop):
                     n = 0 if tags >> after.tag & 1 else None
@@ -545,11 +552,17 @@ class Completions:
                     end = self.shortest.lexemes.end(lexemes, after, tags=tags)
                     n = None if end is None else len(end.text)
                 if n is not None:
-                    longer = (*text, byte)
-                    price = len(longer) + n
-                    heapq.heappush(
-                        pending, (price, -len(longer), next(number), bytes(longer), after)
-                    )
+                    add(len(text) + 1 + n, text + following[:1], after, following[1:])
+
+        add_following(b"", first)
+        while pending:
+            price, _, _, text, key, others = heapq.heappop(pending)
+            if others:  # the next byte that leads to the same
+                add(price, text[:-1] + others[:1], key, others[1:])
+            if isinstance(key, Pop):
+                yield Written(text, key.tag)
+            else:
+                add_following(text, key)
 
     def _numbers(self, lexemes: Numbers, key: Any, begun: bytes) -> Iterator[Written]:
         """Yield ends of a number: a shortest one, and those after which it is written in one way.

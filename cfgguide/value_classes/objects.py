@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
-from cfgguide.automata.language import Language, grouped
+from cfgguide.automata.language import Language, difference, grouped
+from cfgguide.pushdown.lexemes import has_other_text
 from cfgguide.value_classes.machine import (
     Problem,
     Symbol,
@@ -37,6 +38,7 @@ from cfgguide.value_classes.truth import (
 
 _NOTHING: frozenset[Any] = frozenset()
 MAX_LISTED = 1_000  # names of a pattern that are listed where properties are counted
+_N_KEPT = 256  # combinations of patterns
 MAX_UNORDERED = 8  # properties that may come in any order
 
 
@@ -54,18 +56,21 @@ class NameClass:
         The indices of the patterns that they match.
     accepted : frozenset of Node
         The nodes of ``propertyNames`` that hold for them.
+    listed : tuple of str
+        Names that are classes of their own, whether the language has them or not.
     """
 
     name: str | None
     names: Language | tuple[str, ...]
     patterns: frozenset[int]
     accepted: frozenset[Node]
+    listed: tuple[str, ...] = ()
 
     @cached_property
     def language(self) -> Language | None:
         """The names; None for all."""
         if isinstance(self.names, Language):
-            return self.names
+            return difference(self.names, Language.of_words(self.listed))
         if not self.names:
             return None
         return grouped([Language.of_words(self.names)], any)[False]
@@ -175,7 +180,7 @@ class ObjectMachine:
         """List the names of which there are few in a class: they may all have come."""
         languages = [each.names for each in self.name_classes if isinstance(each.names, Language)]
         found = [each.words(MAX_LISTED) or [] for each in languages]
-        for name in sorted(name for names in found for name in names):
+        for name in sorted({name for names in found for name in names}.difference(self._names)):
             self._numbers[name] = len(self._names)
             self._names.append(name)
             self._requiring.append(_NOTHING)
@@ -209,18 +214,14 @@ class ObjectMachine:
             return [*found, NameClass(None, tuple(self._names), frozenset(), accepted([]))]
         n_patterns = len(self._patterns)
 
-        def group(memberships: tuple[bool, ...]) -> tuple[frozenset[int], frozenset[Node]] | None:
-            if memberships[0]:
-                return None
-            patterns = memberships[1 : 1 + n_patterns]
-            matched = frozenset(number for number, is_in in enumerate(patterns) if is_in)
-            return matched, accepted(memberships[1 + n_patterns :])
-
-        named = Language.of_words(self._names)
-        languages = [named, *self._patterns, *(each.language for each in asked)]
-        for key, language in grouped(languages, group).items():
-            if key is not None and not language.is_empty:
-                found.append(NameClass(None, language, *key))
+        languages = [*self._patterns, *(each.language for each in asked)]
+        for memberships, language in combinations(languages):
+            if has_other_text(language, self._names):
+                matched = frozenset(
+                    number for number, is_in in enumerate(memberships[:n_patterns]) if is_in
+                )
+                held = accepted(memberships[n_patterns:])
+                found.append(NameClass(None, language, matched, held, tuple(self._names)))
         return found
 
     def children(self, node: Node, names: NameClass) -> list[Node]:
@@ -413,6 +414,20 @@ class ObjectMachine:
             problem = "names that are not listed may come twice, so they cannot be counted"
             problems.append((f"{node.path}/{keyword}", problem))
         return truths(self._nodes, "object", holds, seen), problems
+
+
+def combinations(languages: Sequence[Language]) -> Iterator[tuple[tuple[bool, ...], Language]]:
+    """Yield all texts, by which of some languages they are in."""
+    different = sorted(set(languages), key=id)
+    places = [different.index(each) for each in languages]
+    for met, language in _combinations(tuple(different)).items():
+        yield tuple(met[place] for place in places), language
+
+
+@lru_cache(maxsize=_N_KEPT)
+def _combinations(languages: tuple[Language, ...]) -> dict[tuple[bool, ...], Language]:
+    found = grouped(languages, lambda memberships: memberships)
+    return {met: language for met, language in found.items() if not language.is_empty}
 
 
 def _asking_names_only(nodes: Sequence[Node]) -> list[Node]:

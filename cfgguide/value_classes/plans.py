@@ -106,7 +106,6 @@ class Clause(NamedTuple):
         return len(self.branches) or len(self.alternatives)
 
 
-
 @dataclass
 class Plan:
     """What is decided.
@@ -406,8 +405,8 @@ class Planner:
         topics = frozenset[Topic]().union(*(clause.topics for clause in plan.clauses))
         numbers = [each for each in topics if isinstance(each, int) and each < self._n_names]
         trial = plan.copy(plan.clauses)
-        missing = [Comes(each, False) for each in sorted(numbers) if self._comes(plan, each) is None]
-        if not self._is_consistent(trial, [*missing]) or trial.clauses:
+        left = sorted(each for each in numbers if self._comes(plan, each) is None)
+        if not self._is_consistent(trial, [Comes(each, False) for each in left]) or trial.clauses:
             return None
         return trial if self._has_values(trial) and self._completes(trial) else None
 
@@ -525,6 +524,7 @@ class Planner:
             return False
         facts = self._clauses.facts(node)
         fails = partial(self._surely_fails, plan)
+        branches = (node.any_of, node.one_of)
         if (
             not facts.required.isdisjoint(plan.missing)
             or not facts.required.isdisjoint(self._missed)
@@ -535,7 +535,7 @@ class Planner:
                 for number, child in facts.listed
             )
             or any(map(fails, node.all_of))
-            or any(each is not None and all(map(fails, each)) for each in (node.any_of, node.one_of))
+            or any(found is not None and all(map(fails, found)) for found in branches)
         ):
             plan.failed.add(node)
             return True

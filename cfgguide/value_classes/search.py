@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator
 from functools import partial
-from time import monotonic
+from time import thread_time
 from typing import Any
 
 from cfgguide.errors import SchemaError
@@ -26,9 +26,8 @@ from cfgguide.value_classes.truth import surely_hold
 from cfgguide.value_classes.values import CONSTANTS, AllValues, Values
 
 MAX_SEARCHED = 300_000  # choices, in the searches for one state of a text
-MAX_SECONDS = 5.0  # of these searches
+MAX_SECONDS = 5.0  # of processor time, for these searches
 _OFTEN = 64  # choices, after which the clock is looked at
-_LONGEST = 0.5  # seconds that count of these: the rest was no search
 
 
 class Search:
@@ -58,8 +57,7 @@ class Search:
     def begin(self) -> None:
         """Begin the searches for another state of a text: what is bounded are those for one."""
         self._n_searched = 0
-        self._seconds = 0.0
-        self._last = monotonic()
+        self._began = thread_time()
 
     def tracked(self, values: Values) -> Tracked:
         """Return what is known of values whose classes matter."""
@@ -394,11 +392,9 @@ class Search:
 
     def _count(self, n: int) -> None:
         self._n_searched += n
-        if self._n_searched % _OFTEN < n:
-            now = monotonic()
-            self._seconds += min(now - self._last, _LONGEST)
-            self._last = now
-        if self._n_searched > MAX_SEARCHED or self._seconds > MAX_SECONDS:
+        if self._n_searched > MAX_SEARCHED or (
+            self._n_searched % _OFTEN < n and thread_time() - self._began > MAX_SECONDS
+        ):
             raise SchemaError(
                 "it takes too long to find out which values the schema allows; use fewer "
                 "schemas for one value, or simpler ones"
