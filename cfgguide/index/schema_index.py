@@ -23,7 +23,7 @@ from cfgguide.index.configuration_trie import Mask
 from cfgguide.index.index import FindsEndings, Index
 from cfgguide.index.step_cache import StepNode
 from cfgguide.mask.arrays import Int32Array
-from cfgguide.mask.subset import Subset, bitmask_of
+from cfgguide.mask.subset import Subset
 from cfgguide.pushdown.automaton import ENDING, IS_END, NONE
 from cfgguide.pushdown.lexemes import any_strings, plain_strings
 from cfgguide.pushdown.memory import RememberingConfiguration
@@ -81,7 +81,6 @@ class SchemaIndex(Index):
         self._grammar = grammar
         self._compile = compile
         self._tables: Index | None = None
-        self._found: dict[re.Pattern[bytes], Int32Array] = {}  # the tokens with a pattern
         # How many parts may have come so that texts go on freely, and how many are too many.
         self._freedom: dict[tuple[int, ...], tuple[int, int]] = {}
         self._automaton = grammar.automaton()
@@ -214,14 +213,7 @@ class SchemaIndex(Index):
 
     def _matching(self, pattern: re.Pattern[bytes]) -> Int32Array:
         """Return the tokens in which a pattern is found."""
-        known = self._found.get(pattern)
-        if known is None:
-            tokens = self.vocabulary.tokens
-            found = [
-                number for number, token in enumerate(tokens) if token and pattern.search(token)
-            ]
-            known = self._found[pattern] = bitmask_of(found, self.vocabulary.n_words)
-        return known
+        return SharedMasks.of(self.vocabulary).matching(pattern)
 
     def _remove(
         self, configuration: Configuration, bitmask: Int32Array, suspects: Int32Array

@@ -10,6 +10,7 @@ Where the length of a string has bounds, tokens are told apart by how many chara
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import OrderedDict
 from functools import cached_property
@@ -196,6 +197,7 @@ class SharedMasks:
         self._vocabulary = vocabulary
         self._trie = Trie(vocabulary.trie.packed, vocabulary.trie.max_depth)
         self._known: dict[tuple[int, int], SharedMask] = {}
+        self._matching: dict[re.Pattern[bytes], Int32Array] = {}
         self._lock = threading.Lock()
 
     @classmethod
@@ -218,6 +220,16 @@ class SharedMasks:
                 if known is None:
                     known = SharedMask(self._vocabulary, self._trie, node, number)
                     self._known[key] = known
+        return known
+
+
+    def matching(self, pattern: re.Pattern[bytes]) -> Int32Array:
+        """Return the tokens in which a pattern, one of few, is found."""
+        known = self._matching.get(pattern)
+        if known is None:
+            tokens = self._vocabulary.tokens
+            found = [number for number, token in enumerate(tokens) if pattern.search(token or b"")]
+            known = self._matching[pattern] = bitmask_of(found, self._vocabulary.n_words)
         return known
 
 

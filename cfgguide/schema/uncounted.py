@@ -7,7 +7,10 @@ where few values are left it has to be known that they suffice.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import combinations
 
 from cfgguide.schema.automaton import TOO_FEW, Layout, SchemaAutomaton, TooFewError
 from cfgguide.schema.completions import new_automaton
@@ -29,6 +32,7 @@ def give_up_uncounted(root: Node, give_up: GiveUp) -> None:
     give_up : callable
         Called with the path of a keyword and what is the matter with it.
     """
+    _ask_once(root)
     unique = [node for node in reachable(root) if node.is_unique and "array" in node.kinds]
     unique = [node for node in unique if node.n_items[1] not in (0, 1)]
     unique = [node for node in unique if told_apart([node]) is None]
@@ -36,9 +40,24 @@ def give_up_uncounted(root: Node, give_up: GiveUp) -> None:
         _give_up_unique(root, unique, give_up)
 
 
+def _ask_once(root: Node) -> None:
+    """Ask for different items beside alternatives that all ask for them, instead of in each."""
+    for node in reversed(reachable(root)):
+        for branches in (node.one_of, node.any_of):
+            arrays = [each for each in branches or () if may_hold(each, "array")]
+            if branches is not None and arrays and all(each.meant.is_unique for each in arrays):
+                node.is_unique = True
+                branches[:] = [
+                    replace(each.meant, is_unique=False) if each in arrays else each
+                    for each in branches
+                ]
+
+
 def _give_up_unique(root: Node, unique: list[Node], give_up: GiveUp) -> None:
     automaton = new_automaton(root, Layout(), is_ordered=False)
-    failing, failing_inside = _may_have_to_fail(root)
+    with _without_unique(unique):
+        plain = new_automaton(root, Layout(), is_ordered=False)
+        failing, failing_inside = _may_have_to_fail(root, plain)
     for node in unique:
         if node in failing or (node in failing_inside and not _fails(automaton, node)):
             give_up(f"{node.path}/uniqueItems", "values cannot be told apart where it may fail")
@@ -55,14 +74,29 @@ def _give_up_unique(root: Node, unique: list[Node], give_up: GiveUp) -> None:
                 each.is_unique = False
 
 
+@contextmanager
+def _without_unique(unique: list[Node]) -> Iterator[None]:
+    """Have some nodes ask for no different items inside a `with` block."""
+    for node in unique:
+        node.is_unique = False
+    try:
+        yield
+    finally:
+        for node in unique:
+            node.is_unique = True
+
+
 def _fails(automaton: SchemaAutomaton, node: Node) -> bool:
     """Return whether a node may fail for other values than arrays of items that come twice."""
     search = automaton.search
     return search.has((), [node])
 
 
-def _may_have_to_fail(root: Node) -> tuple[set[Node], set[Node]]:
-    """Return the nodes whose failure may let an array through, and those inside of a value."""
+def _may_have_to_fail(root: Node, automaton: SchemaAutomaton) -> tuple[set[Node], set[Node]]:
+    """Return the nodes whose failure may let an array through, and those inside of a value.
+
+    The automaton is that of the schema, in which items need not be different.
+    """
     owners: list[Node] = []
     for node in reachable(root):
         owners += [node.negated] if node.negated is not None else []
@@ -71,7 +105,9 @@ def _may_have_to_fail(root: Node) -> tuple[set[Node], set[Node]]:
             owners.append(node.contains)
         for kind in KINDS:
             branches = [each for each in node.one_of or () if may_hold(each, kind)]
-            owners += branches if len(branches) > 1 else []
+            for pair in combinations(branches, 2):
+                if kind not in ("array", "object") or automaton.search.has(pair, ()):
+                    owners += pair
     arrays = [node for node in owners if may_hold(node, "array")]
     inside = [each for node in closure(owners) for each in node.inner]
     return set(closure(arrays)), {each for node in inside for each in reachable(node)}

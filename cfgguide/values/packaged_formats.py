@@ -44,7 +44,7 @@ def path(folder: Path, pattern: str) -> Path:
 def write(path: Path, pattern: str, language: Language) -> None:
     """Write the language of a pattern to a file of the package."""
     assert language.start == _START, "it accepts something"
-    arrays = {
+    arrays: archive.Arrays = {
         "cuts": np.array(language.cuts, dtype=np.int32),
         "rows": np.array(language.rows, dtype=np.int16),
         "accepting": np.array(sorted(language.accepting), dtype=np.int16),

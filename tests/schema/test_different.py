@@ -47,6 +47,10 @@ ARRAYS: list[dict[str, Any]] = [
     {"required": ["a"], "properties": {"a": UNIQUE}, "not": {"properties": {"a": {"maxItems": 1}}}},
     {**UNIQUE, "items": {"enum": ["x", "y", {"x": 1}, {"x": 2}]}},
     {**UNIQUE, "prefixItems": [OBJECT], "unevaluatedItems": TRUTH},
+    {"oneOf": [{**UNIQUE, "items": CLOSED, "minItems": 1}, {**UNIQUE, "items": TRUTH}]},
+    {"oneOf": [{**UNIQUE, "items": {"type": ["boolean", "array"]}, "minItems": 2},
+               {"oneOf": [{"const": 1}, {**UNIQUE, "items": {"type": ["array", "integer"]}}]}]},
+    {"oneOf": [{**UNIQUE, "items": CLOSED, "minItems": 1}, {"type": "array", "items": TRUTH}]},
 ]  # fmt: skip
 OBJECTS: list[dict[str, Any]] = [
     {**OBJECT, "minProperties": 2},

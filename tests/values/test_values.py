@@ -17,8 +17,9 @@ import pytest
 from support.judges import accepts, parses
 
 import cfgguide
+from cfgguide.ecma.patterns import pattern_language
 from cfgguide.errors import GrammarError
-from cfgguide.values import numbers
+from cfgguide.values import formats, numbers, packaged_formats
 
 DIGITS = ["".join(each) for n in range(1, 6) for each in itertools.product("-0159.", repeat=n)]
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
@@ -267,3 +268,10 @@ def test_lark_and_the_engine_agree(name):
 def test_no_value_needs_to_look_at_the_end_of_the_text(name):
     """Then masks need not either; see `cfgguide.combinators.patterns`."""
     assert r"\Z" not in VALUES[name][0].text
+
+
+@pytest.mark.parametrize("name", sorted(formats.FORMATS))
+def test_the_package_has_the_automata_of_formats(name: str) -> None:
+    pattern = formats.format_pattern(name)
+    assert packaged_formats.language_of(pattern) == pattern_language(pattern)
+    assert packaged_formats.language_of(pattern + "x") is None
