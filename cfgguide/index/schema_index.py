@@ -52,6 +52,7 @@ _ENDED_STRING = re.compile(rb'"[ \t\n\r\]}]*,')  # the end of a string, and of w
 _WHOLE = re.compile(rb",(?s:.)*[,\]}:]")  # perhaps a whole item or name after a comma
 _BLANK = re.compile(rb"\A[ \t\n\r]+\Z")  # outside of lexemes, whatever may come may come later
 _N_ADDED = 8  # items and names that a token may end
+_N_ASKED = 3  # times, before it is found out
 _MAX_KNOWN = 10_000  # places of which it is known how freely texts go on
 
 
@@ -81,8 +82,9 @@ class SchemaIndex(Index):
         self._grammar = grammar
         self._compile = compile
         self._tables: Index | None = None
-        # How many parts may have come so that texts go on freely, and how many are too many.
-        self._freedom: dict[tuple[int, ...], tuple[int, int]] = {}
+        # How many parts may have come so that texts go on freely; how many are too many; and how
+        # often that was asked for others.
+        self._freedom: dict[tuple[int, ...], tuple[int, int, int]] = {}
         self._automaton = grammar.automaton()
         options = grammar.options
         digest = archive.digest({}, [VERSION, grammar.schema, repr(options)])
@@ -272,13 +274,16 @@ class SchemaIndex(Index):
         ((state, _, stack, _),) = configuration.hypotheses
         n = sum(len(each.used) for each in configuration.memory.opens)
         place = (state, *stack)
-        free, too_many = self._freedom.get(place, (-1, 1 << 60))
+        free, too_many, n_asked = self._freedom.get(place, (-1, 1 << 60, 0))
         if n <= free or n >= too_many:
             return n <= free
         if len(self._freedom) >= _MAX_KNOWN:
             self._freedom.clear()
-        is_free = self._has_ways(configuration, suspects & ~self._matching(_WHOLE), 2 * n)
-        self._freedom[place] = (2 * n, too_many) if is_free else (free, n)
+        if n_asked < _N_ASKED:
+            self._freedom[place] = free, too_many, n_asked + 1
+            return False
+        is_free = self._has_ways(configuration, suspects & ~self._matching(_WHOLE), 4 * n)
+        self._freedom[place] = (4 * n, too_many, 0) if is_free else (free, n, 0)
         return is_free
 
     def _has_ways(

@@ -153,11 +153,10 @@ class Lexemes:
         used : frozenset of int
             The bytes that may be written.
         """
-        row = self.row(key)
-        found = {place: byte for byte, place in reversed([*enumerate(row.places)]) if byte in used}
-        for place, byte in found.items():
-            if row.targets[place] is not None and not isinstance(row.targets[place], Ends):
-                yield bytes((byte,)), row.targets[place]
+        for target, data in self.row(key).following:
+            byte = next((byte for byte in data if byte in used), None)
+            if byte is not None and not isinstance(target, Ends):
+                yield bytes((byte,)), target
 
 
 # -- spellings ------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from cfgguide.pushdown.recognizer import popped
 from cfgguide.pushdown.shortest import Written
 from cfgguide.recognizer.recognizer import Configuration
 from cfgguide.schema.automaton import TOO_DEEP, Layout, SchemaAutomaton
-from cfgguide.schema.members import DEAD_END, Items, Members
+from cfgguide.schema.members import DEAD_END, Items, Members, PlainItems, PlainMembers
 from cfgguide.schema.shortest_values import ShortestValues
 from cfgguide.schema.unique import REPEATED, UniqueItems, Used, written_value
 from cfgguide.value_classes.counts import canonical_numbers, words_from
@@ -178,6 +178,8 @@ class Completions:
             traits = kind.lexemes.traits(self._automaton.meaning(state)[1])
             if traits.shared[0] >= 0 and not traits.is_named and _n_texts(*traits.bounds) > n:
                 return True
+        elif self._is_endless(*self._part_to_begin(state)):
+            return True
         key = (state, *above, *(each.used for each in inner))
         known, is_all = self._n_ways.get(key, (0, False))
         if known <= n and not is_all:
@@ -191,6 +193,21 @@ class Completions:
             known = len(found)
             self._n_ways[key] = known, known <= 2 * n
         return known > n
+
+    def _is_endless(self, kind: str, *rest: Any) -> bool:
+        """Return whether a string or number without conditions surely may come here."""
+        if kind in ("value", "colon"):
+            return _has_any_scalar(rest[0], rest[1])
+        if rest and isinstance(rest[0], PlainItems):
+            values = rest[0].values(rest[1])
+            return values is not None and _has_any_scalar(values, None)
+        if rest and isinstance(rest[0], PlainMembers):
+            members, allowed = rest[0], rest[0].allowed(rest[1])
+            return any(
+                allowed >> tag & 1 and _has_any_scalar(members.values(rest[1], tag), None)
+                for tag in range(members.n_tags)
+            )
+        return False
 
     def _has_parts(self, state: int, n: int) -> bool:
         """Return whether more than `n` different parts may begin where one has to begin."""
@@ -598,6 +615,17 @@ class Completions:
 
 def _at(stack: Stack, height: int) -> Stack:
     return stack.pop(stack.height - height)
+
+
+def _has_any_scalar(values: Values, wanted: Classes | None) -> bool:
+    """Return whether all numbers, or all strings, are among some values."""
+    return wanted is None and any(
+        values.nodes_for(kind) is not None
+        and scalars is not None
+        and scalars.made is None
+        and scalars.bounds[1] is None
+        for kind, scalars in (("number", values.numbers), ("string", values.strings))
+    )
 
 
 def _n_texts(most: int, least: int) -> float:
