@@ -18,6 +18,7 @@ from support.schemas import is_valid
 import cfgguide
 from cfgguide import json_schema
 from cfgguide.errors import SchemaError
+from cfgguide.index import schema_index
 from cfgguide.pushdown.recognizer import PushdownRecognizer
 
 UNIQUE: dict[str, Any] = {"type": "array", "uniqueItems": True}
@@ -124,6 +125,15 @@ def test_masks_are_what_single_bytes_allow(schema: Any) -> None:
 def test_masks_are_what_single_bytes_allow_many_times(schema: Any) -> None:
     for seed in range(3, 30):
         compare_masks(schema, seed)
+
+
+@pytest.mark.parametrize("schema", SCHEMAS, ids=json.dumps)
+def test_masks_are_the_same_where_texts_are_known_to_go_on(
+    schema: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schema_index, "_N_ASKED", 0)  # it is found out at once
+    for seed in range(2):
+        compare_masks(schema, seed, 40)
 
 
 @pytest.mark.parametrize("schema", SCHEMAS, ids=json.dumps)
