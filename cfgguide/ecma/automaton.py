@@ -263,9 +263,9 @@ class _Determinizer:
                     self._conditional.setdefault(state, []).append((condition, target))
         self._acting = {last, *builder.free, *self._conditional}
         self._acting.update(state for state, moves in enumerate(builder.moves) if moves)
-        self._cuts = _cuts(builder.classes)
-        self._places = {each: _intervals(each, self._cuts) for each in builder.classes}
-        self._everywhere = _intervals(ANY_CHARACTER, self._cuts)
+        self._cuts = cuts_of(builder.classes)
+        self._places = {each: intervals(each, self._cuts) for each in builder.classes}
+        self._everywhere = intervals(ANY_CHARACTER, self._cuts)
 
     def language(self, first: int, behind: Behind, *, is_start: bool = True) -> Language:
         """Return the language of the texts that lead from a state to the last one.
@@ -406,7 +406,7 @@ class _Determinizer:
         return tuple(row)
 
 
-def _cuts(classes: Iterable[CharacterClass]) -> list[int]:
+def cuts_of(classes: Iterable[CharacterClass]) -> list[int]:
     """Return the first code points of intervals that no character class divides."""
     low, high = SURROGATES
     points = {0, low, high + 1}
@@ -421,7 +421,7 @@ def _check_size(n_states: int) -> None:
         raise SchemaError(f"it has more than {MAX_STATES} states; use smaller bounds")
 
 
-def _intervals(characters: CharacterClass, cuts: Sequence[int]) -> list[int]:
+def intervals(characters: CharacterClass, cuts: Sequence[int]) -> list[int]:
     """Return the indices of the intervals that make up a class."""
     return [
         index

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
-from cfgguide.automata.language import Language
+from cfgguide.automata.language import Language, TextAutomaton
 
 Bounds = tuple[int, int | None]  # the least and the most; None for no maximum
 KINDS = ("null", "true", "false", "number", "string", "array", "object")
@@ -23,7 +23,7 @@ class Condition:
 
     Parameters
     ----------
-    language : Language or callable
+    language : TextAutomaton or callable
         The spellings of the numbers, or the texts; or what returns them when they are needed.
     text : str or callable, optional
         A pattern of the same language, shorter than one made from the automaton; or what returns
@@ -42,7 +42,7 @@ class Condition:
 
     def __init__(
         self,
-        language: Language | Callable[[], Language],
+        language: TextAutomaton | Callable[[], Language],
         text: str | Callable[[], str | None] | None = None,
         parts: tuple[Condition, ...] = (),
         without: tuple[Condition, ...] = (),
@@ -72,9 +72,13 @@ class Condition:
 
     @cached_property
     def language(self) -> Language:
-        """The spellings of the numbers, or the texts."""
-        made = self.made
-        return made if isinstance(made, Language) else made()
+        """The spellings of the numbers, or the texts; raises SchemaError if it is too large."""
+        return self.made() if callable(self.made) else self.made.language
+
+    @property
+    def automaton(self) -> TextAutomaton:
+        """The same, as it is read."""
+        return self.language if callable(self.made) else self.made
 
 
 @dataclass(frozen=True)
