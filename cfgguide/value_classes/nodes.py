@@ -230,5 +230,93 @@ def wanted_to_fail(root: Node) -> set[Node]:
     return found
 
 
+def told_apart(root: Node) -> set[Node]:
+    """Return the nodes whose values may have to be told apart or counted, and perhaps others.
+
+    The strings of all other nodes are only read: what they require of strings is never asked for
+    as a whole. Nodes that may see one value together belong together, and what is asked of the
+    values of one of them is asked of its items, names and properties.
+    """
+    together = _Together(reachable(root))
+    while together.join_inner():
+        pass
+    queue = [group for group in together.groups() if any(map(_tells_apart, group))]
+    found = {node: None for group in queue for node in group}
+    for group in queue:  # grows while it is walked
+        for node in group:
+            for inner in node.inner:
+                if inner not in found:
+                    queue.append(together.group(inner))
+                    found |= dict.fromkeys(queue[-1])
+    return set(found)
+
+
+def _tells_apart(node: Node) -> bool:
+    """Return whether a node may be met in several ways, or compares or counts what is inside."""
+    return (
+        any((node.any_of, node.one_of, node.negated, node.conditional, node.dependent))
+        or (node.values is not None and bool(node.values.nodes))
+        or any((node.contains, node.is_unique, node.unevaluated_items))
+        or any((node.names, node.needs, node.unevaluated))
+        or node.n_properties != (0, None)
+    )
+
+
+class _Together:
+    """Groups of nodes that may see one value together."""
+
+    def __init__(self, nodes: list[Node]) -> None:
+        self._groups = {node: [node] for node in nodes}
+        for node in nodes:
+            for other in node.in_place:
+                self._join(node, other)
+
+    def groups(self) -> list[list[Node]]:
+        """Return all groups."""
+        return list({id(group): group for group in self._groups.values()}.values())
+
+    def group(self, node: Node) -> list[Node]:
+        """Return the group of a node."""
+        return self._groups[node]
+
+    def _join(self, one: Node, other: Node) -> bool:
+        first, second = self._groups[one], self._groups[other]
+        if first is second:
+            return False
+        small, large = sorted((first, second), key=len)
+        large += small
+        self._groups |= dict.fromkeys(small, large)
+        return True
+
+    def join_inner(self) -> bool:
+        """Join nodes that may see one item or property; return whether there were any."""
+        return any([self._join_inside(group) for group in self.groups()])
+
+    def _join_inside(self, group: list[Node]) -> bool:
+        places: dict[str | None, list[Node]] = {}
+        for node in group:
+            singles = (node.items, node.contains, node.unevaluated_items)
+            places.setdefault(None, []).extend([*node.prefix, *filter(None, singles)])
+        general: list[Node] = []
+        others = [node for node in group if node.properties or node.additional or node.patterns]
+        has_patterns = any(node.patterns for node in others)
+        for node in others if len(others) > 1 or has_patterns else ():
+            for name, below in node.properties.items():
+                places.setdefault(f"/{name}", []).append(below)
+            general += [below for _, below in node.patterns]
+            general += [node.additional] if node.additional is not None else []
+        general = [node for node in general if not _asks_nothing(node)]
+        joined = [[*nodes, *general] for nodes in places.values() if nodes] or [general]
+        return any(
+            [self._join(nodes[0], other) for nodes in joined for other in nodes[1:]]
+        )
+
+
+def _asks_nothing(node: Node) -> bool:
+    """Return whether a node has nothing to do with strings, nor with what is inside."""
+    has_others = any(node.in_place) or any(node.inner)
+    return not (has_others or node.strings or _tells_apart(node))
+
+
 def _keywords(node: Node) -> dict[str, Any]:
     return {each.name: getattr(node, each.name) for each in fields(node) if each.name != "path"}
