@@ -112,6 +112,31 @@ def moves_by_target(
     return {target: tuple(known) for target, known in ranges.items()}
 
 
+def words_of(automaton: TextAutomaton, most: int) -> list[str] | None:
+    """Return the words of a finite language, sorted; None if it has more than `most`.
+
+    Each state leads to an end, so each that is open stands for at least one word.
+    """
+    found: list[str] = []
+    open_ends = [] if automaton.is_empty else [("", automaton.start)]
+    seen = set()
+    while open_ends:
+        if len(open_ends) + len(found) > most + 1:
+            return None
+        word, state = open_ends.pop()
+        seen.add(state)
+        if automaton.is_end(state):
+            found.append(word)
+        if len(word) >= len(seen):
+            return None  # there is a loop
+        for target, ranges in automaton.moves_of(state).items():
+            if sum(high - low + 1 for low, high in ranges) > most:
+                return None
+            for low, high in ranges:
+                open_ends += [(word + chr(point), target) for point in range(low, high + 1)]
+    return sorted(found) if len(found) <= most else None
+
+
 def accepts(automaton: Part, text: str) -> bool:
     """Return whether an automaton accepts a text."""
     state = automaton.start
@@ -291,22 +316,7 @@ class Language:
 
     def words(self, most: int) -> list[str] | None:
         """Return the words of a finite language, sorted; None if it has more than `most`."""
-        found: list[str] = []
-        open_ends = [("", self.start)]
-        while open_ends:
-            if len(open_ends) + len(found) > most + 1:
-                return None
-            word, state = open_ends.pop()
-            if state in self.accepting:
-                found.append(word)
-            if len(word) > len(self.rows):
-                return None  # there is a loop
-            for target, ranges in self.moves[state].items():
-                if sum(high - low + 1 for low, high in ranges) > most:
-                    return None
-                for low, high in ranges:
-                    open_ends += [(word + chr(point), target) for point in range(low, high + 1)]
-        return sorted(found) if len(found) <= most else None
+        return words_of(self, most)
 
 
 NO_TEXTS = Language((0,), ((DEAD,),), DEAD, frozenset())

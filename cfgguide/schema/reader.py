@@ -23,7 +23,7 @@ from cfgguide.schema.keywords import Keywords
 from cfgguide.schema.references import NO_SIBLINGS, OLD_ITEMS, Location, References
 from cfgguide.schema.spelling import spelled
 from cfgguide.value_classes.listed_values import scalar_values, shape
-from cfgguide.value_classes.nodes import Condition, Node, Values, reachable, told_apart
+from cfgguide.value_classes.nodes import Condition, Node, Values, not_only_read, reachable
 from cfgguide.value_classes.scalars import of_lengths
 from cfgguide.values import numbers
 from cfgguide.values.formats import FORMATS, OTHER_FORMATS, format_pattern, later_format
@@ -120,7 +120,7 @@ class Reader:
 
         An error is raised now, not in the middle of a text.
         """
-        asked = told_apart(root) if self._growing else ()
+        asked = not_only_read(root) if self._growing else ()
         for node, path, condition in self._growing:
             if node in asked:
                 try:

@@ -230,12 +230,13 @@ def wanted_to_fail(root: Node) -> set[Node]:
     return found
 
 
-def told_apart(root: Node) -> set[Node]:
-    """Return the nodes whose values may have to be told apart or counted, and perhaps others.
+def not_only_read(root: Node) -> set[Node]:
+    """Return the nodes whose values may have to be told apart, and perhaps others.
 
-    The strings of all other nodes are only read: what they require of strings is never asked for
-    as a whole. Nodes that may see one value together belong together, and what is asked of the
-    values of one of them is asked of its items, names and properties.
+    The strings of all other nodes are only read, or counted up to a few: what they require of
+    strings is never asked for as a whole. Nodes that may see one value together belong together.
+    Where values are told apart, so are items, names and properties; where items are to be
+    different, they are told apart if they are strings, and else counted.
     """
     together = _Together(reachable(root))
     while together.join_inner():
@@ -248,15 +249,19 @@ def told_apart(root: Node) -> set[Node]:
                 if inner not in found:
                     queue.append(together.group(inner))
                     found |= dict.fromkeys(queue[-1])
+    for node in together.nodes:
+        items = (node.items, *node.prefix) if node.is_unique else ()
+        for inner in filter(None, items):
+            found |= dict.fromkeys(together.group(inner))
     return set(found)
 
 
 def _tells_apart(node: Node) -> bool:
-    """Return whether a node may be met in several ways, or compares or counts what is inside."""
+    """Return whether a node may be met in several ways, or needs to know what is inside."""
     return (
         any((node.any_of, node.one_of, node.negated, node.conditional, node.dependent))
         or (node.values is not None and bool(node.values.nodes))
-        or any((node.contains, node.is_unique, node.unevaluated_items))
+        or any((node.contains, node.unevaluated_items))
         or any((node.names, node.needs, node.unevaluated))
         or node.n_properties != (0, None)
     )
@@ -266,6 +271,7 @@ class _Together:
     """Groups of nodes that may see one value together."""
 
     def __init__(self, nodes: list[Node]) -> None:
+        self.nodes = nodes
         self._groups = {node: [node] for node in nodes}
         for node in nodes:
             for other in node.in_place:
