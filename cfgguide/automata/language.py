@@ -69,7 +69,7 @@ class Lengths(Protocol):
     """Knows with how many characters a text can end."""
 
     def may_end(self, state: int, n: int) -> bool:
-        """Return whether a text can end within its bounds, from a state with `n` characters read."""
+        """Return whether a text can end within its bounds, after `n` characters, from a state."""
 
 
 class TextAutomaton(Part, Protocol):

@@ -336,7 +336,7 @@ class _SubsetLengths:
         self._known: dict[tuple[int, int], bool] = {}
 
     def may_end(self, state: int, n: int) -> bool:
-        """Return whether a text can end within its bounds, from a state with `n` characters read."""
+        """Return whether a text can end within its bounds, after `n` characters, from a state."""
         key = (state, n)
         if key not in self._known:
             self._known[key] = self._counted.any_may_end(self._subsets[state], n)

@@ -49,9 +49,9 @@ def all_of(automata: Sequence[TextAutomaton]) -> TextAutomaton:
     if len(different) == 1:
         return different[0]
     languages = [each for each in different if isinstance(each, Language)]
-    if len(languages) == len(different):
-        if prod(each.n_states for each in languages) <= _MAX_TOGETHER:
-            return intersection(languages)
+    n_states = prod(each.n_states for each in different)
+    if len(languages) == len(different) and n_states <= _MAX_TOGETHER:
+        return intersection(languages)
     return _together(different)
 
 

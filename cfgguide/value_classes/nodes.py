@@ -296,9 +296,11 @@ class _Together:
 
     def join_inner(self) -> bool:
         """Join nodes that may see one item or property; return whether there were any."""
-        return any([self._join_inside(group) for group in self.groups()])
+        n_joined = sum(self._join_inside(group) for group in self.groups())
+        return n_joined > 0
 
-    def _join_inside(self, group: list[Node]) -> bool:
+    def _join_inside(self, group: list[Node]) -> int:
+        """Join nodes that may see one item or property of a group's values; return how many."""
         places: dict[str | None, list[Node]] = {}
         for node in group:
             singles = (node.items, node.contains, node.unevaluated_items)
@@ -313,9 +315,7 @@ class _Together:
             general += [node.additional] if node.additional is not None else []
         general = [node for node in general if not _asks_nothing(node)]
         joined = [[*nodes, *general] for nodes in places.values() if nodes] or [general]
-        return any(
-            [self._join(nodes[0], other) for nodes in joined for other in nodes[1:]]
-        )
+        return sum(self._join(nodes[0], other) for nodes in joined for other in nodes[1:])
 
 
 def _asks_nothing(node: Node) -> bool:
