@@ -130,6 +130,10 @@ class Lexemes:
         """Return what is known of a key."""
         return _PLAIN_TRAITS
 
+    def nearest(self, _key: Any) -> float:
+        """Return how many bytes have to come at least; no byte makes it less by more than one."""
+        return 0
+
     def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
         """Yield short texts that lead on, each with a key or `Pop`: one for each that is possible.
 
@@ -380,6 +384,14 @@ class _Texts:
                 return tag
         return -1
 
+    def nearest(self, state: tuple[int, ...]) -> float:
+        """Return how many characters have to come at least."""
+        return min(
+            language.shortest(each)
+            for each, language in zip(state, self._languages, strict=True)
+            if each
+        )
+
     def within(self, least: int, most: int | None) -> Callable[[tuple[int, ...], int], bool]:
         """Return what tells whether a text can end within its bounds, from a state and a length."""
         lengths = [language.within(least, most) for language in self._languages]
@@ -432,6 +444,12 @@ class Strings(Lexemes):
         if self._shared is None:
             return _PLAIN_TRAITS
         return Traits(shared=(self._shared(key), 0))
+
+    def nearest(self, key: Any) -> float:
+        """Return how many bytes have to come at least, with the quote."""
+        kind, state = key
+        states = [state] if kind == "c" else [after for _, after in state]
+        return min(map(self._texts.nearest, states)) + 1
 
     def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
         """Yield short texts that lead on, each to the end of a character."""
@@ -579,6 +597,10 @@ class ConditionedStrings(Strings):
         """Return what is known of a key: free rests share their masks."""
         return Traits(shared=self._free.shared(key)) if key[0] == "s" else _PLAIN_TRAITS
 
+    def nearest(self, key: Any) -> float:
+        """Return how many bytes have to come at least, with the quote."""
+        return 1 if key[0] == "s" else super().nearest(key)
+
     def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
         """Yield short texts that lead on, each to the end of a character."""
         return self._free.steps(key, used) if key[0] == "s" else super().steps(key, used)
@@ -623,6 +645,11 @@ class Bounded(Lexemes):
         if isinstance(after, Pop):
             return after if n >= self._least else None
         return (*after, counted) if self._is_live(after, counted) else None
+
+    def nearest(self, key: Any) -> float:
+        """Return how many bytes have to come at least, with the quote."""
+        kind, state, n = key
+        return max(self._base.nearest((kind, state)), self._least - n + 1)
 
     def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
         """Yield short texts that lead on, each to the end of a character."""

@@ -120,7 +120,10 @@ def test_lengths_are_those_that_texts_have(seed: int) -> None:
                     if state == DEAD:
                         break
                     assert within.may_end(state, n) == (rest != DEAD), (letters[:n], least, most)
-                    state, rest = after(automaton, state, character), expected.after(rest, character)
+                    state, rest = (
+                        after(automaton, state, character),
+                        expected.after(rest, character),
+                    )
 
 
 def test_long_lengths_are_counted() -> None:
