@@ -83,6 +83,21 @@ def _beginning_with(look: Look, behinds: _Behinds, here: Position) -> Language:
     return grouped([found], lambda met: met[0] != look.is_negated).get(True, NO_TEXTS)
 
 
+class Copies(NamedTuple):
+    """Copies of one part, each after the other, that may be left out.
+
+    Attributes
+    ----------
+    begins : list of int
+        The states before the first, between them, and after the last.
+    states : range
+        The states of all copies, the same number for each.
+    """
+
+    begins: list[int]
+    states: range
+
+
 class Builder:
     """A nondeterministic automaton; empty moves may have conditions."""
 
@@ -95,6 +110,8 @@ class Builder:
         self.looks: dict[Look, None] = {}
         #: All classes of characters, those inside looks too.
         self.classes: set[CharacterClass] = set()
+        #: Of each part that may come several times, the copies that may be left out.
+        self.copies: list[Copies] = []
 
     @property
     def n_states(self) -> int:
@@ -156,9 +173,13 @@ class Builder:
             self.empties[self.add(node.body, loop)].append((None, loop))
             self.empties[loop].append((None, after))
             return
+        begins, first = [state], self.n_states
         for _ in range(node.most - node.least):
             self.empties[state].append((None, after))
             state = self.add(node.body, state)
+            begins.append(state)
+        if len(begins) > 2 and self.n_states > first:
+            self.copies.append(Copies(begins, range(first, self.n_states)))
         self.empties[state].append((None, after))
 
 

@@ -139,8 +139,39 @@ class _Automaton:
             self.moves.append(found)
             if self.n_followers > _MAX_FOLLOWERS:
                 return
+        self._set_copies(builder)
         self.start = self._near(firsts, builder, acting)
         self._closures = [self.start, *known.values()]
+
+    def _set_copies(self, builder: Builder) -> None:
+        """Note for each state which copies of a part it is in: one place in all, and the copy.
+
+        Whatever may follow a place in one copy may follow it in each copy before: there, only more
+        of them may still come.
+        """
+        self._copies: dict[int, list[tuple[tuple[int, int], int]]] = {}
+        for number, copies in enumerate(builder.copies):
+            size = len(copies.states) // (len(copies.begins) - 1)
+            for at, state in enumerate(copies.states):
+                copy, place = divmod(at, size)
+                self._copies.setdefault(state, []).append(((number, place), copy))
+            before = copies.begins[0]  # a copy begins where the one before it ends
+            end = copies.begins[1] - copies.states.start
+            self._copies.setdefault(before, []).append(((number, end), -1))
+
+    def needed(self, states: set[int]) -> Subset:
+        """Return states without those whose texts all lead to an end from another one, too."""
+        if self.everything in states:
+            return frozenset([self.everything])
+        firsts: dict[tuple[int, int], int] = {}
+        for state in states:
+            for place, copy in self._copies.get(state, ()):
+                firsts[place] = min(copy, firsts.get(place, copy))
+        return frozenset(
+            state
+            for state in states
+            if all(firsts[place] == copy for place, copy in self._copies.get(state, ()))
+        )
 
     def _set_letters(self, builder: Builder) -> None:
         """Sort the intervals of characters by the classes that they are in."""
@@ -289,9 +320,8 @@ class GrowingPattern:
                         after[letter] = near
                     else:
                         several.setdefault(letter, set(after[letter])).update(near)
-        everything = self._automaton.everything
         for letter, found in several.items():
-            after[letter] = frozenset([everything] if everything in found else found)
+            after[letter] = self._automaton.needed(found)
         return [self._number(each) for each in after]
 
     def is_end(self, state: int) -> bool:

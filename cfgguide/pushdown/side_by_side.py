@@ -113,6 +113,7 @@ class _Product:
         self._numbers: dict[State, int] = {}
         self.states: list[State] = [()]
         self._is_live: list[bool | None] = [False]
+        self._ways: list[int] = [0]  # of live states, how many characters lead to some end
         self._targets: dict[int, list[int]] = {}
         self._rows: dict[int, list[int]] = {}
 
@@ -132,6 +133,7 @@ class _Product:
             number = len(self.states)
             self.states.append(state)
             self._is_live.append(all(part.is_end(each) for part, each in pairs) or None)
+            self._ways.append(0)
         self._numbers[state] = number
         return number
 
@@ -183,6 +185,10 @@ class _Product:
             known = self._is_live[state]
         return bool(known)
 
+    def way(self, state: int) -> int:
+        """Return how many characters lead from a live state to some end, not always the nearest."""
+        return self._ways[state] if self.is_live(state) else 0
+
     def _search(self, first: int) -> None:
         """Decide about a state, and about all that are seen.
 
@@ -209,8 +215,12 @@ class _Product:
             for each in targets:
                 before.setdefault(each, []).append(state)
             pending += sorted(targets, key=lambda each: (-self._nearest(self.states[each]), each))
-        for state in _leading_to([live] if live else [], before):
-            self._is_live[state] = True
+        for state in (queue := [live] if live != DEAD else []):  # grows while it is walked
+            for each in before.get(state, ()):
+                if not self._is_live[each]:
+                    self._is_live[each] = True
+                    self._ways[each] = self._ways[state] + 1
+                    queue.append(each)
         for state in seen.difference(_leading_to(pending, before)):
             if not self._is_live[state]:
                 self._is_live[state] = False
@@ -294,13 +304,17 @@ class _Counted:
     def __init__(
         self, product: _Product, parts: Sequence[Part], least: int, most: int | None
     ) -> None:
-        self._states = product.states
+        self._without = product
+        self._least, self._most = least, most
         self._counter = _Counter(least, most)
         self._product = _Product([*parts, self._counter])
 
     def may_end(self, state: int, n: int) -> bool:
         """Return whether a text may end from a state with `n` characters read."""
-        if state == DEAD:
+        if not self._without.is_live(state):
             return False
-        together = (*self._states[state], self._counter.state(n))
+        length = n + self._without.way(state)
+        if self._least <= length and (self._most is None or length <= self._most):
+            return True
+        together = (*self._without.states[state], self._counter.state(n))
         return self._product.is_live(self._product.number(together))
