@@ -649,7 +649,7 @@ class Bounded(Lexemes):
     def nearest(self, key: Any) -> float:
         """Return how many bytes have to come at least, with the quote."""
         kind, state, n = key
-        return max(self._base.nearest((kind, state)), self._least - n + 1)
+        return max(self._base.nearest((kind, state)), float(self._least - n + 1))
 
     def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
         """Yield short texts that lead on, each to the end of a character."""
