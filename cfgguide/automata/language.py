@@ -14,11 +14,12 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from cfgguide.automata.charset import MAX_CODE_POINT, SURROGATES
+from cfgguide.automata.distances import CountedLengths, Distances
 from cfgguide.automata.partition import refined
 from cfgguide.errors import SchemaError
 
@@ -27,7 +28,129 @@ MAX_STATES = 20_000
 _N_KEPT = 256  # intersections
 
 Row = tuple[int, ...]
+Ranges = tuple[tuple[int, int], ...]  # inclusive, of code points
 Key = TypeVar("Key", bound=Hashable)
+
+ANY_TEXT: Ranges = ((0, SURROGATES[0] - 1), (SURROGATES[1] + 1, MAX_CODE_POINT))
+
+
+class Part(Protocol):
+    """An automaton over code points that is read state by state; `DEAD` is refused.
+
+    From every state that `row` names, an end can be reached, unless it says otherwise.
+    """
+
+    @property
+    def cuts(self) -> Sequence[int]:
+        """The first code point of each interval, sorted; the first is 0."""
+
+    @property
+    def letters(self) -> Sequence[int]:
+        """For each interval a place in every row; intervals with one place are read alike."""
+
+    @property
+    def start(self) -> int:
+        """The state before any character."""
+
+    def row(self, state: int) -> Sequence[int]:
+        """Return the next states of a state, by letters."""
+
+    def is_end(self, state: int) -> bool:
+        """Return whether a text may end in a state."""
+
+    def shortest(self, state: int) -> float:
+        """Return how many characters at least lead from a state to an end."""
+
+    def longest(self, state: int) -> float:
+        """Return how many characters at most lead from a state to an end; may be infinite."""
+
+
+class Lengths(Protocol):
+    """Knows with how many characters a text can end."""
+
+    def may_end(self, state: int, n: int) -> bool:
+        """Return whether a text can end within its bounds, after `n` characters, from a state."""
+
+
+class TextAutomaton(Part, Protocol):
+    """A language of texts, made at once (`Language`) or while texts are read."""
+
+    @property
+    def n_states(self) -> int:
+        """About how many states there are."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no text is in the language."""
+
+    @property
+    def language(self) -> Language:
+        """The same language, made at once; raises SchemaError if it is too large."""
+
+    def moves_of(self, state: int) -> dict[int, Ranges]:
+        """Return the states after one more character, without the dead one, with the characters."""
+
+    def within(self, least: int, most: int | None) -> Lengths:
+        """Return what knows whether a text of so many characters can end."""
+
+
+def moves_by_target(
+    cuts: Sequence[int], letters: Sequence[int], row: Sequence[int]
+) -> dict[int, Ranges]:
+    """Return the targets of a row except the dead one, with inclusive ranges of code points."""
+    ranges: dict[int, list[tuple[int, int]]] = {}
+    for place, (first, letter) in enumerate(zip(cuts, letters, strict=True)):
+        target = row[letter]
+        if target == DEAD:
+            continue
+        last = cuts[place + 1] - 1 if place + 1 < len(cuts) else MAX_CODE_POINT
+        known = ranges.setdefault(target, [])
+        if known and known[-1][1] == first - 1:
+            known[-1] = (known[-1][0], last)
+        else:
+            known.append((first, last))
+    return {target: tuple(known) for target, known in ranges.items()}
+
+
+def words_of(automaton: TextAutomaton, most: int) -> list[str] | None:
+    """Return the words of a finite language, sorted; None if it has more than `most`.
+
+    Each state leads to an end, so each that is open stands for at least one word.
+    """
+    found: list[str] = []
+    open_ends = [] if automaton.is_empty else [("", automaton.start)]
+    seen = set()
+    while open_ends:
+        if len(open_ends) + len(found) > most + 1:
+            return None
+        word, state = open_ends.pop()
+        seen.add(state)
+        if automaton.is_end(state):
+            found.append(word)
+        if len(word) >= len(seen):
+            return None  # there is a loop
+        for target, ranges in automaton.moves_of(state).items():
+            if sum(high - low + 1 for low, high in ranges) > most:
+                return None
+            for low, high in ranges:
+                open_ends += [(word + chr(point), target) for point in range(low, high + 1)]
+    return sorted(found) if len(found) <= most else None
+
+
+def accepts(automaton: Part, text: str) -> bool:
+    """Return whether an automaton accepts a text."""
+    state = automaton.start
+    for character in text:
+        state = after(automaton, state, character)
+        if state == DEAD:
+            return False
+    return automaton.is_end(state)
+
+
+def after(automaton: Part, state: int, character: str) -> int:
+    """Return the state of an automaton after one more character."""
+    place = bisect_right(automaton.cuts, ord(character)) - 1
+    return automaton.row(state)[automaton.letters[place]]
 
 
 @dataclass(frozen=True)
@@ -139,42 +262,61 @@ class Language:
         """Whether no text is in the language."""
         return not self.accepting
 
+    @property
+    def language(self) -> Language:
+        """The same."""
+        return self
+
+    @property
+    def n_states(self) -> int:
+        """Number of states."""
+        return len(self.rows)
+
     @cached_property
-    def moves(self) -> tuple[dict[int, tuple[tuple[int, int], ...]], ...]:
+    def letters(self) -> tuple[int, ...]:
+        """For each interval the first one that all states read like it."""
+        columns = np.array(self.rows, dtype=np.int32).T
+        firsts: dict[bytes, int] = {}
+        return tuple(firsts.setdefault(column.tobytes(), at) for at, column in enumerate(columns))
+
+    def row(self, state: int) -> Row:
+        """Return the next states of a state, by letters."""
+        return self.rows[state]
+
+    def is_end(self, state: int) -> bool:
+        """Return whether a text may end in a state."""
+        return state in self.accepting
+
+    def moves_of(self, state: int) -> dict[int, Ranges]:
+        """Return the states after one more character, without the dead one, with the characters."""
+        return self.moves[state]
+
+    @cached_property
+    def distances(self) -> Distances:
+        """How far it is from each state to the ends."""
+        return Distances([list(moves) for moves in self.moves], self.accepting)
+
+    def shortest(self, state: int) -> float:
+        """Return how many characters at least lead from a state to an end."""
+        return self.distances.shortest[state]
+
+    def longest(self, state: int) -> float:
+        """Return how many characters at most lead from a state to an end; may be infinite."""
+        return self.distances.longest[state]
+
+    def within(self, least: int, most: int | None) -> Lengths:
+        """Return what knows whether a text of so many characters can end."""
+        return CountedLengths(self.distances, least, most)
+
+    @cached_property
+    def moves(self) -> tuple[dict[int, Ranges], ...]:
         """For each state its targets except the dead one, with inclusive ranges of code points."""
-        ends = [*self.cuts[1:], MAX_CODE_POINT + 1]
-        found = []
-        for row in self.rows:
-            ranges: dict[int, list[tuple[int, int]]] = {}
-            for first, end, target in zip(self.cuts, ends, row, strict=True):
-                if target == DEAD:
-                    continue
-                known = ranges.setdefault(target, [])
-                if known and known[-1][1] == first - 1:
-                    known[-1] = (known[-1][0], end - 1)
-                else:
-                    known.append((first, end - 1))
-            found.append({target: tuple(known) for target, known in ranges.items()})
-        return tuple(found)
+        letters = range(len(self.cuts))
+        return tuple(moves_by_target(self.cuts, letters, row) for row in self.rows)
 
     def words(self, most: int) -> list[str] | None:
         """Return the words of a finite language, sorted; None if it has more than `most`."""
-        found: list[str] = []
-        open_ends = [("", self.start)]
-        while open_ends:
-            if len(open_ends) + len(found) > most + 1:
-                return None
-            word, state = open_ends.pop()
-            if state in self.accepting:
-                found.append(word)
-            if len(word) > len(self.rows):
-                return None  # there is a loop
-            for target, ranges in self.moves[state].items():
-                if sum(high - low + 1 for low, high in ranges) > most:
-                    return None
-                for low, high in ranges:
-                    open_ends += [(word + chr(point), target) for point in range(low, high + 1)]
-        return sorted(found) if len(found) <= most else None
+        return words_of(self, most)
 
 
 NO_TEXTS = Language((0,), ((DEAD,),), DEAD, frozenset())

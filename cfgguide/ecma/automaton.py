@@ -83,6 +83,21 @@ def _beginning_with(look: Look, behinds: _Behinds, here: Position) -> Language:
     return grouped([found], lambda met: met[0] != look.is_negated).get(True, NO_TEXTS)
 
 
+class Copies(NamedTuple):
+    """Copies of one part, each after the other, that may be left out.
+
+    Attributes
+    ----------
+    begins : list of int
+        The states before the first, between them, and after the last.
+    states : range
+        The states of all copies, the same number for each.
+    """
+
+    begins: list[int]
+    states: range
+
+
 class Builder:
     """A nondeterministic automaton; empty moves may have conditions."""
 
@@ -95,6 +110,8 @@ class Builder:
         self.looks: dict[Look, None] = {}
         #: All classes of characters, those inside looks too.
         self.classes: set[CharacterClass] = set()
+        #: Of each part that may come several times, the copies that may be left out.
+        self.copies: list[Copies] = []
 
     @property
     def n_states(self) -> int:
@@ -156,9 +173,13 @@ class Builder:
             self.empties[self.add(node.body, loop)].append((None, loop))
             self.empties[loop].append((None, after))
             return
+        begins, first = [state], self.n_states
         for _ in range(node.most - node.least):
             self.empties[state].append((None, after))
             state = self.add(node.body, state)
+            begins.append(state)
+        if len(begins) > 2 and self.n_states > first:
+            self.copies.append(Copies(begins, range(first, self.n_states)))
         self.empties[state].append((None, after))
 
 
@@ -263,9 +284,9 @@ class _Determinizer:
                     self._conditional.setdefault(state, []).append((condition, target))
         self._acting = {last, *builder.free, *self._conditional}
         self._acting.update(state for state, moves in enumerate(builder.moves) if moves)
-        self._cuts = _cuts(builder.classes)
-        self._places = {each: _intervals(each, self._cuts) for each in builder.classes}
-        self._everywhere = _intervals(ANY_CHARACTER, self._cuts)
+        self._cuts = cuts_of(builder.classes)
+        self._places = {each: intervals(each, self._cuts) for each in builder.classes}
+        self._everywhere = intervals(ANY_CHARACTER, self._cuts)
 
     def language(self, first: int, behind: Behind, *, is_start: bool = True) -> Language:
         """Return the language of the texts that lead from a state to the last one.
@@ -406,7 +427,7 @@ class _Determinizer:
         return tuple(row)
 
 
-def _cuts(classes: Iterable[CharacterClass]) -> list[int]:
+def cuts_of(classes: Iterable[CharacterClass]) -> list[int]:
     """Return the first code points of intervals that no character class divides."""
     low, high = SURROGATES
     points = {0, low, high + 1}
@@ -421,7 +442,7 @@ def _check_size(n_states: int) -> None:
         raise SchemaError(f"it has more than {MAX_STATES} states; use smaller bounds")
 
 
-def _intervals(characters: CharacterClass, cuts: Sequence[int]) -> list[int]:
+def intervals(characters: CharacterClass, cuts: Sequence[int]) -> list[int]:
     """Return the indices of the intervals that make up a class."""
     return [
         index

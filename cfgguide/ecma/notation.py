@@ -15,6 +15,7 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import groupby
 
 from cfgguide.automata import syntax
 from cfgguide.automata.charset import ANY_CHARACTER, CharacterClass, ignoring_case
@@ -217,6 +218,18 @@ def _as_python(pattern: str) -> str:
     return _ESCAPES.sub(written, pattern)
 
 
+@cache
+def _ranges_by_category() -> dict[str, list[tuple[int, int]]]:
+    """Return the ranges of code points of each general category."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    first = 0
+    for kind, run in groupby(map(unicodedata.category, map(chr, range(sys.maxunicode + 1)))):
+        end = first + sum(1 for _ in run)
+        found.setdefault(kind, []).append((first, end - 1))
+        first = end
+    return found
+
+
 @lru_cache(maxsize=_KEPT)
 def _property(name: str, *, is_negated: bool) -> CharacterClass:
     r"""Return the class of ``\p{name}``: a general category, by its short or long name."""
@@ -231,8 +244,7 @@ def _property(name: str, *, is_negated: bool) -> CharacterClass:
         raise SchemaError(
             f"\\p{{{name}}} is not a general category of Unicode; only those are supported"
         )
-    points = (p for p in range(sys.maxunicode + 1) if unicodedata.category(chr(p)) in kinds)
-    found = CharacterClass.of_characters(points)
+    found = CharacterClass.of(each for kind in kinds for each in _ranges_by_category()[kind])
     return found.complement() if is_negated else found
 
 

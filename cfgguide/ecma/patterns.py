@@ -13,6 +13,7 @@ from functools import lru_cache, partial
 from cfgguide.automata.charset import ANY_CHARACTER, common_ranges
 from cfgguide.automata.language import Language
 from cfgguide.ecma.automaton import found_anywhere, size_of
+from cfgguide.ecma.growing import GrowingPattern, growing
 from cfgguide.ecma.notation import END, START, Characters, Choice, Node, Nodes, Repeat, read
 from cfgguide.errors import SchemaError
 
@@ -81,23 +82,38 @@ def pattern_language(pattern: str) -> Language:
 
 
 @lru_cache(maxsize=_KEPT)
-def later_language(pattern: str) -> Callable[[], Language]:
-    """Return what returns the language of a pattern, which is made when it is needed.
+def later_language(
+    pattern: str, *, is_late: bool = False
+) -> Callable[[], Language] | GrowingPattern:
+    """Return what returns the language of a pattern when it is needed, or its growing automaton.
 
-    What is wrong with the pattern is found now, and large ones are made now.
+    What is wrong with the pattern is found now. Large ones grow while texts are read, if they
+    can; those that may be too large to be made as a whole are made now.
+
+    Parameters
+    ----------
+    pattern : str
+        The pattern.
+    is_late : bool
+        Whether large patterns may grow even if nobody knows whether they can be made as a whole.
 
     Raises
     ------
     SchemaError
         As :func:`pattern_language`.
     """
+    make = partial(pattern_language, pattern)
     try:
-        is_small = size_of(read(pattern)) <= _SMALL
+        nodes = read(pattern)
+        if size_of(nodes) <= _SMALL:
+            return make
+        grown = growing(nodes, make)
     except (SchemaError, RecursionError):
-        is_small = False
-    if not is_small:
-        pattern_language(pattern)
-    return partial(pattern_language, pattern)
+        grown = None
+    if grown is not None and (is_late or grown.is_deterministic):
+        return grown
+    pattern_language(pattern)
+    return make
 
 
 @lru_cache(maxsize=_KEPT)

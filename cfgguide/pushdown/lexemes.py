@@ -25,18 +25,17 @@ from cfgguide.automata.charset import (
     common_ranges,
     utf8_tree,
 )
-from cfgguide.automata.language import DEAD, Language
+from cfgguide.automata.language import ANY_TEXT, DEAD, Language, TextAutomaton
+from cfgguide.automata.language import after as after_character
 
 Ranges = tuple[tuple[int, int], ...]
 Key = Hashable
 
 _QUOTE, _BACKSLASH, _U = 0x22, 0x5C, 0x75
 _SHORT = {8: "b", 9: "t", 10: "n", 12: "f", 13: "r", 0x22: '"', 0x5C: "\\"}
-_ANY_TEXT: Ranges = ((0, SURROGATES[0] - 1), (SURROGATES[1] + 1, MAX_CODE_POINT))
 _RAW: Ranges = ((0x20, 0x21), (0x23, 0x5B), (0x5D, MAX_CODE_POINT))
 _ESCAPED: Ranges = ((0, 0x1F), (0x7F, MAX_CODE_POINT))
 _N_KEPT = 128  # automata of strings or numbers
-MAX_PERIOD = 4_096  # of what lengths a text may have
 
 
 class Pop(NamedTuple):
@@ -143,6 +142,10 @@ class Lexemes:
         """Return what is known of a key."""
         return _PLAIN_TRAITS
 
+    def nearest(self, _key: Any) -> float:
+        """Return how many bytes have to come at least; no byte makes it less by more than one."""
+        return 0
+
     def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
         """Yield short texts that lead on, each with a key or `Pop`: one for each that is possible.
 
@@ -222,11 +225,11 @@ def _tree_of(node: Utf8Node) -> Tree:
 @cache
 def any_spelling(ranges: Ranges) -> Tree:
     """Return all spellings of a character in a string without conditions."""
-    assert ranges == _ANY_TEXT, "all characters have the same spellings there"
+    assert ranges == ANY_TEXT, "all characters have the same spellings there"
     letters = ((ord(letter), ord(letter), END) for letter in '"\\/bfnrt')
     hexadecimal = _hex_tree((((0, 0xFFFF), END),), 4)
     escapes = Tree.of([*letters, (_U, _U, hexadecimal)])
-    raw = _tree_of(utf8_tree(CharacterClass(common_ranges(_ANY_TEXT, _RAW))))
+    raw = _tree_of(utf8_tree(CharacterClass(common_ranges(ANY_TEXT, _RAW))))
     return Tree.of([*raw.branches, (_BACKSLASH, _BACKSLASH, escapes)])
 
 
@@ -245,7 +248,7 @@ def plain_spelling(ranges: Ranges) -> Tree:
         for point, letter in _SHORT.items()
         if any(low <= point <= high for low, high in ranges)
     ]
-    escaped = common_ranges(common_ranges(ranges, _ANY_TEXT), _ESCAPED)
+    escaped = common_ranges(common_ranges(ranges, ANY_TEXT), _ESCAPED)
     if escaped:
         escapes.append((_U, _U, _escapes(escaped)))
     if not escapes:
@@ -351,7 +354,9 @@ def _after_bytes(pieces: Sequence[Piece]) -> list[tuple[Iterable[int], tuple[Pie
 class _Texts:
     """The languages of a string, read side by side; a state has one of each."""
 
-    def __init__(self, languages: Sequence[Language], spelling: Callable[[Ranges], Tree]) -> None:
+    def __init__(
+        self, languages: Sequence[TextAutomaton], spelling: Callable[[Ranges], Tree]
+    ) -> None:
         self._languages = languages
         self._spelling = spelling
         self.start = tuple(language.start for language in languages)
@@ -359,20 +364,20 @@ class _Texts:
     def tag(self, state: tuple[int, ...]) -> int:
         """Return which language a text may end in; -1 for none."""
         for tag, (each, language) in enumerate(zip(state, self._languages, strict=True)):
-            if each in language.accepting:
+            if language.is_end(each):
                 return tag
         return -1
 
     def moves(self, state: tuple[int, ...]) -> dict[tuple[int, ...], Ranges]:
         """Return the states after one more character, each with the characters."""
         if len(state) == 1:
-            moves = self._languages[0].moves[state[0]]
+            moves = self._languages[0].moves_of(state[0])
             return {(target,): ranges for target, ranges in moves.items()}
         found: dict[tuple[int, ...], list[tuple[int, int]]] = {}
         cuts = sorted({0}.union(*(language.cuts for language in self._languages)))
         for first, end in zip(cuts, [*cuts[1:], MAX_CODE_POINT + 1], strict=True):
             after = tuple(
-                language.after(each, chr(first)) if each else DEAD
+                after_character(language, each, chr(first)) if each else DEAD
                 for each, language in zip(state, self._languages, strict=True)
             )
             if any(after):
@@ -386,13 +391,27 @@ class _Texts:
     def free(self, state: tuple[int, ...]) -> int:
         """Return which language any text completes from here; -1 for none."""
         for tag, (each, language) in enumerate(zip(state, self._languages, strict=True)):
-            if each in language.accepting and language.moves[each] == {each: _ANY_TEXT}:
+            if language.is_end(each) and language.moves_of(each) == {each: ANY_TEXT}:
                 return tag
         return -1
 
-    def following(self, state: tuple[int, ...]) -> Iterable[tuple[int, ...]]:
-        """Return the states after one more character."""
-        return list(self.moves(state))
+    def nearest(self, state: tuple[int, ...]) -> float:
+        """Return how many characters have to come at least."""
+        return min(
+            language.shortest(each)
+            for each, language in zip(state, self._languages, strict=True)
+            if each
+        )
+
+    def within(self, least: int, most: int | None) -> Callable[[tuple[int, ...], int], bool]:
+        """Return what tells whether a text can end within its bounds, from a state and a length."""
+        lengths = [language.within(least, most) for language in self._languages]
+        if len(lengths) == 1:
+            may_end = lengths[0].may_end
+            return lambda state, n: may_end(state[0], n)
+        return lambda state, n: any(
+            each.may_end(here, n) for here, each in zip(state, lengths, strict=True)
+        )
 
 
 class Strings(Lexemes):
@@ -403,7 +422,7 @@ class Strings(Lexemes):
 
     def __init__(
         self,
-        languages: Sequence[Language],
+        languages: Sequence[TextAutomaton],
         spelling: Callable[[Ranges], Tree] = plain_spelling,
         shared: Callable[[Key], int] | None = None,
     ) -> None:
@@ -436,6 +455,12 @@ class Strings(Lexemes):
         if self._shared is None:
             return _PLAIN_TRAITS
         return Traits(shared=(self._shared(key), 0))
+
+    def nearest(self, key: Any) -> float:
+        """Return how many bytes have to come at least, with the quote."""
+        kind, state = key
+        states = [state] if kind == "c" else [after for _, after in state]
+        return min(map(self._texts.nearest, states)) + 1
 
     def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
         """Yield short texts that lead on, each to the end of a character."""
@@ -564,7 +589,7 @@ class Free:
 class ConditionedStrings(Strings):
     """Strings of some disjoint languages with plain spellings, and free rests."""
 
-    def __init__(self, languages: Sequence[Language]) -> None:
+    def __init__(self, languages: Sequence[TextAutomaton]) -> None:
         super().__init__(languages)
         self._free = Free(self._texts)
 
@@ -583,13 +608,17 @@ class ConditionedStrings(Strings):
         """Return what is known of a key: free rests share their masks."""
         return Traits(shared=self._free.shared(key)) if key[0] == "s" else _PLAIN_TRAITS
 
+    def nearest(self, key: Any) -> float:
+        """Return how many bytes have to come at least, with the quote."""
+        return 1 if key[0] == "s" else super().nearest(key)
+
     def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
         """Yield short texts that lead on, each to the end of a character."""
         return self._free.steps(key, used) if key[0] == "s" else super().steps(key, used)
 
 
 @lru_cache(maxsize=_N_KEPT)
-def strings_in(languages: tuple[Language, ...]) -> ConditionedStrings:
+def strings_in(languages: tuple[TextAutomaton, ...]) -> ConditionedStrings:
     """Return strings of some disjoint languages, with the rows that other schemas have made."""
     return ConditionedStrings(languages)
 
@@ -601,16 +630,16 @@ class Bounded(Lexemes):
     it matters.
     """
 
-    def __init__(self, languages: Sequence[Language], least: int, most: int | None) -> None:
+    def __init__(self, languages: Sequence[TextAutomaton], least: int, most: int | None) -> None:
         every = not languages
         base = plain_strings().lexemes if every else Strings(languages)
         self._base = base
         self._texts = base._texts
         self._least, self._most = least, most
         self._is_every = every
-        self._lengths = _Lengths(self._texts, least, most)
+        self._may_end = self._texts.within(least, most)
         self.start = ("c", self._texts.start, 0)
-        self.is_empty = not self._lengths.may_end(self._texts.start, 0)
+        self.is_empty = not self._may_end(self._texts.start, 0)
 
     def row(self, key: Any) -> Row:
         """Return what follows a key."""
@@ -627,6 +656,11 @@ class Bounded(Lexemes):
         if isinstance(after, Pop):
             return after if n >= self._least else None
         return (*after, counted) if self._is_live(after, counted) else None
+
+    def nearest(self, key: Any) -> float:
+        """Return how many bytes have to come at least, with the quote."""
+        kind, state, n = key
+        return max(self._base.nearest((kind, state)), float(self._least - n + 1))
 
     def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
         """Yield short texts that lead on, each to the end of a character."""
@@ -646,8 +680,8 @@ class Bounded(Lexemes):
             return False
         kind, state = key
         if kind == "c":
-            return self._lengths.may_end(state, n)
-        return any(self._lengths.may_end(after, n) for _, after in state)
+            return self._may_end(state, n)
+        return any(self._may_end(after, n) for _, after in state)
 
     def traits(self, key: Any) -> Traits:
         """Return what is known of a key: strings of any characters share their masks."""
@@ -659,71 +693,6 @@ class Bounded(Lexemes):
             shared=(plain_strings().number((kind, state)), 0),
             bounds=(most, max(0, self._least - n)),
         )
-
-
-class _Lengths:
-    """Tells whether a text can end within its bounds, from a state with `n` characters read.
-
-    What can end with `n` characters depends on what can with `n + 1`, from the most characters
-    down. Once that repeats itself, it does so down to the least, and below them too, with a period.
-    """
-
-    def __init__(self, texts: _Texts, least: int, most: int | None) -> None:
-        self._least, self._most = least, most
-        states = {texts.start: 0}
-        after = []
-        for state in (pending := [texts.start]):  # grows while it is walked
-            targets = list(texts.following(state))
-            pending += [each for each in targets if each not in states]
-            for each in targets:
-                states.setdefault(each, len(states))
-            after.append(targets)
-            pending[:] = dict.fromkeys(pending)
-        self._numbers = {state: number for number, state in enumerate(dict.fromkeys(pending))}
-        self._after = [[self._numbers[each] for each in targets] for targets in after]
-        self._is_end = [texts.tag(state) >= 0 for state in self._numbers]
-        # From the most characters down to the least, then below.
-        self._within = self._falling(
-            [False] * len(self._after), self._is_end, None if most is None else most - least + 1
-        )
-        first = self._within[-1]
-        self._below = self._falling(first, [False] * len(self._after), least, is_first=True)
-
-    def _falling(
-        self, later: list[bool], is_end: list[bool], n: int | None, *, is_first: bool = False
-    ) -> list[list[bool]]:
-        """Return what can end, for one character less each time, until it repeats itself."""
-        found = [later] if is_first else []
-        seen: dict[tuple[bool, ...], int] = {tuple(later): 0} if is_first else {}
-        self._period = 0
-        while n is None or len(found) < n + is_first:
-            now = [
-                end or any(later[each] for each in after)
-                for end, after in zip(is_end, self._after, strict=True)
-            ]
-            key = tuple(now)
-            if key in seen:
-                self._period = len(found) - seen[key]
-                self._start = seen[key]
-                break
-            if len(found) > MAX_PERIOD:
-                break
-            seen[key] = len(found)
-            found.append(now)
-            later = now
-        return found
-
-    def may_end(self, state: tuple[int, ...], n: int) -> bool:
-        """Return whether a text may end from a state."""
-        number = self._numbers[state]
-        if n >= self._least:
-            if self._most is None:
-                return self._within[-1][number]
-            return self._within[min(self._most - n, len(self._within) - 1)][number]
-        away = self._least - n
-        if away >= len(self._below):
-            away = self._start + (away - self._start) % self._period
-        return self._below[away][number]
 
 
 def _one_byte_each(ranges: Ranges) -> Tree:

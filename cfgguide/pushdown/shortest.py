@@ -62,9 +62,16 @@ class ShortestLexemes:
         return self._found(lexemes, key, tags)
 
     def _found(self, lexemes: Lexemes, first: Any, tags: int) -> Written | None:
+        """Look for it along the keys that are nearest to an end.
+
+        No byte makes the least number of bytes to come less by more than one, and a text comes
+        after its beginnings in the order of bytes, so a key is met by the right text first (Hart,
+        Nilsson, Raphael, "A formal basis for the heuristic determination of minimum cost paths",
+        1968).
+        """
         number = count()
         texts: dict[Any, bytes] = {}  # the least of the shortest that lead to each key
-        pending: list[tuple[int, bytes, int, Any]] = [(0, b"", next(number), first)]
+        pending: list[tuple[float, bytes, int, Any]] = [(0, b"", next(number), first)]
         while pending:
             _, text, _, key = heapq.heappop(pending)
             if isinstance(key, Pop):
@@ -85,7 +92,8 @@ class ShortestLexemes:
             for step, after in lexemes.steps(key, self._used):
                 if not isinstance(after, Pop) or tags >> after.tag & 1:
                     longer = text + step
-                    heapq.heappush(pending, (len(longer), longer, next(number), after))
+                    rest = 0 if isinstance(after, Pop) else lexemes.nearest(after)
+                    heapq.heappush(pending, (len(longer) + rest, longer, next(number), after))
         self._known |= dict.fromkeys(((lexemes, key, tags) for key in texts), None)
         return None
 

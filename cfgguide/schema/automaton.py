@@ -751,10 +751,10 @@ def _strings(scalars: Scalars) -> Lexemes:
     """Return the strings of one class."""
     if scalars.words is not None:
         return Words(scalars.words)
-    language, bounds = scalars.language, scalars.bounds
-    if language is None:
+    automaton, bounds = scalars.automaton, scalars.bounds
+    if automaton is None:
         return any_strings().lexemes if bounds == _ANY_BOUNDS else Bounded([], *bounds)
-    return strings_in((language,)) if bounds == _ANY_BOUNDS else Bounded([language], *bounds)
+    return strings_in((automaton,)) if bounds == _ANY_BOUNDS else Bounded([automaton], *bounds)
 
 
 def _unbounded(scalars: Scalars) -> Language:

@@ -16,13 +16,14 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+from cfgguide.ecma.growing import GrowingPattern
 from cfgguide.ecma.patterns import is_surely_found, later_language, pattern_text
 from cfgguide.errors import SchemaError, SchemaWarning
 from cfgguide.schema.keywords import Keywords
 from cfgguide.schema.references import NO_SIBLINGS, OLD_ITEMS, Location, References
 from cfgguide.schema.spelling import spelled
 from cfgguide.value_classes.listed_values import scalar_values, shape
-from cfgguide.value_classes.nodes import Condition, Node, Values, reachable
+from cfgguide.value_classes.nodes import Condition, Node, Values, not_only_read, reachable
 from cfgguide.value_classes.scalars import of_lengths
 from cfgguide.values import numbers
 from cfgguide.values.formats import FORMATS, OTHER_FORMATS, format_pattern, later_format
@@ -96,6 +97,8 @@ class Reader:
         self._nodes: dict[object, Node] = {}
         self._keys: dict[int, tuple[str, Any]] = {}  # by id; holds the schema, so that it stays
         self._unread: list[tuple[Node, Location]] = []
+        #: Conditions whose automaton may be too large, the node of each, and where it stands.
+        self._growing: list[tuple[Node, str, Condition]] = []
 
     def root(self) -> Node:
         """Return the node of the whole schema.
@@ -109,7 +112,22 @@ class Reader:
         for node, location in self._unread:
             self._read(node, location)
         _check_references(root)
+        self._make_large_patterns(root)
         return root
+
+    def _make_large_patterns(self, root: Node) -> None:
+        """Make patterns that may be too large, where they are not only read.
+
+        An error is raised now, not in the middle of a text.
+        """
+        asked = not_only_read(root) if self._growing else ()
+        for node, path, condition in self._growing:
+            if node in asked:
+                try:
+                    _ = condition.language
+                except SchemaError as error:
+                    node.strings.remove(condition)
+                    self.give_up(path, str(error.args[0]))
 
     def give_up(self, path: str, problem: str) -> None:
         """Warn that a condition cannot be guaranteed.
@@ -266,7 +284,13 @@ class Reader:
         if pattern is not None:
             if not isinstance(pattern, str):
                 reads.fail("pattern", "is a regular expression")
-            self._guarded(node.strings, reads, "pattern", _pattern_condition, pattern)
+            make = partial(_pattern_condition, is_late=True)
+            self._guarded(node.strings, reads, "pattern", make, pattern)
+            self._growing += [
+                (node, f"{reads.path}/pattern", each)
+                for each in node.strings[-1:]
+                if isinstance(each.made, GrowingPattern) and not each.made.is_deterministic
+            ]
         name = reads.schema.get("format")
         if self._formats and isinstance(name, str):
             if name in FORMATS:
@@ -317,8 +341,8 @@ class Reader:
             node.unevaluated = self._below(location, "unevaluatedProperties")
 
 
-def _pattern_condition(pattern: str) -> Condition:
-    made, is_met = later_language(pattern), is_surely_found(pattern)
+def _pattern_condition(pattern: str, *, is_late: bool = False) -> Condition:
+    made, is_met = later_language(pattern, is_late=is_late), is_surely_found(pattern)
     return Condition(made, partial(pattern_text, pattern, spelled), is_met=is_met)
 
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from cfgguide.automata.language import Language, intersection
+from cfgguide.automata.language import Language, intersection, words_of
 from cfgguide.ecma.patterns import pattern_language
 from cfgguide.value_classes.values import CONSTANTS, Scalars, Values
 
@@ -136,13 +136,13 @@ class _Counter:
         return Count(n, is_exact)
 
     def _scalars(self, scalars: Scalars, *, is_number: bool) -> Count:
-        language, (least, most) = scalars.language, scalars.bounds
         if is_number:
-            numbers = canonical_numbers(language).words(self._most)
+            numbers = canonical_numbers(scalars.language).words(self._most)
             return Count(self._most if numbers is None else len(numbers), True)
-        if language is None:
+        automaton, (least, most) = scalars.automaton, scalars.bounds
+        if automaton is None:
             return Count(1 if most == 0 else self._most, True)
-        words = language.words(10 * self._most)
+        words = words_of(automaton, 10 * self._most)
         if words is None:
             return Count(self._most, True) if (least, most) == (0, None) else Count(1, False)
         n = sum(least <= len(word) and (most is None or len(word) <= most) for word in words)

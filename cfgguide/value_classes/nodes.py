@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
-from cfgguide.automata.language import Language
+from cfgguide.automata.language import Language, TextAutomaton
 
 Bounds = tuple[int, int | None]  # the least and the most; None for no maximum
 KINDS = ("null", "true", "false", "number", "string", "array", "object")
@@ -23,7 +23,7 @@ class Condition:
 
     Parameters
     ----------
-    language : Language or callable
+    language : TextAutomaton or callable
         The spellings of the numbers, or the texts; or what returns them when they are needed.
     text : str or callable, optional
         A pattern of the same language, shorter than one made from the automaton; or what returns
@@ -42,7 +42,7 @@ class Condition:
 
     def __init__(
         self,
-        language: Language | Callable[[], Language],
+        language: TextAutomaton | Callable[[], Language],
         text: str | Callable[[], str | None] | None = None,
         parts: tuple[Condition, ...] = (),
         without: tuple[Condition, ...] = (),
@@ -72,9 +72,13 @@ class Condition:
 
     @cached_property
     def language(self) -> Language:
-        """The spellings of the numbers, or the texts."""
-        made = self.made
-        return made if isinstance(made, Language) else made()
+        """The spellings of the numbers, or the texts; raises SchemaError if it is too large."""
+        return self.made() if callable(self.made) else self.made.language
+
+    @property
+    def automaton(self) -> TextAutomaton:
+        """The same, as it is read."""
+        return self.language if callable(self.made) else self.made
 
 
 @dataclass(frozen=True)
@@ -224,6 +228,100 @@ def wanted_to_fail(root: Node) -> set[Node]:
             found.add(node)
             queue += (*node.in_place, *node.inner)
     return found
+
+
+def not_only_read(root: Node) -> set[Node]:
+    """Return the nodes whose values may have to be told apart, and perhaps others.
+
+    The strings of all other nodes are only read, or counted up to a few: what they require of
+    strings is never asked for as a whole. Nodes that may see one value together belong together.
+    Where values are told apart, so are items, names and properties; where items are to be
+    different, they are told apart if they are strings, and else counted.
+    """
+    together = _Together(reachable(root))
+    while together.join_inner():
+        pass
+    queue = [group for group in together.groups() if any(map(_tells_apart, group))]
+    found = {node: None for group in queue for node in group}
+    for group in queue:  # grows while it is walked
+        for node in group:
+            for inner in node.inner:
+                if inner not in found:
+                    queue.append(together.group(inner))
+                    found |= dict.fromkeys(queue[-1])
+    for node in together.nodes:
+        items = (node.items, *node.prefix) if node.is_unique else ()
+        for inner in filter(None, items):
+            found |= dict.fromkeys(together.group(inner))
+    return set(found)
+
+
+def _tells_apart(node: Node) -> bool:
+    """Return whether a node may be met in several ways, or needs to know what is inside."""
+    return (
+        any((node.any_of, node.one_of, node.negated, node.conditional, node.dependent))
+        or (node.values is not None and bool(node.values.nodes))
+        or any((node.contains, node.unevaluated_items))
+        or any((node.names, node.needs, node.unevaluated))
+        or node.n_properties != (0, None)
+    )
+
+
+class _Together:
+    """Groups of nodes that may see one value together."""
+
+    def __init__(self, nodes: list[Node]) -> None:
+        self.nodes = nodes
+        self._groups = {node: [node] for node in nodes}
+        for node in nodes:
+            for other in node.in_place:
+                self._join(node, other)
+
+    def groups(self) -> list[list[Node]]:
+        """Return all groups."""
+        return list({id(group): group for group in self._groups.values()}.values())
+
+    def group(self, node: Node) -> list[Node]:
+        """Return the group of a node."""
+        return self._groups[node]
+
+    def _join(self, one: Node, other: Node) -> bool:
+        first, second = self._groups[one], self._groups[other]
+        if first is second:
+            return False
+        small, large = sorted((first, second), key=len)
+        large += small
+        self._groups |= dict.fromkeys(small, large)
+        return True
+
+    def join_inner(self) -> bool:
+        """Join nodes that may see one item or property; return whether there were any."""
+        n_joined = sum(self._join_inside(group) for group in self.groups())
+        return n_joined > 0
+
+    def _join_inside(self, group: list[Node]) -> int:
+        """Join nodes that may see one item or property of a group's values; return how many."""
+        places: dict[str | None, list[Node]] = {}
+        for node in group:
+            singles = (node.items, node.contains, node.unevaluated_items)
+            places.setdefault(None, []).extend([*node.prefix, *filter(None, singles)])
+        general: list[Node] = []
+        others = [node for node in group if node.properties or node.additional or node.patterns]
+        has_patterns = any(node.patterns for node in others)
+        for node in others if len(others) > 1 or has_patterns else ():
+            for name, below in node.properties.items():
+                places.setdefault(f"/{name}", []).append(below)
+            general += [below for _, below in node.patterns]
+            general += [node.additional] if node.additional is not None else []
+        general = [node for node in general if not _asks_nothing(node)]
+        joined = [[*nodes, *general] for nodes in places.values() if nodes] or [general]
+        return sum(self._join(nodes[0], other) for nodes in joined for other in nodes[1:])
+
+
+def _asks_nothing(node: Node) -> bool:
+    """Return whether a node has nothing to do with strings, nor with what is inside."""
+    has_others = any(node.in_place) or any(node.inner)
+    return not (has_others or node.strings or _tells_apart(node))
 
 
 def _keywords(node: Node) -> dict[str, Any]:

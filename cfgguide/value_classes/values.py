@@ -12,8 +12,8 @@ from collections.abc import Callable, Hashable, Iterable
 from functools import cached_property, partial
 from typing import NamedTuple
 
-from cfgguide.automata.language import Language, intersection
-from cfgguide.pushdown.lexemes import Bounded
+from cfgguide.automata.language import Language, TextAutomaton, accepts, intersection
+from cfgguide.pushdown.side_by_side import all_of
 from cfgguide.value_classes.arrays import told_apart
 from cfgguide.value_classes.machine import ValueClass, conditions, listed, seen_by
 from cfgguide.value_classes.nodes import KINDS, Bounds, Condition, Node, is_within
@@ -29,7 +29,7 @@ class Scalars(NamedTuple):
 
     Attributes
     ----------
-    made : Language, callable or None
+    made : TextAutomaton, callable or None
         The spellings of the numbers, or the texts, or what returns them; None for all.
     bounds : (int, int or None)
         The least and the most characters of a string.
@@ -37,13 +37,22 @@ class Scalars(NamedTuple):
         The texts, sorted, if they were listed; then `made` is how they are a language.
     """
 
-    made: Language | Callable[[], Language] | None
+    made: TextAutomaton | Callable[[], Language] | None
     bounds: Bounds = (0, None)
     words: tuple[str, ...] | None = None
 
     @property
     def language(self) -> Language | None:
-        """The spellings of the numbers, or the texts; None for all."""
+        """The spellings of the numbers, or the texts; None for all.
+
+        Raises SchemaError if it is too large.
+        """
+        automaton = self.automaton
+        return None if automaton is None else automaton.language
+
+    @property
+    def automaton(self) -> TextAutomaton | None:
+        """The same, as it is read; None for all."""
         return self.made() if callable(self.made) else self.made
 
     @property
@@ -135,23 +144,26 @@ class Values:
         listed = [condition for condition in asked if condition.words is not None]
         if listed:
             return _words(listed, asked)
-        languages = []
+        automata = []
         for condition in asked:
             if condition.bounds is None:
-                languages.append(condition.language)
+                automata.append(condition.automaton)
                 continue
             least = max(least, condition.bounds[0])
             if condition.bounds[1] is not None:
                 most = condition.bounds[1] if most is None else min(most, condition.bounds[1])
         if most is not None and most < least:
             return None
-        language = intersection(languages) if languages else None
-        if language is not None and language.is_empty:
+        if not automata:
+            return Scalars(None, (least, most))
+        whole = all_of(automata)
+        if whole.is_empty:
             return None
-        is_bounded = least > 0 or most is not None
-        if language is not None and is_bounded and Bounded([language], least, most).is_empty:
+        if (least > 0 or most is not None) and not whole.within(least, most).may_end(
+            whole.start, 0
+        ):
             return None
-        return Scalars(language, (least, most))
+        return Scalars(whole, (least, most))
 
     def _conditions(self, kind: str) -> list[Condition] | None:
         """Return what is asked of numbers or strings; None if none are surely allowed."""
@@ -308,8 +320,8 @@ def _words(listed: list[Condition], asked: list[Condition]) -> Scalars | None:
         if condition.bounds is not None:
             found = {word for word in found if is_within(len(word), condition.bounds)}
         elif condition.words is None and found:
-            language = condition.language
-            found = {word for word in found if language.accepts(word)}
+            automaton = condition.automaton
+            found = {word for word in found if accepts(automaton, word)}
     words = tuple(sorted(found))
     return Scalars(partial(Language.of_words, words), words=words) if words else None
 

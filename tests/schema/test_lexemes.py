@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from cfgguide.automata.language import Language, grouped
+from cfgguide.ecma import notation
+from cfgguide.ecma.growing import growing
 from cfgguide.ecma.patterns import pattern_language
 from cfgguide.pushdown.lexemes import (
     Bounded,
@@ -28,6 +30,7 @@ from cfgguide.pushdown.lexemes import (
     plain_spelling,
     plain_strings,
 )
+from cfgguide.pushdown.side_by_side import SideBySide
 from cfgguide.values.numbers import NUMBER, decimals
 
 #: With all kinds of spellings: escaped if need be, in one plane or in another, near the bounds.
@@ -173,6 +176,42 @@ def test_bounded_strings(pattern: str | None, bounds: tuple[int, int | None]) ->
     if any(map(is_in, texts)):
         assert not lexemes.is_empty
         assert_ends(lexemes, rng)
+
+
+@pytest.mark.parametrize("bounds", BOUNDS)
+@pytest.mark.parametrize("pattern", ["^[ab]{3,230}$", "b.{0,8}[ab]", "(?:ab?){1,120}$", "^a*$"])
+def test_bounded_strings_of_growing_patterns(pattern: str, bounds: tuple[int, int | None]) -> None:
+    """As of the whole automata; and what is said to come at least, comes."""
+    language = pattern_language(pattern)
+    grown = growing(notation.read(pattern), lambda: language)
+    assert grown is not None
+    beside = SideBySide([grown, pattern_language("^[^]*[ab]?$")])
+    whole, *others = (Bounded([each], *bounds) for each in (language, grown, beside))
+    rng = random.Random(f"{pattern} {bounds}")
+    texts = [random_text(rng, "aaaab", 9) for _ in range(60)]
+    texts += [letters * n for letters in ("a", "ab", "b") for n in (1, 2, 15, 19, 31)]
+    for lexemes in others:
+        assert lexemes.is_empty == whole.is_empty
+        if not whole.is_empty:
+            assert_ends(lexemes, rng)
+        for text in texts:
+            for data in spellings(text, rng):
+                assert read(lexemes, data) == read(whole, data), data
+            assert_nearest(lexemes, json.dumps(text).encode()[1:])
+            assert_nearest(whole, json.dumps(text).encode()[1:])
+
+
+def assert_nearest(lexemes: Lexemes, data: bytes) -> None:
+    """Read a text: as many bytes follow as are said, and no byte leaves fewer by more than one."""
+    key, found = lexemes.start, []
+    for byte in data:
+        found.append(lexemes.nearest(key))
+        key = lexemes.row(key).after(byte)
+        if key is None or isinstance(key, Pop):
+            break
+    assert all(before - after <= 1 for before, after in itertools.pairwise(found))
+    if isinstance(key, Pop):
+        assert all(n <= len(data) - place for place, n in enumerate(found))
 
 
 @pytest.mark.parametrize(

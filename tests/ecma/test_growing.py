@@ -1,0 +1,209 @@
+"""Automata that are made while texts are read, against those that are made at once."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+from cfgguide.automata.language import (
+    DEAD,
+    NO_TEXTS,
+    Language,
+    TextAutomaton,
+    accepts,
+    after,
+    intersection,
+    words_of,
+)
+from cfgguide.ecma.growing import GrowingPattern, growing
+from cfgguide.ecma.notation import read
+from cfgguide.ecma.patterns import later_language, pattern_language
+from cfgguide.errors import SchemaError
+from cfgguide.pushdown.side_by_side import SideBySide, all_of
+
+_ALPHABET = "abcé\n\U00010000"
+#: Neither more than a few states nor fewer than 2 ** 18, and too large a tree to be small.
+HUGE = "^(?:x{0,210}|[ab]*a[ab]{17})$"
+
+
+def _node(rng: random.Random, depth: int) -> str:
+    kind = rng.randrange(7) if depth else 0
+    if kind < 2:
+        return rng.choice(["a", "b", "c", "[ab]", ".", "[^a]", "é", "[]", ""])
+    if kind == 2:
+        return f"(?:{_node(rng, depth - 1)}|{_node(rng, depth - 1)})"
+    if kind == 3:
+        count = rng.choice(["*", "+", "?", "{2}", "{1,3}", "{2,}", "{0,4}"])
+        return f"(?:{_node(rng, depth - 1)}){count}"
+    return _node(rng, depth - 1) + _node(rng, depth - 1)
+
+
+def _pattern(rng: random.Random) -> str:
+    branches = rng.choice([1, 1, 2])
+    return "|".join(
+        rng.choice(["^", ""]) + _node(rng, 3) + rng.choice(["$", ""]) for _ in range(branches)
+    )
+
+
+def _grown(pattern: str) -> GrowingPattern | None:
+    return growing(read(pattern), lambda: pattern_language(pattern))
+
+
+def _grown_pattern(rng: random.Random) -> tuple[str, GrowingPattern]:
+    """A pattern whose anchors stand at the ends; of those with two branches some do not."""
+    while True:
+        pattern = _pattern(rng)
+        grown = _grown(pattern)
+        if grown is not None:
+            return pattern, grown
+
+
+def check_same(grown: TextAutomaton, language: Language, most: int = 2000) -> None:
+    """Check that two automata agree in every pair of states, the dead one included.
+
+    All states of a minimal automaton but the dead one lead to an end.
+    """
+    assert grown.is_empty == language.is_empty
+    seen = {(grown.start, language.start): None}
+    for here, there in (queue := list(seen)):
+        if here != DEAD:
+            assert grown.is_end(here) == language.is_end(there)
+            assert grown.shortest(here) <= language.shortest(there)
+            assert grown.longest(here) >= language.longest(there)
+        for character in _ALPHABET:
+            pair = (after(grown, here, character), after(language, there, character))
+            assert (pair[0] == DEAD) == (pair[1] == DEAD), character
+            if pair not in seen and len(seen) < most:
+                seen[pair] = None
+                queue.append(pair)
+        if here != DEAD:
+            reached = {after(grown, here, character) for character in _ALPHABET} - {DEAD}
+            assert reached <= set(grown.moves_of(here))
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_a_growing_pattern_is_the_whole_one(seed: int) -> None:
+    pattern, grown = _grown_pattern(random.Random(seed))
+    check_same(grown, pattern_language(pattern))
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_languages_side_by_side_are_their_intersection(seed: int) -> None:
+    rng = random.Random(seed)
+    pattern, grown = _grown_pattern(rng)
+    other = pattern_language(_pattern(rng))
+    check_same(SideBySide([grown, other]), intersection([pattern_language(pattern), other]))
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_lengths_are_those_that_texts_have(seed: int) -> None:
+    """After every beginning: by the language of all texts within the bounds."""
+    rng = random.Random(seed)
+    pattern, grown = _grown_pattern(rng)
+    whole, other = pattern_language(pattern), pattern_language(_pattern(rng))
+    both = intersection([whole, other])
+    for _ in range(4):
+        least = rng.randrange(6)
+        most = rng.choice([None, least, least + rng.randrange(4)])
+        bounded = pattern_language(f"^[^]{{{least},{'' if most is None else most}}}$")
+        for automaton, language in (
+            (grown, whole),
+            (whole, whole),
+            (SideBySide([grown, other]), both),
+        ):
+            within, expected = automaton.within(least, most), intersection([language, bounded])
+            for letters in itertools.product("abé", repeat=rng.randrange(6)):
+                state, rest = automaton.start, expected.start
+                for n, character in enumerate((*letters, "c")):
+                    if state == DEAD:
+                        break
+                    assert within.may_end(state, n) == (rest != DEAD), (letters[:n], least, most)
+                    state, rest = (
+                        after(automaton, state, character),
+                        expected.after(rest, character),
+                    )
+
+
+def test_long_lengths_are_counted() -> None:
+    """Multiples of 6 and of 15: by hand, 2 ** 20 and more characters too."""
+    pairs = pattern_language("^(?:a{6})*$|^(?:a{15})*$")
+    n = 2**20 - 2**20 % 30
+    for least, most in ((n, n), (n + 6, n + 6), (n + 13, n + 16), (n + 1, n + 6)):
+        assert pairs.within(least, most).may_end(pairs.start, 0), (least, most)
+    for least, most in ((n + 1, n + 5), (n + 7, n + 11), (n + 16, n + 17)):
+        assert not pairs.within(least, most).may_end(pairs.start, 0), (least, most)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "grows"),
+    [
+        ("^a{1,300}$", True),
+        ("a{1,300}", True),
+        ("^a{300}$|b", True),
+        ("^(?:^a{300}|b)$", False),
+        (r"\ba{300}", False),
+        ("^(?=a)a{300}$", False),
+        ("^(?:a?){1500}$", False),  # a million pairs of states, one after the other
+    ],
+)
+def test_which_patterns_grow(pattern: str, grows: bool) -> None:
+    assert (_grown(pattern) is not None) == grows
+
+
+@pytest.mark.parametrize(
+    ("pattern", "is_deterministic"),
+    [
+        ("^a{1,300}$", True),
+        ("^(?:[0-9a-z][_-]?){1,100}$", True),
+        ("a{300}", False),
+        ("^a?a{300}$", False),
+        ("^(?:ab|ac)$", True),  # `a` is written once when the pattern is read
+        ("^(?:ab|[ad]c)$", False),
+    ],
+)
+def test_patterns_that_are_surely_not_too_large(pattern: str, is_deterministic: bool) -> None:
+    grown = _grown(pattern)
+    assert grown is not None
+    assert grown.is_deterministic == is_deterministic
+
+
+def test_a_pattern_that_is_too_large_is_read_all_the_same() -> None:
+    with pytest.raises(SchemaError, match="more than 20000 states"):
+        later_language(HUGE)
+    grown = later_language(HUGE, is_late=True)
+    assert isinstance(grown, GrowingPattern)
+    with pytest.raises(SchemaError, match="more than 20000 states"):
+        _ = grown.language
+    for text in ("", "x" * 210, "ab" * 9, "ab" + "a" * 40):
+        assert accepts(grown, text)
+    for text in ("x" * 211, "xa", "b" * 30, "aab"):
+        assert not accepts(grown, text)
+
+
+def test_small_products_are_made_at_once() -> None:
+    few, more = pattern_language("^[ab]{0,9}$"), pattern_language("a$")
+    assert isinstance(all_of([few, more]), Language)
+    assert all_of([few, few]) is few
+    large = pattern_language("^[ab]{0,900}$")
+    both = all_of([large, more])
+    assert isinstance(both, SideBySide)
+    assert both is all_of([large, more])
+    assert both.language == intersection([large, more])
+
+
+def test_texts_that_exclude_each_other_far_away() -> None:
+    odd, even = pattern_language("^a(?:aa)*$"), pattern_language("^(?:aa)*$")
+    assert SideBySide([odd, even]).is_empty
+    assert SideBySide([odd, NO_TEXTS]).is_empty
+    last = SideBySide([pattern_language("^[ab]*a[ab]{8}$"), pattern_language("^[ab]*b[ab]{8}$")])
+    assert last.is_empty
+
+
+@pytest.mark.parametrize("pattern", ["^[ab]{0,2}$", "^a{3}b?$", "^a*$", "^$", "[]"])
+def test_words_are_counted_without_the_whole(pattern: str) -> None:
+    grown = _grown(pattern)
+    assert grown is not None
+    for most in (0, 1, 2, 7, 50):
+        assert words_of(grown, most) == pattern_language(pattern).words(most)
