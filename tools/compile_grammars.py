@@ -5,8 +5,9 @@ The build runs it before it collects the package's files::
     python tools/compile_grammars.py
 
 It writes ``cfgguide/compiled/``, files like those of the user's cache, which git ignores, and does
-nothing if they are those of the grammars, the code, and the versions of Lark and Python at hand. The
-same input gives the same bytes. A package without them works too: grammars are then compiled at their first use.
+nothing if they are those of the grammars, the code, and the versions of Lark and Python at hand.
+The same input gives the same bytes. A package without them works too: grammars are then compiled
+at their first use.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from cfgguide.grammar.grammar import Grammar
 from cfgguide.ecma.patterns import pattern_language
+from cfgguide.grammar.grammar import Grammar
 from cfgguide.index.compiler import compile_recognizer
 from cfgguide.limits import Limits
 from cfgguide.output_types import output_type

@@ -222,7 +222,6 @@ class SharedMasks:
                     self._known[key] = known
         return known
 
-
     def matching(self, pattern: re.Pattern[bytes]) -> Int32Array:
         """Return the tokens in which a pattern, one of few, is found."""
         known = self._matching.get(pattern)

@@ -119,12 +119,11 @@ def check(schema: Any, *, is_closed: bool = True) -> None:
     validator = jsonschema.Draft202012Validator(schema)
     valid = {members for members in OBJECTS if validator.is_valid(dict(members))}
     begun = {members[:n] for members in valid for n in range(len(members) + 1)}
-    try:
-        recognizer = recognizer_of(json.dumps(schema))
-    except SchemaError as error:
-        assert not valid, "some value is allowed"
-        assert "no value is allowed" in str(error)
+    if is_closed and not valid:
+        with pytest.raises(SchemaError, match="no value is allowed"):
+            recognizer_of(json.dumps(schema))
         return
+    recognizer = recognizer_of(json.dumps(schema))
     for members in OBJECTS:
         text = "{" + ",".join(f"{json.dumps(n)}:{json.dumps(value)}" for n, value in members)
         inside = recognizer.advance(recognizer.initial, text.encode())
