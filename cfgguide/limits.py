@@ -7,11 +7,12 @@ tells it to whoever wants to show it.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 
-from cfgguide.errors import LimitError
+from cfgguide.errors import LimitError, SchemaError
 
 # What each limit counts, and what to do other than raising it.
 _COUNTED = {
@@ -145,3 +146,64 @@ class Budget:
     def _show_stage(self) -> None:
         if self._show is not None:
             self._show(self._stage)
+
+
+class Steps:
+    """Bounds what each step of reading a schema, or of making its automaton, may take.
+
+    Steps are ``with`` blocks, and those inside of others count as a part of them. Whatever may take
+    long in a step calls :func:`check_step`.
+
+    Parameters
+    ----------
+    max_seconds : float
+        Of the thread's processor time.
+    cancelled : callable, optional
+        Asked often whether to give up, so that another thread may decide.
+    """
+
+    def __init__(
+        self, max_seconds: float = 5.0, cancelled: Callable[[], bool] | None = None
+    ) -> None:
+        self.max_seconds = max_seconds
+        self.cancelled = cancelled
+
+    def __enter__(self) -> None:
+        if not _current.depth:
+            _current.end = time.thread_time() + self.max_seconds
+            _current.steps = self
+        _current.depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        _current.depth -= 1
+
+    def check(self) -> None:
+        """Raise an error if the step takes too long, or is not wanted any more."""
+        if self.cancelled is not None and self.cancelled():
+            raise SchemaError("cancelled")
+        if time.thread_time() > _current.end:
+            raise SchemaError(
+                f"it takes more than {self.max_seconds:g} seconds (max_seconds); use fewer or "
+                "simpler schemas for one value, or raise the limit"
+            )
+
+
+class _Current(threading.local):
+    depth = 0
+    end = 0.0
+    steps = Steps()
+
+
+_current = _Current()
+
+
+def check_step() -> None:
+    """Raise an error if the step that this thread is in takes too long, or is not wanted any more.
+
+    Raises
+    ------
+    SchemaError
+        In that case; outside of a step, never.
+    """
+    if _current.depth:
+        _current.steps.check()

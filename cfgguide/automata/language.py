@@ -22,6 +22,7 @@ from cfgguide.automata.charset import MAX_CODE_POINT, SURROGATES
 from cfgguide.automata.distances import CountedLengths, Distances
 from cfgguide.automata.partition import refined
 from cfgguide.errors import SchemaError
+from cfgguide.limits import check_step
 
 DEAD = 0  # the state from which nothing is accepted; every automaton has it
 MAX_STATES = 20_000
@@ -217,8 +218,12 @@ class Language:
         step: Callable[[Key, str], Key | None],
         is_accepting: Callable[[Key], bool],
         characters: str,
+        *,
+        most: int = MAX_STATES,
     ) -> Language:
         """Return the language of an automaton over some characters; None is its dead state.
+
+        It may have `most` states.
 
         Raises
         ------
@@ -240,7 +245,7 @@ class Language:
                 if target not in numbers:
                     states.append(target)
                     numbers[target] = len(states)
-                    _check_size(len(states))
+                    _check_size(len(states), most)
                 row[place] = numbers[target]
             rows.append(tuple(row))
         ends = {numbers[state] for state in states if is_accepting(state)}
@@ -438,16 +443,18 @@ def difference(language: Language, other: Language) -> Language:
     return grouped([language, other], lambda met: met == (True, False)).get(True, NO_TEXTS)
 
 
-def _check_size(n_states: int) -> None:
-    if n_states > MAX_STATES:
+def _check_size(n_states: int, most: int = MAX_STATES) -> None:
+    check_step()
+    if n_states > most:
         raise SchemaError(
-            f"these keywords need an automaton of more than {MAX_STATES} states; "
+            f"these keywords need an automaton of more than {most} states; "
             "use smaller bounds or fewer patterns for one value"
         )
 
 
 def smallest(cuts: Sequence[int], rows: Sequence[Row], start: int, ends: Iterable[int]) -> Language:
     """Return the minimal automaton of a language, with as few intervals as possible."""
+    check_step()
     table = np.array(rows, dtype=np.int32)
     is_end = np.zeros(len(rows), dtype=np.bool_)
     is_end[list(ends)] = True

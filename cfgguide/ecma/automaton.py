@@ -20,6 +20,7 @@ from cfgguide.automata.charset import ANY_CHARACTER, MAX_CODE_POINT, SURROGATES,
 from cfgguide.automata.language import DEAD, MAX_STATES, NO_TEXTS, Language, grouped, smallest
 from cfgguide.ecma.notation import END, START, Characters, Choice, Look, Node, Nodes, Repeat
 from cfgguide.errors import SchemaError
+from cfgguide.limits import check_step
 
 _MAX_REPEATS = 5000
 
@@ -438,6 +439,7 @@ def cuts_of(classes: Iterable[CharacterClass]) -> list[int]:
 
 
 def _check_size(n_states: int) -> None:
+    check_step()
     if n_states > MAX_STATES:
         raise SchemaError(f"it has more than {MAX_STATES} states; use smaller bounds")
 

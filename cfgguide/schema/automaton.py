@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from cfgguide.automata.language import Language, intersection
 from cfgguide.ecma.patterns import pattern_language
 from cfgguide.errors import SchemaError
+from cfgguide.limits import Steps
 from cfgguide.parser.stack import Stack
 from cfgguide.pushdown.automaton import DEAD, END, POP, PUSH, Pushdown
 from cfgguide.pushdown.lexemes import (
@@ -175,6 +176,8 @@ class SchemaAutomaton(Pushdown):
         Where white space may stand.
     is_ordered : bool
         Whether properties come in the order in which they are declared.
+    steps : Steps, optional
+        Bounds what making a state may take.
 
     Raises
     ------
@@ -182,9 +185,12 @@ class SchemaAutomaton(Pushdown):
         If the schema allows no value, or it takes too long to find out.
     """
 
-    def __init__(self, root: Node, layout: Layout, *, is_ordered: bool) -> None:
+    def __init__(
+        self, root: Node, layout: Layout, *, is_ordered: bool, steps: Steps | None = None
+    ) -> None:
         super().__init__()
         self.layout = layout
+        self._steps = steps or Steps()
         self._is_ordered = is_ordered
         self._all_values = AllValues()
         self.search = Search(
@@ -250,7 +256,8 @@ class SchemaAutomaton(Pushdown):
             return
         self.search.begin()
         try:
-            getattr(self, f"_row_of_{key[0]}")(state, *key[1:])
+            with self._steps:
+                getattr(self, f"_row_of_{key[0]}")(state, *key[1:])
         except RecursionError:
             raise SchemaError(TOO_DEEP) from None
 
@@ -259,7 +266,8 @@ class SchemaAutomaton(Pushdown):
         kind, *key = self._frame_keys[frame]
         self.search.begin()
         try:
-            return int(getattr(self, f"_after_{kind}")(tag, *key))
+            with self._steps:
+                return int(getattr(self, f"_after_{kind}")(tag, *key))
         except RecursionError:
             raise SchemaError(TOO_DEEP) from None
 

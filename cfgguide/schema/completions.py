@@ -21,6 +21,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 from cfgguide.errors import SchemaError
+from cfgguide.limits import Steps
 from cfgguide.parser.stack import Stack
 from cfgguide.pushdown.automaton import DEAD
 from cfgguide.pushdown.lexemes import Ends, Lexemes, Numbers, Pop
@@ -56,9 +57,11 @@ class Closing(NamedTuple):
     stack: Stack
 
 
-def new_automaton(root: Node, layout: Layout, *, is_ordered: bool) -> SchemaAutomaton:
+def new_automaton(
+    root: Node, layout: Layout, *, is_ordered: bool, steps: Steps | None = None
+) -> SchemaAutomaton:
     """Return the automaton of a schema, which knows how its texts can be finished."""
-    automaton = SchemaAutomaton(root, layout, is_ordered=is_ordered)
+    automaton = SchemaAutomaton(root, layout, is_ordered=is_ordered, steps=steps)
     automaton.completions = Completions(automaton, _ALL_BYTES)
     return automaton
 

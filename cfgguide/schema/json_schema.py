@@ -6,10 +6,12 @@ In: a schema, or a model of Pydantic. Out: a :class:`~cfgguide.grammar.grammar.G
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Any, Literal
 
 from cfgguide.errors import SchemaError
+from cfgguide.limits import Steps
 from cfgguide.schema.pydantic_models import closed
 from cfgguide.schema.reader import Reader
 from cfgguide.schema.schema_grammar import Options, SchemaGrammar
@@ -26,6 +28,8 @@ def json_schema(
     formats: bool = True,
     best_effort: bool = False,
     registry: Mapping[str, Any] | None = None,
+    max_seconds: float = 5.0,
+    cancelled: Callable[[], bool] | None = None,
 ) -> SchemaGrammar:
     """Return a grammar of the JSON texts that a schema allows.
 
@@ -51,6 +55,10 @@ def json_schema(
         the grammar's `left_out` has their paths and the reasons.
     registry : mapping of str to mapping or bool, optional
         Other documents that ``$ref`` may name, by their URIs. Nothing is ever fetched.
+    max_seconds : float
+        Processor time that reading the schema may take; and later, each step on the way to a mask.
+    cancelled : callable, optional
+        Asked often during both whether to give up: another thread may decide.
 
     Returns
     -------
@@ -61,7 +69,7 @@ def json_schema(
     ------
     SchemaError
         If the schema is invalid, allows no value, or requires what a grammar cannot guarantee. The
-        message says where in the schema.
+        message says where in the schema. Or if it takes too long.
 
     Examples
     --------
@@ -88,16 +96,46 @@ def json_schema(
         raise SchemaError(f"max_whitespace is {max_whitespace}; it is 0 or more")
     if registry is not None and not isinstance(registry, Mapping):
         raise SchemaError("registry maps URIs to schemas")
-    documents = json.dumps(dict(registry or {}), sort_keys=True, default=str)
-    options = Options(order, max_whitespace, separators, formats, best_effort, documents)
+    if not max_seconds > 0:
+        raise SchemaError(f"max_seconds is {max_seconds!r}; it is a number above 0")
+    read, written = _as_json(schema, "the schema")
+    registry, documents = _as_json(registry or {}, "the registry")
+    options = Options(
+        order, max_whitespace, separators, formats, best_effort, documents, max_seconds
+    )
     try:
-        with collector_off():
-            reader = Reader(
-                schema, formats=formats, best_effort=best_effort, registry=registry or {}
-            )
+        with collector_off(), Steps(max_seconds, cancelled):
+            reader = Reader(read, formats=formats, best_effort=best_effort, registry=registry)
             root = reader.root()
             give_up_uncounted(root, reader.give_up)
-            written = json.dumps(schema, default=str)
-            return SchemaGrammar(written, options, root, tuple(reader.left_out))
+            return SchemaGrammar(written, options, root, tuple(reader.left_out), cancelled)
     except RecursionError:
         raise SchemaError("the schema is nested too deeply; use $ref") from None
+
+
+def _as_json(value: Any, name: str) -> tuple[Any, str]:
+    """Return a value as dicts, lists and scalars of JSON, and its text.
+
+    Raises
+    ------
+    SchemaError
+        If it is none of JSON.
+    """
+    is_plain = True
+
+    def plain(other: Any) -> Any:
+        nonlocal is_plain
+        is_plain = False
+        if isinstance(other, Mapping):
+            return dict(other)
+        if isinstance(other, tuple | set | frozenset):
+            return list(other)
+        if isinstance(other, Decimal) and other.is_finite():
+            return int(other) if other == other.to_integral_value() else float(other)
+        raise SchemaError(f"{name} has a {type(other).__name__}, which JSON does not know")
+
+    try:
+        text = json.dumps(value, default=plain)
+    except (TypeError, ValueError) as error:
+        raise SchemaError(f"{name} is not JSON: {error}") from None
+    return (value if is_plain else json.loads(text)), text

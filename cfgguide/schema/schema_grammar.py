@@ -9,11 +9,13 @@ judged by Lark, or to make it a part of another grammar.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from cfgguide.errors import SchemaError
 from cfgguide.grammar.grammar import Grammar
+from cfgguide.limits import Steps
 from cfgguide.schema.automaton import Layout, SchemaAutomaton
 from cfgguide.schema.completions import new_automaton
 from cfgguide.schema.writer import Whitespace, Writer
@@ -31,6 +33,7 @@ class Options:
     formats: bool = True
     best_effort: bool = False
     registry: str = "{}"  # as JSON
+    max_seconds: float = 5.0
 
 
 class SchemaGrammar(Grammar):
@@ -46,6 +49,8 @@ class SchemaGrammar(Grammar):
         Of the whole schema.
     left_out : tuple of (str, str)
         What is not enforced: the path of each keyword, and why.
+    cancelled : callable, optional
+        Whether to give up what is being done.
 
     Raises
     ------
@@ -59,12 +64,14 @@ class SchemaGrammar(Grammar):
         options: Options,
         root: Node,
         left_out: tuple[tuple[str, str], ...] = (),
+        cancelled: Callable[[], bool] | None = None,
     ) -> None:
         for name, value in (
             ("schema", schema),
             ("options", options),
             ("_root", root),
             ("left_out", left_out),
+            ("_steps", Steps(options.max_seconds, cancelled)),
             ("_lock", threading.Lock()),
             ("_made", None),
         ):
@@ -107,7 +114,8 @@ class SchemaGrammar(Grammar):
     def _new_automaton(self) -> SchemaAutomaton:
         layout = Layout.of(self.options.max_whitespace, self.options.separators)
         root: Node = self._root
-        return new_automaton(root, layout, is_ordered=self.options.order == "declared")
+        is_ordered = self.options.order == "declared"
+        return new_automaton(root, layout, is_ordered=is_ordered, steps=self._steps)
 
     def _written(self) -> str:
         """Return the grammar in Lark's language.

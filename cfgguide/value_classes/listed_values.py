@@ -12,7 +12,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from cfgguide.automata.language import Language, grouped
+from cfgguide.automata.language import Language
 from cfgguide.errors import SchemaError
 from cfgguide.value_classes.nodes import Condition, Values
 from cfgguide.values import numbers
@@ -33,7 +33,7 @@ def scalar_values(values: Sequence[Any]) -> Values:
         frozenset(
             json.dumps(value) for value in values if value is None or isinstance(value, bool)
         ),
-        Condition(partial(_any_of, found)) if found else None,
+        Condition(partial(numbers.any_of, tuple(found))) if found else None,
         Condition(partial(Language.of_words, words), words=frozenset(words)) if words else None,
         scalars=tuple(values),
     )
@@ -63,11 +63,6 @@ def decimal_of(value: Any) -> Decimal:
     if not number.is_finite():
         raise SchemaError(f"{value} is not a number of JSON")
     return number
-
-
-def _any_of(found: list[Decimal]) -> Language:
-    languages = [numbers.equal_to(number) for number in found]
-    return languages[0] if len(languages) == 1 else grouped(languages, any)[True]
 
 
 def shape(value: Any) -> Mapping[str, Any]:

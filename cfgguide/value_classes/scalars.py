@@ -19,6 +19,7 @@ import numpy as np
 
 from cfgguide.automata.language import DEAD, Language, grouped, memberships
 from cfgguide.ecma.patterns import pattern_language
+from cfgguide.limits import check_step
 from cfgguide.value_classes.machine import ValueClass, conditions, listed, scalar_holds
 from cfgguide.value_classes.nodes import Condition, Node, is_within
 from cfgguide.value_classes.truth import truths
@@ -243,6 +244,7 @@ class ScalarClasses:
         return {key: list(each) for key, each in found.items()}
 
     def _class_of(self, found: Found) -> ValueClass:
+        check_step()
         known = dict(zip(map(id, self._asked), found, strict=True))
         truth = truths(
             self._below, self._kind, lambda node, _: scalar_holds(node, self._kind, known)

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator
 from functools import partial
-from time import thread_time
 from typing import Any
 
 from cfgguide.errors import SchemaError
+from cfgguide.limits import check_step
 from cfgguide.value_classes.counts import has_enough_items, plain_array_bounds
 from cfgguide.value_classes.machine import Symbol, ValueClass
 from cfgguide.value_classes.nodes import Node
@@ -26,7 +26,6 @@ from cfgguide.value_classes.truth import surely_hold
 from cfgguide.value_classes.values import CONSTANTS, AllValues, Values
 
 MAX_SEARCHED = 300_000  # choices, in the searches for one state of a text
-MAX_SECONDS = 5.0  # of processor time, for these searches
 _OFTEN = 64  # choices, after which the clock is looked at
 
 
@@ -57,7 +56,6 @@ class Search:
     def begin(self) -> None:
         """Begin the searches for another state of a text: what is bounded are those for one."""
         self._n_searched = 0
-        self._began = thread_time()
 
     def tracked(self, values: Values) -> Tracked:
         """Return what is known of values whose classes matter."""
@@ -392,13 +390,13 @@ class Search:
 
     def _count(self, n: int) -> None:
         self._n_searched += n
-        if self._n_searched > MAX_SEARCHED or (
-            self._n_searched % _OFTEN < n and thread_time() - self._began > MAX_SECONDS
-        ):
+        if self._n_searched > MAX_SEARCHED:
             raise SchemaError(
                 "it takes too long to find out which values the schema allows; use fewer "
                 "schemas for one value, or simpler ones"
             )
+        if self._n_searched % _OFTEN < n:
+            check_step()
 
 
 def _goal(holding: Iterable[Node], failing: Iterable[Node]) -> tuple[Literal, ...]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from functools import cached_property, partial
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from cfgguide.automata.language import Language, TextAutomaton, accepts, intersection
 from cfgguide.pushdown.side_by_side import all_of
@@ -302,8 +303,18 @@ def _require_branch(
     _require(possible[0].meant, kind, found)
 
 
+_KNOWN: WeakKeyDictionary[Node, dict[str, bool]] = WeakKeyDictionary()  # answers of `may_hold`
+
+
 def may_hold(node: Node, kind: str) -> bool:
     """Return whether a node may hold for values of a kind."""
+    known = _KNOWN.setdefault(node, {})
+    if kind not in known:
+        known[kind] = _finds_nothing_against(node, kind)
+    return known[kind]
+
+
+def _finds_nothing_against(node: Node, kind: str) -> bool:
     try:
         _require(node.meant, kind, {})
     except _FailsError:

@@ -10,7 +10,7 @@ digits from the left and keeps the remainder.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from functools import cache, partial
 
@@ -22,6 +22,8 @@ from cfgguide.values.ranges import decimal_numbers
 NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"  # any
 LARGEST_DIVISOR = 1000
 MAX_DIGITS = 60
+_MAX_BEGINNINGS = 1_000_000  # of listed numbers
+_POINT, _ZEROS = "point", "zeros"  # what comes after a listed number
 
 #: The state of `decimals`, the remainder, and the digits read after the point; -1 before it.
 _Remainder = tuple[int, int, int]
@@ -46,6 +48,52 @@ def equal_to(number: Decimal) -> Language:
     [True, True, False]
     """
     return _between(number, number)
+
+
+def any_of(found: Iterable[Decimal]) -> Language:
+    """Return the numbers that are equal to one of several.
+
+    Raises
+    ------
+    SchemaError
+        If one has more than `MAX_DIGITS` digits.
+
+    Examples
+    --------
+    >>> few = any_of([Decimal(0), Decimal("1.5")])
+    >>> [few.accepts(text) for text in ("-0", "0.0", "1.500", "1", "1.")]
+    [True, True, True, False, False]
+    """
+    shortest = {_shortest(number) for number in found}
+    shortest |= {"-0"} if "0" in shortest else set()
+    begun = {text[:n] for text in shortest for n in range(len(text) + 1)}
+
+    def step(text: str, character: str) -> str | None:
+        longer = text + character
+        if longer in begun:
+            return longer
+        if character == "." and "." not in text and text in shortest:
+            return _POINT
+        has_ended = text in (_POINT, _ZEROS) or ("." in text and _without_zeros(text) in shortest)
+        return _ZEROS if character == "0" and has_ended else None
+
+    def is_equal(text: str) -> bool:
+        is_read = text == _ZEROS or not text.endswith((".", _POINT))
+        return is_read and (text == _ZEROS or _without_zeros(text) in shortest)
+
+    return Language.of_steps("", step, is_equal, "-.0123456789", most=_MAX_BEGINNINGS)
+
+
+def _without_zeros(text: str) -> str:
+    """Return a text of a number without zeros at the end of its fraction."""
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _shortest(number: Decimal) -> str:
+    """Return the shortest text of a number."""
+    whole, fraction = _digits_of(number)
+    sign = "-" if number < 0 else ""
+    return f"{sign}{whole}.{fraction}" if fraction else sign + whole
 
 
 def at_least(bound: Decimal, *, is_strict: bool) -> Language:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
+from contextlib import nullcontext, suppress
 from itertools import permutations, product
 from typing import Any
 
@@ -119,11 +120,11 @@ def check(schema: Any, *, is_closed: bool = True) -> None:
     validator = jsonschema.Draft202012Validator(schema)
     valid = {members for members in OBJECTS if validator.is_valid(dict(members))}
     begun = {members[:n] for members in valid for n in range(len(members) + 1)}
-    if is_closed and not valid:
-        with pytest.raises(SchemaError, match="no value is allowed"):
-            recognizer_of(json.dumps(schema))
+    expected = pytest.raises(SchemaError, match="no value is allowed")
+    with nullcontext() if valid else expected if is_closed else suppress(SchemaError):
+        recognizer = recognizer_of(json.dumps(schema))
+    if not valid:
         return
-    recognizer = recognizer_of(json.dumps(schema))
     for members in OBJECTS:
         text = "{" + ",".join(f"{json.dumps(n)}:{json.dumps(value)}" for n, value in members)
         inside = recognizer.advance(recognizer.initial, text.encode())
