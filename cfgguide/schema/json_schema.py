@@ -138,4 +138,6 @@ def _as_json(value: Any, name: str) -> tuple[Any, str]:
         text = json.dumps(value, default=plain)
     except (TypeError, ValueError) as error:
         raise SchemaError(f"{name} is not JSON: {error}") from None
+    except RecursionError:
+        raise SchemaError(f"{name} is nested too deeply; use $ref") from None
     return (value if is_plain else json.loads(text)), text
