@@ -27,6 +27,7 @@ from cfgguide.pushdown.lexemes import (
 )
 from cfgguide.value_classes.counts import has_enough_items, plain_array_bounds
 from cfgguide.value_classes.nodes import Node
+from cfgguide.value_classes.objects import in_order
 from cfgguide.value_classes.paths import Cost, Paths
 from cfgguide.value_classes.search import Search
 from cfgguide.value_classes.tracked import Classes, Tracked
@@ -122,9 +123,7 @@ class PlainMembers:
         self._is_ordered = is_ordered
         nodes = sorted(values.object_nodes, key=search.values.order)
         self._nodes = nodes
-        self._names = list(
-            dict.fromkeys(name for node in nodes for name in (*node.properties, *node.required))
-        )
+        self._names = in_order(nodes)
         required = {name for node in nodes for name in node.required}
         self._required = sum(1 << tag for tag, name in enumerate(self._names) if name in required)
         self._known: dict[int, Values] = {}

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from heapq import heapify, heappop, heappush
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from cfgguide.automata.language import Language, difference, grouped
@@ -125,7 +127,7 @@ class ObjectMachine:
         self._order = order
         self._asking = [node for node in nodes if "object" in node.kinds and not node.is_false]
         asking = sorted(self._asking, key=order)
-        self._names = list(dict.fromkeys(name for node in asking for name in _names_of(node)))
+        self._names = in_order(asking)
         self._is_ordered = len(self._names) > MAX_UNORDERED if is_ordered is None else is_ordered
         self._numbers = {name: number for number, name in enumerate(self._names)}
         conditional = {
@@ -439,6 +441,41 @@ def _asking_names_only(nodes: Sequence[Node]) -> list[Node]:
         for node in dict.fromkeys(others)
         if node.required and node.is_same_as(Node(node.path, required=node.required))
     ]
+
+
+def in_order(nodes: Sequence[Node]) -> list[str]:
+    """Return the names that nodes list, so that each node's declarations keep their order.
+
+    Where two nodes contradict each other, the first counts. Names that are not declared come last.
+
+    Examples
+    --------
+    >>> one, other = Node("", properties={"b": Node("")}), Node("", required=["b", "c"])
+    >>> in_order([other, one, Node("", properties={"a": Node(""), "b": Node("")})])
+    ['a', 'b', 'c']
+    """
+    declared = dict.fromkeys(name for node in nodes for name in node.properties)
+    before: dict[str, set[str]] = {name: set() for name in declared}
+    after: dict[str, set[str]] = {name: set() for name in declared}
+    for node in nodes:
+        for name, following in pairwise(node.properties):
+            before[following].add(name)
+            after[name].add(following)
+    numbers = {name: number for number, name in enumerate(declared)}
+    ready = [numbers[name] for name in declared if not before[name]]
+    heapify(ready)
+    names, found = list(declared), dict[str, None]()
+    left = iter(names)
+    while len(found) < len(names):
+        name = names[heappop(ready)] if ready else next(each for each in left if each not in found)
+        if name in found:
+            continue
+        found[name] = None
+        for following in after[name]:
+            before[following].discard(name)
+            if not before[following]:
+                heappush(ready, numbers[following])
+    return list(dict.fromkeys([*found, *(name for node in nodes for name in _names_of(node))]))
 
 
 def _names_of(node: Node) -> Iterator[str]:

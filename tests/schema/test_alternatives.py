@@ -141,6 +141,28 @@ def test_listed_unions(number: int) -> None:
     check(SCHEMAS[number])
 
 
+@pytest.mark.parametrize(
+    ("text", "is_read"),
+    [
+        ('{"context":"a","image":"b","sync":"c"}', True),
+        ('{"image":"b","sync":"c"}', True),
+        ('{"context":"a","image":"b"}', True),
+        ('{"image":"b","context":"a"}', False),
+        ('{"sync":"a","image":"b"}', False),
+    ],
+)
+def test_branches_keep_their_own_order(text: str, is_read: bool) -> None:
+    image, sync = {"image": {}}, {"sync": {}}
+    branches = [
+        {"properties": {**image, **sync}, "required": ["sync"]},
+        {"properties": {"context": {}, **image, **sync}, "required": ["context"]},
+    ]
+    schema = {"type": "object", "required": ["image"], "anyOf": branches}
+    recognizer = recognizer_of(json.dumps(schema), order="declared")
+    after = recognizer.advance(recognizer.initial, text.encode())
+    assert (after is not None and recognizer.is_sentence(after)) == is_read
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_random_unions(seed: int) -> None:
     check(random_branch(random.Random(seed), 2), is_closed=seed % 4 > 0)
