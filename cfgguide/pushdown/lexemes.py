@@ -1,9 +1,9 @@
-r"""Scalars of JSON and names of properties as automata over bytes.
+r"""Scalars of JSON as automata over bytes.
 
-In: languages of texts, or names. Out: automata whose states are *keys*, made as they are asked for,
+In: languages of texts. Out: automata whose states are *keys*, made as they are asked for,
 for a :class:`~cfgguide.pushdown.automaton.Pushdown` to number. A row of one says which key follows
 a byte, or that the lexeme ends, with the byte or before it, with a *tag*: the number of the
-language or of the name that has been read.
+language that has been read. Names of properties are in :mod:`cfgguide.pushdown.names`.
 
 Texts under conditions have plain spellings, like those of ``json.dumps``: a character is escaped
 only where it must be; beyond ASCII it may be. Strings without conditions have all spellings.
@@ -11,30 +11,18 @@ only where it must be; beyond ASCII it may be. Strings without conditions have a
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
-from cfgguide.automata.charset import (
-    MAX_CODE_POINT,
-    SURROGATES,
-    CharacterClass,
-    Utf8Node,
-    common_ranges,
-    utf8_tree,
-)
-from cfgguide.automata.language import ANY_TEXT, DEAD, Language, TextAutomaton
+from cfgguide.automata.charset import MAX_CODE_POINT, SURROGATES, CharacterClass
+from cfgguide.automata.language import ANY_TEXT, DEAD, Language, Ranges, TextAutomaton
 from cfgguide.automata.language import after as after_character
+from cfgguide.pushdown.spellings import END, Tree, any_spelling, plain_spelling, shortest_in
 
-Ranges = tuple[tuple[int, int], ...]
 Key = Hashable
 
-_QUOTE, _BACKSLASH, _U = 0x22, 0x5C, 0x75
-_SHORT = {8: "b", 9: "t", 10: "n", 12: "f", 13: "r", 0x22: '"', 0x5C: "\\"}
-_RAW: Ranges = ((0x20, 0x21), (0x23, 0x5B), (0x5D, MAX_CODE_POINT))
-_ESCAPED: Ranges = ((0, 0x1F), (0x7F, MAX_CODE_POINT))
+QUOTE = 0x22
 _N_KEPT = 128  # automata of strings or numbers
 
 
@@ -162,179 +150,13 @@ class Lexemes:
                 yield bytes((byte,)), target
 
 
-# -- spellings ------------------------------------------------------------------------------
-
-
-class Tree:
-    """A tree of bytes: ranges, each with what follows. Equal trees are one object; `END` is empty.
-
-    Attributes
-    ----------
-    branches : tuple of (int, int, Tree)
-        First and last byte, sorted.
-    """
-
-    __slots__ = ("branches",)
-    _known: ClassVar[dict[tuple[tuple[int, int, int], ...], Tree]] = {}
-
-    def __init__(self, branches: tuple[tuple[int, int, Tree], ...]) -> None:
-        self.branches = branches
-
-    @classmethod
-    def of(cls, branches: Iterable[tuple[int, int, Tree]]) -> Tree:
-        """Return the tree of some branches; neighbours that lead on alike are joined."""
-        joined: list[tuple[int, int, Tree]] = []
-        for low, high, rest in sorted(branches, key=lambda branch: branch[0]):
-            if joined and joined[-1][1] == low - 1 and joined[-1][2] is rest:
-                joined[-1] = (joined[-1][0], high, rest)
-            else:
-                joined.append((low, high, rest))
-        key = tuple((low, high, id(rest)) for low, high, rest in joined)
-        return cls._known.setdefault(key, cls(tuple(joined)))
-
-
-END = Tree.of(())
-
-
-@lru_cache(maxsize=4096)
-def shortest_in(tree: Tree, used: frozenset[int]) -> bytes | None:
-    r"""Return the least of the shortest texts in a tree, of some bytes; None if there is none.
-
-    Examples
-    --------
-    >>> tree = plain_spelling(((0xE9, 0xE9),))
-    >>> shortest_in(tree, frozenset(range(256))), shortest_in(tree, frozenset(range(128)))
-    (b'\xc3\xa9', b'\\u00E9')
-    """
-    if tree is END:
-        return b""
-    found = []
-    for low, high, rest in tree.branches:
-        byte = next((byte for byte in range(low, high + 1) if byte in used), None)
-        after = None if byte is None else shortest_in(rest, used)
-        if byte is not None and after is not None:
-            found.append(bytes((byte,)) + after)
-    return min(found, key=lambda text: (len(text), text), default=None)
-
-
-@cache
-def _tree_of(node: Utf8Node) -> Tree:
-    return Tree.of((low, high, _tree_of(rest)) for low, high, rest in node) if node else END
-
-
-@cache
-def any_spelling(ranges: Ranges) -> Tree:
-    """Return all spellings of a character in a string without conditions."""
-    assert ranges == ANY_TEXT, "all characters have the same spellings there"
-    letters = ((ord(letter), ord(letter), END) for letter in '"\\/bfnrt')
-    hexadecimal = _hex_tree((((0, 0xFFFF), END),), 4)
-    escapes = Tree.of([*letters, (_U, _U, hexadecimal)])
-    raw = _tree_of(utf8_tree(CharacterClass(common_ranges(ANY_TEXT, _RAW))))
-    return Tree.of([*raw.branches, (_BACKSLASH, _BACKSLASH, escapes)])
-
-
-@lru_cache(maxsize=4096)
-def plain_spelling(ranges: Ranges) -> Tree:
-    """Return the plain spellings of the characters in some ranges.
-
-    Examples
-    --------
-    >>> [branch[:2] for branch in plain_spelling(((10, 10), (97, 99))).branches]
-    [(92, 92), (97, 99)]
-    """
-    raw = _tree_of(utf8_tree(CharacterClass.of(common_ranges(ranges, _RAW))))
-    escapes = [
-        (ord(letter), ord(letter), END)
-        for point, letter in _SHORT.items()
-        if any(low <= point <= high for low, high in ranges)
-    ]
-    escaped = common_ranges(common_ranges(ranges, ANY_TEXT), _ESCAPED)
-    if escaped:
-        escapes.append((_U, _U, _escapes(escaped)))
-    if not escapes:
-        return raw
-    return Tree.of([*raw.branches, (_BACKSLASH, _BACKSLASH, Tree.of(escapes))])
-
-
-def _escapes(ranges: Ranges) -> Tree:
-    r"""Return the digits after ``\u``; above the first plane another ``\u`` follows."""
-    parts: list[tuple[tuple[int, int], Tree]] = [
-        (each, END) for each in common_ranges(ranges, ((0, 0xD7FF), (0xE000, 0xFFFF)))
-    ]
-    for low, high in common_ranges(ranges, ((0x10000, MAX_CODE_POINT),)):
-        parts += _pairs(low - 0x10000, high - 0x10000)
-    return _hex_tree(_merged(sorted(parts, key=lambda part: part[0])), 4)
-
-
-def _pairs(low: int, high: int) -> Iterable[tuple[tuple[int, int], Tree]]:
-    """Yield the first halves of surrogate pairs of a range, and what follows them."""
-    while low <= high:
-        first, offset = divmod(low, 0x400)
-        if offset == 0 and high - low >= 0x3FF:
-            n_firsts = (high - low + 1) // 0x400
-            yield (0xD800 + first, 0xD800 + first + n_firsts - 1), _second((0xDC00, 0xDFFF))
-            low += n_firsts * 0x400
-        else:
-            end = min(high, low - offset + 0x3FF)
-            seconds = (0xDC00 + offset, 0xDC00 + offset + end - low)
-            yield (0xD800 + first, 0xD800 + first), _second(seconds)
-            low = end + 1
-
-
-def _second(seconds: tuple[int, int]) -> Tree:
-    digits = _hex_tree(((seconds, END),), 4)
-    return Tree.of([(_BACKSLASH, _BACKSLASH, Tree.of([(_U, _U, digits)]))])
-
-
-def _merged(
-    parts: Sequence[tuple[tuple[int, int], Tree]],
-) -> tuple[tuple[tuple[int, int], Tree], ...]:
-    """Return parts with those of one range joined: each range may be there several times."""
-    found: dict[tuple[int, int], list[Tree]] = {}
-    for each, rest in parts:
-        found.setdefault(each, []).append(rest)
-    return tuple((each, _united(rests)) for each, rests in found.items())
-
-
-def _united(trees: Sequence[Tree]) -> Tree:
-    """Return a tree with what several trees have, all of the same depth."""
-    if len(trees) == 1:
-        return trees[0]
-    by_byte: dict[int, dict[Tree, None]] = {}
-    for tree in trees:
-        for low, high, rest in tree.branches:
-            for byte in range(low, high + 1):
-                by_byte.setdefault(byte, {})[rest] = None
-    return Tree.of((byte, byte, _united(list(rests))) for byte, rests in by_byte.items())
-
-
-@lru_cache(maxsize=4096)
-def _hex_tree(parts: tuple[tuple[tuple[int, int], Tree], ...], n_digits: int) -> Tree:
-    """Return hexadecimal numbers of `n_digits` digits in some ranges, each with what follows."""
-    if n_digits == 0:
-        return parts[0][1]
-    size = 16 ** (n_digits - 1)
-    branches: list[tuple[int, int, Tree]] = []
-    for digit in range(16):
-        inside = tuple(
-            ((max(low - digit * size, 0), min(high - digit * size, size - 1)), rest)
-            for (low, high), rest in parts
-            if low < (digit + 1) * size and high >= digit * size
-        )
-        if inside:
-            below = _hex_tree(inside, n_digits - 1)
-            letters = f"{digit:x}" if digit < 10 else f"{digit:x}{digit:X}"
-            branches += [(ord(letter), ord(letter), below) for letter in letters]
-    return Tree.of(branches)
-
-
 # -- strings --------------------------------------------------------------------------------
 
 #: What a text may be by now: a tree of bytes still to come, and the state after them.
 Piece = tuple[Tree, Hashable]
 
 
-def _after_bytes(pieces: Sequence[Piece]) -> list[tuple[Iterable[int], tuple[Piece, ...]]]:
+def after_bytes(pieces: Sequence[Piece]) -> list[tuple[Iterable[int], tuple[Piece, ...]]]:
     """Return what pieces become with one more byte."""
     if len(pieces) == 1:
         tree, state = pieces[0]
@@ -351,7 +173,7 @@ def _after_bytes(pieces: Sequence[Piece]) -> list[tuple[Iterable[int], tuple[Pie
     return [(data, found) for found, data in alike.items()]
 
 
-class _Texts:
+class Texts:
     """The languages of a string, read side by side; a state has one of each."""
 
     def __init__(
@@ -426,7 +248,7 @@ class Strings(Lexemes):
         spelling: Callable[[Ranges], Tree] = plain_spelling,
         shared: Callable[[Key], int] | None = None,
     ) -> None:
-        self._texts = _Texts(languages, spelling)
+        self._texts = Texts(languages, spelling)
         self._shared = shared
         self.start = ("c", self._texts.start)
         self._rows: dict[Key, Row] = {}
@@ -442,12 +264,12 @@ class Strings(Lexemes):
         kind, state = key
         pieces = state if kind == "p" else self._texts.pieces(state)
         entries: list[tuple[Iterable[int], Any]] = [
-            (data, _key_of(after)) for data, after in _after_bytes(pieces)
+            (data, key_of(after)) for data, after in after_bytes(pieces)
         ]
         if kind == "c":
             tag = self._texts.tag(state)
             if tag >= 0:
-                entries.append(((_QUOTE,), Pop(tag)))
+                entries.append(((QUOTE,), Pop(tag)))
         return Row(entries)
 
     def traits(self, key: Any) -> Traits:
@@ -465,13 +287,13 @@ class Strings(Lexemes):
     def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
         """Yield short texts that lead on, each to the end of a character."""
         kind, state = key
-        yield from _characters(state if kind == "p" else self._texts.pieces(state), used)
+        yield from characters_of(state if kind == "p" else self._texts.pieces(state), used)
         tag = self._texts.tag(state) if kind == "c" else -1
         if tag >= 0:
             yield b'"', Pop(tag)
 
 
-def _characters(
+def characters_of(
     pieces: Sequence[Piece], used: frozenset[int]
 ) -> Iterator[tuple[bytes, tuple[str, Hashable]]]:
     """Yield how characters are written, each with the key after it."""
@@ -481,7 +303,7 @@ def _characters(
             yield text, ("c", after)
 
 
-def _key_of(pieces: tuple[Piece, ...]) -> Key:
+def key_of(pieces: tuple[Piece, ...]) -> Key:
     """Return the key of pieces; that of a state if the character is complete."""
     tree, state = pieces[0]
     return ("c", state) if tree is END else ("p", pieces)
@@ -541,13 +363,13 @@ class Free:
 
     Parameters
     ----------
-    texts : _Texts
+    texts : Texts
         The languages; which is free is asked of states.
     first_tag : int
         The tag of the first language.
     """
 
-    def __init__(self, texts: _Texts, first_tag: int = 0) -> None:
+    def __init__(self, texts: Texts, first_tag: int = 0) -> None:
         self._texts = texts
         self._first_tag = first_tag
         self._known: dict[tuple[int, ...], Key] = {}
@@ -704,7 +526,7 @@ class Numbers(Lexemes):
 
     def __init__(self, languages: Sequence[Language]) -> None:
         self.languages = languages
-        self._texts = _Texts(languages, _one_byte_each)
+        self._texts = Texts(languages, _one_byte_each)
         self.start = self._texts.start
         self._rows: dict[Key, Row] = {}
 
@@ -750,288 +572,3 @@ class Constants(Lexemes):
                 longer = word[: len(key) + 1]
                 entries.append(((ord(longer[-1]),), Pop(tag) if longer == word else longer))
         return Row(entries)
-
-
-# -- names ----------------------------------------------------------------------------------
-
-
-@dataclass
-class _Node:
-    """A beginning of listed names."""
-
-    children: dict[str, _Node]
-    tag: int = -1
-    below: int = 0  # tags of the names that begin like this, as bits
-
-
-class Names(Lexemes):
-    """Names of properties: listed ones, each with its index as its tag, and perhaps all others.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The listed names.
-    others : SharedStrings, optional
-        How other names are written; their tag is the number of the listed ones.
-    """
-
-    def __init__(self, names: Sequence[str], others: SharedStrings | None) -> None:
-        self._root = _Node({})
-        for tag, name in enumerate(names):
-            node = self._root
-            node.below |= 1 << tag
-            for character in name:
-                node = node.children.setdefault(character, _Node({}))
-                node.below |= 1 << tag
-            node.tag = tag
-        self.n_names = len(names)
-        self._n_tags = len(names) + (others is not None)
-        self._others = others
-        self._other_tag = len(names)
-        self._nodes: list[_Node] = [self._root]
-        self._numbers = {id(self._root): 0}
-        self._other_rows: dict[Key, Row] = {}
-        start: Key = others.lexemes.start if others is not None else None
-        self.start = ("n", ((END, 0),), start)
-
-    def row(self, key: Any) -> Row:
-        """Return what follows a key: listed names first, then the others."""
-        if key[0] != "n":
-            return self._other_row(key)
-        _, pieces, other = key
-        base = None if other is None else self._other_row(other)
-        entries: list[tuple[Iterable[int], Any]] = []
-        ((tree, number),) = pieces[:1]
-        if tree is END:
-            pieces = self._pieces(number)
-            if self._nodes[number].tag >= 0:
-                entries.append(((_QUOTE,), Pop(self._nodes[number].tag)))
-        for data, after in _after_bytes(pieces):
-            for byte in data:
-                beside = None if base is None else base.after(byte)
-                entries.append(((byte,), ("n", after, beside)))
-        return Row(entries, None, base)
-
-    def node(self, number: int) -> _Node:
-        """Return the beginning of names with a number."""
-        return self._nodes[number]
-
-    def children(self, number: int) -> dict[str, int]:
-        """Return the numbers of the beginnings with one more character."""
-        found = {}
-        for character, child in self._nodes[number].children.items():
-            found[character] = self._numbers.setdefault(id(child), len(self._nodes))
-            if found[character] == len(self._nodes):
-                self._nodes.append(child)
-        return found
-
-    def _pieces(self, number: int) -> tuple[Piece, ...]:
-        return tuple(
-            (plain_spelling(((ord(character), ord(character)),)), child)
-            for character, child in self.children(number).items()
-        )
-
-    def _shared_number(self, key: Key) -> int:
-        assert self._others is not None, "else there are no such keys"
-        return self._others.number(key)
-
-    def _other_row(self, key: Any) -> Row:
-        """Return what follows inside a name that is not listed: one object for each key."""
-        assert self._others is not None, "else there are no such keys"
-        if key not in self._other_rows:
-            row = self._others.lexemes.row(key)
-            end = Pop(self._other_tag)
-            targets = [end if isinstance(t, Pop) else t for t in row.targets]
-            self._other_rows[key] = Row.of(row.places, targets)
-        return self._other_rows[key]
-
-    def traits(self, key: Any) -> Traits:
-        """Return what is known of a key."""
-        if key[0] != "n":
-            return Traits(shared=(self._shared_number(key), self._other_tag))
-        _, pieces, other = key
-        below = 0
-        for _, number in pieces:
-            below |= self._nodes[number].below
-        if self._others is None or other is None:
-            return Traits(below=(below, self._n_tags))
-        shared = (self._others.number(other), self._other_tag)
-        return Traits(
-            below=(below | 1 << self._other_tag, self._n_tags), shared=shared, is_named=True
-        )
-
-
-class Words(Lexemes):
-    """Listed strings; the tag is 0.
-
-    Keys are beginnings of words, by where they stand in the sorted list, and pieces inside a
-    character.
-    """
-
-    def __init__(self, words: Sequence[str]) -> None:
-        self._words = sorted(words)
-        self.start = ("c", (0, len(words), 0))
-
-    def row(self, key: Any) -> Row:
-        """Return what follows a key."""
-        kind, state = key
-        pieces = state if kind == "p" else self._pieces(*state)
-        entries: list[tuple[Iterable[int], Any]] = [
-            (data, _key_of(after)) for data, after in _after_bytes(pieces)
-        ]
-        if kind == "c" and len(self._words[state[0]]) == state[2]:
-            entries.append(((_QUOTE,), Pop(0)))
-        return Row(entries)
-
-    def _pieces(self, first: int, end: int, length: int) -> tuple[Piece, ...]:
-        """Return the spellings of the next character of the words from `first` on."""
-        found: list[Piece] = []
-        if len(self._words[first]) == length:
-            first += 1
-        while first < end:
-            character = self._words[first][length]
-            last = bisect_right(
-                self._words, character, first, end, key=lambda word: word[length : length + 1]
-            )
-            spelling = plain_spelling(((ord(character), ord(character)),))
-            found.append((spelling, (first, last, length + 1)))
-            first = last
-        return tuple(found)
-
-
-class PatternNames(Lexemes):
-    """Names of properties that patterns tell apart: listed ones, then groups of all others.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The listed names; the tag of each is its index.
-    groups : sequence of Language
-        Disjoint; their tags are the next numbers. A listed name counts as nothing else, and each
-        has a text that is not listed.
-    """
-
-    def __init__(self, names: Sequence[str], groups: Sequence[Language]) -> None:
-        self.n_names = len(names)
-        self._listed = Names(names, None)
-        self._groups = groups
-        self._texts = _Texts(groups, plain_spelling)
-        self._free = Free(self._texts, len(names))
-        self._others: dict[tuple[int, int, int], bool] = {}
-        self._rows: dict[Key, Row] = {}
-        self._n_names = len(names)
-        self._n_tags = len(names) + len(groups)
-        self.start = ("c", (0, self._texts.start))
-
-    def row(self, key: Any) -> Row:
-        """Return what follows a key."""
-        row = self._rows.get(key)
-        if row is None:
-            row = self._rows[key] = self._made(key)
-        return row
-
-    def _made(self, key: Any) -> Row:
-        kind, state = key
-        if kind == "s":
-            return self._free.row(key)
-        pieces = state if kind == "p" else self._pieces(*state)
-        entries: list[tuple[Iterable[int], Any]] = [
-            (data, self._freed(_key_of(after))) for data, after in _after_bytes(pieces)
-        ]
-        tag = self._tag(*state) if kind == "c" else -1
-        if tag >= 0:
-            entries.append(((_QUOTE,), Pop(tag)))
-        return Row(entries)
-
-    def _freed(self, key: Any) -> Key:
-        kind, state = key
-        return self._free.key(key, state[1]) if kind == "c" and state[0] < 0 else key
-
-    def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
-        """Yield short texts that lead on, each to the end of a character."""
-        kind, state = key
-        if kind == "s":
-            yield from self._free.steps(key, used)
-            return
-        yield from _characters(state if kind == "p" else self._pieces(*state), used)
-        tag = self._tag(*state) if kind == "c" else -1
-        if tag >= 0:
-            yield b'"', Pop(tag)
-
-    def _tag(self, node: int, texts: tuple[int, ...]) -> int:
-        own = self._listed.node(node).tag if node >= 0 else -1
-        if own >= 0:
-            return own
-        group = self._texts.tag(texts)
-        return -1 if group < 0 else self._n_names + group
-
-    def _pieces(self, node: int, texts: tuple[int, ...]) -> tuple[Piece, ...]:
-        """Return the spellings of the next character, with the beginning of names and of texts."""
-        children = self._listed.children(node) if node >= 0 else {}
-        found: list[Piece] = []
-        listed = {ord(character): number for character, number in children.items()}
-        for after, ranges in self._texts.moves(texts).items():
-            rest = CharacterClass.of(ranges)
-            for point in [point for point in listed if point in rest]:
-                single = ((point, point),)
-                found.append((plain_spelling(single), (listed.pop(point), after)))
-                kept = common_ranges(ranges, ((0, point - 1), (point + 1, MAX_CODE_POINT)))
-                ranges = CharacterClass.of(kept).ranges
-            if ranges:
-                found.append((plain_spelling(ranges), (-1, after)))
-        nowhere = (DEAD,) * len(texts)
-        for point, number in listed.items():
-            found.append((plain_spelling(((point, point),)), (number, nowhere)))
-        return tuple(found)
-
-    def traits(self, key: Any) -> Traits:
-        """Return what is known of a key: which names may come of it."""
-        kind, state = key
-        if kind == "s":
-            shared = self._free.shared(key)
-            return Traits(below=(1 << shared[1], self._n_tags), shared=shared)
-        below = 0
-        for node, texts in [after for _, after in state] if kind == "p" else [state]:
-            below |= self._listed.node(node).below if node >= 0 else 0
-            for group, each in enumerate(texts):
-                below |= self._has_other(node, group, each) << self._n_names + group
-        return Traits(below=(below, self._n_tags))
-
-    def _has_other(self, node: int, group: int, state: int) -> bool:
-        """Return whether a text of a group that is not listed begins like this."""
-        if node < 0 or state == DEAD:
-            return state != DEAD
-        key = (node, group, state)
-        if key not in self._others:
-            listed = self._listed.node(node)
-            self._others[key] = _has_other_text(self._groups[group], state, listed)
-        return self._others[key]
-
-
-def has_other_text(language: Language, names: Sequence[str]) -> bool:
-    """Return whether a language has a text that is none of some names.
-
-    Examples
-    --------
-    >>> few = Language.of_words(["a", "ab"])
-    >>> has_other_text(few, ["a"]), has_other_text(few, ["a", "ab", "c"])
-    (True, False)
-    """
-    return _has_other_text(language, language.start, Names(names, None).node(0))
-
-
-def _has_other_text(language: Language, first: int, root: _Node) -> bool:
-    pending = [(first, root)]
-    for state, node in pending:  # grows while it is walked
-        if state in language.accepting and node.tag < 0:
-            return True
-        for target, ranges in language.moves[state].items():
-            listed = [
-                child
-                for character, child in node.children.items()
-                if any(low <= ord(character) <= high for low, high in ranges)
-            ]
-            if len(listed) < sum(high - low + 1 for low, high in ranges):
-                return True  # some text goes on from every state but the dead one
-            pending += [(target, child) for child in listed]
-    return False

@@ -33,7 +33,7 @@ class ShortestLexemes:
 
     Examples
     --------
-    >>> from cfgguide.pushdown.lexemes import Names
+    >>> from cfgguide.pushdown.names import Names
     >>> names = Names(["size", "sizes"], None)
     >>> ShortestLexemes(frozenset(range(256))).end(names, names.start)
     Written(text=b'size"', tag=0)

@@ -25,17 +25,15 @@ from cfgguide.pushdown.lexemes import (
     Constants,
     Ends,
     Lexemes,
-    Names,
     Numbers,
-    PatternNames,
     Pop,
     Row,
-    Words,
     any_strings,
     numbers_in,
     strings_in,
 )
 from cfgguide.pushdown.memory import Memory, RememberingConfiguration
+from cfgguide.pushdown.names import Names, PatternNames, Words
 from cfgguide.recognizer.recognizer import Configuration
 from cfgguide.schema.members import (
     DEAD_END,

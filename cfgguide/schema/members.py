@@ -17,14 +17,8 @@ from functools import cached_property, partial
 from typing import Any, Protocol
 
 from cfgguide.automata.language import Language, grouped
-from cfgguide.pushdown.lexemes import (
-    Lexemes,
-    Names,
-    PatternNames,
-    any_strings,
-    has_other_text,
-    plain_strings,
-)
+from cfgguide.pushdown.lexemes import Lexemes, any_strings, plain_strings
+from cfgguide.pushdown.names import Names, PatternNames, has_other_text
 from cfgguide.value_classes.counts import has_enough_items, plain_array_bounds
 from cfgguide.value_classes.nodes import Node
 from cfgguide.value_classes.objects import in_order

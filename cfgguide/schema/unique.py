@@ -14,16 +14,8 @@ from typing import NamedTuple
 
 from cfgguide.automata.language import DEAD, Language, difference, intersection
 from cfgguide.ecma.patterns import pattern_language
-from cfgguide.pushdown.lexemes import (
-    Bounded,
-    Constants,
-    Lexemes,
-    Names,
-    Numbers,
-    PatternNames,
-    Strings,
-    plain_strings,
-)
+from cfgguide.pushdown.lexemes import Bounded, Constants, Lexemes, Numbers, Strings, plain_strings
+from cfgguide.pushdown.names import Names, PatternNames
 from cfgguide.schema.members import DEAD_END
 from cfgguide.value_classes.counts import canonical_numbers
 from cfgguide.value_classes.search import Search

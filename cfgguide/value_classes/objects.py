@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from cfgguide.automata.language import Language, difference, grouped
-from cfgguide.pushdown.lexemes import has_other_text
+from cfgguide.pushdown.names import has_other_text
 from cfgguide.value_classes.machine import (
     Problem,
     Symbol,

@@ -20,17 +20,15 @@ from cfgguide.pushdown.lexemes import (
     Constants,
     Ends,
     Lexemes,
-    Names,
     Numbers,
-    PatternNames,
     Pop,
     Strings,
-    any_spelling,
     any_strings,
-    plain_spelling,
     plain_strings,
 )
+from cfgguide.pushdown.names import Names, PatternNames
 from cfgguide.pushdown.side_by_side import SideBySide
+from cfgguide.pushdown.spellings import any_spelling, plain_spelling
 from cfgguide.values.numbers import NUMBER, decimals
 
 #: With all kinds of spellings: escaped if need be, in one plane or in another, near the bounds.
