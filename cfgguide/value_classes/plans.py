@@ -685,7 +685,8 @@ class Planner:
             return False
         others = list(may_evaluate(node))
         truth = {
-            other: plan.truth.get(other, not self._surely_fails(plan, other)) for other in others
+            other: plan.truth.get(other, False if self._surely_fails(plan, other) else None)
+            for other in others
         }
         seen = {
             name for other in others for name in other.dependent if self._may_be_there(plan, name)

@@ -79,20 +79,24 @@ def _combines(node: Node, found: Truths, seen: Collection[str]) -> bool:
     return all(found[other] for name, other in node.dependent.items() if name in seen)
 
 
-def evaluators(node: Node, found: Truths, seen: Collection[str] = ()) -> Iterator[Node]:
-    """Yield the nodes whose annotations a node sees: itself, and those applied that hold."""
+def evaluators(
+    node: Node, found: Mapping[Node, bool | None], seen: Collection[str] = ()
+) -> Iterator[Node]:
+    """Yield the nodes whose annotations a node sees: itself, and those applied that hold.
+
+    Where it is open whether a node holds, None, whatever may be applied is yielded.
+    """
     yield node
-    applied = [other for other in node.all_of if found[other]]
-    applied += [other for other in node.any_of or () if found[other]]
-    applied += [other for other in node.one_of or () if found[other]]
-    applied += [other for name, other in node.dependent.items() if name in seen and found[other]]
+    applied = [*node.all_of, *(node.any_of or ()), *(node.one_of or ())]
+    applied += [other for name, other in node.dependent.items() if name in seen]
     if node.conditional is not None:
         condition, then, other = node.conditional
-        branch = then if found[condition] else other
-        applied += [condition] if found[condition] else []
-        applied += [branch] if branch is not None and found[branch] else []
-    for other in applied:
-        yield from evaluators(other, found, seen)
+        applied.append(condition)
+        applied += [then] if then is not None and found[condition] is not False else []
+        applied += [other] if other is not None and not found[condition] else []
+    for each in applied:
+        if found[each] is not False:
+            yield from evaluators(each, found, seen)
 
 
 def others_evaluate(
