@@ -152,6 +152,9 @@ class Completions:
             part = parts[-1]
             if stack.height < part.height or _at(stack, part.height) is not _at(base, part.height):
                 return False  # it has ended
+        above = islice(stack, stack.height - part.height + 1)
+        if not self._automaton.remembering.isdisjoint(above):
+            return False  # a walk does not know what a frame has to remember
         return self._has_ways(state, stack, memory._replace(text=text), n_used)
 
     def has_ways(self, configuration: Configuration, n: int) -> bool:

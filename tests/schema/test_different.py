@@ -48,6 +48,8 @@ ARRAYS: list[dict[str, Any]] = [
     {"required": ["a"], "properties": {"a": UNIQUE}, "not": {"properties": {"a": {"maxItems": 1}}}},
     {**UNIQUE, "items": {"enum": ["x", "y", {"x": 1}, {"x": 2}]}},
     {**UNIQUE, "prefixItems": [OBJECT], "unevaluatedItems": TRUTH},
+    {**UNIQUE, "items": {**UNIQUE, "items": {"enum": ["a", "ab", "b"]}}},
+    {**UNIQUE, "items": {**UNIQUE, "items": {"type": ["string", "integer"]}, "minItems": 2}},
     {"oneOf": [{**UNIQUE, "items": CLOSED, "minItems": 1}, {**UNIQUE, "items": TRUTH}]},
     {"oneOf": [{**UNIQUE, "items": {"type": ["boolean", "array"]}, "minItems": 2},
                {"oneOf": [{"const": 1}, {**UNIQUE, "items": {"type": ["array", "integer"]}}]}]},
@@ -82,16 +84,19 @@ VALUES: list[Any] = [
 ]
 
 
-def spelled_by_bytes(recognizer: PushdownRecognizer, configuration: Any) -> set[int]:
+def spelled_by_bytes(
+    recognizer: PushdownRecognizer, configuration: Any, vocabulary: cfgguide.Vocabulary = BYTES
+) -> set[int]:
     """The tokens whose bytes may come one after another."""
     found = set()
-    for token_id, token in enumerate(BYTES.tokens):
+    for token_id, token in enumerate(vocabulary.tokens):
         after = configuration
         for byte in token or b"":
             after = after and recognizer.advance(after, bytes([byte]))
         if token and after and recognizer.is_live(after):
             found.add(token_id)
-    return found | (set(BYTES.eos_token_ids) if recognizer.is_sentence(configuration) else set())
+    ends = recognizer.is_sentence(configuration)
+    return found | (set(vocabulary.eos_token_ids) if ends else set())
 
 
 def compare_masks(schema: Any, seed: int, n_tokens: int = 25) -> None:
@@ -134,6 +139,21 @@ def test_masks_are_the_same_where_texts_are_known_to_go_on(
     monkeypatch.setattr(schema_index, "_N_ASKED", 0)  # it is found out at once
     for seed in range(2):
         compare_masks(schema, seed, 40)
+
+
+@pytest.mark.parametrize(
+    "items", [{"type": "string"}, {"pattern": "^a", "type": ["string", "null"]}]
+)
+@pytest.mark.parametrize("text", ['[["a"],[', '[["a"],["a', '[["a"],["a"', '[["a","aa"],["a",'])
+def test_masks_where_different_items_have_different_items(text: str, items: Any) -> None:
+    schema = {**UNIQUE, "items": {**UNIQUE, "items": items}}
+    guide = cfgguide.Guide(cfgguide.compile(json_schema(schema), SMALL))
+    recognizer = PushdownRecognizer(json_schema(schema).automaton(), "")
+    for byte in text.encode():
+        guide.advance(SMALL.tokens.index(bytes([byte])))
+    configuration = recognizer.advance(recognizer.initial, text.encode())
+    allowed = set(guide.allowed_token_ids().tolist())
+    assert allowed == spelled_by_bytes(recognizer, configuration, SMALL)
 
 
 @pytest.mark.parametrize("schema", SCHEMAS, ids=json.dumps)
