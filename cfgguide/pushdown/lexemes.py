@@ -150,6 +150,24 @@ class Lexemes:
                 yield bytes((byte,)), target
 
 
+class KeptRows(Lexemes):
+    """An automaton whose rows are made once; a subclass overrides `_made`."""
+
+    def __init__(self) -> None:
+        self._rows: dict[Key, Row] = {}
+
+    def row(self, key: Any) -> Row:
+        """Return what follows a key."""
+        row = self._rows.get(key)
+        if row is None:
+            row = self._rows[key] = self._made(key)
+        return row
+
+    def _made(self, key: Any) -> Row:
+        """Return a new row."""
+        raise NotImplementedError
+
+
 # -- strings --------------------------------------------------------------------------------
 
 #: What a text may be by now: a tree of bytes still to come, and the state after them.
@@ -236,7 +254,7 @@ class Texts:
         )
 
 
-class Strings(Lexemes):
+class Strings(KeptRows):
     """Strings of some disjoint languages; the tag is the index of the language.
 
     Keys are states at the start of a character, and pieces inside one.
@@ -248,17 +266,10 @@ class Strings(Lexemes):
         spelling: Callable[[Ranges], Tree] = plain_spelling,
         shared: Callable[[Key], int] | None = None,
     ) -> None:
+        super().__init__()
         self._texts = Texts(languages, spelling)
         self._shared = shared
         self.start = ("c", self._texts.start)
-        self._rows: dict[Key, Row] = {}
-
-    def row(self, key: Any) -> Row:
-        """Return what follows a key."""
-        row = self._rows.get(key)
-        if row is None:
-            row = self._rows[key] = self._made(key)
-        return row
 
     def _made(self, key: Any) -> Row:
         kind, state = key
@@ -521,20 +532,14 @@ def _one_byte_each(ranges: Ranges) -> Tree:
     return Tree.of((low, high, END) for low, high in ranges)
 
 
-class Numbers(Lexemes):
+class Numbers(KeptRows):
     """Numbers of some disjoint languages; they end before a byte that they have no more."""
 
     def __init__(self, languages: Sequence[Language]) -> None:
+        super().__init__()
         self.languages = languages
         self._texts = Texts(languages, _one_byte_each)
         self.start = self._texts.start
-        self._rows: dict[Key, Row] = {}
-
-    def row(self, key: Any) -> Row:
-        """Return what follows a key."""
-        if key not in self._rows:
-            self._rows[key] = self._made(key)
-        return self._rows[key]
 
     def _made(self, key: Any) -> Row:
         entries = [

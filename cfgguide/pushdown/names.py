@@ -17,6 +17,7 @@ from cfgguide.automata.language import DEAD, Language
 from cfgguide.pushdown.lexemes import (
     QUOTE,
     Free,
+    KeptRows,
     Key,
     Lexemes,
     Piece,
@@ -176,7 +177,7 @@ class Words(Lexemes):
         return tuple(found)
 
 
-class PatternNames(Lexemes):
+class PatternNames(KeptRows):
     """Names of properties that patterns tell apart: listed ones, then groups of all others.
 
     Parameters
@@ -189,23 +190,16 @@ class PatternNames(Lexemes):
     """
 
     def __init__(self, names: Sequence[str], groups: Sequence[Language]) -> None:
+        super().__init__()
         self.n_names = len(names)
         self._listed = Names(names, None)
         self._groups = groups
         self._texts = Texts(groups, plain_spelling)
         self._free = Free(self._texts, len(names))
         self._others: dict[tuple[int, int, int], bool] = {}
-        self._rows: dict[Key, Row] = {}
         self._n_names = len(names)
         self._n_tags = len(names) + len(groups)
         self.start = ("c", (0, self._texts.start))
-
-    def row(self, key: Any) -> Row:
-        """Return what follows a key."""
-        row = self._rows.get(key)
-        if row is None:
-            row = self._rows[key] = self._made(key)
-        return row
 
     def _made(self, key: Any) -> Row:
         kind, state = key

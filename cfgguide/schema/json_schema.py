@@ -99,7 +99,7 @@ def json_schema(
     if not max_seconds > 0:
         raise SchemaError(f"max_seconds is {max_seconds!r}; it is a number above 0")
     read, written = _as_json(schema, "the schema")
-    registry, documents = _as_json(registry or {}, "the registry")
+    registry, documents = _as_json(registry or {}, "the registry", is_sorted=True)
     options = Options(
         order, max_whitespace, separators, formats, best_effort, documents, max_seconds
     )
@@ -113,8 +113,8 @@ def json_schema(
         raise SchemaError("the schema is nested too deeply; use $ref") from None
 
 
-def _as_json(value: Any, name: str) -> tuple[Any, str]:
-    """Return a value as dicts, lists and scalars of JSON, and its text.
+def _as_json(value: Any, name: str, *, is_sorted: bool = False) -> tuple[Any, str]:
+    """Return a value as dicts, lists and scalars of JSON, and its text, with names sorted or not.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def _as_json(value: Any, name: str) -> tuple[Any, str]:
         raise SchemaError(f"{name} has a {type(other).__name__}, which JSON does not know")
 
     try:
-        text = json.dumps(value, default=plain)
+        text = json.dumps(value, default=plain, sort_keys=is_sorted)
     except (TypeError, ValueError) as error:
         raise SchemaError(f"{name} is not JSON: {error}") from None
     except RecursionError:

@@ -32,7 +32,10 @@ def give_up_uncounted(root: Node, give_up: GiveUp) -> None:
     give_up : callable
         Called with the path of a keyword and what is the matter with it.
     """
-    _ask_once(root)
+    nodes = reachable(root)
+    if not any(node.is_unique for node in nodes):
+        return
+    _ask_once(nodes)
     unique = [node for node in reachable(root) if node.is_unique and "array" in node.kinds]
     unique = [node for node in unique if node.n_items[1] not in (0, 1)]
     unique = [node for node in unique if told_apart([node]) is None]
@@ -40,9 +43,9 @@ def give_up_uncounted(root: Node, give_up: GiveUp) -> None:
         _give_up_unique(root, unique, give_up)
 
 
-def _ask_once(root: Node) -> None:
+def _ask_once(nodes: list[Node]) -> None:
     """Ask for different items beside alternatives that all ask for them, instead of in each."""
-    for node in reversed(reachable(root)):
+    for node in reversed(nodes):
         for branches in (node.one_of, node.any_of):
             arrays = [each for each in branches or () if may_hold(each, "array")]
             if branches is not None and arrays and all(each.meant.is_unique for each in arrays):

@@ -34,22 +34,6 @@ def decimals() -> Language:
     return _between(None, None)
 
 
-def equal_to(number: Decimal) -> Language:
-    """Return the spellings of a number.
-
-    Raises
-    ------
-    SchemaError
-        If it has more than `MAX_DIGITS` digits.
-
-    Examples
-    --------
-    >>> [equal_to(Decimal(12)).accepts(text) for text in ("12", "12.00", "12.1")]
-    [True, True, False]
-    """
-    return _between(number, number)
-
-
 def any_of(found: Iterable[Decimal]) -> Language:
     """Return the numbers that are equal to one of several.
 

@@ -84,6 +84,11 @@ def test_schemas_may_hold_other_objects_of_python() -> None:
     assert json_schema({"properties": {"a": MappingProxyType({"const": 1})}})
 
 
+def test_the_order_of_a_registry_does_not_matter() -> None:
+    one, other = {"x:a": {}, "x:b": {"type": "null"}}, {"x:b": {"type": "null"}, "x:a": {}}
+    assert json_schema({}, registry=one) == json_schema({}, registry=other)
+
+
 @pytest.mark.parametrize(
     ("schema", "options", "message"),
     [

@@ -122,7 +122,7 @@ def test_a_bound_of_many_digits_is_not_rounded(bound):
         (numbers.at_least(exact, is_strict=False), {bound, above}),
         (numbers.at_least(exact, is_strict=True), {above}),
         (numbers.at_most(exact, is_strict=True), {below}),
-        (numbers.equal_to(exact), {bound}),
+        (numbers.any_of([exact]), {bound}),
     ):
         assert {text for text in texts if language.accepts(text)} == accepted
 
