@@ -245,21 +245,24 @@ class Steps:
 
     Parameters
     ----------
-    max_seconds : float
-        Of the thread's processor time.
+    limits : Limits, optional
+        Of these, `max_seconds`, of the thread's processor time, and `max_memory`; by default 5
+        seconds.
     cancelled : callable, optional
         Asked often whether to give up, so that another thread may decide.
     """
 
     def __init__(
-        self, max_seconds: float = 5.0, cancelled: Callable[[], bool] | None = None
+        self, limits: Limits | None = None, cancelled: Callable[[], bool] | None = None
     ) -> None:
-        self.max_seconds = max_seconds
+        self.max_seconds = 5.0 if limits is None else limits.max_seconds
+        self.max_memory = None if limits is None else limits.max_memory
         self.cancelled = cancelled
 
     def __enter__(self) -> None:
         if not _current.depth:
             _current.end = time.thread_time() + self.max_seconds
+            _current.n_bytes = resident_bytes() if self.max_memory is not None else 0
             _current.steps = self
         _current.depth += 1
 
@@ -275,11 +278,24 @@ class Steps:
                 f"it takes more than {self.max_seconds:g} seconds (max_seconds); use fewer or "
                 "simpler schemas for one value, or raise the limit"
             )
+        _current.n_checks += 1
+        if self.max_memory is not None and _current.n_checks % _N_CHECKS == 0:
+            n_bytes = resident_bytes() - _current.n_bytes
+            if n_bytes > self.max_memory:
+                raise SchemaError(
+                    f"it takes more than {self.max_memory} bytes (max_memory); use fewer or "
+                    "simpler schemas for one value, or raise the limit"
+                )
+
+
+_N_CHECKS = 32  # of time for one of memory, which takes longer
 
 
 class _Current(threading.local):
     depth = 0
     end = 0.0
+    n_bytes = 0
+    n_checks = 0
     steps = Steps()
 
 

@@ -13,7 +13,6 @@ never leaves the block: at the end, one that is still on its way is waited for.
 from __future__ import annotations
 
 import ctypes
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -59,13 +58,12 @@ def watched(
 
 
 class _Watch:
-    """Asks for a reason while the frame that made it is still at work."""
+    """Asks for a reason, and stops the thread that made it."""
 
     def __init__(self, reason: Callable[[], str | None]) -> None:
         self.found: str | None = None
         self._reason = reason
         self._thread_id = threading.get_ident()
-        self._frame = sys._getframe(1)
         self.lock = threading.Lock()
         self._is_over = threading.Event()
 
@@ -89,23 +87,12 @@ class _Watch:
         while not self._is_over.wait(seconds):
             seconds = _NEXT
             reason = self._reason()
-            if not self._is_at_work():
-                return
             if reason is not None:
                 with self.lock:
                     if not self._is_over.is_set():
                         self.found = reason
                         _raise_in(self._thread_id)
                 seconds = _AGAIN
-
-    def _is_at_work(self) -> bool:
-        """Whether the frame is still there: an interrupt may have ended it at any instruction."""
-        frame = sys._current_frames().get(self._thread_id)
-        while frame is not None:
-            if frame is self._frame:
-                return True
-            frame = frame.f_back
-        return False
 
 
 def _raise_in(thread_id: int) -> None:

@@ -27,10 +27,10 @@ from cfgguide.index.compiler import (
     build_byte_liveness,
     load_grammar,
     restrict_to_spelling,
-    within_limits,
     unspellable_terminals,
+    within_limits,
 )
-from cfgguide.limits import Limits
+from cfgguide.limits import Budget, Limits
 from cfgguide.liveness.liveness import Liveness
 from cfgguide.parser.table import END
 from cfgguide.recognizer.recognizer import Recognizer

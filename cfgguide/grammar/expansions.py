@@ -3,15 +3,16 @@
 In: a grammar. Out: the trees that Lark reads, with a few rules more (:func:`read`).
 
 Lark writes each way through an alternative as a production of its own, so 24 optional words in a
-row make 16 million of them. An alternative with more than `MAX_PRODUCTIONS` is given a rule for
-what is left of it after each choice; everything is still decided at its end, as Lark would::
+row make 16 million of them. A rule with more than `MAX_PRODUCTIONS` is written as an automaton that
+reads its symbols, with a rule for what is left after each::
 
-    start: "a"? "b"? "c"      start: "a" rest_0 | rest_0
-                              rest_0: "b" rest_1 | rest_1
+    start: "a"? "b"? "c"      start: "a" rest_0 | "b" rest_1 | "c"
+                              rest_0: "b" rest_1 | "c"
                               rest_1: "c"
 
-An LALR state of the one stands for an LALR state of the other: the items that begin with the same
-symbols, wherever their rest is written. So it has the same conflicts, and the language stays.
+Everything is still decided at the end, as with Lark. What may be left stands for the items of the
+productions that have begun alike, so the LALR states have the same conflicts, and the language
+stays.
 
 Terminals and templates are only counted: a terminal that stands twice in the next, and this twice
 in the one after it, doubles each time; a template that uses itself with something larger never
@@ -20,7 +21,7 @@ ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from lark import Token, Tree
@@ -39,7 +40,7 @@ _MAX_NAME = 10_000  # characters of a template with its arguments, which are a p
 _FACTOR = 5  # Lark splits large repetitions into rules of about so many symbols
 
 Node = Any  # a tree or a token of Lark's
-Nodes = tuple[Node, ...]
+_PLUS = Token("OP", "+")
 
 
 def read(
@@ -183,12 +184,17 @@ def _repeated(inner: _Size, operator: Sequence[Node]) -> _Size:
 
 
 def _times(operator: Sequence[Node]) -> tuple[int, int]:
-    """Return the numbers after ``~``."""
-    return int(operator[1]), int(operator[-1])
+    """Return how often something is repeated, of ``*`` and ``+`` at least."""
+    if operator[0] == "~":
+        return int(operator[1]), int(operator[-1])
+    return int(operator[0] == "+"), 1
 
 
 class _Writer:
-    """Writes an alternative as a rule for each rest of it.
+    """Writes a rule as a right-linear grammar of its symbols: an automaton that reads them.
+
+    What may come next is a set of places in the rule, so that ways with the same symbols are one,
+    as they are for Lark. Names of alternatives (``-> name``) are left out.
 
     Parameters
     ----------
@@ -206,81 +212,128 @@ class _Writer:
     def __init__(self, name: str, budget: Budget) -> None:
         self._name = name
         self._budget = budget
+        self._n_symbols = self._n_names = 0
         self.rests: list[tuple[str, Node]] = []
 
     def rule(self, tree: Node) -> Node:
         """Return the tree of the rule."""
-        written = []
-        for child in tree.children:
-            is_alias = child.data == "alias"
-            expansion = child.children[0] if is_alias else child
-            for symbols in self._sequences(expansion.children, ()):
-                alternative = Tree("expansion", symbols)
-                written.append(
-                    Tree("alias", [alternative, *child.children[1:]]) if is_alias else alternative
-                )
-        return Tree("expansions", written)
+        places = _Places(self._repeated)
+        places.add(tree, places.first, places.last)
+        start = places.silently([places.first])
+        names: dict[tuple[int, ...], Node] = {}
+        bodies: list[Node] = []
+        for here in (pending := [start]):  # grows while it is walked
+            body = [Tree("expansion", [])] if places.last in here else []
+            for symbol, following in places.moves(here):
+                self._n_symbols += 2
+                self._budget.check("max_symbols", self._n_symbols, f"rule {self._name}")
+                there = places.silently(following)
+                if there not in names:
+                    names[there] = self._new_name()
+                    pending.append(there)
+                rest = [] if there == (places.last,) else [_symbol(names[there])]
+                body.append(Tree("expansion", [symbol, *rest]))
+            bodies.append(Tree("expansions", body))
+        self.rests += [
+            (names[here], body)
+            for here, body in zip(pending[1:], bodies[1:], strict=True)
+            if here != (places.last,)
+        ]
+        return bodies[0]
 
-    def _sequences(self, items: Sequence[Node], rest: Nodes) -> list[list[Node]]:
-        """Return the alternatives for items in a row and then a rest, which is one symbol or none.
-
-        The first item that leaves a choice gets an alternative for each option; what comes after it
-        becomes a rule.
-        """
-        self._budget.check("max_symbols", len(self.rests), f"rule {self._name}")
-        for place, item in enumerate(items):
-            options = self._options(item)
-            if options is not None:
-                before, after = items[:place], items[place + 1 :]
-                if after:
-                    rest = (self._new_rule(after, rest),)
-                return [
-                    sequence
-                    for option in options
-                    for sequence in self._sequences([*before, *option], rest)
-                ]
-        return [[*items, *rest]]
-
-    def _new_rule(self, items: Sequence[Node], rest: Nodes) -> Node:
-        """Return the symbol of a new rule for items in a row and then a rest."""
-        name = f"__{self._name}_rest_{len(self.rests)}"
-        self.rests.append((name, None))  # those that it needs come after it
-        place = len(self.rests) - 1
-        body = [Tree("expansion", each) for each in self._sequences(items, rest)]
-        self.rests[place] = name, Tree("expansions", body)
+    def _repeated(self, inner: Node) -> Node:
+        """Return a symbol for what is repeated, if Lark would make too much of it."""
+        if _size(inner).n_productions <= MAX_PRODUCTIONS:
+            return inner
+        name = self._new_name()
+        self.rests.append((name, self.rule(inner)))
         return _symbol(name)
 
-    def _options(self, item: Node) -> list[list[Node]] | None:
-        """Return what an item stands for, a list of items for each choice; None if for itself."""
-        if not isinstance(item, Tree) or item.data not in ("expansions", "maybe", "expr"):
-            return None
-        if item.data != "expr":
-            options = [_items(child) for child in item.children]
-            return options if item.data == "expansions" else [*options, []]
-        inner, *operator = item.children
-        if operator[0] == "?":
-            return [[inner], []]
-        if operator[0] in ("*", "+"):
-            if _size(inner).n_productions > MAX_PRODUCTIONS:
-                inner = self._new_rule([inner], ())
-                return self._options(Tree("expr", [inner, *operator])) or [[Tree("expr", [inner, *operator])]]
-            return None if operator[0] == "+" else [[Tree("expr", [inner, Token("OP", "+")])], []]
+    def _new_name(self) -> str:
+        self._n_names += 1
+        return f"__{self._name}_rest_{self._n_names - 1}"
+
+
+class _Places:
+    """The places in a rule, and which symbols lead from one to another.
+
+    Parameters
+    ----------
+    repeated : callable
+        Returns what is to be repeated for a part of the rule that is.
+    """
+
+    def __init__(self, repeated: Callable[[Node], Node]) -> None:
+        self._repeated = repeated
+        self._moves: list[list[tuple[Node, int]]] = []
+        self._silent: list[list[int]] = []
+        self.first, self.last = self._new(), self._new()
+
+    def _new(self) -> int:
+        self._moves.append([])
+        self._silent.append([])
+        return len(self._moves) - 1
+
+    def silently(self, places: Iterable[int]) -> tuple[int, ...]:
+        """Return these places and those that follow without a symbol, ascending.
+
+        Those that nothing but silence leaves are left out.
+        """
+        found = dict.fromkeys(places)
+        for place in (pending := list(found)):  # grows while it is walked
+            new = [each for each in self._silent[place] if each not in found]
+            found |= dict.fromkeys(new)
+            pending += dict.fromkeys(new)
+        return tuple(sorted(each for each in found if each == self.last or self._moves[each]))
+
+    def moves(self, places: Iterable[int]) -> Iterable[tuple[Node, list[int]]]:
+        """Return the symbols that lead on from some places, and where to."""
+        found: dict[Node, list[int]] = {}
+        for place in places:
+            for symbol, following in self._moves[place]:
+                found.setdefault(symbol, []).append(following)
+        return found.items()
+
+    def add(self, node: Node, first: int, last: int) -> None:
+        """Add a part of the rule between two places."""
+        kind = node.data if isinstance(node, Tree) else ""
+        if kind == "alias":
+            self.add(node.children[0], first, last)
+        elif kind == "expansion":
+            for child in node.children:
+                place = self._new()
+                self.add(child, first, place)
+                first = place
+            self._silent[first].append(last)
+        elif kind in ("expansions", "maybe"):
+            for child in node.children:
+                self.add(child, first, last)
+            if kind == "maybe":
+                self._silent[first].append(last)
+        elif kind == "expr":
+            self._add_repeated(node, first, last)
+        else:
+            self._moves[first].append((node, last))
+
+    def _add_repeated(self, node: Node, first: int, last: int) -> None:
+        inner, *operator = node.children
         least, most = _times(operator)
-        if not 0 <= least <= most < REPEAT_BREAK_THRESHOLD:
-            return None  # wrong, or Lark makes rules of it
-        if least:
-            more = [_up_to(inner, most - least)] if most > least else []
-            return [[*[inner] * least, *more]]
-        return [[inner, _up_to(inner, most - 1)], []] if most else [[]]
-
-
-def _up_to(inner: Node, most: int) -> Node:
-    """Return an item that is at most so many times another."""
-    return Tree("expr", [inner, Token("TILDE", "~"), Token("NUMBER", "0"), Token("NUMBER", str(most))])
-
-
-def _items(alternative: Node) -> list[Node]:
-    return list(alternative.children) if alternative.data == "expansion" else [alternative]
+        if operator[0] in ("*", "+"):
+            self._moves[first].append((Tree("expr", [self._repeated(inner), _PLUS]), last))
+        elif not 0 <= least <= most < REPEAT_BREAK_THRESHOLD:  # wrong, or Lark makes rules of it
+            self._moves[first].append((node, last))
+            return
+        else:
+            for times in range(most):
+                place = self._new()
+                if times >= least:
+                    self._silent[first].append(last)
+                self.add(inner, first, place)
+                first = place
+            self._silent[first].append(last)
+            return
+        if least == 0:
+            self._silent[first].append(last)
 
 
 def _symbol(name: str) -> Node:

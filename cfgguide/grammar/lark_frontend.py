@@ -33,8 +33,8 @@ from cfgguide.grammar import expansions, lark_parts
 from cfgguide.grammar.definitions import Definitions
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.grammar.imports import ImportedFile, ImportedFiles
-from cfgguide.grammar.lark_parts import Actions
 from cfgguide.grammar.indenters import indentation_names
+from cfgguide.grammar.lark_parts import Actions
 from cfgguide.grammar.rejections import explain
 from cfgguide.grammar.restrictions import Restriction, restrictions_of
 from cfgguide.limits import Budget

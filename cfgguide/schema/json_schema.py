@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from cfgguide.errors import SchemaError
-from cfgguide.limits import Steps
+from cfgguide.limits import Limits, Steps
 from cfgguide.schema.pydantic_models import closed
 from cfgguide.schema.reader import Reader
 from cfgguide.schema.schema_grammar import Options, SchemaGrammar
@@ -28,7 +28,7 @@ def json_schema(
     formats: bool = True,
     best_effort: bool = False,
     registry: Mapping[str, Any] | None = None,
-    max_seconds: float = 5.0,
+    limits: Limits | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> SchemaGrammar:
     """Return a grammar of the JSON texts that a schema allows.
@@ -55,8 +55,9 @@ def json_schema(
         the grammar's `left_out` has their paths and the reasons.
     registry : mapping of str to mapping or bool, optional
         Other documents that ``$ref`` may name, by their URIs. Nothing is ever fetched.
-    max_seconds : float
-        Processor time that reading the schema may take; and later, each step on the way to a mask.
+    limits : Limits, optional
+        Of these, `max_seconds` and `max_memory`: processor time and bytes that reading the schema
+        may take, and later each step on the way to a mask. By default 5 seconds.
     cancelled : callable, optional
         Asked often during both whether to give up: another thread may decide.
 
@@ -96,19 +97,29 @@ def json_schema(
         raise SchemaError(f"max_whitespace is {max_whitespace}; it is 0 or more")
     if registry is not None and not isinstance(registry, Mapping):
         raise SchemaError("registry maps URIs to schemas")
-    if not max_seconds > 0:
-        raise SchemaError(f"max_seconds is {max_seconds!r}; it is a number above 0")
+    if not isinstance(limits, Limits | None):
+        raise SchemaError(
+            f"limits is a cfgguide.Limits, such as Limits(max_seconds=5), not {limits!r}"
+        )
+    steps = Steps(limits, cancelled)
     read, written = _as_json(schema, "the schema")
     registry, documents = _as_json(registry or {}, "the registry", is_sorted=True)
     options = Options(
-        order, max_whitespace, separators, formats, best_effort, documents, max_seconds
+        order,
+        max_whitespace,
+        separators,
+        formats,
+        best_effort,
+        documents,
+        steps.max_seconds,
+        steps.max_memory,
     )
     try:
-        with collector_off(), Steps(max_seconds, cancelled):
+        with collector_off(), steps:
             reader = Reader(read, formats=formats, best_effort=best_effort, registry=registry)
             root = reader.root()
             give_up_uncounted(root, reader.give_up)
-            return SchemaGrammar(written, options, root, tuple(reader.left_out), cancelled)
+            return SchemaGrammar(written, options, root, tuple(reader.left_out), steps)
     except RecursionError:
         raise SchemaError("the schema is nested too deeply; use $ref") from None
 

@@ -9,7 +9,6 @@ judged by Lark, or to make it a part of another grammar.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +33,11 @@ class Options:
     best_effort: bool = False
     registry: str = "{}"  # as JSON
     max_seconds: float = 5.0
+    max_memory: int | None = None
+
+
+def _steps_of(options: Options) -> Steps:
+    return Steps(Limits(max_seconds=options.max_seconds, max_memory=options.max_memory))
 
 
 class SchemaGrammar(Grammar):
@@ -49,8 +53,8 @@ class SchemaGrammar(Grammar):
         Of the whole schema.
     left_out : tuple of (str, str)
         What is not enforced: the path of each keyword, and why.
-    cancelled : callable, optional
-        Whether to give up what is being done.
+    steps : Steps, optional
+        What bounds each step; by default those of the options.
 
     Raises
     ------
@@ -64,14 +68,14 @@ class SchemaGrammar(Grammar):
         options: Options,
         root: Node,
         left_out: tuple[tuple[str, str], ...] = (),
-        cancelled: Callable[[], bool] | None = None,
+        steps: Steps | None = None,
     ) -> None:
         for name, value in (
             ("schema", schema),
             ("options", options),
             ("_root", root),
             ("left_out", left_out),
-            ("_steps", Steps(options.max_seconds, cancelled)),
+            ("_steps", steps or _steps_of(options)),
             ("_lock", threading.Lock()),
             ("_made", None),
         ):
