@@ -129,5 +129,9 @@ class SchemaWarning(UserWarning):
     """A part of a JSON Schema was left out, as the caller allowed; it is not guaranteed."""
 
 
+class CacheWarning(UserWarning):
+    """The cache folder belongs to somebody else, or others can write to it: it is not used."""
+
+
 class UncompiledWarning(UserWarning):
     """The kernels run as Python, slowly; the message says why, and what to do."""
