@@ -50,6 +50,11 @@ _SHIFT = (
 _MAX_RULES = 12  # that a message names
 _WAYS_OUT = [
     (
+        r"^Unexpected input at line 1 column 1\b[^\n]*\n\s*\ufeff",
+        "the text begins with a byte order mark (U+FEFF), which Lark does not skip; save the file "
+        "as UTF-8 without one",
+    ),
+    (
         r"^Unexpected input at line",
         "what stands there is not Lark's language: a rule is `name: ...`, a terminal `NAME: ...`, "
         "an alternative begins with `|`, a statement with `%`, a comment with `//`",

@@ -6,17 +6,19 @@ In: a schema, or a model of Pydantic. Out: a :class:`~cfgguide.grammar.grammar.G
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import Any, Literal
 
-from cfgguide.errors import SchemaError
+from cfgguide.errors import SchemaError, shown
 from cfgguide.limits import Steps
 from cfgguide.schema.pydantic_models import closed
 from cfgguide.schema.reader import Reader
 from cfgguide.schema.schema_grammar import Options, SchemaGrammar
 from cfgguide.schema.uncounted import give_up_uncounted
 from cfgguide.storage.collector import collector_off
+
+_FOR_EVER = 1e9  # seconds
 
 
 def json_schema(
@@ -88,29 +90,61 @@ def json_schema(
             schema = json.loads(schema)
         except ValueError as error:
             raise SchemaError(f"the schema is not JSON: {error}") from None
+        except RecursionError:
+            raise SchemaError("the schema is nested too deeply; use $ref") from None
+    else:
+        _check_names(schema, "the schema")
     if not isinstance(schema, Mapping | bool):
         raise SchemaError("a schema is an object, a truth value, JSON text or a Pydantic model")
-    if order not in ("any", "declared", None):
-        raise SchemaError(f"order is {order!r}; it is 'any' or 'declared'")
-    if max_whitespace is not None and max_whitespace < 0:
-        raise SchemaError(f"max_whitespace is {max_whitespace}; it is 0 or more")
     if registry is not None and not isinstance(registry, Mapping):
         raise SchemaError("registry maps URIs to schemas")
-    if not max_seconds > 0:
-        raise SchemaError(f"max_seconds is {max_seconds!r}; it is a number above 0")
+    _check_names(registry, "the registry")
+    if cancelled is not None and not callable(cancelled):
+        raise SchemaError(f"cancelled is a function without arguments, not {shown(cancelled)}")
+    seconds = _seconds(max_seconds)
     read, written = _as_json(schema, "the schema")
     registry, documents = _as_json(registry or {}, "the registry", is_sorted=True)
-    options = Options(
-        order, max_whitespace, separators, formats, best_effort, documents, max_seconds
-    )
+    options = Options(order, max_whitespace, separators, formats, best_effort, documents, seconds)
+    options.check()
     try:
-        with collector_off(), Steps(max_seconds, cancelled):
+        with collector_off(), Steps(seconds, cancelled):
             reader = Reader(read, formats=formats, best_effort=best_effort, registry=registry)
             root = reader.root()
             give_up_uncounted(root, reader.give_up)
             return SchemaGrammar(written, options, root, tuple(reader.left_out), cancelled)
     except RecursionError:
         raise SchemaError("the schema is nested too deeply; use $ref") from None
+
+
+def _seconds(given: object) -> float:
+    """Return a number of seconds."""
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    if not is_number or not given > 0:  # type: ignore[operator]
+        raise SchemaError(f"max_seconds is {shown(given)}; it is a number above 0")
+    return float(min(given, _FOR_EVER))  # type: ignore[call-overload]
+
+
+def _check_names(value: Any, name: str) -> None:
+    """Raise an error if a mapping inside a value has names that are no texts."""
+    seen: set[int] = set()  # it may hold itself
+    pending = [value]
+    while pending:
+        whole = pending.pop()
+        if id(whole) in seen:
+            continue
+        seen.add(id(whole))
+        parts: Iterable[Any] = ()
+        if isinstance(whole, Mapping):
+            for key in whole:
+                if not isinstance(key, str):
+                    raise SchemaError(
+                        f"{name} has the name {shown(key)}, of the type {type(key).__name__}; in "
+                        "JSON names are texts"
+                    )
+            parts = whole.values()
+        elif isinstance(whole, list | tuple):
+            parts = whole
+        pending += [part for part in parts if isinstance(part, dict | list | Mapping | tuple)]
 
 
 def _as_json(value: Any, name: str, *, is_sorted: bool = False) -> tuple[Any, str]:
