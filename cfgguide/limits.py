@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, fields
 
 from cfgguide.errors import LimitError, SchemaError
+from cfgguide.watch import resident_bytes, watched
 
 # What each limit counts, and what to do other than raising it.
 _COUNTED = {
     "max_nesting": (
-        "nested groups or look-aheads at one position",
-        "flatten the pattern, or split the terminal",
+        "nested groups, templates, or look-aheads at one position",
+        "flatten it, or split it",
     ),
     "max_nfa_states": ("NFA states", "lower its counted repetitions"),
     "max_fsm_states": ("FSM states", "simplify its pattern"),
@@ -28,6 +30,10 @@ _COUNTED = {
         "let its terminals end less far apart, or look less far ahead",
     ),
     "max_pairs": ("pairs of a control and a state", "simplify the grammar"),
+    "max_symbols": (
+        "symbols once its `?`, `|`, `~` and templates are written out",
+        "split it, or write fewer of them in a row",
+    ),
 }
 
 
@@ -49,8 +55,17 @@ class Limits:
         Ways to read a text while what its terminals look ahead for is not resolved.
     max_pairs : int
         Pairs of a control and a state that a decision on what can follow may visit.
+    max_symbols : int
+        Symbols of the productions of a rule, and characters of the pattern of a terminal, once
+        everything that they refer to is written out.
     max_seconds : float
         Time that compiling may take.
+    max_memory : int, optional
+        Bytes by which the process may grow meanwhile, whichever of its threads needs them; by
+        default any number. Known on Linux only.
+    allows_imports : bool
+        Whether a grammar may ``%import`` files; it may always import Lark's own, such as
+        ``common``.
 
     Examples
     --------
@@ -67,12 +82,30 @@ class Limits:
     max_scanner_states: int = 200_000
     max_hypotheses: int = 256
     max_pairs: int = 2_000_000
+    max_symbols: int = 1_000_000
     max_seconds: float = 300.0
+    max_memory: int | None = None
+    allows_imports: bool = True
 
     def __post_init__(self) -> None:
+        if not isinstance(self.allows_imports, bool):
+            raise LimitError(f"allows_imports is True or False, not {self.allows_imports!r}")
         for name, value in vars(self).items():
+            if name == "allows_imports" or (name == "max_memory" and value is None):
+                continue
             if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
                 raise LimitError(f"{name} must be a number above 0, not {value!r}")
+
+    @classmethod
+    def for_strangers(cls) -> Limits:
+        """Return limits for what comes from people whom nobody knows, over a network say.
+
+        5 seconds, 500 MB, and no imports of files.
+
+        >>> Limits.for_strangers()
+        Limits(max_seconds=5.0, max_memory=500000000, allows_imports=False)
+        """
+        return cls(max_seconds=5.0, max_memory=500_000_000, allows_imports=False)
 
     def __repr__(self) -> str:
         changed = [
@@ -94,6 +127,8 @@ class Budget:
         Whether time counts.
     show : callable, optional
         Called often with the stage of compiling.
+    cancelled : callable, optional
+        Asked often whether to give up, so that another thread may decide.
     """
 
     def __init__(
@@ -102,6 +137,7 @@ class Budget:
         *,
         is_timed: bool = True,
         show: Callable[[str], None] | None = None,
+        cancelled: Callable[[], bool] | None = None,
     ) -> None:
         if not isinstance(limits, Limits | None):
             raise LimitError(
@@ -110,7 +146,27 @@ class Budget:
         self.limits = limits or Limits()
         self._end = time.monotonic() + self.limits.max_seconds if is_timed else float("inf")
         self._show = show
+        self._cancelled = cancelled
+        self._lock: AbstractContextManager[object] = nullcontext()
+        self._n_bytes = resident_bytes() if self.limits.max_memory is not None else 0
         self._stage = ""
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Stop a ``with`` block that takes too long or too much memory, or is cancelled.
+
+        Raises
+        ------
+        LimitError
+            In that case.
+        """
+        with watched(self._why_stop, LimitError) as lock:
+            self._lock = lock
+            yield
+
+    def unwatched(self) -> AbstractContextManager[object]:
+        """Return a ``with`` block inside of :meth:`watched` that is not stopped: an import, say."""
+        return self._lock
 
     def begin(self, stage: str) -> None:
         """Note which stage of compiling begins."""
@@ -121,6 +177,7 @@ class Budget:
         """Stop counting time: the grammar is compiled, and what follows is its use."""
         self._end = float("inf")
         self._show = None
+        self._cancelled = None
 
     def check(self, name: str, count: int, who: str) -> None:
         """Raise an error if `who` needs more of what `name` limits, or if the time is up.
@@ -138,10 +195,42 @@ class Budget:
                 f"{who} needs more than {limit} {what} ({name}); {way_out}, or raise the limit"
             )
         if time.monotonic() > self._end:
-            raise LimitError(
-                f"compiling takes more than {self.limits.max_seconds:g} seconds (max_seconds), "
-                f"now at {who}; simplify the grammar, or raise the limit"
-            )
+            raise LimitError(self._too_long(who))
+
+    def check_memory(self, n_bytes: int, who: str) -> None:
+        """Raise an error if so many bytes more are too many: arrays take them in one step.
+
+        Raises
+        ------
+        LimitError
+            If `max_memory` would be exceeded.
+        """
+        most = self.limits.max_memory
+        if most is not None and resident_bytes() - self._n_bytes + n_bytes > most:
+            raise LimitError(self._too_large(who))
+
+    def _why_stop(self) -> str | None:
+        """Return why compiling has to stop, or None if it may go on."""
+        if self._cancelled is not None and self._cancelled():
+            return f"compiling was cancelled, at {self._stage}"
+        if time.monotonic() > self._end:
+            return self._too_long(self._stage)
+        most = self.limits.max_memory
+        if most is not None and resident_bytes() - self._n_bytes > most:
+            return self._too_large(self._stage)
+        return None
+
+    def _too_large(self, who: str) -> str:
+        return (
+            f"compiling takes more than {self.limits.max_memory} bytes (max_memory), now at {who}; "
+            "simplify the grammar, or raise the limit"
+        )
+
+    def _too_long(self, who: str) -> str:
+        return (
+            f"compiling takes more than {self.limits.max_seconds:g} seconds (max_seconds), now at "
+            f"{who}; simplify the grammar, or raise the limit"
+        )
 
     def _show_stage(self) -> None:
         if self._show is not None:

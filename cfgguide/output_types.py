@@ -176,7 +176,6 @@ class TreeParser:
 
 @functools.lru_cache(maxsize=_N_KEPT)
 def _lark(grammar: Grammar) -> Any:
-    from cfgguide.grammar.imports import ImportedFiles
     from cfgguide.grammar.lark_frontend import parser_of
 
-    return parser_of(grammar, ImportedFiles(grammar.import_paths))
+    return parser_of(grammar)

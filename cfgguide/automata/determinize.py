@@ -16,6 +16,8 @@ Source: Russ Cox, "Regular Expression Matching in the Wild" (2010), leftmost-fir
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import numpy.typing as npt
 
@@ -27,6 +29,12 @@ from cfgguide.automata.partition import predecessors
 from cfgguide.limits import Budget
 
 
+# Letters, digits and escaped punctuation, as `re.escape` writes a text; flags that change them.
+_PLAIN = re.compile(r"(?:[a-zA-Z0-9_]|\\[^a-zA-Z0-9\s\x80-\U0010ffff])+")
+_ESCAPE = re.compile(r"\\(.)")
+_CHANGING = re.IGNORECASE
+
+
 def fsm_of_pattern(pattern: str, *, name: str, flags: int = 0, budget: Budget | None = None) -> Fsm:
     """Return the machine of a pattern of Python's ``re``.
 
@@ -36,8 +44,26 @@ def fsm_of_pattern(pattern: str, *, name: str, flags: int = 0, budget: Budget | 
         As :func:`cfgguide.automata.nfa.parse_pattern`; `budget` bounds this machine too.
     """
     budget = budget or Budget()
+    if _PLAIN.fullmatch(pattern) and not flags & _CHANGING:
+        return _of_text(_ESCAPE.sub(r"\1", pattern).encode(), name, budget)
     nfa = parse_pattern(pattern, name=name, flags=flags, budget=budget)
     return minimised(_Determiniser(nfa, name=name, budget=budget).run())
+
+
+def _of_text(text: bytes, name: str, budget: Budget) -> Fsm:
+    """Return the machine of one text: a state for each byte, numbered in their order."""
+    n_states = len(text) + 2
+    budget.check("max_fsm_states", n_states - 1, f"terminal {name}")
+    transitions = np.full((n_states, N_BYTES), DEAD, dtype=np.int32)
+    before = np.arange(1, n_states - 1)
+    transitions[before, np.frombuffer(text, dtype=np.uint8)] = before + 1
+    return Fsm(
+        transitions,
+        np.arange(n_states) == n_states - 1,
+        np.zeros((n_states, 3), dtype=np.int32),
+        np.array([1], dtype=np.int32),
+        np.zeros((1, N_BYTES), dtype=np.int32),
+    )
 
 
 # Outcomes of look-aheads at this position, by the start states of their bodies.

@@ -27,10 +27,10 @@ from cfgguide.index.compiler import (
     build_byte_liveness,
     load_grammar,
     restrict_to_spelling,
-    stages_shown,
+    within_limits,
     unspellable_terminals,
 )
-from cfgguide.limits import Budget, Limits
+from cfgguide.limits import Limits
 from cfgguide.liveness.liveness import Liveness
 from cfgguide.parser.table import END
 from cfgguide.recognizer.recognizer import Recognizer
@@ -74,8 +74,7 @@ def inspect(
     (('A', 'B'), 'a', 'A')
     """
     began = time.perf_counter()
-    with stages_shown(progress) as show:
-        budget = Budget(limits, show=show)
+    with within_limits(limits, progress) as budget:
         compiled = load_grammar(grammar, budget=budget)
         byte_liveness = build_byte_liveness(compiled, budget=budget)
     recognizer = byte_liveness.recognizer

@@ -27,7 +27,6 @@ from cfgguide.automata.notation import pattern_literal, text_literal
 from cfgguide.automata.preference import may_begin
 from cfgguide.errors import GrammarError
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.grammar.imports import ImportedFiles
 from cfgguide.grammar.lark_frontend import parser_of
 
 _TERMINAL = re.compile("[A-Z_][A-Z0-9_]*")
@@ -195,7 +194,7 @@ def rules_of(grammar: Grammar) -> Rules:
                 f"a grammar with {what} cannot be a part of another one: that holds for a whole "
                 "text or not at all"
             )
-    parser = parser_of(grammar, ImportedFiles(grammar.import_paths))
+    parser = parser_of(grammar)
     productions = {
         Production(
             str(rule.origin.name),

@@ -7,33 +7,37 @@ such sets, the basic lexer one. Together with :mod:`cfgguide.grammar.lr_automato
 :mod:`cfgguide.grammar.rejections`, which explain why Lark refuses a grammar, and
 :mod:`cfgguide.grammar.fragments`, which writes one out again, this is all that knows Lark.
 
-Lark decides whatever it can. The order of a terminal set is read from its lexer objects, and its
-own ``_create_unless`` tells which keywords a name swallows. Only the numbering is ours, because
-Lark's changes with ``PYTHONHASHSEED``.
+Lark decides whatever it can; the order of a terminal set is read from its lexer objects. Ours are
+the numbering, because Lark's changes with ``PYTHONHASHSEED``, and what may take any time.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 import lark
 import numpy as np
-from lark.lexer import PatternStr, _create_unless
+from lark.lexer import PatternStr
 from lark.parsers.lalr_analysis import Shift
 from lark.utils import get_regexp_width
 
+from cfgguide.automata.determinize import fsm_of_pattern
+from cfgguide.automata.dfa import Fsm
 from cfgguide.automata.syntax import names_of_groups
-from cfgguide.errors import GrammarError, LimitError
-from cfgguide.grammar import lark_parts
+from cfgguide.errors import CfgGuideError, GrammarError, LimitError
+from cfgguide.grammar import expansions, lark_parts
 from cfgguide.grammar.definitions import Definitions
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.grammar.imports import ImportedFile, ImportedFiles
+from cfgguide.grammar.lark_parts import Actions
 from cfgguide.grammar.indenters import indentation_names
 from cfgguide.grammar.rejections import explain
 from cfgguide.grammar.restrictions import Restriction, restrictions_of
+from cfgguide.limits import Budget
 from cfgguide.parser.indentation import IndentationRules
 from cfgguide.parser.indentation_names import INLINE, JOIN, IndentationNames
 from cfgguide.parser.table import NO_STATE, ParseTable
@@ -106,12 +110,15 @@ class CompiledGrammar:
         The rules of indentation, if the grammar has an indenter.
     restrictions : tuple of Restriction
         Which lexemes of some terminals are refused, although the lexer finds them.
+    fsms : TerminalFsms
+        The FSMs of the terminals.
     """
 
     parse_table: ParseTable
     patterns: tuple[Terminal, ...]
     terminal_sets: tuple[TerminalSet, ...]
     definitions: Definitions
+    fsms: TerminalFsms = field(compare=False)
     imported: tuple[ImportedFile, ...] = ()
     indentation_rules: IndentationRules | None = None
     restrictions: tuple[Restriction, ...] = ()
@@ -122,7 +129,7 @@ class CompiledGrammar:
         return b"" if self.indentation_rules is None else b"\n\r\t\f 0123456789"
 
 
-def load(grammar: Grammar) -> CompiledGrammar:
+def load(grammar: Grammar, *, budget: Budget | None = None) -> CompiledGrammar:
     """Return Lark's tables and terminals for a grammar.
 
     Raises
@@ -130,7 +137,7 @@ def load(grammar: Grammar) -> CompiledGrammar:
     GrammarError
         If Lark rejects the grammar; the message holds Lark's own, the place and a way out.
     LimitError
-        If the grammar nests too deeply to be read.
+        If the grammar nests too deeply to be read, or gets too large.
 
     Examples
     --------
@@ -143,12 +150,15 @@ def load(grammar: Grammar) -> CompiledGrammar:
             "Grammar.open(path) or Grammar(text)"
         )
     names = indentation_names(grammar.postlex) if grammar.postlex is not None else None
-    imports = ImportedFiles(grammar.import_paths)
-    parser = parser_of(grammar, imports)
+    budget = budget or Budget()
+    imports = ImportedFiles(grammar, allows_files=budget.limits.allows_imports)
+    parser = parser_of(grammar, imports, budget=budget)
     table: Any = parser.parser.parser._parse_table
     rules = {rule.origin.name for rule in parser.rules}
     order = _canonical_order(table.states, table.start_states[grammar.start])
-    terminal_sets, set_of_state = _terminal_sets(_lexers(parser, order))
+    patterns = _patterns(parser)
+    fsms = TerminalFsms(patterns, budget)
+    terminal_sets, set_of_state = _terminal_sets(_lexers(parser, order), fsms)
     parse_table = _parse_table(
         table,
         order,
@@ -157,14 +167,16 @@ def load(grammar: Grammar) -> CompiledGrammar:
         set_of_state,
         conflicts=tuple(sorted(parser.parser.parser.conflicts)),
         unused=_unused(parser, names) if names is not None else [],
+        budget=budget,
     )
-    patterns, definitions = _patterns(parser), _definitions(parser, grammar.start)
+    definitions = _definitions(parser, grammar.start)
     dropped = [name for name, role in names.roles if role in (INLINE, JOIN)] if names else []
     return CompiledGrammar(
         parse_table,
         patterns,
         terminal_sets,
         definitions,
+        fsms,
         imports.found,
         IndentationRules.of(names, parse_table) if names is not None else None,
         restrictions_of(
@@ -175,7 +187,9 @@ def load(grammar: Grammar) -> CompiledGrammar:
     )
 
 
-def parser_of(grammar: Grammar, imports: ImportedFiles) -> lark.Lark:
+def parser_of(
+    grammar: Grammar, imports: ImportedFiles | None = None, *, budget: Budget | None = None
+) -> lark.Lark:
     """Return Lark's parser of a grammar; `imports` notes the files that it reads.
 
     Raises
@@ -185,30 +199,34 @@ def parser_of(grammar: Grammar, imports: ImportedFiles) -> lark.Lark:
     """
     lark_parts.build_reader_of_grammars()
     where = grammar.source_path or "the grammar"
-    text = grammar.text  # may have to be written first
+    grammar.text  # noqa: B018  # may have to be written first
+    options: dict[str, Any] = dict(grammar.lark_options)
+    options["_plugins"] = {"LALR_Parser": lark_parts.Parser}
+    if not grammar.strict:  # strict asks for the comparison
+        options["_plugins"] |= {
+            "ContextualLexer": lark_parts.Contextual,
+            "BasicLexer": lark_parts.Basic,
+        }
+    rules = None
     try:
-        options: dict[str, Any] = dict(grammar.lark_options)
-        options["_plugins"] = {"LALR_Parser": lark_parts.Parser}
-        options["import_paths"] = [imports, *grammar.import_paths]
-        if not grammar.strict:  # strict asks for the comparison
-            options["_plugins"] |= {
-                "ContextualLexer": lark_parts.Contextual,
-                "BasicLexer": lark_parts.Basic,
-            }
-        return lark.Lark(text, **options)
+        rules = expansions.read(grammar, imports, budget)
+        return lark.Lark(rules, **options)
     except RecursionError:
         raise LimitError(
             f"{where} nests too deeply for Lark to read; split its rules into smaller ones"
         ) from None
+    except CfgGuideError:
+        raise
     except Exception as error:  # Lark reports some mistakes with assertions, TypeErrors and others
-        raise GrammarError(f"Lark rejects {where}:\n{explain(error, grammar)}") from error
+        said = explain(error, grammar, rules)
+        raise GrammarError(f"Lark rejects {where}:\n{said}") from error
 
 
-def _canonical_order(states: dict[int, dict[str, Any]], start: int) -> list[int]:
+def _canonical_order(states: dict[int, Actions], start: int) -> list[int]:
     """Return Lark's state numbers breadth-first from `start`, over sorted symbols."""
     order, seen = [start], {start}
     for state in order:  # grows while it is walked
-        for _, (action, argument) in sorted(states[state].items()):
+        for _, (action, argument) in sorted(states[state].chosen.items(), key=itemgetter(0)):
             if action is Shift and argument not in seen:
                 seen.add(argument)
                 order.append(argument)
@@ -224,32 +242,90 @@ def _lexers(parser: lark.Lark, order: list[int]) -> list[Any]:
     return [lexer.lexers[state] for state in order]
 
 
-def _terminal_sets(lexers: list[Any]) -> tuple[tuple[TerminalSet, ...], list[int]]:
+def _terminal_sets(
+    lexers: list[Any], fsms: TerminalFsms
+) -> tuple[tuple[TerminalSet, ...], list[int]]:
     """Return the different terminal sets, and the number of the one of each state's lexer."""
     terminal_sets: dict[TerminalSet, int] = {}
     number_of_lexer: dict[int, int] = {}  # states share their lexers
     for lexer in lexers:
         if id(lexer) not in number_of_lexer:
-            members = _terminal_set(lexer)
+            members = _terminal_set(lexer, fsms)
             number_of_lexer[id(lexer)] = terminal_sets.setdefault(members, len(terminal_sets))
     return tuple(terminal_sets), [number_of_lexer[id(lexer)] for lexer in lexers]
 
 
-def _terminal_set(lexer: Any) -> TerminalSet:
-    """Return the alternatives of one of Lark's lexers, in the order of its scanner."""
-    terminals, callbacks = _create_unless(  # type: ignore[no-untyped-call]
-        lexer.terminals, lexer.g_regex_flags, lexer.re, lexer.use_bytes
-    )
+def _terminal_set(lexer: Any, fsms: TerminalFsms) -> TerminalSet:
+    """Return the alternatives of one of Lark's lexers, in the order of its scanner.
+
+    A string that a pattern matches whole is no alternative beside it, if its flags are among those
+    of the pattern. Lark's ``_create_unless`` says the same, but asks ``re``, which may take any
+    time to answer.
+    """
+    strings: dict[int, list[Any]] = {}  # by priority
+    for terminal in lexer.terminals:
+        if type(terminal.pattern) is PatternStr:
+            strings.setdefault(terminal.priority, []).append(terminal)
+    swallowed: set[str] = set()
+    retyped: dict[str, tuple[str, ...]] = {}
+    for terminal in lexer.terminals:
+        if type(terminal.pattern) is not PatternStr and terminal.priority in strings:
+            matched = fsms.matched(terminal, strings[terminal.priority])
+            retyped[terminal.name] = tuple(string.name for string in matched)
+            swallowed.update(
+                string.name for string in matched if string.pattern.flags <= terminal.pattern.flags
+            )
     return tuple(
         SetMember(
-            terminal.name,
-            terminal.name in lexer.ignore_types,
-            tuple(string.name for string in callbacks[terminal.name].scanner.terminals)
-            if terminal.name in callbacks
-            else (),
+            terminal.name, terminal.name in lexer.ignore_types, retyped.get(terminal.name, ())
         )
-        for terminal in terminals
+        for terminal in lexer.terminals
+        if terminal.name not in swallowed
     )
+
+
+class TerminalFsms:
+    """The FSMs of a grammar's terminals, made when they are asked for.
+
+    Parameters
+    ----------
+    patterns : iterable of Terminal
+        The terminals.
+    budget : Budget
+        What making them may cost.
+    """
+
+    def __init__(self, patterns: Iterable[Terminal], budget: Budget) -> None:
+        self._patterns = {terminal.name: terminal for terminal in patterns}
+        self._budget = budget
+        self._fsms: dict[str, Fsm] = {}
+        self._is_matched: dict[tuple[str, str], bool] = {}
+
+    def __getitem__(self, name: str) -> Fsm:
+        """Return the FSM of a terminal.
+
+        Raises
+        ------
+        PatternError, LimitError
+            As :func:`cfgguide.automata.determinize.fsm_of_pattern`.
+        """
+        if name not in self._fsms:
+            terminal = self._patterns[name]
+            self._fsms[name] = fsm_of_pattern(
+                terminal.pattern, name=name, flags=terminal.flags, budget=self._budget
+            )
+        return self._fsms[name]
+
+    def matched(self, terminal: Any, strings: list[Any]) -> list[Any]:
+        """Return those of Lark's string terminals whose texts a terminal matches whole."""
+        return [string for string in strings if self._matches(terminal.name, string)]
+
+    def _matches(self, name: str, string: Any) -> bool:
+        key = (name, string.name)
+        if key not in self._is_matched:
+            text = string.pattern.value.encode("utf-8", "surrogatepass")
+            self._is_matched[key] = self[name].match(text) == len(text)
+        return self._is_matched[key]
 
 
 def _patterns(parser: lark.Lark) -> tuple[Terminal, ...]:
@@ -353,15 +429,23 @@ def _parse_table(
     *,
     conflicts: tuple[str, ...],
     unused: Iterable[str],
+    budget: Budget,
 ) -> ParseTable:
     rows = [table.states[state] for state in order]
     number = {state: index for index, state in enumerate(order)}
     productions, number_of_rule = _productions(rows)
     terminals, nonterminals = _symbols(rows, rules, unused)
+    n_symbols = len(terminals) + len(nonterminals)
+    budget.check_memory(2 * 4 * len(rows) * n_symbols, "the parse table")
     action = np.zeros((len(rows), len(terminals)), dtype=np.int32)
     goto = np.full((len(rows), len(nonterminals)), NO_STATE, dtype=np.int32)
+    columns: dict[int, list[int]] = {}  # of shared sets of terminals, by their identity
     for state, row in enumerate(rows):
-        for symbol, (kind, argument) in row.items():
+        for lookaheads, (_, rule) in row.reductions:
+            if id(lookaheads) not in columns:
+                columns[id(lookaheads)] = [terminals[name] for name in lookaheads.names]
+            action[state, columns[id(lookaheads)]] = -number_of_rule[id(rule)] - 1
+        for symbol, (kind, argument) in row.chosen.items():
             if symbol in nonterminals:
                 goto[state, nonterminals[symbol]] = number[argument]
             elif kind is Shift:
@@ -387,7 +471,7 @@ def _production(rule: Any) -> tuple[str, tuple[str, ...]]:
 
 
 def _productions(
-    rows: Iterable[dict[str, Any]],
+    rows: Iterable[Actions],
 ) -> tuple[dict[tuple[str, tuple[str, ...]], int], dict[int, int]]:
     """Return the number of each production, and of each of Lark's rules by its identity.
 
@@ -396,7 +480,7 @@ def _productions(
     rules = {
         id(argument): argument
         for row in rows
-        for kind, argument in row.values()
+        for kind, argument in (*row.chosen.values(), *(action for _, action in row.reductions))
         if kind is not Shift
     }
     found = {number: _production(rule) for number, rule in rules.items()}
@@ -415,14 +499,15 @@ def _unused(parser: lark.Lark, names: IndentationNames) -> list[str]:
 
 
 def _symbols(
-    rows: list[dict[str, Any]], rules: set[str], unused: Iterable[str]
+    rows: list[Actions], rules: set[str], unused: Iterable[str]
 ) -> tuple[dict[str, int], dict[str, int]]:
     """Return the numbers of the terminals, with ``$END`` first, and of the nonterminals.
 
     The terminals of an indenter may be used by no rule. Case does not tell terminals from rules:
     Lark names ``"\u65e5"`` after its one letter, which has none.
     """
-    symbols = {symbol for row in rows for symbol in row} | set(unused)
+    shared = {id(each): each.names for row in rows for each, _ in row.reductions}
+    symbols = {symbol for row in rows for symbol in row.chosen}.union(*shared.values(), unused)
     terminals = sorted(symbols - rules - {END_NAME})
     return (
         {name: index for index, name in enumerate([END_NAME, *terminals])},

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
 from threading import Lock
@@ -89,8 +89,13 @@ class Contextual(ContextualLexer):
         Basic(checked)
         unchecked = copy(conf)
         unchecked.skip_validation = True
-        # States that differ only in their nonterminals share a lexer.
-        read = {state: conf.terminals_by_name.keys() & names for state, names in states.items()}
+        # States that differ only in their nonterminals share a lexer, and a set of terminals.
+        known = conf.terminals_by_name.keys()
+        shared: dict[frozenset[str], frozenset[str]] = {}
+        read = {}
+        for state, names in states.items():
+            terminals = frozenset(known & names)
+            read[state] = shared.setdefault(terminals, terminals)
         super().__init__(unchecked, read, always_accept)
 
 
@@ -131,7 +136,50 @@ def automaton_of(rules: Sequence[Any], start: str) -> Automaton:
     return build(map(production_of, rules), start)
 
 
-Actions = dict[str, tuple[Any, Any]]  # by symbol: Shift and a state, or Reduce and a rule
+Action = tuple[Any, Any]  # Shift and a state, or Reduce and a rule
+
+
+class Lookaheads:
+    """The names of a set of terminals, which many reductions share."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = tuple(names)
+        self.known = frozenset(names)
+
+
+class Actions(Mapping[str, Action]):
+    """What Lark does in a state before each symbol, in the form of a ``dict``.
+
+    Thousands of keywords, each with a state of its own in which any of them may follow, would fill
+    the memory with a ``dict`` for each.
+
+    Attributes
+    ----------
+    chosen : dict of str to Action
+        For symbols one by one.
+    reductions : list of (Lookaheads, Action)
+        For sets of terminals, none of which are in `chosen` or in two of them.
+    """
+
+    def __init__(self, chosen: dict[str, Action]) -> None:
+        self.chosen = chosen
+        self.reductions: list[tuple[Lookaheads, Action]] = []
+
+    def __getitem__(self, symbol: str) -> Action:
+        if symbol in self.chosen:
+            return self.chosen[symbol]
+        for lookaheads, action in self.reductions:
+            if symbol in lookaheads.known:
+                return action
+        raise KeyError(symbol)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.chosen
+        for lookaheads, _ in self.reductions:
+            yield from lookaheads.names
+
+    def __len__(self) -> int:
+        return len(self.chosen) + sum(len(each.names) for each, _ in self.reductions)
 
 
 def resolved(automaton: Automaton, rules: Sequence[Any], *, strict: bool) -> dict[int, Actions]:
@@ -159,11 +207,13 @@ def resolved(automaton: Automaton, rules: Sequence[Any], *, strict: bool) -> dic
     shifts = [(Shift, state) for state in range(automaton.n_states)]
     # The first rule is above the start rule, and never reduced.
     reductions: list[Any] = [None, *((Reduce, by_production[each]) for each in automaton.rules[1:])]
-    names_of: dict[int, list[str]] = {}  # many reductions have the same lookaheads
+    shared: dict[int, Lookaheads] = {}
     states: dict[int, Actions] = {}
     collisions = []
     for state, row in enumerate(automaton.transitions):
-        actions: Actions = {names[symbol]: shifts[target] for symbol, target in row.items()}
+        chosen: dict[str, Action] = {
+            names[symbol]: shifts[target] for symbol, target in row.items()
+        }
         contested = automaton.contested(state)
         for terminal in members(contested):
             reduced = winning(automaton.reduced(state, terminal), automaton, by_production)
@@ -175,13 +225,15 @@ def resolved(automaton: Automaton, rules: Sequence[Any], *, strict: bool) -> dic
                     f" * {reductions[reduced[0]][1]}\n"
                 )
             else:
-                actions.setdefault(names[terminal], reductions[reduced[0]])
+                chosen.setdefault(names[terminal], reductions[reduced[0]])
+        states[state] = actions = Actions(chosen)
         for rule, lookaheads in automaton.lookaheads[state].items():
             uncontested = lookaheads & ~contested
-            if uncontested not in names_of:
-                names_of[uncontested] = [names[terminal] for terminal in members(uncontested)]
-            actions.update(dict.fromkeys(names_of[uncontested], reductions[rule]))
-        states[state] = actions
+            if uncontested not in shared:
+                shared[uncontested] = Lookaheads(
+                    [names[terminal] for terminal in members(uncontested)]
+                )
+            actions.reductions.append((shared[uncontested], reductions[rule]))
     if collisions:
         raise GrammarError("\n\n".join(_collision(*each) for each in collisions))
     return states

@@ -18,11 +18,12 @@ from typing import Any
 import interegular
 import lark
 from lark.lexer import BasicLexer, PatternStr
+from lark.load_grammar import Grammar as LarkGrammar
 
 from cfgguide.automata.determinize import fsm_of_pattern
 from cfgguide.automata.witness import shortest_text
 from cfgguide.errors import LimitError, PatternError
-from cfgguide.grammar import conflicts, lr_automaton
+from cfgguide.grammar import conflicts, expansions, lr_automaton
 from cfgguide.grammar.conflicts import END_NAME, Conflict, Example
 from cfgguide.grammar.grammar import Grammar
 
@@ -90,7 +91,7 @@ class _Unparsed(lark.Lark):
         return None
 
 
-def explain(error: Exception, grammar: Grammar) -> str:
+def explain(error: Exception, grammar: Grammar, rules: LarkGrammar | None = None) -> str:
     """Return the text of the error when Lark has refused a grammar.
 
     Parameters
@@ -99,15 +100,17 @@ def explain(error: Exception, grammar: Grammar) -> str:
         What Lark raised.
     grammar : Grammar
         The grammar.
+    rules : lark.load_grammar.Grammar, optional
+        What Lark has read of it, if it came so far.
     """
     if isinstance(error, lark.exceptions.UnexpectedInput):
         excerpt = error.get_context(grammar.text)
         return f"line {error.line}, column {error.column}: {error}\n{excerpt}".rstrip()
     said = str(error) or type(error).__name__
     if isinstance(error, lark.exceptions.GrammarError) and re.match(r"\w+/Reduce co", said):
-        return _of_conflicts(_Unparsed(grammar.text, **grammar.lark_options), grammar)
+        return _of_conflicts(_Unparsed(rules, **grammar.lark_options), grammar)
     if found := re.match(r"Cannot compile token (\w+): ", said):
-        parser = _Unparsed(grammar.text, **grammar.lark_options)
+        parser = _Unparsed(rules, **grammar.lark_options)
         return f"{said}\n{_no_pattern(parser, found[1], grammar)}"
     if said == f"Using an undefined rule: NonTerminal({grammar.start!r})":
         rules = dict.fromkeys(re.findall(r"^[!?]*([a-z_]\w*)\s*[:.{]", grammar.text, re.MULTILINE))
@@ -117,20 +120,20 @@ def explain(error: Exception, grammar: Grammar) -> str:
             f"{shown or 'none'}"
         )
     if said.startswith("Collision between Terminals"):
-        said = _of_collisions(grammar)
+        said = _of_collisions(grammar, rules)
     for pattern, way_out in _WAYS_OUT:
         if re.search(pattern, said):
             return f"{said.rstrip()}\nWay out: {way_out}."
     return said
 
 
-def _of_collisions(grammar: Grammar) -> str:
+def _of_collisions(grammar: Grammar, rules: LarkGrammar | None) -> str:
     """Return what Lark says about two terminals that collide, always about the same two.
 
     Lark compares the terminals of each state in the order of a set. Here its lexers are built once
     more, in a fixed order.
     """
-    parser = lark.Lark(grammar.text, **(grammar.lark_options | {"strict": False}))
+    parser = lark.Lark(rules, **(grammar.lark_options | {"strict": False}))
     lexer: Any = parser.parser.lexer
     lexers = [lexer] if grammar.lexer == "basic" else lexer.lexers.values()
     sets = {tuple(sorted(terminal.name for terminal in each.terminals)) for each in lexers}
@@ -174,7 +177,7 @@ def silent_conflicts(grammar: Grammar) -> tuple[int, tuple[str, ...]]:
     grammar : Grammar
         A grammar that Lark takes.
     """
-    parser = _Unparsed(grammar.text, **grammar.lark_options)
+    parser = _Unparsed(expansions.read(grammar), **grammar.lark_options)
     automaton, _ = lr_automaton.build(parser.rules, grammar.start, strict=False)
     found = [each for each in conflicts.find(automaton, strict=True) if each.is_shift]
     examples, texts = conflicts.Examples(automaton), _Texts(parser, grammar.regex_flags)

@@ -49,6 +49,7 @@ def compile(
     max_bytes: int | None = None,
     use_cache: bool = True,
     progress: bool | None = False,
+    cancelled: Callable[[], bool] | None = None,
 ) -> Index:
     """Return the index of a grammar for a tokenizer or vocabulary.
 
@@ -59,7 +60,7 @@ def compile(
     tokenizer_or_vocabulary : Vocabulary, or a tokenizer
         What it is written with; a tokenizer goes through :meth:`Vocabulary.from_tokenizer`.
     limits : Limits, optional
-        What compiling may cost. A JSON Schema has bounds of its own: 5 seconds for all searches.
+        What compiling may cost. A JSON Schema has limits of its own, given when it is read.
     max_bytes : int, optional
         Most bytes of the index's masks; the least recently used go first. By default all are kept.
     use_cache : bool
@@ -68,6 +69,8 @@ def compile(
     progress : bool, optional
         Whether a line on standard error says what is being done, as soon as that has taken a
         second; None for a line if it is a terminal.
+    cancelled : callable, optional
+        Asked often whether to give up, from another thread too; that is a :class:`LimitError`.
 
     Raises
     ------
@@ -98,14 +101,12 @@ def compile(
     if schema_index is not None:
         schema_index.output_type = chosen
         return schema_index
-    with stages_shown(progress) as show:
-        budget = Budget(limits, show=show)
+    with within_limits(limits, progress, cancelled) as budget:
         byte_liveness = _byte_liveness(chosen.grammar, budget=budget, use_cache=use_cache)
         budget.begin("vocabulary")
         spelling = vocabulary.spelling
         liveness = restrict_to_spelling(byte_liveness, spelling, budget=budget, use_cache=use_cache)
         unspellable = unspellable_terminals(byte_liveness, liveness)
-        budget.stop_clock()
     if unspellable:
         warnings.warn(
             "some sentences cannot be written with this vocabulary: "
@@ -156,6 +157,7 @@ def compile_recognizer(
     limits: Limits | None = None,
     use_cache: bool = True,
     progress: bool | None = False,
+    cancelled: Callable[[], bool] | None = None,
 ) -> Recognizer:
     """Return the recogniser of a grammar: what needs no vocabulary.
 
@@ -171,6 +173,8 @@ def compile_recognizer(
     progress : bool, optional
         Whether a line on standard error says what is being done, as soon as that has taken a
         second; None for a line if it is a terminal.
+    cancelled : callable, optional
+        As for :func:`compile`.
 
     Raises
     ------
@@ -179,14 +183,31 @@ def compile_recognizer(
     PatternError
         If a terminal cannot be turned into an automaton.
     LimitError
-        If the automata become too large.
+        If the automata become too large, or it takes more time or memory than the limits allow.
     """
     chosen = output_type(grammar).grammar
-    with stages_shown(progress) as show:
-        budget = Budget(limits, show=show)
-        byte_liveness = _byte_liveness(chosen, budget=budget, use_cache=use_cache)
+    with within_limits(limits, progress, cancelled) as budget:
+        return _byte_liveness(chosen, budget=budget, use_cache=use_cache).recognizer
+
+
+@contextmanager
+def within_limits(
+    limits: Limits | None, progress: bool | None, cancelled: Callable[[], bool] | None = None
+) -> Iterator[Budget]:
+    """Yield the budget of a ``with`` block that compiles, and hold it to it.
+
+    Its clock stops at the end of the block.
+
+    Raises
+    ------
+    LimitError
+        If the block takes too long or too much memory, or is cancelled.
+    """
+    with stages_shown(progress) as show, collector_off():
+        budget = Budget(limits, show=show, cancelled=cancelled)
+        with budget.watched():
+            yield budget
         budget.stop_clock()
-    return byte_liveness.recognizer
 
 
 @contextmanager
@@ -245,18 +266,18 @@ def build_byte_liveness(compiled: CompiledGrammar, *, budget: Budget) -> Livenes
 
 def _byte_liveness(grammar: Grammar, *, budget: Budget, use_cache: bool) -> Liveness:
     """Load the grammar with Lark and build its liveness, or take both from the cache."""
-    with collector_off():
-        if use_cache:
-            return _cached_byte_liveness(grammar, budget=budget)
-        return build_byte_liveness(load_grammar(grammar, budget=budget), budget=budget)
+    if use_cache:
+        return _cached_byte_liveness(grammar, budget=budget)
+    return build_byte_liveness(load_grammar(grammar, budget=budget), budget=budget)
 
 
 def load_grammar(grammar: Grammar, *, budget: Budget) -> CompiledGrammar:
     """Load the grammar with Lark, which takes long to import: compiled grammars do without it."""
-    from cfgguide.grammar import lark_frontend
-
     budget.begin("Lark's tables")
-    return lark_frontend.load(grammar)
+    with budget.unwatched():
+        from cfgguide.grammar import lark_frontend
+
+    return lark_frontend.load(grammar, budget=budget)
 
 
 def _cached_byte_liveness(grammar: Grammar, *, budget: Budget) -> Liveness:

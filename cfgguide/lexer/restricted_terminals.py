@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.automata import restricted
-from cfgguide.automata.determinize import fsm_of_pattern
 from cfgguide.automata.dfa import DEAD, IF_FAILS, IF_HOLDS, N_BYTES, Fsm
 from cfgguide.lexer.reachability import reaching
 from cfgguide.limits import Budget
@@ -60,12 +59,7 @@ def terminal_fsms(
         If one needs too many states.
     """
     patterns = {terminal.name: terminal for terminal in grammar.patterns}
-    fsms: Fsms = {}
-    for name in names:
-        terminal = patterns[name]
-        fsms[name] = fsm_of_pattern(
-            terminal.pattern, name=name, flags=terminal.flags, budget=budget
-        )
+    fsms: Fsms = {name: grammar.fsms[name] for name in names}
     machines: dict[str, list[Fsm]] = {}
     for each in grammar.restrictions:
         if each.terminal in fsms:

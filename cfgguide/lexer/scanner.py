@@ -321,6 +321,9 @@ class _Components:
         in_order = self._in_order(grammar.terminal_sets)
         names = dict.fromkeys(name for name, _, _ in in_order)
         self._fsms, is_allowed = terminal_fsms(grammar, names, budget=budget)
+        n_rows = sum(self._fsms[pattern].n_states for pattern, _, _ in in_order)
+        # The parts, the whole, its columns and those that are kept.
+        budget.check_memory(4 * n_rows * (N_BYTES + 3) * 4, "the union of terminals")
         self._offsets: dict[tuple[str, str | None, bool], int] = {}
         tables: list[npt.NDArray[np.int32]] = [np.zeros((1, N_BYTES + 3), dtype=np.int32)]
         terminal_ids: list[int] = [NO_MATCH]

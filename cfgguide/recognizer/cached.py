@@ -44,6 +44,8 @@ _ABSOLUTE_IMPORT = re.compile(r"%import[ \t]+\w")
 _PACKAGE = Path(__file__).parents[1]
 #: The code that decides what a compiled grammar is, and what is always live in it.
 _COMPILING = ("automata", "grammar", "lexer", "limits.py", "liveness", "parser", "recognizer")
+# Limits that do not change what a compiled grammar is.
+_NOT_IN_KEY = ("max_seconds", "max_memory", "allows_imports")
 
 
 class CachedGrammar:
@@ -62,6 +64,7 @@ class CachedGrammar:
         self._is_bundled = _is_cacheable(grammar) and _is_bundled(grammar)
         is_known = self._cache is not None or self._is_bundled
         self.key = _key(grammar, limits) if is_known else ""
+        self._allows_files = limits.allows_imports or self._is_bundled
 
     def load(self) -> Tables | None:
         """Return the tables, or None if they are not there or out of date."""
@@ -72,6 +75,8 @@ class CachedGrammar:
         content = self._cache.load(grammar_file.KIND, self.key) if self._cache else None
         if self._cache is None or content is None:
             return None
+        if not self._allows_files and content[1].get("imported"):
+            return None  # Lark is to say what may not be imported
         try:
             return _checked(*content)
         except IndexFormatError:
@@ -125,7 +130,7 @@ def _key(grammar: Grammar, limits: Limits) -> str:
         _indentation(grammar),
         [os.path.abspath(str(path)) for path in grammar.import_paths],
         _home(grammar),
-        {name: value for name, value in vars(limits).items() if name != "max_seconds"},
+        {name: value for name, value in vars(limits).items() if name not in _NOT_IN_KEY},
     ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -155,10 +160,7 @@ def _home(grammar: Grammar) -> list[str]:
         return []
     if _is_bundled(grammar):
         return ["bundled", _code(bundled_folder().glob("*.lark"))]
-    if grammar.source_path is not None:
-        return [os.path.abspath(grammar.source_path)]
-    script = getattr(sys.modules.get("__main__"), "__file__", None)
-    return [os.getcwd(), os.path.abspath(script or "")]
+    return [] if grammar.source_path is None else [os.path.abspath(grammar.source_path)]
 
 
 @functools.cache

@@ -21,6 +21,7 @@ tell from the one below.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from cfgguide.lexer.reachability import reaching
 from cfgguide.lexer.scanner import Scanner
@@ -30,6 +31,7 @@ from cfgguide.parser.indentation_names import CLOSES, COUNTED, FED, OPENS
 from cfgguide.parser.table import ParseTable
 
 MAX_DROPPED = 3  # states, at once; more hardly ever are
+_BLOCK = 512  # terminals whose possible states are found at once
 _AT_START = -1  # the group of a scanner state before the first byte of a lexeme
 
 
@@ -73,19 +75,15 @@ class ShortStacks:
         self._reductions: dict[tuple[int, int], int | None] = {}
 
     def _grouped(self, scanner: Scanner, unfed: list[bool]) -> list[int]:
-        is_match = scanner.match[:, None] == np.arange(scanner.ignored + 1)
-        possible = reaching(scanner.moves, is_match)
+        possible = _possible_terminals(scanner)
         numbers: dict[bytes, int] = {}
-        groups = [
-            numbers.setdefault(row.tobytes(), len(numbers)) for row in np.packbits(possible, axis=1)
-        ]
-        kinds = possible[np.unique(groups, return_index=True)[1]]
-        for row in kinds.tolist():
-            fed = sum(1 << terminal for terminal, may_be in enumerate(row[:-1]) if may_be)
-            is_unfed = row[-1] or any(
-                may_be and is_other for may_be, is_other in zip(row[:-1], unfed, strict=True)
-            )
-            self._terminals.append((fed, bool(is_unfed)))
+        groups = [numbers.setdefault(row.tobytes(), len(numbers)) for row in possible]
+        n_terminals = scanner.ignored
+        others = sum(1 << terminal for terminal, is_other in enumerate(unfed) if is_other)
+        for row in numbers:
+            terminals = int.from_bytes(row, "little")
+            fed = terminals & ~(1 << n_terminals)
+            self._terminals.append((fed, bool(terminals >> n_terminals or terminals & others)))
         starting = scanner.is_start.tolist()
         return [
             _AT_START if is_start else group
@@ -156,3 +154,13 @@ class ShortStacks:
         if (with_top ^ with_lowest) & terminals:
             return False
         return self._equivalence.holds(states, (lowest,), terminals)
+
+
+def _possible_terminals(scanner: Scanner) -> npt.NDArray[np.uint8]:
+    """Return which terminal ids each state may come to, as bits, the lowest first."""
+    parts = []
+    for first in range(0, scanner.ignored + 1, _BLOCK):
+        terminal_ids = np.arange(first, min(first + _BLOCK, scanner.ignored + 1))
+        is_match = scanner.match[:, None] == terminal_ids
+        parts.append(np.packbits(reaching(scanner.moves, is_match), axis=1, bitorder="little"))
+    return np.hstack(parts)

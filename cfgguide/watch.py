@@ -1,0 +1,137 @@
+"""Stops work that does not look at its limits itself.
+
+In: a function that tells why to stop, if there is a reason. Out: a ``with`` block that ends with
+that reason, soon after there is one. What others wrote, such as Lark, counts neither seconds nor
+bytes, and nobody can ask it to. So a second thread asks every few milliseconds, and has the
+interpreter raise an exception in the first thread before its next bytecode. Work inside one call of
+C is not stopped; what may take long there must be bounded before it begins.
+
+The exception is no :class:`Exception`, so that ``except Exception`` does not swallow it, and it
+never leaves the block: at the end, one that is still on its way is waited for.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_FIRST, _NEXT = 0.02, 0.01  # seconds before the first question, and between two
+_AGAIN = 0.5  # seconds until the exception is raised again: something may have swallowed it
+_STATM = Path("/proc/self/statm")
+
+
+class _Stopped(BaseException):
+    """Raised in the thread that is to stop."""
+
+
+@contextmanager
+def watched(
+    reason: Callable[[], str | None], as_error: Callable[[str], Exception]
+) -> Iterator[threading.Lock]:
+    """Stop what is done in a ``with`` block as soon as there is a reason.
+
+    Where no thread can be started, nothing is watched. The block gets a lock: while it holds that,
+    it is not stopped.
+
+    Parameters
+    ----------
+    reason : callable
+        Returns why to stop, or None. It is called from another thread.
+    as_error : callable
+        Makes the error that the block raises from the reason.
+    """
+    watch = _Watch(reason)
+    try:
+        watch.start()
+        try:
+            yield watch.lock
+        finally:
+            watch.end()
+    except _Stopped:
+        pass
+    if watch.found is not None:
+        raise as_error(watch.found) from None
+
+
+class _Watch:
+    """Asks for a reason while the frame that made it is still at work."""
+
+    def __init__(self, reason: Callable[[], str | None]) -> None:
+        self.found: str | None = None
+        self._reason = reason
+        self._thread_id = threading.get_ident()
+        self._frame = sys._getframe(1)
+        self.lock = threading.Lock()
+        self._is_over = threading.Event()
+
+    def start(self) -> None:
+        """Begin to ask."""
+        try:
+            threading.Thread(target=self._run, name="cfgguide-watch", daemon=True).start()
+        except RuntimeError:  # no more threads, or a platform that has none
+            self._is_over.set()
+
+    def end(self) -> None:
+        """Ask no more, and wait for an exception that is on its way."""
+        self._is_over.set()
+        with self.lock:
+            n_looks = 2 if self.found is not None else 0
+        for _ in range(n_looks):  # the interpreter looks for exceptions at the end of a loop
+            time.sleep(0)
+
+    def _run(self) -> None:
+        seconds = _FIRST
+        while not self._is_over.wait(seconds):
+            seconds = _NEXT
+            reason = self._reason()
+            if not self._is_at_work():
+                return
+            if reason is not None:
+                with self.lock:
+                    if not self._is_over.is_set():
+                        self.found = reason
+                        _raise_in(self._thread_id)
+                seconds = _AGAIN
+
+    def _is_at_work(self) -> bool:
+        """Whether the frame is still there: an interrupt may have ended it at any instruction."""
+        frame = sys._current_frames().get(self._thread_id)
+        while frame is not None:
+            if frame is self._frame:
+                return True
+            frame = frame.f_back
+        return False
+
+
+def _raise_in(thread_id: int) -> None:
+    """Have the interpreter raise the exception in a thread.
+
+    There is no way to take it back: CPython 3.11 would look for it for ever.
+    """
+    stopped = ctypes.py_object(_Stopped)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread_id), stopped)
+
+
+def resident_bytes() -> int:
+    """Return the memory that this process has, in bytes; 0 where the system does not tell."""
+    try:
+        pages = int(_STATM.read_bytes().split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+    return pages * _PAGE
+
+
+def _page_size() -> int:
+    try:
+        import resource
+    except ImportError:  # not on Unix
+        return 0
+    return resource.getpagesize()
+
+
+_PAGE = _page_size()
