@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from cfgguide.automata import syntax
 from cfgguide.automata.notation import pattern_literal
 from cfgguide.automata.preference import is_longest_first
 from cfgguide.automata.rewrite import FLAGS, can_be_empty, escaped, not_empty, rewritten
@@ -30,6 +31,10 @@ from cfgguide.errors import GrammarError, LimitError, PatternError, shown
 _MAX_BYTES = 8000
 #: Characters of a pattern or a text, each of which takes some 30 microseconds to read.
 MAX_CHARACTERS = 50_000
+#: Copies of a part that is repeated, though it may be empty: no limit on states notices these.
+MAX_ROUNDS = 1_000_000
+#: Parts in a row of which each may be missing. Each can be the first that is not.
+MAX_OPTIONAL = 300
 
 
 def regex(pattern: str | re.Pattern[str], flags: int = 0) -> Composed:
@@ -76,10 +81,39 @@ def regex(pattern: str | re.Pattern[str], flags: int = 0) -> Composed:
         )
     check_length(pattern)
     written, looks = rewritten(pattern, flags)
+    if n_rounds(syntax.parse(written).nodes) > MAX_ROUNDS:
+        raise LimitError(
+            f"/{shown(pattern)[1:-1]}/ repeats something more than {MAX_ROUNDS} times; lower its "
+            "counted repetitions"
+        )
     if looks:
-        is_optional = re.fullmatch(written, "") is not None
-        return grammar_of(Regular((written,), is_optional, looks=True))
+        return grammar_of(Regular((written,), _matches_nothing(written), looks=True))
     return grammar_of(regular(written))
+
+
+def _matches_nothing(pattern: str) -> bool:
+    """Return whether a pattern that looks around matches the empty text."""
+    try:
+        return re.fullmatch(pattern, "") is not None
+    except re.error as error:  # of a look-behind, which `re` checks last
+        raise PatternError(
+            f"/{shown(pattern)[1:-1]}/ is not a regular expression: {error}"
+        ) from None
+
+
+def n_rounds(nodes: syntax.Nodes) -> int:
+    """Return how often the innermost part of a pattern is repeated at least.
+
+    Examples
+    --------
+    >>> n_rounds(syntax.parse("(?:a{10}b){20,30}").nodes)
+    200
+    """
+    most = 1
+    for node in nodes:
+        inside = max(map(n_rounds, syntax.branches_of(node)), default=1)
+        most = max(most, inside * node.min_count if isinstance(node, syntax.Repeat) else inside)
+    return most
 
 
 def choice(texts: Iterable[str]) -> Composed:
@@ -153,8 +187,13 @@ def regular(pattern: str) -> Regular:
     >>> regular("a?|ab")
     Regular(patterns=('a|ab',), is_optional=True, ..., is_longest_first=False)
     """
+    is_optional = can_be_empty(pattern)
+    if is_optional and len(syntax.parse(pattern).nodes) > MAX_OPTIONAL:
+        raise LimitError(
+            f"/{shown(pattern)[1:-1]}/ has more than {MAX_OPTIONAL} parts in a row, of which each "
+            "may be missing; let one be there"
+        )
     found = not_empty(pattern)
-    is_optional = re.fullmatch(pattern, "") is not None
     if found is None:
         return Regular((), is_optional, text="" if is_optional else None, is_longest_first=True)
     return Regular((found,), is_optional, is_longest_first=is_longest_first(found))
