@@ -6,6 +6,7 @@ expected and what to do. Each class has a ``code``; ``docs/errors.md`` has a sec
 
 from __future__ import annotations
 
+import reprlib
 from typing import ClassVar
 
 
@@ -27,6 +28,27 @@ class CfgGuideError(Exception):
 
     def __str__(self) -> str:
         return f"[{self.code}] {super().__str__()}"
+
+
+def shown(value: object) -> str:
+    """Return a value as a message shows it: in a few words, whatever it is.
+
+    Its own ``repr`` may be long, or raise: of a number with 5,000 digits, of lists in lists.
+
+    Examples
+    --------
+    >>> shown("yes"), shown("x" * 1000), shown(10**5000)
+    ("'yes'", "'xxxxxxxxxxxxxxxxxxxxxxxxxxxx...xxxxxxxxxxxxxxxxxxxxxxxxxxxxx'", '<int>')
+    """
+    try:
+        return _SHORT.repr(value)
+    except Exception:  # of a class that nobody here knows
+        return f"<{type(value).__name__}>"
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
+_SHORT.maxlevel = 3
 
 
 class GrammarError(CfgGuideError):
@@ -127,6 +149,10 @@ class ParticleWarning(UserWarning):
 
 class SchemaWarning(UserWarning):
     """A part of a JSON Schema was left out, as the caller allowed; it is not guaranteed."""
+
+
+class CacheWarning(UserWarning):
+    """The cache folder belongs to somebody else, or others can write to it: it is not used."""
 
 
 class UncompiledWarning(UserWarning):

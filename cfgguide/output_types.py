@@ -28,7 +28,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cfgguide.errors import GrammarError
+from cfgguide.errors import GrammarError, shown
 from cfgguide.grammar.grammar import Grammar
 
 #: How ``json.dumps`` writes.
@@ -80,11 +80,10 @@ def output_type(what: object) -> OutputType:
     ('12', 'a')
     """
     try:
-        return _kept(what)
-    except TypeError as error:
-        if "unhashable" not in str(error):
-            raise
+        hash(what)
+    except Exception:  # lists and mappings have no hash, and others may raise what they like
         return _made(what)
+    return _kept(what)
 
 
 @functools.lru_cache(maxsize=_N_KEPT)
@@ -103,7 +102,7 @@ def _made(what: object) -> OutputType:
         return _of_parts(what)
     if isinstance(what, type) or typing.get_origin(what) is not None:
         return _of_type(what)
-    raise GrammarError(f"{what!r:.60} does not say what to write; give {_ACCEPTED}")
+    raise GrammarError(f"{shown(what)} does not say what to write; give {_ACCEPTED}")
 
 
 # What is imported below takes a tenth of a second, and whoever has a grammar needs none of it.
@@ -152,14 +151,14 @@ def _of_type(what: Any) -> OutputType:
         from pydantic.errors import PydanticUserError
     except ImportError:
         raise GrammarError(
-            f"Pydantic makes the schema of {what!r:.60}: pip install pydantic, or give a JSON "
+            f"Pydantic makes the schema of {shown(what)}: pip install pydantic, or give a JSON "
             "Schema"
         ) from None
     try:
         adapter = TypeAdapter(what)
         schema = adapter.json_schema()
     except PydanticUserError as error:
-        raise GrammarError(f"Pydantic makes no schema of {what!r:.60}: {error.message}") from error
+        raise GrammarError(f"Pydantic makes no schema of {shown(what)}: {error.message}") from error
     grammar = json_schema(closed(schema), order="declared", separators=SEPARATORS)
     return OutputType(grammar, adapter.validate_json)
 

@@ -19,15 +19,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from cfgguide.automata import syntax
 from cfgguide.automata.notation import pattern_literal
 from cfgguide.automata.preference import is_longest_first
 from cfgguide.automata.rewrite import FLAGS, can_be_empty, escaped, not_empty, rewritten
 from cfgguide.combinators.parts import Composed, Regular
 from cfgguide.combinators.words import n_shared_letters, one_of
-from cfgguide.errors import GrammarError, PatternError
+from cfgguide.errors import GrammarError, LimitError, PatternError, shown
 
 # The most bytes in the trie of one terminal's texts: an FSM has at most 20,000 states.
 _MAX_BYTES = 8000
+#: Characters of a pattern or a text, each of which takes some 30 microseconds to read.
+MAX_CHARACTERS = 50_000
+#: Copies of a part that is repeated, though it may be empty: no limit on states notices these.
+MAX_ROUNDS = 1_000_000
+#: Parts in a row of which each may be missing. Each can be the first that is not.
+MAX_OPTIONAL = 300
 
 
 def regex(pattern: str | re.Pattern[str], flags: int = 0) -> Composed:
@@ -48,7 +55,7 @@ def regex(pattern: str | re.Pattern[str], flags: int = 0) -> Composed:
     PatternError
         If ``re`` rejects the pattern, or no automaton can express it.
     LimitError
-        If it nests too deeply.
+        If it nests too deeply, or has more than 50,000 characters.
 
     Examples
     --------
@@ -70,13 +77,43 @@ def regex(pattern: str | re.Pattern[str], flags: int = 0) -> Composed:
     if isinstance(flags, bool) or not isinstance(flags, int) or flags & ~FLAGS:
         raise PatternError(
             "flags may hold re.ASCII, re.IGNORECASE, re.MULTILINE, re.DOTALL, re.UNICODE and "
-            f"re.VERBOSE, not {flags!r}"
+            f"re.VERBOSE, not {shown(flags)}"
         )
+    check_length(pattern)
     written, looks = rewritten(pattern, flags)
+    if n_rounds(syntax.parse(written).nodes) > MAX_ROUNDS:
+        raise LimitError(
+            f"/{shown(pattern)[1:-1]}/ repeats something more than {MAX_ROUNDS} times; lower its "
+            "counted repetitions"
+        )
     if looks:
-        is_optional = re.fullmatch(written, "") is not None
-        return grammar_of(Regular((written,), is_optional, looks=True))
+        return grammar_of(Regular((written,), _matches_nothing(written), looks=True))
     return grammar_of(regular(written))
+
+
+def _matches_nothing(pattern: str) -> bool:
+    """Return whether a pattern that looks around matches the empty text."""
+    try:
+        return re.fullmatch(pattern, "") is not None
+    except re.error as error:  # of a look-behind, which `re` checks last
+        raise PatternError(
+            f"/{shown(pattern)[1:-1]}/ is not a regular expression: {error}"
+        ) from None
+
+
+def n_rounds(nodes: syntax.Nodes) -> int:
+    """Return how often the innermost part of a pattern is repeated at least.
+
+    Examples
+    --------
+    >>> n_rounds(syntax.parse("(?:a{10}b){20,30}").nodes)
+    200
+    """
+    most = 1
+    for node in nodes:
+        inside = max(map(n_rounds, syntax.branches_of(node)), default=1)
+        most = max(most, inside * node.min_count if isinstance(node, syntax.Repeat) else inside)
+    return most
 
 
 def choice(texts: Iterable[str]) -> Composed:
@@ -99,10 +136,8 @@ def choice(texts: Iterable[str]) -> Composed:
     TEXT: /no|yes(?:terday)?/
     """
     if isinstance(texts, str):
-        raise GrammarError(f"choice takes a list of texts; write choice([{texts!r}])")
-    if not isinstance(texts, Iterable):
-        raise GrammarError(f"choice takes a list of texts, not {texts!r}")
-    every = {_checked(text) for text in texts}
+        raise GrammarError(f"choice takes a list of texts; write choice([{shown(texts)}])")
+    every = {checked(text) for text in listed(texts, "choice takes a list of texts")}
     if not every:
         raise GrammarError("choice needs at least one text")
     return grammar_of(one_text_of(every))
@@ -121,7 +156,7 @@ def literal(text: str) -> Regular:
     >>> literal("1+1").pattern
     '1\\+1'
     """
-    patterns = (escaped(_checked(text)),) if text else ()
+    patterns = (escaped(checked(text)),) if text else ()
     return Regular(patterns, not text, text=text, is_longest_first=True)
 
 
@@ -152,8 +187,13 @@ def regular(pattern: str) -> Regular:
     >>> regular("a?|ab")
     Regular(patterns=('a|ab',), is_optional=True, ..., is_longest_first=False)
     """
+    is_optional = can_be_empty(pattern)
+    if is_optional and len(syntax.parse(pattern).nodes) > MAX_OPTIONAL:
+        raise LimitError(
+            f"/{shown(pattern)[1:-1]}/ has more than {MAX_OPTIONAL} parts in a row, of which each "
+            "may be missing; let one be there"
+        )
     found = not_empty(pattern)
-    is_optional = re.fullmatch(pattern, "") is not None
     if found is None:
         return Regular((), is_optional, text="" if is_optional else None, is_longest_first=True)
     return Regular((found,), is_optional, is_longest_first=is_longest_first(found))
@@ -183,14 +223,53 @@ def _whole(pattern: str, part: Regular) -> str:
     return f"(?={whole})(?s:.+)" if can_be_empty(whole) else whole
 
 
-def _checked(text: object) -> str:
+def checked(text: object) -> str:
+    """Return a text.
+
+    Raises
+    ------
+    GrammarError
+        If it is none, or not encodable in UTF-8.
+    LimitError
+        If it is too long.
+    """
     if not isinstance(text, str):
-        raise GrammarError(f"expected a text, not {type(text).__name__}: {text!r}")
+        raise GrammarError(f"expected a text, not {type(text).__name__}: {shown(text)}")
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise GrammarError(f"{text!r} holds a surrogate, which UTF-8 cannot encode") from None
+        raise GrammarError(f"{shown(text)} holds a surrogate, which UTF-8 cannot encode") from None
+    check_length(text)
     return text
+
+
+def check_length(text: str) -> None:
+    """Raise an error if a pattern or a text is too long.
+
+    Raises
+    ------
+    LimitError
+        If it has more than `MAX_CHARACTERS`.
+    """
+    if len(text) > MAX_CHARACTERS:
+        raise LimitError(
+            f"{shown(text)} has {len(text)} characters, and at most {MAX_CHARACTERS} can be one "
+            "pattern or text; write several, or a cfgguide.Grammar"
+        )
+
+
+def listed(values: object, expected: str) -> list[object]:
+    """Return the items of what should be iterable.
+
+    Raises
+    ------
+    GrammarError
+        If it is not; the message begins with what was expected.
+    """
+    try:
+        return list(values)  # type: ignore[call-overload, no-any-return]
+    except TypeError:
+        raise GrammarError(f"{expected}, not {shown(values)}") from None
 
 
 def _patterns(texts: list[str]) -> Iterable[str]:

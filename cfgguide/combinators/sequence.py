@@ -22,10 +22,13 @@ from collections.abc import Iterable
 
 from cfgguide.automata.rewrite import rewritten
 from cfgguide.combinators.parts import Composed, Embedded, Free, Part, Regular, Repeated, Sequence
-from cfgguide.combinators.patterns import grammar_of, literal, regular
+from cfgguide.combinators.patterns import checked, grammar_of, listed, literal, regular
 from cfgguide.combinators.writer import text_of
-from cfgguide.errors import GrammarError
+from cfgguide.errors import GrammarError, LimitError, shown
 from cfgguide.grammar.grammar import Grammar
+
+#: Repetitions that are counted: each is copied.
+MAX_COUNT = 100_000
 
 
 def free_text(*, until: str | Iterable[str] | None = None) -> Composed:
@@ -53,13 +56,10 @@ def free_text(*, until: str | Iterable[str] | None = None) -> Composed:
     """
     if until is None:
         return _written(Free(()))
-    if not isinstance(until, Iterable):
-        raise GrammarError(f"until is a stop string or several, not {until!r}")
-    given = [until] if isinstance(until, str) else list(until)
+    one_or_more = [until] if isinstance(until, str) else until
+    given = [checked(stop) for stop in listed(one_or_more, "until is a stop string or several")]
     if not given or not all(given):
         raise GrammarError("a stop string is a text that is not empty; leave out `until` for none")
-    for stop in given:
-        literal(stop)  # which raises if it is no text
     stops = sorted(set(given))
     # A stop string that contains another one is never complete first.
     kept = [stop for stop in stops if not any(part in stop and part != stop for part in stops)]
@@ -105,6 +105,8 @@ def repeat(part: str | Grammar, minimum: int = 0, maximum: int | None = None) ->
     ------
     GrammarError
         If the numbers are not valid, or the part cannot be repeated.
+    LimitError
+        If one is more than 100,000.
 
     Examples
     --------
@@ -115,7 +117,9 @@ def repeat(part: str | Grammar, minimum: int = 0, maximum: int | None = None) ->
     for name, count in (("minimum", minimum), ("maximum", maximum)):
         is_count = isinstance(count, int) and not isinstance(count, bool) and count >= 0
         if not is_count and not (name == "maximum" and count is None):
-            raise GrammarError(f"{name} is a number from 0 up, not {count!r}")
+            raise GrammarError(f"{name} is a number from 0 up, not {shown(count)}")
+        if count is not None and count > MAX_COUNT:
+            raise LimitError(f"{name} is at most {MAX_COUNT}; leave out `maximum` for any number")
     if maximum is not None and maximum < max(minimum, 1):
         raise GrammarError(f"maximum is at least 1 and not below minimum, not {maximum}")
     return _written(Repeated(_part(part), minimum, maximum))

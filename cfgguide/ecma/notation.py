@@ -20,7 +20,7 @@ from itertools import groupby
 from cfgguide.automata import syntax
 from cfgguide.automata.charset import ANY_CHARACTER, CharacterClass, ignoring_case
 from cfgguide.automata.syntax import Anchor, Category, CharacterSet, Dot, Literal, Unsupported
-from cfgguide.errors import SchemaError
+from cfgguide.errors import SchemaError, shown
 
 _KEPT = 2000  # patterns of a process
 _LINE_ENDS = CharacterClass.of_characters([0x0A, 0x0D, 0x2028, 0x2029])
@@ -124,9 +124,9 @@ def read(pattern: str) -> Nodes:
             raise SchemaError("the flag x is not supported")
         return _resolved(tree.nodes, tree.flags)
     except (re.error, ValueError, OverflowError, RecursionError) as error:
-        raise SchemaError(f"the pattern {pattern!r} cannot be read: {error}") from None
+        raise SchemaError(f"the pattern {shown(pattern)} cannot be read: {error}") from None
     except SchemaError as error:
-        raise SchemaError(f"the pattern {pattern!r}: {error.args[0]}") from None
+        raise SchemaError(f"the pattern {shown(pattern)}: {error.args[0]}") from None
 
 
 def _resolved(nodes: Iterable[syntax.Node], flags: int) -> Nodes:

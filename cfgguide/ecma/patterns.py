@@ -15,7 +15,7 @@ from cfgguide.automata.language import Language
 from cfgguide.ecma.automaton import found_anywhere, size_of
 from cfgguide.ecma.growing import GrowingPattern, growing
 from cfgguide.ecma.notation import END, START, Characters, Choice, Node, Nodes, Repeat, read
-from cfgguide.errors import SchemaError
+from cfgguide.errors import SchemaError, shown
 
 _KEPT = 2000  # patterns of a process
 _SMALL = 200  # states of a pattern's automaton before it is made deterministic
@@ -78,7 +78,7 @@ def pattern_language(pattern: str) -> Language:
     try:
         return found_anywhere(nodes)
     except (SchemaError, RecursionError) as error:
-        raise SchemaError(f"the pattern {pattern!r}: {error.args[0]}") from None
+        raise SchemaError(f"the pattern {shown(pattern)}: {error.args[0]}") from None
 
 
 @lru_cache(maxsize=_KEPT)

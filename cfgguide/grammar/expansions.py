@@ -66,7 +66,8 @@ def read(
     """
     imports = imports or ImportedFiles(grammar)
     source = grammar.source_path or "<string>"
-    found, _ = load_grammar(grammar.text, source, imports.import_paths, False)  # type: ignore[arg-type]
+    load: Any = load_grammar  # without types
+    found, _ = load(grammar.text, source, imports.import_paths, False)
     return bounded(found, budget or Budget())
 
 
@@ -223,7 +224,7 @@ class _Writer:
         names: dict[tuple[int, ...], Node] = {}
         bodies: list[Node] = []
         for here in (pending := [start]):  # grows while it is walked
-            body = [Tree("expansion", [])] if places.last in here else []
+            body: list[Node] = [Tree("expansion", [])] if places.last in here else []
             for symbol, following in places.moves(here):
                 self._n_symbols += 2
                 self._budget.check("max_symbols", self._n_symbols, f"rule {self._name}")

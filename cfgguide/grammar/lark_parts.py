@@ -92,7 +92,7 @@ class Contextual(ContextualLexer):
         # States that differ only in their nonterminals share a lexer, and a set of terminals.
         known = conf.terminals_by_name.keys()
         shared: dict[frozenset[str], frozenset[str]] = {}
-        read = {}
+        read: dict[int, Any] = {}
         for state, names in states.items():
             terminals = frozenset(known & names)
             read[state] = shared.setdefault(terminals, terminals)

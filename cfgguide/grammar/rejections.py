@@ -51,6 +51,11 @@ _SHIFT = (
 _MAX_RULES = 12  # that a message names
 _WAYS_OUT = [
     (
+        r"^Unexpected input at line 1 column 1\b[^\n]*\n\s*\ufeff",
+        "the text begins with a byte order mark (U+FEFF), which Lark does not skip; save the file "
+        "as UTF-8 without one",
+    ),
+    (
         r"^Unexpected input at line",
         "what stands there is not Lark's language: a rule is `name: ...`, a terminal `NAME: ...`, "
         "an alternative begins with `|`, a statement with `%`, a comment with `//`",
@@ -103,13 +108,13 @@ def explain(error: Exception, grammar: Grammar, rules: LarkGrammar | None = None
         return f"line {error.line}, column {error.column}: {error}\n{excerpt}".rstrip()
     said = str(error) or type(error).__name__
     if isinstance(error, lark.exceptions.GrammarError) and re.match(r"\w+/Reduce co", said):
-        return _of_conflicts(_Unparsed(rules, **grammar.lark_options), grammar)
+        return _of_conflicts(_Unparsed(rules or grammar.text, **grammar.lark_options), grammar)
     if found := re.match(r"Cannot compile token (\w+): ", said):
-        parser = _Unparsed(rules, **grammar.lark_options)
+        parser = _Unparsed(rules or grammar.text, **grammar.lark_options)
         return f"{said}\n{_no_pattern(parser, found[1], grammar)}"
     if said == f"Using an undefined rule: NonTerminal({grammar.start!r})":
-        rules = dict.fromkeys(re.findall(r"^[!?]*([a-z_]\w*)\s*[:.{]", grammar.text, re.MULTILINE))
-        shown = ", ".join([*rules][:_MAX_RULES]) + ", ..." * (len(rules) > _MAX_RULES)
+        names = dict.fromkeys(re.findall(r"^[!?]*([a-z_]\w*)\s*[:.{]", grammar.text, re.MULTILINE))
+        shown = ", ".join([*names][:_MAX_RULES]) + ", ..." * (len(names) > _MAX_RULES)
         return (
             f"{said}\nthere is no rule {grammar.start!r} to start from; its rules are "
             f"{shown or 'none'}"
@@ -128,7 +133,7 @@ def _of_collisions(grammar: Grammar, rules: LarkGrammar | None) -> str:
     Lark compares the terminals of each state in the order of a set. Here its lexers are built once
     more, in a fixed order.
     """
-    parser = lark.Lark(rules, **(grammar.lark_options | {"strict": False}))
+    parser = lark.Lark(rules or grammar.text, **(grammar.lark_options | {"strict": False}))
     lexer: Any = parser.parser.lexer
     lexers = [lexer] if grammar.lexer == "basic" else lexer.lexers.values()
     sets = {tuple(sorted(terminal.name for terminal in each.terminals)) for each in lexers}

@@ -319,11 +319,12 @@ class Index:
         tokenizer_or_vocabulary: object,
         *,
         max_bytes: int | None = None,
+        is_mapped: bool = False,
     ) -> Index:
         """Open an index that was saved.
 
-        The file is mapped: each mask is read when it is first needed, and processes that open the
-        same file share its memory. Masks that the file lacks are made as usual.
+        The file is read, and may be changed or removed afterwards. Masks that it lacks are made as
+        usual.
 
         Parameters
         ----------
@@ -333,6 +334,11 @@ class Index:
             The one that the index was made for.
         max_bytes : int, optional
             As for :class:`Index`.
+        is_mapped : bool
+            Whether the file is mapped, so that processes share its memory, and each mask is read
+            when it is first needed. Only for a file that is replaced, if at all, and never changed:
+            cutting a mapped file short ends the processes that use it (SIGBUS). :meth:`save`
+            replaces.
 
         Raises
         ------
@@ -340,7 +346,8 @@ class Index:
             If the file is damaged, no index, or one for another vocabulary or version.
         """
         vocabulary = Vocabulary.of(tokenizer_or_vocabulary)
-        arrays, value = archive.read(path, kind=KIND)
+        content = archive.opened(path, kind=KIND, is_mapped=is_mapped)
+        arrays, value = content.arrays, content.value
         if not isinstance(value, dict) or "grammar" not in value:
             raise IndexFormatError(f"{os.fspath(path)!r} holds no grammar; save the index again")
         if "schema" in value:
@@ -353,7 +360,8 @@ class Index:
         liveness = Liveness(recognizer, vocabulary.spelling, budget=budget)
         budget.stop_clock()
         index = cls(recognizer, vocabulary, liveness, max_bytes=max_bytes)
-        index.add_file(path)
+        content.check(index.digest)
+        index.add_packed(arrays, value)
         return index
 
     def add_file(self, path: str | os.PathLike[str]) -> None:

@@ -198,7 +198,12 @@ def prepare_smollm2(*, cache_dir: Path | None = None, progress: bool | None = No
     """
     if progress is None:
         progress = sys.stderr is not None and sys.stderr.isatty()
-    root = cache.folder() if cache_dir is None else Path(cache_dir)
+    try:
+        root = cache.folder() if cache_dir is None else Path(cache_dir)
+    except RuntimeError as error:
+        raise ModelError(
+            f"there is no place for a model: {error}; give `cache_dir`, or set CFGGUIDE_CACHE"
+        ) from error
     folder = root / "models" / f"smollm2-135m-instruct-{smollm2.PACKAGE_VERSION}"
     _remove_stale_work(folder.parent)
     if _is_complete(folder):

@@ -6,17 +6,19 @@ In: a schema, or a model of Pydantic. Out: a :class:`~cfgguide.grammar.grammar.G
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import Any, Literal
 
-from cfgguide.errors import SchemaError
+from cfgguide.errors import SchemaError, shown
 from cfgguide.limits import Limits, Steps
 from cfgguide.schema.pydantic_models import closed
 from cfgguide.schema.reader import Reader
 from cfgguide.schema.schema_grammar import Options, SchemaGrammar
 from cfgguide.schema.uncounted import give_up_uncounted
 from cfgguide.storage.collector import collector_off
+
+_FOR_EVER = 1e9  # seconds
 
 
 def json_schema(
@@ -89,18 +91,21 @@ def json_schema(
             schema = json.loads(schema)
         except ValueError as error:
             raise SchemaError(f"the schema is not JSON: {error}") from None
+        except RecursionError:
+            raise SchemaError("the schema is nested too deeply; use $ref") from None
+    else:
+        _check_names(schema, "the schema")
     if not isinstance(schema, Mapping | bool):
         raise SchemaError("a schema is an object, a truth value, JSON text or a Pydantic model")
-    if order not in ("any", "declared", None):
-        raise SchemaError(f"order is {order!r}; it is 'any' or 'declared'")
-    if max_whitespace is not None and max_whitespace < 0:
-        raise SchemaError(f"max_whitespace is {max_whitespace}; it is 0 or more")
     if registry is not None and not isinstance(registry, Mapping):
         raise SchemaError("registry maps URIs to schemas")
     if not isinstance(limits, Limits | None):
         raise SchemaError(
-            f"limits is a cfgguide.Limits, such as Limits(max_seconds=5), not {limits!r}"
+            f"limits is a cfgguide.Limits, such as Limits(max_seconds=5), not {shown(limits)}"
         )
+    _check_names(registry, "the registry")
+    if cancelled is not None and not callable(cancelled):
+        raise SchemaError(f"cancelled is a function without arguments, not {shown(cancelled)}")
     steps = Steps(limits, cancelled)
     read, written = _as_json(schema, "the schema")
     registry, documents = _as_json(registry or {}, "the registry", is_sorted=True)
@@ -114,6 +119,7 @@ def json_schema(
         steps.max_seconds,
         steps.max_memory,
     )
+    options.check()
     try:
         with collector_off(), steps:
             reader = Reader(read, formats=formats, best_effort=best_effort, registry=registry)
@@ -122,6 +128,29 @@ def json_schema(
             return SchemaGrammar(written, options, root, tuple(reader.left_out), steps)
     except RecursionError:
         raise SchemaError("the schema is nested too deeply; use $ref") from None
+
+
+def _check_names(value: Any, name: str) -> None:
+    """Raise an error if a mapping inside a value has names that are no texts."""
+    seen: set[int] = set()  # it may hold itself
+    pending = [value]
+    while pending:
+        whole = pending.pop()
+        if id(whole) in seen:
+            continue
+        seen.add(id(whole))
+        parts: Iterable[Any] = ()
+        if isinstance(whole, Mapping):
+            for key in whole:
+                if not isinstance(key, str):
+                    raise SchemaError(
+                        f"{name} has the name {shown(key)}, of the type {type(key).__name__}; in "
+                        "JSON names are texts"
+                    )
+            parts = whole.values()
+        elif isinstance(whole, list | tuple):
+            parts = whole
+        pending += [part for part in parts if isinstance(part, dict | list | Mapping | tuple)]
 
 
 def _as_json(value: Any, name: str, *, is_sorted: bool = False) -> tuple[Any, str]:

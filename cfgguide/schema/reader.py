@@ -18,7 +18,7 @@ from typing import Any
 
 from cfgguide.ecma.growing import GrowingPattern
 from cfgguide.ecma.patterns import is_surely_found, later_language, pattern_text
-from cfgguide.errors import SchemaError, SchemaWarning
+from cfgguide.errors import SchemaError, SchemaWarning, shown
 from cfgguide.schema.keywords import Keywords
 from cfgguide.schema.references import NO_SIBLINGS, OLD_ITEMS, Location, References
 from cfgguide.schema.spelling import spelled
@@ -297,7 +297,7 @@ class Reader:
                 text = partial(pattern_text, format_pattern(name), spelled)
                 node.strings.append(Condition(later_format(name), text, is_met=True))
             elif name in OTHER_FORMATS:
-                self.give_up(f"{reads.path}/format", f"the format {name!r} is not regular")
+                self.give_up(f"{reads.path}/format", f"the format {shown(name)} is not regular")
 
     def _read_array(self, node: Node, location: Location, reads: Keywords) -> None:
         is_old = location.dialect in OLD_ITEMS

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin
 
-from cfgguide.errors import SchemaError, SchemaWarning
+from cfgguide.errors import SchemaError, SchemaWarning, shown
 
 _DIALECTS = {
     "json-schema.org/draft-04/schema": "4",
@@ -33,6 +33,7 @@ LATEST = "2020-12"
 NO_SIBLINGS = frozenset("467")  # dialects in which $ref stands alone
 OLD_ITEMS = frozenset(["4", "6", "7", "2019-09"])  # in which items may be an array
 MAX_DEPTH = 300  # of nested schemas
+_MAX_INDEX_DIGITS = 10
 
 _SETTING = frozenset(["$schema", "id", "$id"])  # keywords that say where and what a schema is
 _SINGLE = (
@@ -93,7 +94,7 @@ class References:
     """
 
     def __init__(self, schema: Any, registry: Mapping[str, Any] = MappingProxyType({})) -> None:
-        self._registry = {urldefrag(uri)[0]: document for uri, document in registry.items()}
+        self._registry = {_split("", uri)[0]: document for uri, document in registry.items()}
         self._resources: dict[str, Location] = {}
         self._anchors: dict[tuple[str, str], Location] = {}
         self._dynamic: set[tuple[str, str]] = set()
@@ -114,7 +115,7 @@ class References:
         if name is None and not location.path and not location.base:
             name = schema.get("id")  # of a draft that is not said
         if isinstance(name, str) and not (dialect in NO_SIBLINGS and "$ref" in schema):
-            uri, fragment = urldefrag(_joined(location.base, name))
+            uri, fragment = _split(location.base, name)
             if fragment:
                 self._anchors.setdefault((uri, fragment), location)
             return location._replace(base=uri, dialect=dialect)
@@ -125,8 +126,10 @@ class References:
         uri = name.partition("://")[2].rstrip("#/?")
         if uri in _DIALECTS:
             return _DIALECTS[uri]
-        problem = f"at {path}: $schema is {name!r}; the known ones are those of draft-04, -06, -07,"
-        own = self._registry.get(urldefrag(name)[0])
+        problem = (
+            f"at {path}: $schema is {shown(name)}; the known ones are those of draft-04, -06, -07,"
+        )
+        own = self._registry.get(_split("", name)[0])
         vocabularies = own.get("$vocabulary") if isinstance(own, Mapping) else None
         if uri.startswith(_TOO_OLD) or isinstance(vocabularies, Mapping):
             raise SchemaError(f"{problem} 2019-09 and 2020-12")
@@ -184,7 +187,7 @@ class References:
         where = f"at {location.path}/{keyword}"
         if not isinstance(reference, str):
             raise SchemaError(f"{where}: a reference is a URI, as a string")
-        uri, fragment = urldefrag(_joined(location.base, reference))
+        uri, fragment = _split(location.base, reference)
         found = self._target(uri, fragment, where, reference)
         if keyword == "$dynamicRef" and (found.base, fragment) in self._dynamic:
             outer = (base for base in location.scope if (base, fragment) in self._dynamic)
@@ -205,8 +208,9 @@ class References:
             self._has_scope = bool(self._dynamic or self._recursive)
         if uri not in self._resources:
             raise SchemaError(
-                f"{where}: {reference!r} is not in this schema, and nothing is fetched; give the "
-                f"document as registry={{{uri!r}: ...}}, or put it under $defs with its $id"
+                f"{where}: {shown(reference)} is not in this schema, and nothing is fetched; give "
+                f"the document as registry={{{shown(uri)}: ...}}, or put it under $defs with its "
+                "$id"
             )
         found = self._resources[uri]
         fragment = unquote(fragment)
@@ -214,17 +218,21 @@ class References:
             return found
         if not fragment.startswith("/"):
             if (uri, fragment) not in self._anchors:
-                raise SchemaError(f"{where}: there is no anchor {fragment!r} for {reference!r}")
+                raise SchemaError(
+                    f"{where}: there is no anchor {shown(fragment)} for {shown(reference)}"
+                )
             return self._anchors[uri, fragment]
         for step in fragment[1:].split("/"):
             name = step.replace("~1", "/").replace("~0", "~")
             inner = found.schema
-            if isinstance(inner, list) and name.isdigit() and int(name) < len(inner):
+            if isinstance(inner, list) and _is_index(name) and int(name) < len(inner):
                 found = self.below(found, int(name))
             elif isinstance(inner, Mapping) and name in inner:
                 found = self.below(found, name)
             else:
-                raise SchemaError(f"{where}: {reference!r} leads nowhere: there is no {name!r}")
+                raise SchemaError(
+                    f"{where}: {shown(reference)} leads nowhere: there is no {shown(name)}"
+                )
         return found
 
 
@@ -240,6 +248,20 @@ def _metaschemas() -> dict[str, Any]:
 def _escaped(step: str) -> str:
     """Return a step of a JSON pointer."""
     return step.replace("~", "~0").replace("/", "~1") if "~" in step or "/" in step else step
+
+
+def _is_index(name: str) -> bool:
+    """Return whether a step of a JSON pointer may be the index of an item."""
+    return name.isascii() and name.isdigit() and len(name) < _MAX_INDEX_DIGITS
+
+
+def _split(base: str, reference: str) -> tuple[str, str]:
+    """Return what a reference means, as a URI and its fragment."""
+    try:
+        uri, fragment = urldefrag(_joined(base, reference))
+    except ValueError as error:  # of an address in brackets that is none
+        raise SchemaError(f"{shown(reference)} is not a URI: {error}") from None
+    return uri, fragment
 
 
 def _joined(base: str, reference: str) -> str:

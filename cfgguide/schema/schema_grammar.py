@@ -12,14 +12,18 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
-from cfgguide.errors import SchemaError
+from cfgguide.errors import SchemaError, shown
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.limits import Steps
+from cfgguide.limits import Limits, Steps
 from cfgguide.schema.automaton import Layout, SchemaAutomaton
 from cfgguide.schema.completions import new_automaton
 from cfgguide.schema.writer import Whitespace, Writer
 from cfgguide.value_classes.classes import ValueClasses
 from cfgguide.value_classes.nodes import Node, reachable
+
+#: White space characters that are counted.
+MAX_SPACE = 1_000_000
+_SPACE = " \t\n\r"  # of JSON
 
 
 @dataclass(frozen=True)
@@ -35,9 +39,46 @@ class Options:
     max_seconds: float = 5.0
     max_memory: int | None = None
 
+    def check(self) -> None:
+        """Raise an error if one is of a wrong type.
+
+        Raises
+        ------
+        SchemaError
+            It names the option.
+        """
+        if self.order is not None and not (
+            isinstance(self.order, str) and self.order in ("any", "declared")
+        ):
+            raise SchemaError(f"order is {shown(self.order)}; it is 'any' or 'declared'")
+        space = self.max_whitespace
+        is_count = (
+            isinstance(space, int) and not isinstance(space, bool) and 0 <= space <= MAX_SPACE
+        )
+        if space is not None and not is_count:
+            raise SchemaError(f"max_whitespace is {shown(space)}; it is 0 to {MAX_SPACE}")
+        for name in ("formats", "best_effort"):
+            value = getattr(self, name)
+            if not isinstance(value, bool):
+                raise SchemaError(f"{name} is {shown(value)}; it is True or False")
+        if self.separators is not None and not _are_separators(self.separators):
+            raise SchemaError(
+                f"separators is {shown(self.separators)}; it is two texts, a comma and a colon, "
+                'each with or without white space, such as (", ", ": ")'
+            )
+
 
 def _steps_of(options: Options) -> Steps:
     return Steps(Limits(max_seconds=options.max_seconds, max_memory=options.max_memory))
+
+
+def _are_separators(given: object) -> bool:
+    return (
+        isinstance(given, tuple | list)
+        and len(given) == 2
+        and all(isinstance(text, str) for text in given)
+        and [text.strip(_SPACE) for text in given] == [",", ":"]
+    )
 
 
 class SchemaGrammar(Grammar):

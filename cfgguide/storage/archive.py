@@ -17,36 +17,38 @@ A checksum detects damage, not malice: anyone who can write files can compute it
 and memory in proportion to the size of the file, and never runs or unpacks anything. The caller
 checks what the numbers in the arrays mean.
 
+What is read is a copy, so what was checked stays as it was, whatever happens to the file. A file
+that is mapped instead is shared between processes, and must not be changed: whoever cuts it short
+ends the processes that use it (SIGBUS), and whoever writes into it undoes the checks.
+
 Source of the format: https://huggingface.co/docs/safetensors, "Format".
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import math
 import mmap
 import os
 import re
-import secrets
 import stat
 import zlib
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from cfgguide.errors import IndexFormatError, LimitError
+from cfgguide.storage.replaced import replaced
 
 Arrays = dict[str, npt.NDArray[Any]]
 
 FORMAT = "cfgguide 1"  # raised when the layout of the file changes; each kind has its own version
 MAX_HEADER = 1 << 24  # bytes; parsing takes up to about twenty times as many
-PARTIAL = ".partial"  # ends the name of a file that is being written
-
+_CHUNK = 1 << 24  # bytes read at once; an interrupt waits no longer
 _ALIGNMENT = 64
 _MAX_DIMENSIONS = 8
 _MAX_ITEMS = 1 << 48
@@ -96,17 +98,16 @@ def write(
     kind: str,
     digest: str,
     is_durable: bool = True,
+    follows_links: bool = True,
 ) -> None:
     """Write a file, or leave everything as it was.
 
-    The file is written under another name in the same folder and then renamed: a concurrent reader
-    gets the old file or the new one. A killed process leaves at most a file whose name starts with
-    a dot and ends with ``.partial``.
+    A concurrent reader gets the old file or the new one (:mod:`cfgguide.storage.replaced`).
 
     Parameters
     ----------
     path : path
-        The file; an existing one is replaced.
+        The file; an existing one is replaced. Through a symbolic link, the file that it leads to.
     arrays : mapping of str to array
         Of bool, integers, or floating-point numbers.
     value : JSON value
@@ -117,11 +118,13 @@ def write(
         What it was made from.
     is_durable : bool
         Whether the data is on the disk when this returns, even if the machine then fails.
+    follows_links : bool
+        Whether a symbolic link is followed, and not replaced.
 
     Raises
     ------
     OSError
-        If the file cannot be written.
+        If the file cannot be written, or what is there is no regular file.
     LimitError
         If the JSON value and the names need more than 16 MB.
     """
@@ -134,26 +137,20 @@ def write(
     for part in parts:
         checksum = zlib.crc32(_bytes_of(part), checksum)
     header[_CHECKSUM_PLACE] = f"{checksum:08x}".encode()
-    path = Path(path)
-    partial = path.with_name(f".{secrets.token_hex(8)}{PARTIAL}")
-    try:
-        with partial.open("xb") as file:
-            file.write(length)
-            file.write(header)
-            for part in parts:
-                file.write(_bytes_of(part))
-            file.flush()
-            if is_durable:
-                os.fsync(file.fileno())
-        os.replace(partial, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            partial.unlink()
-        raise
+    with replaced(path, is_durable=is_durable, follows_links=follows_links) as file:
+        file.write(length)
+        file.write(header)
+        for part in parts:
+            file.write(_bytes_of(part))
 
 
 def read(
-    path: str | os.PathLike[str], *, kind: str, digest: str | None = None
+    path: str | os.PathLike[str],
+    *,
+    kind: str,
+    digest: str | None = None,
+    is_mapped: bool = False,
+    owners: frozenset[int] | None = None,
 ) -> tuple[Arrays, Any]:
     """Return the arrays and the JSON value of a file.
 
@@ -165,12 +162,16 @@ def read(
         What it must be for.
     digest : str, optional
         What it must have been made from.
+    is_mapped : bool
+        Whether the file is mapped, not copied: processes that map one file share its memory. Only
+        for a file that nobody writes into or cuts short while it is used.
+    owners : frozenset of int, optional
+        The users of whom one must own the file. By default anyone may.
 
     Returns
     -------
     tuple of (dict of str to array, JSON value)
-        The arrays are read-only views of the mapped file: processes that read one file share its
-        memory.
+        The arrays are read-only views of one copy of the file, or of the mapped file.
 
     Raises
     ------
@@ -186,7 +187,49 @@ def read(
     >>> arrays["x"].tolist(), value
     ([0, 1, 2], {'y': 1})
     """
-    return _Reader(path, kind).read(digest)
+    content = opened(path, kind=kind, is_mapped=is_mapped, owners=owners)
+    if digest is not None:
+        content.check(digest)
+    return content.arrays, content.value
+
+
+def opened(
+    path: str | os.PathLike[str],
+    *,
+    kind: str,
+    is_mapped: bool = False,
+    owners: frozenset[int] | None = None,
+) -> Content:
+    """Return what :func:`read` returns, for whoever needs it to tell which digest is right."""
+    return _Reader(path, kind).read(is_mapped=is_mapped, owners=owners)
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a file holds.
+
+    Attributes
+    ----------
+    arrays : dict of str to array
+        Read-only.
+    value : JSON value
+        Beside the arrays.
+    digest : str
+        What it says that it was made from.
+    """
+
+    arrays: Arrays
+    value: Any
+    digest: str | None
+    refuse: Callable[[str], NoReturn]
+
+    def check(self, digest: str) -> None:
+        """Raise `IndexFormatError` if the file was made from something else."""
+        if self.digest != digest:
+            self.refuse(
+                "it was made from something else (another grammar, vocabulary or version): its "
+                f"digest is {self.digest!r}, not {digest!r}"
+            )
 
 
 def _bytes_of(array: npt.NDArray[Any]) -> memoryview:
@@ -231,20 +274,21 @@ class _Reader:
         self._path = os.fspath(path)
         self._kind = kind
 
-    def read(self, digest: str | None) -> tuple[Arrays, Any]:
-        mapped = self._mapped()
-        header = self._checked_header(mapped)
+    def read(self, *, is_mapped: bool, owners: frozenset[int] | None) -> Content:
+        content = self._content(is_mapped, owners)
+        header = self._checked_header(content)
         described = self._parsed(header)
         metadata = described.pop(_METADATA, None)
         if not isinstance(metadata, dict) or not all(
             isinstance(text, str) for text in metadata.values()
         ):
             self._refuse("its metadata is not an object of strings")
-        self._check(metadata, digest)
+        self._check(metadata)
         if "json" not in metadata:
             self._refuse("it has no JSON value")
-        arrays = self._arrays(described, memoryview(mapped)[8 + len(header) :])
-        return arrays, self._parsed(metadata["json"], is_object=False)
+        arrays = self._arrays(described, content[8 + len(header) :])
+        value = self._parsed(metadata["json"], is_object=False)
+        return Content(arrays, value, metadata.get("digest"), self._refuse)
 
     def _refuse(self, what: str, cause: BaseException | None = None) -> NoReturn:
         raise IndexFormatError(
@@ -252,8 +296,8 @@ class _Reader:
             "or remove it"
         ) from cause
 
-    def _mapped(self) -> mmap.mmap:
-        """Return the mapped file; it must be regular, and long enough for a header."""
+    def _content(self, is_mapped: bool, owners: frozenset[int] | None) -> npt.NDArray[np.uint8]:
+        """Return the bytes of the file; it must be regular, and long enough for a header."""
         try:
             # A pipe must not block. The checks are of what was opened, not of the name.
             flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -264,32 +308,51 @@ class _Reader:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
                 self._refuse("it is not a regular file")
+            if owners is not None and status.st_uid not in owners:
+                self._refuse("it belongs to another user")
             if status.st_size < 10:
                 self._refuse(f"it is cut short: {status.st_size} bytes cannot hold a header")
-            return mmap.mmap(descriptor, status.st_size, access=mmap.ACCESS_READ)
-        except (OSError, ValueError) as error:
-            self._refuse(f"it cannot be mapped ({error})", error)
+            if is_mapped:
+                mapped = mmap.mmap(descriptor, status.st_size, access=mmap.ACCESS_READ)
+                return np.frombuffer(mapped, np.uint8)
+            return self._copied(descriptor, status.st_size)
+        except (OSError, ValueError, MemoryError) as error:
+            self._refuse(f"it cannot be read ({str(error) or 'not enough memory'})", error)
         finally:
             os.close(descriptor)
 
-    def _checked_header(self, mapped: mmap.mmap) -> bytes:
+    def _copied(self, descriptor: int, size: int) -> npt.NDArray[np.uint8]:
+        """Return a read-only copy of a file of which nothing is believed but that it ends."""
+        room = np.empty(size + _ALIGNMENT, np.uint8)
+        start = -room.__array_interface__["data"][0] % _ALIGNMENT
+        content = room[start : start + size]
+        at = 0
+        with open(descriptor, "rb", buffering=0, closefd=False) as file:
+            while at < size:
+                n_read = file.readinto(content.data[at : at + _CHUNK])
+                if not n_read:
+                    self._refuse(f"it is cut short: {at} of {size} bytes are there")
+                at += n_read
+        content.flags.writeable = False
+        return content
+
+    def _checked_header(self, content: npt.NDArray[np.uint8]) -> bytes:
         """Return the header of an undamaged file."""
-        if mapped[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
+        if content[:4].tobytes() in (b"PK\x03\x04", b"PK\x05\x06"):
             self._refuse("it is a zip archive, such as an .npz, which is never unpacked")
-        length = int.from_bytes(mapped[:8], "little")
+        length = int.from_bytes(content[:8].tobytes(), "little")
         if length > MAX_HEADER:
             self._refuse(f"its header claims {length} bytes, more than the {MAX_HEADER} allowed")
-        if length > len(mapped) - 8:
-            self._refuse(f"it is cut short: of {length} bytes of header it has {len(mapped) - 8}")
-        header = mapped[8 : 8 + length]
+        if length > len(content) - 8:
+            self._refuse(f"it is cut short: of {length} bytes of header it has {len(content) - 8}")
+        header = content[8 : 8 + length].tobytes()
         match = _CHECKSUM.match(header)
         if match is None:
             self._refuse("its header does not start as cfgguide writes it")
         blank = bytearray(header)
         blank[_CHECKSUM_PLACE] = _NO_CHECKSUM
-        checksum = zlib.crc32(blank, zlib.crc32(mapped[:8]))
-        with memoryview(mapped) as whole:
-            checksum = zlib.crc32(whole[8 + length :], checksum)
+        checksum = zlib.crc32(blank, zlib.crc32(content[:8].data))
+        checksum = zlib.crc32(content[8 + length :].data, checksum)
         if int(match[1], 16) != checksum:
             self._refuse("it is damaged: its checksum is wrong")
         return header
@@ -303,18 +366,13 @@ class _Reader:
             self._refuse("its header is not a JSON object")
         return value
 
-    def _check(self, metadata: dict[str, str], digest: str | None) -> None:
+    def _check(self, metadata: dict[str, str]) -> None:
         if metadata.get("format") != FORMAT:
             self._refuse(f"it has the format {metadata.get('format')!r}, not {FORMAT!r}")
         if metadata.get("kind") != self._kind:
             self._refuse(f"it is of kind {metadata.get('kind')!r}")
-        if digest is not None and metadata.get("digest") != digest:
-            self._refuse(
-                "it was made from something else (another grammar, vocabulary or version): its "
-                f"digest is {metadata.get('digest')!r}, not {digest!r}"
-            )
 
-    def _arrays(self, described: dict[str, Any], data: memoryview) -> Arrays:
+    def _arrays(self, described: dict[str, Any], data: npt.NDArray[np.uint8]) -> Arrays:
         """Return the arrays, which must fill all of the data without gaps."""
         extents = [self._extent(name, what) for name, what in described.items()]
         arrays: Arrays = {}
@@ -323,7 +381,7 @@ class _Reader:
             if start != end or start % dtype.itemsize or stop > len(data):
                 self._refuse(f"the array {name!r} overlaps another, or lies outside the file")
             end = stop
-            arrays[name] = np.frombuffer(data[start:stop], dtype).reshape(shape)
+            arrays[name] = data[start:stop].view(dtype).reshape(shape)
         if end != len(data):
             self._refuse(f"there are {len(data) - end} bytes after its arrays")
         return arrays

@@ -20,14 +20,19 @@ The cache never fails: if the folder cannot be read or written, results are comp
 damaged entry is removed. Any number of processes may use one folder at once: an entry is complete
 or absent. Its modification time is when it was last used, and the least recently used go first.
 
-Anyone who can write to the folder decides what is read from it, so it belongs to one user.
+Anyone who can write to the folder decides what is read from it. So it must belong to the user of
+the process, or to root, and no one else may be able to write to it; otherwise it is not used, and a
+:class:`~cfgguide.errors.CacheWarning` says why, once for a process. Entries must belong to one of
+these two as well. (ssh trusts its files on these terms.) Windows has no such owners and modes.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
-import time
+import stat
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +40,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import platformdirs
 
-from cfgguide.errors import IndexFormatError, LimitError
+from cfgguide.errors import CacheWarning, IndexFormatError, LimitError
+from cfgguide.storage.replaced import PARTIAL, remove_leftovers
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -51,9 +57,6 @@ DEFAULT_MAX_BYTES = 1_000_000_000
 MAX_ENTRIES = 4096  # listing so many takes 10 ms, for each new entry
 
 _OFF = ("off", "0")
-_PARTIAL = ".partial"
-# Longer than any write takes; only a killed process leaves such a file.
-_STALE_SECONDS = 60 * 60
 _MIN_BYTES = 4096  # what even a short file takes on most disks
 
 
@@ -62,11 +65,11 @@ def folder() -> Path:
     named = os.environ.get(FOLDER_VARIABLE)
     if named and named.lower() not in _OFF:
         return Path(named).expanduser()
-    return Path(platformdirs.user_cache_dir("cfgguide"))
+    return Path(platformdirs.user_cache_dir("cfgguide")).expanduser()
 
 
 def user_cache() -> Cache | None:
-    """Return the user's cache, or None if it is off.
+    """Return the user's cache, or None if it is off or there is no place for it.
 
     Raises
     ------
@@ -144,10 +147,10 @@ class Cache:
         from cfgguide.storage import archive  # numpy is not needed to find the folder
 
         path = self.path(kind, digest)
-        if not os.path.exists(path):
+        if not os.path.exists(path) or not self._is_trusted():
             return None
         try:
-            entry = archive.read(path, kind=kind, digest=digest)
+            entry = archive.read(path, kind=kind, digest=digest, owners=_trusted_users())
         except IndexFormatError:
             self.drop(kind, digest)
             return None
@@ -165,9 +168,17 @@ class Cache:
             return
         with contextlib.suppress(OSError, LimitError):
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            path = self.path(kind, digest)
-            archive.write(path, arrays, value, kind=kind, digest=digest, is_durable=False)
-            self.trim()
+            if self._is_trusted():
+                archive.write(
+                    self.path(kind, digest),
+                    arrays,
+                    value,
+                    kind=kind,
+                    digest=digest,
+                    is_durable=False,
+                    follows_links=False,
+                )
+                self.trim()
 
     def drop(self, kind: str, digest: str) -> None:
         """Remove an entry that turned out to be damaged."""
@@ -178,18 +189,17 @@ class Cache:
         return sorted(
             Entry(status.st_mtime, max(status.st_size, _MIN_BYTES), Path(file.path))
             for file, status in self._files()
-            if not file.name.endswith(_PARTIAL)
+            if not file.name.endswith(PARTIAL)
         )
 
     def trim(self) -> None:
         """Remove the least recently used entries until the rest is within bounds."""
+        remove_leftovers(self.folder)
         n_entries = n_bytes = 0
         for file, status in self._files():
-            if not file.name.endswith(_PARTIAL):
+            if not file.name.endswith(PARTIAL):
                 n_entries += 1
                 n_bytes += max(status.st_size, _MIN_BYTES)
-            elif time.time() - status.st_mtime > _STALE_SECONDS:
-                _remove(Path(file.path))
         if n_bytes <= self.max_bytes and n_entries <= self.max_entries:
             return
         for entry in self.entries():
@@ -206,6 +216,19 @@ class Cache:
             _remove(Path(file.path))
         return n_entries - len(self.entries())
 
+    def _is_trusted(self) -> bool:
+        """Return whether no one else can write to the folder; tell the user if someone can."""
+        if os.name == "nt":
+            return True
+        try:
+            status = os.stat(self.folder)
+        except OSError:
+            return False
+        what = _what_is_wrong(status)
+        if what:
+            _warn(f"{os.fspath(self.folder)!r} {what}")
+        return not what
+
     def _files(self) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
         """Yield the regular files in the folder; nothing if it cannot be read."""
         with contextlib.suppress(OSError), os.scandir(self.folder) as files:
@@ -213,6 +236,31 @@ class Cache:
                 with contextlib.suppress(OSError):  # another process removed it
                     if file.is_file(follow_symlinks=False):
                         yield file, file.stat(follow_symlinks=False)
+
+
+def _trusted_users() -> frozenset[int] | None:
+    """Return the ids of root and of the user of this process; None where there are no ids."""
+    return None if os.name == "nt" else frozenset((0, os.geteuid()))
+
+
+def _what_is_wrong(status: os.stat_result) -> str:
+    """Return why a folder cannot be trusted; an empty text if it can."""
+    trusted = _trusted_users()
+    if trusted is not None and status.st_uid not in trusted:
+        return f"belongs to the user {status.st_uid}"
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return "can be written to by others"
+    return ""
+
+
+@functools.cache
+def _warn(what: str) -> None:
+    warnings.warn(
+        f"the cache folder {what}, so it is not used; make it your own (chown, chmod 700), set "
+        f"{FOLDER_VARIABLE} to another folder, or to off",
+        CacheWarning,
+        stacklevel=2,
+    )
 
 
 def _remove(path: Path) -> None:

@@ -14,7 +14,7 @@ from functools import cache, partial
 
 from cfgguide.automata.language import Language
 from cfgguide.ecma.patterns import pattern_language
-from cfgguide.errors import SchemaError
+from cfgguide.errors import SchemaError, shown
 from cfgguide.values.packaged_formats import language_of
 from cfgguide.values.regex_format import regex_pattern
 
@@ -174,7 +174,9 @@ def format_language(name: str) -> Language:
     [True, False]
     """
     if name not in FORMATS:
-        raise SchemaError(f"the format {name!r} cannot be guaranteed; known are {sorted(FORMATS)}")
+        raise SchemaError(
+            f"the format {shown(name)} cannot be guaranteed; known are {sorted(FORMATS)}"
+        )
     pattern = format_pattern(name)
     return language_of(pattern) or pattern_language(pattern)
 

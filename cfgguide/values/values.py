@@ -10,7 +10,7 @@ from decimal import Decimal, InvalidOperation
 
 from cfgguide.combinators.parts import Composed
 from cfgguide.combinators.patterns import choice, grammar_of, regular
-from cfgguide.errors import GrammarError
+from cfgguide.errors import GrammarError, shown
 from cfgguide.values.formats import HOUR_MINUTE, IPV4, date_pattern
 from cfgguide.values.ranges import decimal_numbers, whole_numbers
 
@@ -44,7 +44,7 @@ def integer(minimum: int | None = None, maximum: int | None = None) -> Composed:
     """
     for name, bound in (("minimum", minimum), ("maximum", maximum)):
         if bound is not None and (isinstance(bound, bool) or not isinstance(bound, int)):
-            raise GrammarError(f"{name} is a whole number, not {bound!r}")
+            raise GrammarError(f"{name} is a whole number, not {shown(bound)}")
     _bounds(minimum, maximum)
     return grammar_of(regular(whole_numbers(minimum, maximum)))
 
@@ -145,7 +145,7 @@ def ipv4() -> Composed:
 
 def _time(digits: int) -> str:
     if isinstance(digits, bool) or not isinstance(digits, int) or not 0 <= digits <= 9:
-        raise GrammarError(f"digits is a number from 0 to 9, not {digits!r}")
+        raise GrammarError(f"digits is a number from 0 to 9, not {shown(digits)}")
     return f"{HOUR_MINUTE}:[0-5][0-9]" + (rf"(?:\.[0-9]{{1,{digits}}})?" if digits else "")
 
 
@@ -165,13 +165,13 @@ def _exact(name: str, bound: Number | None) -> Decimal | None:
     if bound is None:
         return None
     if isinstance(bound, bool) or not isinstance(bound, int | float | Decimal):
-        raise GrammarError(f"{name} is a number, not {bound!r}")
+        raise GrammarError(f"{name} is a number, not {shown(bound)}")
     try:
         found = Decimal(bound) if isinstance(bound, int) else Decimal(str(bound))
     except InvalidOperation:
-        raise GrammarError(f"{name} is a number, not {bound!r}") from None
+        raise GrammarError(f"{name} is a number, not {shown(bound)}") from None
     if not found.is_finite():
-        raise GrammarError(f"{name} is a finite number, not {bound!r}; leave it out for none")
+        raise GrammarError(f"{name} is a finite number, not {shown(bound)}; leave it out for none")
     if abs(found.adjusted()) > _MAX_DIGITS or len(found.as_tuple().digits) > _MAX_DIGITS:
         raise GrammarError(f"{name} has more than {_MAX_DIGITS} digits")
     return found

@@ -51,17 +51,17 @@ class Spelling:
         words = [token for token in tokens if token]
         single = bytes({word[0] for word in words if len(word) == 1})
         steps: list[set[tuple[int, int]]] = [{(byte, BOUNDARY) for byte in single}]
-        nodes: dict[bytes, int] = {b"": BOUNDARY}
+        nodes: dict[tuple[int, int], int] = {}  # inside tokens: from a node by a byte
         if not b"".join(words).translate(None, single):
             words = []  # the usual case, found quickly
         for word in sorted({word for word in words if word.translate(None, single)}):
             node = BOUNDARY
-            for end, byte in enumerate(word[:-1], start=1):
-                if word[:end] not in nodes:
-                    nodes[word[:end]] = len(steps)
+            for byte in word[:-1]:
+                if (node, byte) not in nodes:
+                    nodes[node, byte] = len(steps)
                     steps.append(set())
-                steps[node].add((byte, nodes[word[:end]]))
-                node = nodes[word[:end]]
+                steps[node].add((byte, nodes[node, byte]))
+                node = nodes[node, byte]
             steps[node].add((word[-1], BOUNDARY))
             if len(steps) > max_nodes:
                 raise LimitError(

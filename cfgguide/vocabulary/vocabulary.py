@@ -13,20 +13,25 @@ as one without text, since a model could choose it for ever.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from cfgguide.errors import VocabularyError
+from cfgguide.errors import VocabularyError, shown
 from cfgguide.vocabulary.spelling import Spelling
 from cfgguide.vocabulary.tokenizer_bytes import token_bytes
 
 if TYPE_CHECKING:
     from cfgguide.vocabulary.trie import VocabularyTrie
 
+#: Most bytes of a token. Those of models have up to a thousand; the trie has a level for each byte.
+MAX_TOKEN_BYTES = 1 << 16
+#: Most ids. Models have up to some 300,000; each row of a bitmask has a bit for each id.
+MAX_SIZE = 1 << 24
 #: Length that stands for "no text" in the digest.
 _NO_TEXT = 0xFFFFFFFF
 
@@ -55,7 +60,8 @@ class Vocabulary:
     Raises
     ------
     VocabularyError
-        A token is not bytes, there is no EOS or one out of range, or ``size`` is too small.
+        A token is not bytes or has more than 65,536, there is no EOS or one out of range, or
+        ``size`` is too small or more than 16,777,216.
 
     Examples
     --------
@@ -105,7 +111,7 @@ class Vocabulary:
         >>> Vocabulary.of_bytes([b"null"]).tokens[255:]
         (b'\xff', b'null', None)
         """
-        tokens = [*(bytes([byte]) for byte in range(256)), *longer]
+        tokens = [*(bytes([byte]) for byte in range(256)), *_listed(longer, "longer")]
         return cls([*tokens, None], eos_token_ids=len(tokens))
 
     @classmethod
@@ -220,7 +226,7 @@ class Vocabulary:
         >>> Vocabulary([b"a", b"\xc3", b"\xa9", None], eos_token_ids=3).spell([0, 1, 2, 3]).decode()
         'aé'
         """
-        return b"".join(self._text_of(token_id) for token_id in ids)
+        return b"".join(self._text_of(token_id) for token_id in _listed(ids, "ids"))
 
     def __len__(self) -> int:
         return self.size
@@ -252,36 +258,50 @@ class Vocabulary:
             yield token_id.to_bytes(4, "little")
 
 
+def _listed(values: object, name: str) -> list[Any]:
+    try:
+        return list(values)  # type: ignore[call-overload, no-any-return]
+    except TypeError:
+        raise VocabularyError(f"{name} is a {type(values).__name__}: give a list") from None
+
+
 def _checked_tokens(tokens: Sequence[bytes | None], size: int | None) -> list[bytes | None]:
     if not isinstance(tokens, Sequence) or isinstance(tokens, str | bytes | bytearray):
         raise VocabularyError(
             f"tokens is a {type(tokens).__name__}: give a list with the bytes of each id in order, "
             "or use Vocabulary.from_tokenizer"
         )
+    if len(tokens) > MAX_SIZE:
+        raise VocabularyError(f"there are {len(tokens)} tokens, and at most {MAX_SIZE} can be used")
     for token_id, token in enumerate(tokens):
         if token is not None and not isinstance(token, bytes):
             raise VocabularyError(
-                f"token {token_id} is {token!r}, a {type(token).__name__}: give its bytes, or None "
-                "if it spells no text; Vocabulary.from_tokenizer reads them from a tokenizer"
+                f"token {token_id} is {shown(token)}, a {type(token).__name__}: give its bytes, or "
+                "None if it spells no text; Vocabulary.from_tokenizer reads them from a tokenizer"
+            )
+        if token is not None and len(token) > MAX_TOKEN_BYTES:
+            raise VocabularyError(
+                f"token {token_id} has {len(token)} bytes, and at most {MAX_TOKEN_BYTES} can be "
+                "used: give None in its place, and it is never allowed"
             )
     if not tokens:
         raise VocabularyError("there are no tokens: give the bytes of each id in order")
     texts = [token or None for token in tokens]
     if size is None:
         return texts
-    if isinstance(size, bool) or not isinstance(size, int) or size < len(texts):
+    if isinstance(size, bool) or not isinstance(size, int) or not len(texts) <= size <= MAX_SIZE:
         raise VocabularyError(
-            f"size={size!r} does not fit {len(texts)} tokens: give the width of the model's "
-            f"logits, an int of at least {len(texts)}, or leave it out"
+            f"size={shown(size)} does not fit {len(texts)} tokens: give the width of the model's "
+            f"logits, an int of at least {len(texts)} and at most {MAX_SIZE}, or leave it out"
         )
     return texts + [None] * (size - len(texts))
 
 
 def _checked_eos(eos_token_ids: int | Iterable[int], size: int) -> tuple[int, ...]:
-    if isinstance(eos_token_ids, Iterable) and not isinstance(eos_token_ids, str | bytes):
-        given: list[int] = list(eos_token_ids)
-    else:
-        given = [eos_token_ids]  # type: ignore[list-item]  # checked below
+    given: list[object] = [eos_token_ids]  # checked below
+    if not isinstance(eos_token_ids, str | bytes):
+        with contextlib.suppress(TypeError):  # an array without a dimension is not iterable either
+            given = list(eos_token_ids)  # type: ignore[arg-type]
     ids = tuple(sorted({_checked_id(index, size, "EOS id") for index in given}))
     if not ids:
         raise VocabularyError(
@@ -299,7 +319,7 @@ def _checked_id(given: object, size: int, name: str) -> int:
         token_id = -1
     if isinstance(given, bool) or not 0 <= token_id < size:
         raise VocabularyError(
-            f"{name} {given!r} ({type(given).__name__}) is not one of the ids 0 to {size - 1}: "
-            "give an int of the model's vocabulary"
+            f"{name} {shown(given)} ({type(given).__name__}) is not one of the ids 0 to {size - 1}"
+            ": give an int of the model's vocabulary"
         )
     return token_id

@@ -351,3 +351,22 @@ def test_patterns_reach_re_as_they_were(pattern):
 
 def test_errors_of_these_grammars_are_errors_of_the_package():
     assert issubclass(PatternError, CfgGuideError)
+
+
+def test_a_look_behind_of_any_length_is_refused_as_re_refuses_it():
+    with pytest.raises(PatternError, match="look-behind requires fixed-width pattern"):
+        cfgguide.regex("(?<=a+)b")
+
+
+@pytest.mark.parametrize("pattern", ["(?:){1000000000}a", "(?:(?:(?!a){1000}){1000}){1000}"])
+def test_a_billion_rounds_are_refused_even_if_there_is_nothing_in_them(pattern):
+    with pytest.raises(LimitError, match="repeats something more than 1000000 times"):
+        cfgguide.regex(pattern)
+
+
+def test_many_parts_that_may_be_missing_are_refused():
+    assert cfgguide.regex("a?" * 50).text.startswith("start: [TEXT]")
+    with pytest.raises(
+        LimitError, match="more than 300 parts in a row, of which each may be missing"
+    ):
+        cfgguide.regex("a*" * 1000)

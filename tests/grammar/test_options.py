@@ -321,6 +321,13 @@ REFUSED = {
         'Way out: leave the empty string out; `["a"]` or an empty alternative says that something '
         "may be missing.",
     ),
+    "byte order mark": (
+        '\ufeffstart: "a"',
+        False,
+        'Unexpected input at line 1 column 1 in <string>: \n\n\ufeffstart: "a"\n^\n'
+        "Way out: the text begins with a byte order mark (U+FEFF), which Lark does not skip; save "
+        "the file as UTF-8 without one.",
+    ),
     "class of the regex module": (
         "start: A\nA: /\\p{L}+/",
         False,

@@ -67,12 +67,17 @@ def test_no_exception_comes_after_the_block():
 
 def test_a_lock_keeps_a_part_of_the_block_whole():
     parts = []
-    with pytest.raises(LimitError), watched(lambda: "because", LimitError) as lock:
-        with lock:
-            parts.append("begun")
-            spin(0.1)
-            parts.append("ended")
-        spin(60)
+
+    def work():
+        with watched(lambda: "because", LimitError) as lock:
+            with lock:
+                parts.append("begun")
+                spin(0.1)
+                parts.append("ended")
+            spin(60)
+
+    with pytest.raises(LimitError):
+        work()
     assert parts == ["begun", "ended"]
 
 
@@ -112,10 +117,15 @@ def test_other_threads_are_left_alone():
 @pytest.mark.skipif(not resident_bytes(), reason="the system does not tell the memory of a process")
 def test_memory_is_bounded():
     budget = Budget(Limits(max_memory=50_000_000))
-    with pytest.raises(LimitError, match="max_memory"), budget.watched():
+
+    def fill():
         kept = []
-        while True:
-            kept.append(bytearray(100_000))
+        with budget.watched():
+            while True:
+                kept.append(bytearray(100_000))
+
+    with pytest.raises(LimitError, match="max_memory"):
+        fill()
 
 
 def test_another_thread_may_cancel():

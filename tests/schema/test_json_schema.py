@@ -446,3 +446,36 @@ def test_what_older_drafts_say_without_a_schema_keyword(schema: dict[str, object
     grammar = json_schema(schema)
     assert cfgguide.check(grammar, "[null]").is_sentence
     assert not cfgguide.check(grammar, "[1]").is_sentence
+
+
+@pytest.mark.parametrize(
+    ("schema", "options", "message"),
+    [
+        ("[" * 100_000, {}, "nested too deeply"),
+        ('{"not":' * 100_000, {}, "nested too deeply"),
+        ({"$ref": "#/allOf/²", "allOf": [{}]}, {}, "leads nowhere: there is no '²'"),
+        ({"$ref": "#/allOf/" + "1" * 5000, "allOf": [{}]}, {}, "leads nowhere"),
+        ({"$id": "http://[", "$ref": "a"}, {}, "is not a URI"),
+        (
+            {"properties": {1: {}}},
+            {},
+            "the schema has the name 1, of the type int; in JSON names are texts",
+        ),
+        ({"const": {None: 1}}, {}, "the schema has the name None"),
+        ({}, {"registry": {1: {}}}, "the registry has the name 1"),
+        ({}, {"separators": (None, None)}, "separators is (None, None); it is two texts"),
+        ({}, {"separators": ","}, "it is two texts, a comma and a colon"),
+        ({}, {"separators": (";", ":")}, "it is two texts, a comma and a colon"),
+        ({}, {"separators": (",\u00a0", ":")}, "it is two texts, a comma and a colon"),
+        ({}, {"order": ["any"]}, "order is ['any']; it is 'any' or 'declared'"),
+        ({}, {"max_whitespace": 1.5}, "max_whitespace is 1.5; it is 0 to 1000000"),
+        ({}, {"formats": "no"}, "formats is 'no'; it is True or False"),
+        ({}, {"max_seconds": None}, "max_seconds is None; it is a number above 0"),
+        ({}, {"max_seconds": float("nan")}, "max_seconds is nan; it is a number above 0"),
+        ({}, {"cancelled": True}, "cancelled is a function without arguments, not True"),
+    ],
+)
+def test_what_is_wrong_is_said(schema: Any, options: Any, message: str) -> None:
+    with pytest.raises(SchemaError, match=re.escape(message)) as caught:
+        json_schema(schema, **options)
+    assert len(str(caught.value)) < 500

@@ -25,6 +25,7 @@ from hypothesis.extra import numpy as arrays_of
 
 from cfgguide.errors import IndexFormatError, LimitError
 from cfgguide.storage import archive
+from cfgguide.storage.replaced import PARTIAL
 
 safetensors_numpy = pytest.importorskip("safetensors.numpy")
 
@@ -115,6 +116,47 @@ def test_views_outlive_the_replacement_of_their_file(path):
     write(path, {"x": np.zeros(9)})
     path.unlink()
     assert arrays["x"].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_what_was_read_stays_whatever_happens_to_the_file(path):
+    write(path, {"x": np.arange(5), "y": np.arange(100_000)})
+    arrays, _ = archive.read(path, kind="test")
+    with path.open("r+b") as file:
+        file.write(bytes(path.stat().st_size))
+        file.truncate(0)
+    assert arrays["x"].tolist() == [0, 1, 2, 3, 4]
+    assert int(arrays["y"].sum()) == 99_999 * 50_000
+
+
+def test_a_mapped_file_is_read_when_it_is_looked_at(path):
+    write(path, {"x": np.arange(5)})
+    arrays, value = archive.read(path, kind="test", is_mapped=True)
+    assert is_equal(arrays, {"x": np.arange(5)})
+    assert value == VALUE
+    assert not arrays["x"].flags.writeable
+    assert arrays["x"].flags.aligned
+
+
+def test_a_file_that_grows_shorter_while_it_is_read_is_refused(path, monkeypatch):
+    write(path, {"x": np.arange(100_000)})
+    status = os.stat(path)
+    os.truncate(path, 5000)
+    monkeypatch.setattr(archive.os, "fstat", lambda descriptor: status)
+    with pytest.raises(IndexFormatError, match="cut short: 5000 of"):
+        archive.read(path, kind="test")
+
+
+def test_a_file_larger_than_memory_is_refused(path):
+    resource = pytest.importorskip("resource")
+    with path.open("wb") as file:
+        file.truncate(1 << 42)  # takes no room on the disk
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 40, before[1]))
+    try:
+        with pytest.raises(IndexFormatError, match="cannot be read"):
+            archive.read(path, kind="test")
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 def test_a_long_json_value_is_refused_before_anything_is_written(path):
@@ -380,7 +422,7 @@ def test_a_killed_writer_leaves_a_whole_file(path):
         numbers.append(number)
     assert numbers[-1] > 0  # some writer did write
     others = [name for name in os.listdir(path.parent) if name != "file"]
-    assert all(name.startswith(".") and name.endswith(archive.PARTIAL) for name in others)
+    assert all(name.startswith(".") and name.endswith(PARTIAL) for name in others)
 
 
 def rewrite(path: str, number: int) -> None:

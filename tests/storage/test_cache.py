@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
+import subprocess
 import sys
+import textwrap
 import time
+import zlib
 from pathlib import Path
 
 import numpy as np
 import platformdirs
 import pytest
 
-from cfgguide.errors import LimitError
+from cfgguide.errors import CacheWarning, LimitError
 from cfgguide.storage import archive
 from cfgguide.storage import cache as caches
 from cfgguide.storage.cache import Cache, user_cache
+from cfgguide.storage.replaced import PARTIAL
 
 KILOBYTE = {"x": np.zeros(1000, dtype=np.uint8)}
 
@@ -121,7 +126,7 @@ def test_what_is_larger_than_the_bound_is_not_kept(cache):
 
 def test_what_killed_writers_left_goes_when_it_is_old(cache):
     cache.store("k", "a", KILOBYTE)
-    old, fresh = (cache.folder / f".{name}{archive.PARTIAL}" for name in ("old", "fresh"))
+    old, fresh = (cache.folder / f".{16 * digit}{PARTIAL}" for digit in "0f")
     for path in (old, fresh):
         path.write_bytes(b"half")
     age(old, 7200)
@@ -135,7 +140,7 @@ def test_clearing_removes_all_files_and_counts_the_entries(cache):
     assert cache.clear() == 0
     cache.store("k", "a", KILOBYTE)
     cache.store("k", "b", KILOBYTE)
-    (cache.folder / f".x{archive.PARTIAL}").write_bytes(b"half")
+    (cache.folder / f".x{PARTIAL}").write_bytes(b"half")
     (cache.folder / "folder").mkdir()
     assert cache.clear() == 2
     assert os.listdir(cache.folder) == ["folder"]
@@ -220,3 +225,135 @@ def test_many_processes_may_use_one_folder(cache):
 def test_the_folder_is_the_users_own(cache):
     cache.store("k", "a", KILOBYTE)
     assert cache.folder.stat().st_mode & 0o077 == 0
+
+
+# --- Whose it is ---------------------------------------------------------------------------------
+
+ONLY_ROOT = pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can be another user"
+)
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """Nothing has been warned of yet."""
+    caches._warn.cache_clear()
+    yield
+    caches._warn.cache_clear()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such permissions")
+@pytest.mark.parametrize("mode", [0o777, 0o722, 0o720, 0o702, 0o1777])
+def test_a_folder_that_others_can_write_to_is_not_used(cache, told, mode):
+    cache.store("k", "a", KILOBYTE)
+    cache.folder.chmod(mode)
+    with pytest.warns(CacheWarning, match="can be written to by others, so it is not used"):
+        assert cache.load("k", "a") is None
+    cache.store("k", "b", KILOBYTE)  # told once
+    assert os.listdir(cache.folder) == ["k-a"]
+    cache.folder.chmod(0o755)
+    assert cache.load("k", "a") is not None
+
+
+@ONLY_ROOT
+def test_a_folder_of_another_user_is_not_used(cache, told):
+    cache.store("k", "a", KILOBYTE)
+    os.chown(cache.folder, 12345, -1)
+    with pytest.warns(CacheWarning, match="belongs to the user 12345, so it is not used"):
+        assert cache.load("k", "a") is None
+    cache.store("k", "b", KILOBYTE)
+    assert os.listdir(cache.folder) == ["k-a"]
+
+
+@ONLY_ROOT
+def test_an_entry_of_another_user_is_not_used(cache):
+    cache.store("k", "a", KILOBYTE)
+    os.chown(cache.path("k", "a"), 12345, -1)
+    assert cache.load("k", "a") is None
+
+
+AS_SOMEBODY = """
+    import json, os, sys, tempfile, warnings
+    home, folder, user = json.loads(sys.argv[1])
+    for name in [name for name in os.environ if name.startswith("XDG_")]:
+        del os.environ[name]
+    import cfgguide
+    from cfgguide.storage.cache import user_cache
+
+    def use():
+        vocabulary = cfgguide.Vocabulary([b"a", b"b", None], eos_token_ids=2)
+        index = cfgguide.compile(cfgguide.Grammar('start: "a" "b"'), vocabulary)
+        allowed = cfgguide.Guide(index).allowed_token_ids().tolist()
+        index.cache_masks()
+        return [allowed, user_cache() and user_cache().load("grammar", "0")]
+
+    with tempfile.TemporaryDirectory() as warm:  # all modules are imported while they can be
+        os.environ["CFGGUIDE_CACHE"] = warm
+        use()
+    for name, value in (("HOME", home), ("CFGGUIDE_CACHE", folder)):
+        os.environ.pop(name, None)
+        if value is not None:
+            os.environ[name] = value
+    if user is not None:
+        os.setgid(user)
+        os.setuid(user)
+    warnings.simplefilter("error")
+    print(json.dumps([*use(), os.listdir(".")]))
+"""
+
+
+def run_as(cwd: Path, home: str | None, folder: str | None, user: int | None) -> None:
+    """Compile a grammar in another process, which must not fail, warn, or write where it is."""
+    command = [sys.executable, "-c", textwrap.dedent(AS_SOMEBODY), json.dumps([home, folder, user])]
+    path = os.pathsep.join([str(Path(caches.__file__).parents[2]), *filter(None, sys.path)])
+    run = subprocess.run(
+        command, cwd=cwd, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": path}
+    )
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout) == [[0], None, []]
+    assert run.stderr == ""
+
+
+NOBODY = 54321  # not in the list of users
+
+
+@pytest.mark.parametrize(
+    ("home", "user"),
+    [
+        ("/proc/nonexistent", None),  # where not even root can make a folder
+        pytest.param("/nonexistent", NOBODY, marks=ONLY_ROOT),
+        pytest.param(None, NOBODY, marks=ONLY_ROOT),
+        pytest.param("/", NOBODY, marks=ONLY_ROOT),
+        pytest.param("", NOBODY, marks=ONLY_ROOT),
+    ],
+)
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such users")
+def test_without_a_home_there_is_no_cache_and_no_error(tmp_path, home, user):
+    tmp_path.chmod(0o777)
+    run_as(tmp_path, home, None, user)
+
+
+@ONLY_ROOT
+def test_a_folder_that_is_read_only_is_read_only(tmp_path):
+    folder, cwd = tmp_path / "cache", tmp_path / "cwd"
+    Cache(folder / "compiled").store("k", "a", KILOBYTE)
+    cwd.mkdir()
+    for each in (*tmp_path.parents[:2], tmp_path, folder, folder / "compiled", cwd):
+        each.chmod(0o755)
+    run_as(cwd, None, str(folder), NOBODY)
+    assert os.listdir(folder / "compiled") == ["k-a"]
+
+
+def test_two_versions_may_use_one_folder_at_once(cache):
+    """A file of another version under the same name is as good as none, and is replaced."""
+    cache.store("k", "a", KILOBYTE)
+    own = cache.path("k", "a").read_bytes()
+    other = own.replace(b'"cfgguide 1"', b'"cfgguide 9"')
+    place = other.index(b'"checksum":"') + len(b'"checksum":"')
+    blank = other[:place] + b"00000000" + other[place + 8 :]
+    other = other[:place] + b"%08x" % zlib.crc32(blank) + other[place + 8 :]
+    for _ in range(2):
+        cache.path("k", "a").write_bytes(other)
+        assert cache.load("k", "a") is None
+        cache.store("k", "a", KILOBYTE)
+        assert cache.path("k", "a").read_bytes() == own

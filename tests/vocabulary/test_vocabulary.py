@@ -68,6 +68,26 @@ def test_size_pads_to_the_width_of_the_logits(size, n_words):
     assert vocabulary.tokens[1:] == (None,) * (size - 1)
 
 
+@pytest.mark.parametrize("size", [10**9, 10**30, pytest.param(10**5000, id="long"), (1 << 24) + 1])
+def test_a_size_that_no_model_has_is_refused(size):
+    with pytest.raises(VocabularyError, match="at most 16777216, or leave it out"):
+        Vocabulary([b"a"], eos_token_ids=0, size=size)
+
+
+def test_a_token_of_ten_megabytes_is_refused():
+    tokens = [b"a", b"x" * 10_000_000, None]
+    with pytest.raises(VocabularyError, match=r"token 1 has 10000000 bytes, .* give None"):
+        Vocabulary(tokens, eos_token_ids=2)
+
+
+def test_a_long_token_is_spelled_byte_by_byte():
+    """Of 40,000 bytes, none a token by itself: a node for each."""
+    spelling = Vocabulary([b"x" * 40_000, None], eos_token_ids=1).spelling
+    assert len(spelling.steps) == 40_000
+    assert spelling.steps[0] == ((ord("x"), 1),)
+    assert spelling.steps[-1] == ((ord("x"), 0),)
+
+
 def test_a_vocabulary_is_frozen_and_survives_pickling():
     with pytest.raises(dataclasses.FrozenInstanceError):
         SMALL.tokens = ()

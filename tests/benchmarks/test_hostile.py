@@ -1,0 +1,55 @@
+"""The benchmark of hostile cases: what is translated for XGrammar, and the table."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+from hostile.cases import Case
+from hostile.run import REFUSED, TOO_SLOW, WORKS, Outcome
+
+_PATH = Path(__file__).parents[2] / "benchmarks" / "hostile.py"
+
+
+@pytest.fixture(scope="module")
+def benchmark():
+    spec = importlib.util.spec_from_file_location("benchmark_of_hostile", _PATH)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("lark", "ebnf"),
+    [
+        ('start: "a" b?\nb: ("c" | "d")+', 'start ::= "a" b?\nb ::= ("c" | "d")+'),
+        ('start: A\nA: "x\\n"\n', 'start ::= A\nA ::= "x\\n"'),
+        ('start: "a"\n  | "b"', 'start ::= "a"\n  | "b"'),
+        ("start: /a/", None),
+        ('start: "a"i', None),
+        ('start: "a"~3', None),
+        ('start: ["a"]', None),
+        ('start{x}: "a"', None),
+        ('%import common.INT\nstart: "a"', None),
+        ('start: "a" -> b', None),
+        ("start:", None),
+        ('start: "a', None),
+    ],
+)
+def test_words_groups_and_choices_are_translated(benchmark, lark, ebnf):
+    assert benchmark.ebnf(lark) == ebnf
+
+
+def test_the_table_counts_what_became_of_the_cases(benchmark):
+    cases = [Case("pattern", "family", str(number), str) for number in range(4)]
+    outcomes = [
+        Outcome("", outcome, "", 0.0, 0.0, 0, standstill)
+        for outcome, standstill in ((WORKS, 0.06), (WORKS, 0.01), (REFUSED, 0.2), (TOO_SLOW, 0.0))
+    ]
+    assert benchmark.rows("one", cases, outcomes) == (
+        "| one | patterns | 4 | 2 | 1 | 1 | 0 | 0 | 0 | 0 | 200 ms | 2 |"
+    )
+    assert benchmark.header().splitlines()[0].count("|") == 13

@@ -1,0 +1,89 @@
+"""The corpus: grammars, patterns and schemas that somebody might send who means no good.
+
+In: the data files beside this module, and the generators of large cases. Out: `all_cases`, in a
+fixed order. A data file is read as it is written::
+
+    ## family
+    # name
+    the text, up to the next line that begins so
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+from pathlib import Path
+
+KINDS = ("grammar", "pattern", "schema")
+_HEAD = re.compile(r"^(##?) (.*)$", re.MULTILINE)
+_FOLDER = Path(__file__).parent
+
+#: What a generator yields: the name of a case, and its text.
+Named = Iterator[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One hostile text.
+
+    Attributes
+    ----------
+    kind : {"grammar", "pattern", "schema"}
+        What it is: in Lark's language, of Python's ``re``, or JSON.
+    family : str
+        What is hostile about it, and others.
+    name : str
+        Its own name in the family.
+    make : callable
+        Returns the text.
+    """
+
+    kind: str
+    family: str
+    name: str
+    make: Callable[[], str]
+
+    @property
+    def full_name(self) -> str:
+        """Kind, family and name."""
+        return f"{self.kind}: {self.family}: {self.name}"
+
+
+@cache
+def all_cases() -> tuple[Case, ...]:
+    """Return the corpus."""
+    from hostile import generated_grammars, generated_patterns, generated_schemas
+
+    modules = (generated_grammars, generated_patterns, generated_schemas)
+    found = []
+    for kind, module in zip(KINDS, modules, strict=True):
+        found += _listed(kind)
+        found += _generated(kind, module.FAMILIES)
+    return tuple(found)
+
+
+def _listed(kind: str) -> Iterator[Case]:
+    """Yield the cases of a data file."""
+    text = (_FOLDER / f"{kind}s.txt").read_bytes().decode()
+    heads = list(_HEAD.finditer(text))
+    family = ""
+    for head, after in zip(heads, [*heads[1:], None], strict=True):
+        if head[1] == "##":
+            family = head[2]
+            continue
+        content = text[head.end() + 1 : after.start() - 1 if after else None].rstrip("\n")
+        yield Case(kind, family, head[2], lambda content=content: content)
+
+
+def _generated(kind: str, families: tuple[Callable[[], Named], ...]) -> Iterator[Case]:
+    """Yield the cases of generators; a text is made only when it is needed."""
+    for family in families:
+        for number, (name, _) in enumerate(family()):
+
+            def make(family: Callable[[], Named] = family, number: int = number) -> str:
+                return next(islice(family(), number, None))[1]
+
+            yield Case(kind, family.__name__.replace("_", " "), name, make)

@@ -1,0 +1,56 @@
+"""What is done with a hostile case: cfgguide compiles it and makes the first mask.
+
+With the limits for strangers. The vocabulary is one of realistic size, 32,000 tokens.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+from support.small_tokenizers import standard_library_vocabulary
+
+import cfgguide
+from cfgguide.errors import CfgGuideError
+from hostile.run import REFUSED, WORKS
+
+#: Seconds, and what else `Limits.for_strangers` bounds.
+SECONDS = 5.0
+
+
+def prepare() -> None:
+    """Import everything and read the vocabulary, so that no case has to."""
+    for kind, text in (
+        ("grammar", 'start: "a" /b+(?=c)/ "c"'),
+        ("pattern", "a+b"),
+        ("schema", "{}"),
+    ):
+        engine(kind, text)
+
+
+def engine(kind: str, text: str) -> tuple[str, str]:
+    """Return whether a text works or is refused, and with which error."""
+    vocabulary = standard_library_vocabulary()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            grammar = _grammar(kind, text)
+            limits = _limits()
+            index = cfgguide.compile(grammar, vocabulary, limits=limits, use_cache=False)
+            cfgguide.Guide(index).allowed_token_ids()
+    except CfgGuideError as error:
+        return REFUSED, f"{type(error).__name__}: {str(error)[:100]!a}"
+    return WORKS, ""
+
+
+def _grammar(kind: str, text: str) -> cfgguide.Grammar:
+    if kind == "grammar":
+        return cfgguide.Grammar(text)
+    if kind == "pattern":
+        return cfgguide.regex(text)
+    return cfgguide.json_schema(text, limits=_limits())
+
+
+def _limits() -> cfgguide.Limits:
+    if hasattr(cfgguide.Limits, "for_strangers"):
+        return cfgguide.Limits.for_strangers()
+    return cfgguide.Limits(max_seconds=SECONDS)
