@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 
 from cfgguide.errors import LimitError, SchemaError
@@ -151,8 +152,8 @@ class Budget:
 class Steps:
     """Bounds what each step of reading a schema, or of making its automaton, may take.
 
-    Steps are ``with`` blocks, and those inside of others count as a part of them. Whatever may take
-    long in a step calls :func:`check_step`.
+    Steps are ``with`` blocks of :meth:`begun`, and those inside of others count as a part of them.
+    Whatever may take long in a step calls :func:`check_step`.
 
     Parameters
     ----------
@@ -168,14 +169,16 @@ class Steps:
         self.max_seconds = max_seconds
         self.cancelled = cancelled
 
-    def __enter__(self) -> None:
-        if not _current.depth:
-            _current.end = time.thread_time() + self.max_seconds
-            _current.steps = self
-        _current.depth += 1
+    def begun(self) -> AbstractContextManager[object]:
+        """Return what a ``with`` block holds during a step: a lock of this thread's own.
 
-    def __exit__(self, *_: object) -> None:
-        _current.depth -= 1
+        No interruption can keep a lock from being released at the end of a block.
+        """
+        if _current.lock.locked():
+            return nullcontext()
+        _current.end = time.thread_time() + self.max_seconds
+        _current.steps = self
+        return _current.lock
 
     def check(self) -> None:
         """Raise an error if the step takes too long, or is not wanted any more."""
@@ -189,9 +192,11 @@ class Steps:
 
 
 class _Current(threading.local):
-    depth = 0
     end = 0.0
     steps = Steps()
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()  # held during a step
 
 
 _current = _Current()
@@ -205,5 +210,5 @@ def check_step() -> None:
     SchemaError
         In that case; outside of a step, never.
     """
-    if _current.depth:
+    if _current.lock.locked():
         _current.steps.check()

@@ -6,11 +6,12 @@ In: a schema, or a model of Pydantic. Out: a :class:`~cfgguide.grammar.grammar.G
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, Literal
 
-from cfgguide.errors import SchemaError
+from cfgguide.errors import SchemaError, SchemaWarning
 from cfgguide.limits import Steps
 from cfgguide.schema.pydantic_models import closed
 from cfgguide.schema.reader import Reader
@@ -104,13 +105,30 @@ def json_schema(
         order, max_whitespace, separators, formats, best_effort, documents, max_seconds
     )
     try:
-        with collector_off(), Steps(max_seconds, cancelled):
+        with collector_off(), Steps(max_seconds, cancelled).begun():
             reader = Reader(read, formats=formats, best_effort=best_effort, registry=registry)
             root = reader.root()
             give_up_uncounted(root, reader.give_up)
             return SchemaGrammar(written, options, root, tuple(reader.left_out), cancelled)
     except RecursionError:
         raise SchemaError("the schema is nested too deeply; use $ref") from None
+
+
+def read_again(schema: str, options: Mapping[str, Any]) -> SchemaGrammar:
+    """Return a grammar again, of its schema as JSON and its options; it warned when it was made.
+
+    Raises
+    ------
+    SchemaError, KeyError, TypeError, ValueError
+        If they are not those of a grammar.
+    """
+    chosen = dict(options)
+    registry = json.loads(chosen.pop("registry"))
+    if chosen["separators"] is not None:
+        chosen["separators"] = tuple(chosen["separators"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SchemaWarning)
+        return json_schema(json.loads(schema), registry=registry, **chosen)
 
 
 def _as_json(value: Any, name: str, *, is_sorted: bool = False) -> tuple[Any, str]:
