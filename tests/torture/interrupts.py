@@ -58,7 +58,8 @@ def places(code: CodeType, mode: str) -> frozenset[int]:
             each.opname == "LOAD_CONST" and each.argval is None
             for each in instructions[at : at + 3]
         ) and any(each.opname == "CALL" for each in instructions[at + 3 : at + 5]):
-            left_out.update(each.offset for each in instructions[at : at + 5])
+            before = [each for each in instructions[:at][-1:] if each.opname == "SWAP"]  # `return`
+            left_out.update(each.offset for each in [*before, *instructions[at : at + 5]])
     found = set()
     for before, instruction in pairwise(instructions):
         if instruction.offset in left_out:

@@ -48,7 +48,7 @@ class Tortured:
             self.begin()
         if self.rng.random() < 0.2:
             self.index.clear_step_cache()
-        return self.rng.choices(self._kinds(), [10, 4, 4, 1, 1, 1, 1, 1])[0]()
+        return self.rng.choices(self._kinds(), [20, 8, 8, 2, 1, 1, 1, 2])[0]()
 
     def operations(self) -> list[Operation]:
         """One of each kind."""

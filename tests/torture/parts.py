@@ -15,7 +15,9 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from itertools import count
 from pathlib import Path
 
 from torture import allocations, forks, interrupts
@@ -24,7 +26,8 @@ from torture.subjects import Subject, subjects
 from torture.writes import Files
 
 PARTS = ("interrupts", "allocations", "writes", "forks")
-_HANGS = 120.0  # seconds after which an operation does not end
+_HANGS = 120.0  # seconds after which some operations do not end
+_OFTEN = 100  # operations; the watch that ends a process is a thread, made anew each time
 _MANY = 3000  # instructions and allocations of an operation that is not known
 
 
@@ -56,15 +59,17 @@ def run(part: str, seconds: float, seed: int, most: int = sys.maxsize) -> Iterat
     end = time.monotonic() + seconds
     steps = {"interrupts": _interrupts, "allocations": _allocations, "writes": _writes}
     make = steps.get(part, _forks)
-    for n, _ in enumerate(make(subjects(seed % 7), rng, found, end), 1):
-        yield found.counts
-        if n >= most or time.monotonic() > end:
-            break
+    with closing(make(subjects(seed % 7), rng, found, end)) as steps_of_part:
+        for n, _ in enumerate(steps_of_part, 1):
+            yield found.counts
+            if n >= most or time.monotonic() > end:
+                break
+    yield found.counts  # with what was found at the end
 
 
 def _operations(
     chosen: list[Subject], rng: random.Random, found: Found
-) -> Iterator[tuple[Tortured, Operation]]:
+) -> Generator[tuple[Tortured, Operation], None, None]:
     """Yield operations, and note what is wrong after each; then all masks of the indexes."""
     with new_folder() as folder:
         tortured = [Tortured(each, rng, Path(folder)) for each in chosen]
@@ -73,10 +78,11 @@ def _operations(
                 operation.call()
                 found.note(operation.wrong())
         try:
-            while True:
+            for number in count():
+                if number % _OFTEN == 0:
+                    faulthandler.dump_traceback_later(_HANGS, exit=True)
                 each = rng.choice(tortured)
                 operation = each.operation()
-                faulthandler.dump_traceback_later(_HANGS, exit=True)
                 yield each, operation
                 try:
                     problems = operation.wrong()
@@ -95,55 +101,67 @@ def _operations(
 
 def _interrupts(
     chosen: list[Subject], rng: random.Random, found: Found, _end: float
-) -> Iterator[None]:
+) -> Generator[None, None, None]:
     lengths: dict[tuple[str, str, str], float] = {}
-    for tortured, operation in _operations(chosen, rng, found):
-        mode = rng.choice(["timer", "timer", "signals", "any"])
-        key = (tortured.subject.name, operation.name, mode)
-        if mode == "timer":
-            started = time.perf_counter()
-            is_hit = interrupts.timed(operation.call, 1.1 * rng.random() * lengths.get(key, 0.002))
-            length: float = time.perf_counter() - started
-        else:
-            at = rng.randint(1, int(1.1 * lengths.get(key, _MANY)) + 1)
-            is_hit, length = interrupts.traced(operation.call, at, mode=mode)
-        if not is_hit:
-            lengths[key] = (lengths.get(key, length) + length) / 2
-        found.counts["allocations" if mode == "any" else "interrupts"] += is_hit
-        yield
+    with closing(_operations(chosen, rng, found)) as operations:
+        for tortured, operation in operations:
+            mode = rng.choice(["timer", "timer", "signals", "any"])
+            key = (tortured.subject.name, operation.name, mode)
+            if mode == "timer":
+                started = time.perf_counter()
+                is_hit = interrupts.timed(
+                    operation.call, 1.1 * rng.random() * lengths.get(key, 0.002)
+                )
+                length: float = time.perf_counter() - started
+            else:
+                at = rng.randint(1, int(1.1 * lengths.get(key, _MANY)) + 1)
+                is_hit, length = interrupts.traced(operation.call, at, mode=mode)
+            if not is_hit:
+                lengths[key] = (lengths.get(key, length) + length) / 2
+            found.counts["allocations" if mode == "any" else "interrupts"] += is_hit
+            yield
 
 
 def _allocations(
     chosen: list[Subject], rng: random.Random, found: Found, _end: float
-) -> Iterator[None]:
+) -> Generator[None, None, None]:
     lengths: dict[tuple[str, str], int] = {}
-    for tortured, operation in _operations(chosen, rng, found):
-        key = (tortured.subject.name, operation.name)
-        at = rng.randint(1, lengths.get(key, _MANY))
-        has_failed, has_ended = allocations.failing(operation.call, at)
-        if has_failed:
-            lengths[key] = max(lengths.get(key, _MANY), int(1.3 * at))
-        elif has_ended:
-            lengths[key] = max(100, at)
-        found.counts["allocations"] += has_failed
-        yield
-
-
-def _writes(chosen: list[Subject], rng: random.Random, found: Found, _end: float) -> Iterator[None]:
-    with new_folder() as folder:
-        files = [Files(each, Path(folder), rng) for each in chosen]
-        while True:
-            faulthandler.dump_traceback_later(_HANGS, exit=True)
-            each = rng.choice(files)
-            call: Callable[[], tuple[bool, list[str]]]
-            call = each.cache if rng.random() < 0.1 else each.save
-            has_failed, problems = call()
-            found.counts["writes"] += has_failed
-            found.note(problems)
+    with closing(_operations(chosen, rng, found)) as operations:
+        for tortured, operation in operations:
+            key = (tortured.subject.name, operation.name)
+            at = rng.randint(1, lengths.get(key, _MANY))
+            has_failed, has_ended = allocations.failing(operation.call, at)
+            if has_failed:
+                lengths[key] = max(lengths.get(key, _MANY), int(1.3 * at))
+            elif has_ended:
+                lengths[key] = max(100, at)
+            found.counts["allocations"] += has_failed
             yield
 
 
-def _forks(chosen: list[Subject], rng: random.Random, found: Found, end: float) -> Iterator[None]:
+def _writes(
+    chosen: list[Subject], rng: random.Random, found: Found, _end: float
+) -> Generator[None, None, None]:
+    with new_folder() as folder:
+        files = [Files(each, Path(folder), rng) for each in chosen]
+        try:
+            for number in count():
+                if number % _OFTEN == 0:
+                    faulthandler.dump_traceback_later(_HANGS, exit=True)
+                each = rng.choice(files)
+                call: Callable[[], tuple[bool, list[str]]]
+                call = each.cache if rng.random() < 0.1 else each.save
+                has_failed, problems = call()
+                found.counts["writes"] += has_failed
+                found.note(problems)
+                yield
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+
+
+def _forks(
+    chosen: list[Subject], rng: random.Random, found: Found, end: float
+) -> Generator[None, None, None]:
     for problems in forks.forks(chosen, rng, end):
         found.counts["forks"] += 1
         found.note(problems)
