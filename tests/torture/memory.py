@@ -1,6 +1,7 @@
 """Resident memory over many tokens and many grammars.
 
-In: seconds. Out: whether the process has as much memory at the end as after its first fifth. Tokens
+In: seconds. Out: whether the process has as much memory at the end as after its first half:
+by then, all that is bounded is full. Tokens
 are those of random texts of a few grammars, kept as numbers, numpy's integers and tensors; then a
 pool of bounded size gets one grammar after another, all different.
 """
@@ -21,7 +22,7 @@ from cfgguide import Grammar, Guide, IndexPool
 from torture.subjects import mask_of, subjects, vocabulary
 
 _MOST_TOKENS, _MOST_GRAMMARS = 10_000_000, 10_000
-_GROWTH = 0.05  # of the memory after the first fifth
+_GROWTH = 0.05  # of the memory after the first half
 _STATM = Path("/proc/self/statm")
 
 
@@ -80,7 +81,7 @@ def is_flat(seconds: float, seed: int, write: Callable[[str], object]) -> bool:
         for done in work(random.Random(seed)):
             n += done
             spent = (time.monotonic() - started) / (seconds / 2)
-            if not first and (spent > 0.2 or n > most / 5):
+            if not first and (spent > 0.5 or n > most / 2):
                 first, n_first = resident(), n
             if spent > 1 or n >= most:
                 break
