@@ -6,7 +6,7 @@ BIN = $(VENV)/bin
 export OMP_NUM_THREADS ?= 1
 
 .PHONY: help install demo test test-slow fmt lint type docs api bench conformance fuzz mutations \
-	threads check clean
+	threads torture check clean
 
 help:
 	@echo "make demo         a real model writes JSON, Python and SQL (sets up $(VENV) first)"
@@ -21,6 +21,7 @@ help:
 	@echo "make fuzz SECONDS=n [SEED=n]   random grammars, the engine against Lark"
 	@echo "make mutations    does the suite notice if a part of the engine is switched off?"
 	@echo "make threads      eight threads fill indexes for SECONDS (60)"
+	@echo "make torture SECONDS=n [SEED=n]   interrupts, failed allocations and writes, forks"
 	@echo "make check        all that CI runs"
 
 install: $(VENV)/.installed
@@ -99,6 +100,10 @@ mutations: install
 threads: SECONDS = 60
 threads: install
 	CFGGUIDE_THREADS_SECONDS=$(SECONDS) $(BIN)/python -m pytest -s -k eight_threads tests/index/test_index.py
+
+torture: install
+	PYTHONPATH=.:tests $(BIN)/python -m torture --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) \
+		$(if $(MEMORY),--memory)
 
 check: lint type test test-slow docs
 

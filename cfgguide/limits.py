@@ -240,8 +240,8 @@ class Budget:
 class Steps:
     """Bounds what each step of reading a schema, or of making its automaton, may take.
 
-    Steps are ``with`` blocks, and those inside of others count as a part of them. Whatever may take
-    long in a step calls :func:`check_step`.
+    Steps are ``with`` blocks of :meth:`begun`, and those inside of others count as a part of them.
+    Whatever may take long in a step calls :func:`check_step`.
 
     Parameters
     ----------
@@ -259,15 +259,17 @@ class Steps:
         self.max_memory = None if limits is None else limits.max_memory
         self.cancelled = cancelled
 
-    def __enter__(self) -> None:
-        if not _current.depth:
-            _current.end = time.thread_time() + self.max_seconds
-            _current.n_bytes = resident_bytes() if self.max_memory is not None else 0
-            _current.steps = self
-        _current.depth += 1
+    def begun(self) -> AbstractContextManager[object]:
+        """Return what a ``with`` block holds during a step: a lock of this thread's own.
 
-    def __exit__(self, *_: object) -> None:
-        _current.depth -= 1
+        No interruption can keep a lock from being released at the end of a block.
+        """
+        if _current.lock.locked():
+            return nullcontext()
+        _current.end = time.thread_time() + self.max_seconds
+        _current.n_bytes = resident_bytes() if self.max_memory is not None else 0
+        _current.steps = self
+        return _current.lock
 
     def check(self) -> None:
         """Raise an error if the step takes too long, or is not wanted any more."""
@@ -292,11 +294,13 @@ _N_CHECKS = 32  # of time for one of memory, which takes longer
 
 
 class _Current(threading.local):
-    depth = 0
     end = 0.0
     n_bytes = 0
     n_checks = 0
     steps = Steps()
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()  # held during a step
 
 
 _current = _Current()
@@ -310,5 +314,5 @@ def check_step() -> None:
     SchemaError
         In that case; outside of a step, never.
     """
-    if _current.depth:
+    if _current.lock.locked():
         _current.steps.check()

@@ -8,13 +8,13 @@ a lexeme are the *contexts* of the pattern.
 
 from __future__ import annotations
 
-import threading
 from functools import cached_property
 from itertools import pairwise
 
 from cfgguide.automata.dfa import N_BYTES
 from cfgguide.automata.nfa import MATCH, Nfa, closure
 from cfgguide.limits import Budget
+from cfgguide.locks import new_lock
 
 Behind = tuple[frozenset[int], ...]  # per look-behind, the states of its NFA
 Edge = tuple[int, int, int]  # first byte, last byte, next state
@@ -22,7 +22,7 @@ Edge = tuple[int, int, int]  # first byte, last byte, next state
 
 _MAX_SHARED = 64
 _SHARED: dict[tuple[tuple[str, ...], ...], LookBehind] = {}  # the oldest first
-_LOCK = threading.Lock()
+_LOCK = new_lock()
 
 
 class LookBehind:

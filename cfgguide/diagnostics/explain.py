@@ -14,7 +14,6 @@ sentence can follow. Only if that search stops early is the exact question asked
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator
 
 from cfgguide.diagnostics.diagnosis import last_live
@@ -39,6 +38,7 @@ from cfgguide.index.index import Index
 from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.liveness import cached as cached_liveness
 from cfgguide.liveness.liveness import Liveness
+from cfgguide.locks import new_lock
 from cfgguide.parser.indentation_names import NEWLINE
 from cfgguide.parser.table import END
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
@@ -46,7 +46,7 @@ from cfgguide.vocabulary.spelling import Spelling
 
 AFTER_EOS = "the text has ended with EOS"
 _MAX_REASONS = 2
-_lock = threading.Lock()
+_lock = new_lock()
 
 
 class Explainer:

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from threading import RLock
 
 from cfgguide.automata.charset import ANY_CHARACTER
 from cfgguide.automata.distances import CountedLengths, Distances
 from cfgguide.automata.language import DEAD, Language, Lengths, Ranges, moves_by_target
 from cfgguide.ecma.automaton import Builder, cuts_of, intervals
 from cfgguide.ecma.notation import END, START, Characters, Choice, Node, Nodes, Repeat
+from cfgguide.locks import new_rlock
 
 _MAX_FOLLOWERS = 500_000  # pairs of states of which one comes after the other
 
@@ -261,7 +261,7 @@ class GrowingPattern:
     def __init__(self, automaton: _Automaton, make: Callable[[], Language]) -> None:
         self._automaton = automaton
         self._make = make
-        self._lock = RLock()  # patterns are shared by all schemas
+        self._lock = new_rlock()  # patterns are shared by all schemas
         self._subsets: list[Subset] = [frozenset()]
         self._numbers: dict[Subset, int] = {frozenset(): DEAD}
         self._rows: dict[int, list[int]] = {DEAD: [DEAD] * automaton.n_letters}

@@ -13,7 +13,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
-from threading import Lock
 from typing import Any
 
 from lark import load_grammar
@@ -25,9 +24,10 @@ from lark.parsers.lalr_parser import LALR_Parser, _Parser
 
 from cfgguide.automata.syntax import names_of_groups
 from cfgguide.grammar.lalr import Automaton, build, members
+from cfgguide.locks import new_lock
 from cfgguide.parser.table import Production
 
-_LOCK = Lock()
+_LOCK = new_lock()
 
 
 def build_reader_of_grammars() -> None:

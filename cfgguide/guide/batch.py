@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from cfgguide.errors import BitmaskError, CfgGuideError
-from cfgguide.guide.guide import Guide
+from cfgguide.guide.guide import Guide, as_token_id
 from cfgguide.mask.arrays import Int32Array
 from cfgguide.mask.rows import copy_rows
 
@@ -61,22 +61,22 @@ def fill_bitmasks(guides: Sequence[Guide | None], out: Any, *, token_ids: Any = 
     [[1], [2], [-1]]
     """
     rows = _checked(out, guides)
-    advanced: list[Guide] = []
+    before: list[tuple[Guide, int]] = []  # guides that advance, and where they are
     try:
         if token_ids is not None:
             tokens = token_ids.tolist() if hasattr(token_ids, "tolist") else token_ids
-            _advance(guides, tokens, advanced)
+            _advance(guides, tokens, before)
         masks = _masks(guides, rows.shape[1])
+        if rows.size and rows.strides[1] != rows.itemsize:  # words that lie apart
+            packed = np.empty(rows.shape, dtype=np.int32)
+            copy_rows(masks, packed)
+            rows[:] = packed
+        else:
+            copy_rows(masks, rows)
     except BaseException:
-        for guide in advanced:
-            guide.rollback(1)
+        for guide, n_steps in reversed(before):
+            del guide._steps[n_steps:]
         raise
-    if rows.size and rows.strides[1] != rows.itemsize:  # words that lie apart
-        packed = np.empty(rows.shape, dtype=np.int32)
-        copy_rows(masks, packed)
-        rows[:] = packed
-    else:
-        copy_rows(masks, rows)
 
 
 def _checked(out: Any, guides: Sequence[Guide | None]) -> Int32Array:
@@ -106,19 +106,22 @@ def _checked(out: Any, guides: Sequence[Guide | None]) -> Int32Array:
 
 
 def _advance(
-    guides: Sequence[Guide | None], token_ids: Sequence[int], advanced: list[Guide]
+    guides: Sequence[Guide | None], token_ids: Sequence[int], before: list[tuple[Guide, int]]
 ) -> None:
-    """Have guides consume their tokens, and note those that did."""
+    """Have guides consume their tokens, and note where they were before."""
     if len(token_ids) != len(guides):
         raise BitmaskError(f"{len(guides)} guides take {len(guides)} tokens, not {len(token_ids)}")
     for row, (guide, token_id) in enumerate(zip(guides, token_ids, strict=True)):
-        if guide is not None and token_id >= 0:
-            try:
-                guide.advance(token_id)
-            except CfgGuideError as error:
-                error.add_note(f"in row {row} of the batch")
-                raise
-            advanced.append(guide)
+        if guide is None:
+            continue
+        try:
+            if (token_id if type(token_id) is int else as_token_id(token_id)) < 0:
+                continue
+            before.append((guide, len(guide._steps)))
+            guide.advance(token_id)
+        except CfgGuideError as error:
+            error.add_note(f"in row {row} of the batch")
+            raise
 
 
 def _masks(guides: Sequence[Guide | None], n_words: int) -> list[Int32Array]:
@@ -130,14 +133,15 @@ def _masks(guides: Sequence[Guide | None], n_words: int) -> list[Int32Array]:
     for row, guide in enumerate(guides):
         if guide is None:
             masks.append(np.full(n_words, _EVERYTHING, dtype=np.int32))
-        elif guide._is_finished:
+            continue
+        step_node, _, is_finished = guide._steps[-1]
+        if is_finished:
             masks.append(_NOTHING)
-        else:
-            step_node = guide._step_nodes[-1]
-            try:
-                subset = step_node.subset or guide._index.allowed(step_node)
-            except CfgGuideError as error:
-                error.add_note(f"in row {row} of the batch")
-                raise
-            masks.append(subset.bitmask)
+            continue
+        try:
+            subset = step_node.subset or guide._index.allowed(step_node)
+        except CfgGuideError as error:
+            error.add_note(f"in row {row} of the batch")
+            raise
+        masks.append(subset.bitmask)
     return masks

@@ -31,7 +31,7 @@ something fits (complete). See `docs/design/0016-budgets.md`.
 
 from __future__ import annotations
 
-import threading
+from collections import OrderedDict
 from dataclasses import dataclass
 from numbers import Integral
 
@@ -42,6 +42,7 @@ from cfgguide.guide.endings import Endings
 from cfgguide.guide.fewest_tokens import FewestTokens
 from cfgguide.index.index import Index
 from cfgguide.index.step_cache import StepNode
+from cfgguide.locks import new_rlock
 from cfgguide.mask.arrays import DEAD_END, NONE
 from cfgguide.mask.subset import Int32Array, bitmask_of
 from cfgguide.mask.walk import Walk
@@ -139,13 +140,15 @@ class TokenBudget:
         self._eos = index.vocabulary.eos_token_ids[0]
         self._eos_bits = bitmask_of(index.vocabulary.eos_token_ids, index.vocabulary.n_words)
         self._paths: dict[Configuration, Tokens | None] = {}
-        self._shorter: dict[Configuration, Tokens] = {}  # shorter than those; masks rest on them
+        self._shorter: OrderedDict[Configuration, Tokens] = (
+            OrderedDict()
+        )  # shorter than those; masks rest on them
         self._surroundings: dict[Configuration, _Surroundings] = {}
         self._n_surrounding = 0
         self._reaches: dict[Configuration, _Reach] = {}
         self._n_reached = 0
         self._n_masks = 0
-        self._lock = threading.RLock()
+        self._lock = new_rlock()
 
     def _searched_endings(self, index: Index) -> Endings:
         used = index.vocabulary.spelling.reachable_bytes
@@ -341,9 +344,9 @@ class TokenBudget:
     def _remember(self, configuration: Configuration, path: Tokens) -> None:
         """Remember a shorter path; the oldest are forgotten first."""
         while len(self._shorter) > _MAX_KNOWN:
-            del self._shorter[next(iter(self._shorter))]
-        self._shorter.pop(configuration, None)
+            self._shorter.popitem(last=False)
         self._shorter[configuration] = path
+        self._shorter.move_to_end(configuration)
 
     # -- surroundings -----------------------------------------------------------------------
 

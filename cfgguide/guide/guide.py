@@ -2,7 +2,8 @@
 
 In: an :class:`~cfgguide.index.index.Index`, and the tokens of a sequence one by one. Out: the mask
 for the next token. It is the only object of the pipeline that changes. It holds only its tokens and
-the step nodes that they led to, so copying and rolling back are cheap.
+the step nodes that they led to, so copying and rolling back are cheap. They stand in one list that
+one instruction makes longer or shorter: an interruption comes before that, or after it.
 """
 
 from __future__ import annotations
@@ -19,24 +20,43 @@ from cfgguide.diagnostics.explanation import Explanation
 from cfgguide.errors import BitmaskError, BudgetError, RollbackError, TokenRejectedError
 from cfgguide.guide.budget import TokenBudget, allowed_within
 from cfgguide.guide.forced import JumpForward, encoder_of
-from cfgguide.index.index import Index
+from cfgguide.index.index import NOT_CHECKED, Index
 from cfgguide.index.shared import shared_index
 from cfgguide.index.step_cache import StepNode
 from cfgguide.recognizer.recognizer import Configuration
 from cfgguide.vocabulary.notebook import PLAIN, coloured, token_table, tokens_in_turn
 
 _SHOWN_BYTES = 40  # of the text so far, in messages
-_NOTHING = object()
+_BOOLS = ("bool", "torch.bool")
 
 
-def _as_id(token_id: object) -> int:
+def as_token_id(token_id: object) -> int:
     """Return a token id as an int: a numpy integer, or a tensor with one integer."""
+    if isinstance(token_id, np.integer):
+        return int(token_id)
     try:
-        return operator.index(token_id)  # type: ignore[arg-type]
+        if not _is_truth_value(token_id):
+            return operator.index(token_id)  # type: ignore[arg-type]
     except (TypeError, RuntimeError, ValueError):
-        raise TokenRejectedError(
-            f"a token id is an integer, not {token_id!r:.60}: pass the tokens of a text one by one"
-        ) from None
+        pass
+    raise TokenRejectedError(
+        f"a token id is an integer, not {token_id!r:.60}: pass the tokens of a text one by one"
+    )
+
+
+def _is_truth_value(value: object) -> bool:
+    """Return whether a value is a bool of Python, numpy or torch: Python takes one for an integer.
+
+    A mask passed for a token would be the token 0 or 1.
+    """
+    return isinstance(value, bool | np.bool_) or str(getattr(value, "dtype", "")) in _BOOLS
+
+
+def _is_at(tensor: Any, memory: tuple[int, int]) -> bool:
+    """Return whether the words of a tensor are still where they were: they may move, and grow."""
+    first, length = memory
+    is_there: bool = tensor.data_ptr() == first and tensor.numel() == length
+    return is_there and bool(tensor.is_contiguous())
 
 
 class Guide:
@@ -69,23 +89,22 @@ class Guide:
 
     def __init__(self, index: object, tokenizer: object = None) -> None:
         self._index = shared_index(index, tokenizer)
-        self._token_ids: list[int] = []
-        self._step_nodes = [self._index.start]
-        self._is_finished = False
-        self._known_out: Any = _NOTHING  # the last `out` that was filled, and that as an array
-        self._array = np.empty(0, dtype=np.int32)
+        # What the tokens led to, with the token, and whether it was EOS; first where they begin.
+        self._steps: list[tuple[StepNode, int, bool]] = [(self._index.start, -1, False)]
+        self._known_array: Any = NOT_CHECKED[0]  # that was filled last
+        self._checked_tensor = NOT_CHECKED  # likewise
 
     def __repr__(self) -> str:
         text = self.text[-_SHOWN_BYTES:]
         return (
-            f"Guide(n_tokens={len(self._token_ids)}, text={text!r}, "
+            f"Guide(n_tokens={len(self._steps) - 1}, text={text!r}, "
             f"is_accepting={self.is_accepting}, is_finished={self.is_finished})"
         )
 
     def _repr_html_(self) -> str:
         """For notebooks: the tokens so far, the terminals expected, and the tokens allowed."""
         vocabulary = self._index.vocabulary
-        so_far = tokens_in_turn(vocabulary.tokens[token_id] for token_id in self._token_ids)
+        so_far = tokens_in_turn(vocabulary.tokens[token_id] for token_id in self.token_ids)
         expected = coloured([("expected: " + (", ".join(self.expected()) or "nothing"), PLAIN)])
         table = token_table(vocabulary, self.allowed_token_ids().tolist())
         return f"<p>{so_far}</p><p>{expected}</p>{table}"
@@ -98,22 +117,22 @@ class Guide:
     @property
     def configuration(self) -> Configuration:
         """The configuration after the text so far."""
-        return self._step_nodes[-1].configuration
+        return self._steps[-1][0].configuration
 
     @property
     def step_node(self) -> StepNode:
         """The node of that configuration in the step cache of the index."""
-        return self._step_nodes[-1]
+        return self._steps[-1][0]
 
     @property
     def token_ids(self) -> tuple[int, ...]:
         """The tokens consumed so far, EOS included."""
-        return tuple(self._token_ids)
+        return tuple([token_id for _, token_id, _ in self._steps[1:]])
 
     @property
     def text(self) -> bytes:
         """The bytes of the tokens consumed so far."""
-        return self._index.vocabulary.spell(self._token_ids)
+        return self._index.vocabulary.spell(self.token_ids)
 
     @property
     def is_accepting(self) -> bool:
@@ -123,7 +142,7 @@ class Guide:
     @property
     def is_finished(self) -> bool:
         """Whether an EOS token was consumed."""
-        return self._is_finished
+        return self._steps[-1][2]
 
     def fill_bitmask(self, out: Any, *, within: int | None = None) -> None:
         """Write the mask of the next token into `out`; no token is allowed after EOS.
@@ -144,23 +163,31 @@ class Guide:
         BudgetError
             If no sentence is known that is finished within `within` tokens.
         """
-        if self._is_finished:
+        step_node, _, is_finished = self._steps[-1]
+        if is_finished:
             self._checked(out)[:] = 0
             return
-        step_node = self._step_nodes[-1]
         if within is not None:
             self._checked(out)[:] = self._within(within)
             return
         subset = step_node.subset or self._index.allowed(step_node)
-        # A decode loop gives the same array at every step: it was checked before.
-        array = self._array if out is self._known_out else self._checked(out)
-        array[:] = subset.bitmask
+        # A decode loop gives the same buffer at every step.
+        if out is self._known_array:
+            out[:] = subset.bitmask
+        else:
+            self._checked(out)[:] = subset.bitmask
 
     def _checked(self, out: Any) -> npt.NDArray[np.int32]:
         """Return `out` as an array that a bitmask fits into, and remember it."""
-        known, array = self._index.checked_out  # another guide may have checked it
-        if out is known:
-            self._known_out, self._array = out, array
+        tensor, array, memory = self._checked_tensor
+        if out is tensor and _is_at(out, memory):
+            return array
+        tensor, array, memory = checked = self._index.checked_out  # another guide may have checked
+        if out is tensor and (out is array or _is_at(out, memory)):
+            if out is array:
+                self._known_array = array
+            else:
+                self._checked_tensor = checked
             return array
         array = out if type(out) is np.ndarray else np.asarray(out)
         shape = (self._index.vocabulary.n_words,)
@@ -169,14 +196,19 @@ class Guide:
                 f"the bitmask is a writeable int32 array of shape {shape}, "
                 f"not {array.dtype} of shape {array.shape}"
             )
-        self._known_out, self._array = self._index.checked_out = out, array
+        if out is array:
+            self._known_array = array
+            self._index.checked_out = (out, array, None)
+        elif hasattr(out, "data_ptr") and out.is_contiguous():
+            memory = out.data_ptr(), out.numel()
+            self._checked_tensor = self._index.checked_out = (out, array, memory)
         return array
 
     def allowed_token_ids(self) -> npt.NDArray[np.int64]:
         """Return the ids of the tokens that may come next, ascending; none after EOS."""
-        if self._is_finished:
+        if self.is_finished:
             return np.empty(0, dtype=np.int64)
-        return self._index.allowed(self._step_nodes[-1]).token_ids()
+        return self._index.allowed(self.step_node).token_ids()
 
     def allowed_within(self, n: int) -> npt.NDArray[np.int64]:
         """Return the tokens after which a sentence can be finished within `n` tokens in all.
@@ -199,14 +231,14 @@ class Guide:
         BudgetError
             If no sentence is known that is finished within `n` tokens.
         """
-        if self._is_finished:
+        if self.is_finished:
             return np.empty(0, dtype=np.int64)
         words = self._within(n)
         return np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
 
     def _within(self, n: int) -> npt.NDArray[np.int32]:
-        *before, step_node = self._step_nodes[-2:]
-        step = (before[0], self._token_ids[-1]) if before else None
+        *before, (step_node, token_id, _) = self._steps[-2:]
+        step = (before[0][0], token_id) if before else None
         return allowed_within(self._index, step_node, n, step=step)
 
     def shortest_completion(self) -> tuple[int, ...]:
@@ -230,9 +262,9 @@ class Guide:
         >>> guide.allowed_within(2).tolist(), guide.allowed_within(3).tolist()
         ([2], [1, 2])
         """
-        if self._is_finished:
+        if self.is_finished:
             return ()
-        token_ids = TokenBudget.of(self._index).shortest(self._step_nodes[-1])
+        token_ids = TokenBudget.of(self._index).shortest(self.step_node)
         if token_ids is None:
             raise BudgetError(f"no way was found to finish a sentence after {self.text!r}")
         return token_ids
@@ -252,9 +284,9 @@ class Guide:
         >>> guide.forced_bytes()
         b'[on'
         """
-        if self._is_finished:
+        if self.is_finished:
             return b""
-        return JumpForward.of(self._index).forced(self._index, self._step_nodes[-1])
+        return JumpForward.of(self._index).forced(self._index, self.step_node)
 
     def forced_token_ids(self, tokenizer: object) -> tuple[int, ...]:
         """Return the tokens that a tokenizer makes of the forced bytes, as far as they are certain.
@@ -268,11 +300,14 @@ class Guide:
             The tokenizer of the vocabulary.
         """
         encode = encoder_of(tokenizer)
-        return JumpForward.of(self._index).token_ids(self.forced_bytes(), self._token_ids, encode)
+        return JumpForward.of(self._index).token_ids(self.forced_bytes(), self.token_ids, encode)
 
     def accepts(self, token_id: int) -> bool:
         """Return whether a token may come next; False for ids outside the vocabulary."""
-        return not self._is_finished and self._index.accepts(self._step_nodes[-1], _as_id(token_id))
+        if type(token_id) is not int:
+            token_id = as_token_id(token_id)
+        step_node, _, is_finished = self._steps[-1]
+        return not is_finished and self._index.accepts(step_node, token_id)
 
     def advance(self, token_id: int) -> None:
         """Consume a token.
@@ -285,19 +320,16 @@ class Guide:
             If the token is allowed only because an index file is wrong.
         """
         if type(token_id) is not int:
-            token_id = _as_id(token_id)
-        step_node = self._step_nodes[-1]
+            token_id = as_token_id(token_id)
+        step_node, _, is_finished = self._steps[-1]
         known = step_node.following.get(token_id)
-        if known is not None and not self._is_finished:
-            self._token_ids.append(token_id)
-            self._step_nodes.append(known)
+        if known is not None and not is_finished:
+            self._steps.append((known, token_id, False))
             return
         if not self.accepts(token_id):
             raise TokenRejectedError(self._refusal(token_id))
         step_node = self._index.advance(step_node, token_id)
-        self._is_finished = token_id in self._index.vocabulary.eos_token_ids
-        self._token_ids.append(token_id)
-        self._step_nodes.append(step_node)
+        self._steps.append((step_node, token_id, token_id in self._index.vocabulary.eos_token_ids))
 
     def rollback(self, n: int) -> None:
         """Take back the last `n` tokens.
@@ -309,22 +341,26 @@ class Guide:
         """
         if not isinstance(n, Integral):
             raise RollbackError(f"rollback takes a number of tokens, not {n!r:.60}")
-        if not 0 <= n <= len(self._token_ids):
-            raise RollbackError(
-                f"cannot roll back {n} tokens: {len(self._token_ids)} were consumed"
-            )
-        if n:
-            del self._token_ids[-n:]
-            del self._step_nodes[-n:]
-            self._is_finished = False  # EOS can only have been the last token
+        n_tokens = len(self._steps) - 1
+        if not 0 <= n <= n_tokens:
+            raise RollbackError(f"cannot roll back {n} tokens: {n_tokens} were consumed")
+        del self._steps[n_tokens + 1 - int(n) :]
 
     def copy(self) -> Guide:
         """Return an independent guide in the same state."""
         copy = Guide(self._index)
-        copy._token_ids = self._token_ids.copy()
-        copy._step_nodes = self._step_nodes.copy()
-        copy._is_finished = self._is_finished
+        copy._steps = self._steps.copy()
         return copy
+
+    def __copy__(self) -> Guide:
+        return self.copy()
+
+    def __deepcopy__(self, _memo: object) -> Guide:
+        return self.copy()  # the index is shared: nothing of it changes what another guide sees
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For `pickle`: the index without its masks, and the tokens."""
+        return _read_again, (self._index, self.token_ids)
 
     def expected(self) -> tuple[str, ...]:
         """Return the names of the terminals that may come next, sorted.
@@ -332,7 +368,7 @@ class Guide:
         A terminal counts if the text can go on inside a lexeme of it, or with one. ``$END`` means
         that the text may end. After EOS nothing is expected.
         """
-        if self._is_finished:
+        if self.is_finished:
             return ()
         return self._index.expected(self.configuration)
 
@@ -371,14 +407,16 @@ class Guide:
         """
         explainer = Explainer(self._index, self.text)
         if not isinstance(token_or_bytes, bytes):
-            return explainer.explain_token(int(token_or_bytes), is_finished=self._is_finished)
-        if self._is_finished:
+            return explainer.explain_token(
+                as_token_id(token_or_bytes), is_finished=self.is_finished
+            )
+        if self.is_finished:
             return Explanation(None, token_or_bytes, False, False, (), None, AFTER_EOS, ())
         return explainer.explain(token_or_bytes)
 
     def _refusal(self, token_id: int) -> str:
         vocabulary = self._index.vocabulary
-        if self._is_finished:
+        if self.is_finished:
             return f"token {token_id} comes after EOS; roll back or start a new guide"
         if not 0 <= token_id < vocabulary.size:
             return f"token {token_id} is not in the vocabulary of {vocabulary.size} ids"
@@ -391,3 +429,11 @@ class Guide:
             f"token {token_id} ({spelled}) may not follow {text!r}; "
             f"expected one of: {', '.join(self.expected())}"
         )
+
+
+def _read_again(index: Index, token_ids: tuple[int, ...]) -> Guide:
+    """Return a guide that has consumed some tokens."""
+    guide = Guide(index)
+    for token_id in token_ids:
+        guide.advance(token_id)
+    return guide

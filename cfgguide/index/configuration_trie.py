@@ -12,6 +12,9 @@ is read next depends only on those read before. ::
 Entries may be bounded in bytes; the least recently used go first. Files may hold more of them
 (:mod:`cfgguide.index.file`): an entry that is found there is added to the trie.
 
+A change that was interrupted half-way is noticed before the next look-up, and trie and subsets are
+made again of the entries that are there.
+
 Source: Willard & Louf 2023, section 4, "a trie-indexed map".
 """
 
@@ -92,6 +95,7 @@ class ConfigurationTrie:
         self._deepest = 1  # how much of a stack some entry depends on
         self._stored: list[StoredTrie] = []
         self.subsets = Subsets(unpacked)
+        self._is_changing = False  # still True if a change was interrupted
         self.n_made = 0  # entries that no file has
         self.n_dropped = 0
         #: Masks of paths for which this is equal are expected to be alike.
@@ -113,6 +117,22 @@ class ConfigurationTrie:
         """Approximate bytes of the entries and their subsets."""
         return self.subsets.nbytes + _ENTRY * len(self._order) + _LEVEL * self._levels
 
+    def mend(self) -> None:
+        """Make trie and subsets again, if a change was interrupted; call this before anything else.
+
+        An entry came before what finds it, and its subset was complete by then.
+        """
+        if not self._is_changing:
+            return
+        order: OrderedDict[Path, Subset] = OrderedDict()
+        trie, subsets, levels = pygtrie.Trie(), Subsets(self._unpacked), 0
+        for path, subset in self._order.items():
+            order[path] = subsets.add(subset.bitmask, like=self.like(path))
+            trie[path] = order[path]
+            levels += len(path)
+        self._order, self._trie, self.subsets, self._levels = order, trie, subsets, levels
+        self._is_changing = False
+
     def all_entries(self) -> dict[Path, Subset]:
         """Return all entries, those of files included."""
         in_files = {path: subset for stored in self._stored for path, subset in stored.entries()}
@@ -131,15 +151,12 @@ class ConfigurationTrie:
 
     def load_stored(self) -> None:
         """Load all stored entries, so that their bytes count."""
-        adopted: dict[Subset, Subset] = {}
+        self._is_changing = True
         for path, subset in ((p, s) for stored in self._stored for p, s in stored.entries()):
             if path in self._order:
                 continue
-            if subset in adopted:
-                adopted[subset].n_users += 1
-            else:
-                adopted[subset] = self.subsets.adopt(subset)
-            self._put(path, adopted[subset])
+            self._put(path, self.subsets.adopt(subset))
+        self._is_changing = False
 
     def find(
         self, configuration: Configuration, indentation_key: IndentationKey | None = None
@@ -169,8 +186,10 @@ class ConfigurationTrie:
             entry = stored.find(path)
             if entry is not None:
                 prefix, subset = entry
+                self._is_changing = True
                 subset = self.subsets.adopt(subset)
                 self._put(prefix, subset)
+                self._is_changing = False
                 return subset
         return None
 
@@ -191,10 +210,12 @@ class ConfigurationTrie:
             self._add(path, mask)
 
     def _add(self, path: Path, mask: Mask) -> Subset:
+        self._is_changing = True
         subset = self.subsets.add(mask.bitmask, like=self.like(path), walked=mask.walked)
         self.n_made += 1
         self._deepest = max(self._deepest, mask.depth)
         self._put(path, subset)
+        self._is_changing = False
         return subset
 
     def _put(self, path: Path, subset: Subset) -> None:

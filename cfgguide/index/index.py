@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import threading
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Protocol, TypeVar
@@ -34,6 +33,7 @@ from cfgguide.index.indentation import IndentationKeys
 from cfgguide.index.step_cache import StepCache, StepNode
 from cfgguide.limits import Budget
 from cfgguide.liveness.liveness import BELOW, Liveness
+from cfgguide.locks import new_lock
 from cfgguide.mask.arrays import Int32Array
 from cfgguide.mask.subset import Subset, UnpackedMasks, bitmask_of
 from cfgguide.mask.token_classes import ClassTrie, TokenClasses
@@ -54,6 +54,8 @@ KIND = "index"
 _OF_SCHEMAS = "cfgguide.index.compiler"  # which makes indexes, and imports this module
 _CLASSES = "classes."
 VERSION = 1  # of what the masks mean
+#: No buffer was filled so far.
+NOT_CHECKED: tuple[Any, Int32Array, Any] = (object(), np.empty(0, dtype=np.int32), None)
 _N_LOOKED_AT = 16  # tokens that may show quickly that a text goes on
 
 
@@ -114,10 +116,10 @@ class Index:
         self._entries = ConfigurationTrie(self._unpacked, max_bytes=max_bytes)
         self._eos = bitmask_of(vocabulary.eos_token_ids, vocabulary.n_words)
         self._step_cache = StepCache(recognizer.initial)
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._derived = Derived()
-        # The buffer that a guide filled last, and the same as an array.
-        self.checked_out: tuple[Any, Int32Array] = (object(), np.empty(0, dtype=np.int32))
+        # The buffer that a guide filled last, the same as an array, and where its memory is.
+        self.checked_out: tuple[Any, Int32Array, Any] = NOT_CHECKED
         self._n_cached = 0  # of `n_made`, when the cache was written
 
     def __repr__(self) -> str:
@@ -267,10 +269,11 @@ class Index:
         :func:`cfgguide.compile` finds them there in later processes. Nothing happens if no mask is
         new or the cache is off. Masks that cannot be stored are made again when they are needed.
         """
-        if self.n_made > self._n_cached:
-            self._n_cached = self.n_made
+        n_made = self.n_made
+        if n_made > self._n_cached:
             self._load_cached_masks()
             cached_masks.store(self.digest, *self._packed_masks(self._all_entries()))
+            self._n_cached = n_made
 
     def load_cached(self) -> None:
         """Use the masks and the token classes in the user's cache, if there are any."""
@@ -297,6 +300,7 @@ class Index:
 
     def _all_entries(self) -> dict[Path, Subset]:
         with self._lock:
+            self._entries.mend()
             return self._entries.all_entries()
 
     def _packed_masks(self, entries: dict[Path, Subset]) -> tuple[Arrays, dict[str, object]]:
@@ -354,15 +358,32 @@ class Index:
             load = import_module(_OF_SCHEMAS).load_schema_index
             index: Index = load(value["schema"], vocabulary, max_bytes)
             return index
+        index = cls._of_tables(arrays, value, vocabulary, max_bytes)
+        content.check(index.digest)
+        index.add_packed(arrays, value)
+        return index
+
+    @classmethod
+    def _of_tables(
+        cls, arrays: Arrays, value: dict[str, Any], vocabulary: Vocabulary, max_bytes: int | None
+    ) -> Index:
+        """Return an index without masks."""
         tables = grammar_file.unpacked(archive.part(arrays, "grammar."), value["grammar"])
         budget = Budget()
         recognizer = Recognizer(*tables, budget=budget)
         liveness = Liveness(recognizer, vocabulary.spelling, budget=budget)
         budget.stop_clock()
-        index = cls(recognizer, vocabulary, liveness, max_bytes=max_bytes)
-        content.check(index.digest)
-        index.add_packed(arrays, value)
-        return index
+        return cls(recognizer, vocabulary, liveness, max_bytes=max_bytes)
+
+    def __copy__(self) -> Index:
+        return self  # many may use it: nothing of it changes what they see
+
+    def __deepcopy__(self, _memo: object) -> Index:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For `pickle`, and so for processes: the grammar's tables and the vocabulary, no masks."""
+        return Index._of_tables, (*self._packed_tables(), self.vocabulary, self.max_bytes)
 
     def add_file(self, path: str | os.PathLike[str]) -> None:
         """Use the masks of a saved index of the same grammar and vocabulary.
@@ -396,6 +417,7 @@ class Index:
     def subset(self, configuration: Configuration) -> Subset:
         """Return the tokens that may follow, EOS among them where the text is a sentence."""
         with self._lock:
+            self._entries.mend()
             n_dropped = self._entries.n_dropped
             indentation_key = self._indentations.part(configuration) if self._indentations else None
             subset = self._entries.find(configuration, indentation_key)
@@ -411,6 +433,7 @@ class Index:
         Unless the index is bounded, what is in files is loaded first, so that it counts.
         """
         with self._lock:
+            self._entries.mend()
             if self._entries.max_bytes is None:
                 self._entries.load_stored()
             return list(self._entries.paths())
@@ -418,6 +441,7 @@ class Index:
     def add_mask(self, path: Path, mask: Mask) -> None:
         """Keep a mask that was made for all configurations with a path."""
         with self._lock:
+            self._entries.mend()
             self._entries.add_precomputed(path, mask)
 
     def mask_of(self, configuration: Configuration) -> Mask | None:
@@ -434,6 +458,7 @@ class Index:
             If it costs more than the grammar's limits.
         """
         with self._lock:
+            self._entries.mend()
             return self._mask(configuration)
 
     def allowed(self, step_node: StepNode) -> Subset:

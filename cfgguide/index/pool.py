@@ -12,14 +12,15 @@ theirs; another index allocates it again for its next new mask.
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
-from concurrent.futures import Future
+from functools import partial
+from typing import Any
 
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.index.compiler import compile
 from cfgguide.index.index import Index
 from cfgguide.limits import Limits
+from cfgguide.locks import new_lock
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
 DEFAULT_MAX_BYTES = 500_000_000
@@ -27,6 +28,17 @@ DEFAULT_MAX_BYTES = 500_000_000
 _MAX_WORKSPACES = 16  # indexes that keep theirs
 _SPREAD = 1.25  # resident bytes per counted byte: freed objects leave holes (docs/design/0010)
 _N_REQUESTS = 32  # after so many, another index is measured again
+
+
+class _Entry:
+    """What the pool knows of a grammar; whoever holds the lock makes the index."""
+
+    def __init__(self) -> None:
+        self.lock = new_lock()
+        self.index: Index | None = None
+        self.nbytes = 0  # when it was measured last
+        self.measured = 0  # the request at which that was
+        self.error: Exception | None = None  # for those who have waited, not for later requests
 
 
 class IndexPool:
@@ -65,20 +77,29 @@ class IndexPool:
         self._max_bytes = max_bytes
         self._limits = limits
         self._use_cache = use_cache
-        self._lock = threading.Lock()
-        self._indexes: OrderedDict[Grammar, Future[Index]] = OrderedDict()  # most recent last
-        self._bytes: OrderedDict[Grammar, int] = OrderedDict()  # measured last is last
+        self._lock = new_lock()
+        self._entries: OrderedDict[Grammar, _Entry] = OrderedDict()  # most recent last
         self._with_workspace: OrderedDict[Grammar, None] = OrderedDict()
         self._n_requests = 0
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For `pickle`, and so for processes: an empty pool like this one."""
+        again = partial(
+            IndexPool,
+            max_bytes=self._max_bytes,
+            limits=self._limits,
+            use_cache=self._use_cache,
+        )
+        return again, (self.vocabulary,)
+
     def __len__(self) -> int:
-        return len(self._indexes)
+        return len(self._entries)
 
     @property
     def nbytes(self) -> int:
         """Bytes that the indexes held when each was measured last."""
         with self._lock:
-            return sum(self._bytes.values())
+            return sum(entry.nbytes for entry in self._entries.values())
 
     def index(self, grammar: Grammar, *, progress: bool | None = False) -> Index:
         """Return the index of a grammar; equal grammars have one.
@@ -99,17 +120,19 @@ class IndexPool:
             As :func:`cfgguide.compile`. The next request tries to compile the grammar again.
         """
         with self._lock:
-            known = self._indexes.get(grammar)
-            future = known or Future()
-            self._indexes[grammar] = future
-            self._indexes.move_to_end(grammar)
-        if known is None:
-            self._compile(grammar, future, progress)
-        index = future.result()
-        self._bound(grammar, is_new=known is None)
+            entry = self._entries.setdefault(grammar, _Entry())
+            self._entries.move_to_end(grammar)
+        index, is_new = entry.index, False
+        if index is None:
+            with entry.lock:
+                if entry.error is not None:
+                    raise entry.error
+                is_new = entry.index is None  # an interruption lets the next one try
+                index = entry.index = entry.index or self._compiled(grammar, entry, progress)
+        self._bound(grammar, is_new=is_new)
         return index
 
-    def _compile(self, grammar: Grammar, future: Future[Index], progress: bool | None) -> None:
+    def _compiled(self, grammar: Grammar, entry: _Entry, progress: bool | None) -> Index:
         try:
             index = compile(
                 grammar,
@@ -121,50 +144,49 @@ class IndexPool:
             )
             # Every guide begins with this mask, and the workspace is measured too.
             index.allowed(index.start)
-        except BaseException as error:
+        except Exception as error:
             with self._lock:
-                del self._indexes[grammar]
-            future.set_exception(error)
-        else:
-            future.set_result(index)
+                if self._entries.get(grammar) is entry:
+                    del self._entries[grammar]
+            entry.error = error
+            raise
+        return index
 
     def _bound(self, requested: Grammar, *, is_new: bool) -> None:
         """Measure what may have grown, and drop indexes until the rest fits."""
-        for grammar, index in self._to_measure(requested, is_new=is_new):
-            n_bytes = index.footprint
-            with self._lock:
-                future = self._indexes.get(grammar)
-                if future is not None and future.done() and future.result() is index:
-                    self._bytes[grammar] = n_bytes
-                    self._bytes.move_to_end(grammar)
+        for entry, index in self._to_measure(requested, is_new=is_new):
+            entry.nbytes = index.footprint
         with self._lock:
-            n_bytes = sum(self._bytes.values())
-            for grammar in list(self._indexes):
+            n_bytes = sum(entry.nbytes for entry in self._entries.values())
+            for grammar, entry in list(self._entries.items()):
                 if _SPREAD * n_bytes <= self._max_bytes:
                     break
-                if grammar != requested and grammar in self._bytes:
-                    n_bytes -= self._bytes.pop(grammar)
+                if grammar != requested and entry.index is not None:
+                    n_bytes -= entry.nbytes
+                    del self._entries[grammar]
                     self._with_workspace.pop(grammar, None)
-                    self._indexes.pop(grammar).result().clear_step_cache()
+                    entry.index.clear_step_cache()
 
-    def _to_measure(self, requested: Grammar, *, is_new: bool) -> list[tuple[Grammar, Index]]:
+    def _to_measure(self, requested: Grammar, *, is_new: bool) -> list[tuple[_Entry, Index]]:
+        chosen: dict[_Entry, None] = {}
+        released: list[_Entry] = []
         with self._lock:
             self._n_requests += 1
-            grammars = [requested] if is_new else []
+            entry = self._entries.get(requested)
+            if is_new and entry is not None:
+                chosen[entry] = None
             if is_new or self._n_requests % _N_REQUESTS == 0:
-                grammars.extend(list(self._bytes)[:1])
+                made = (each for each in self._entries.values() if each.index is not None)
+                chosen |= dict.fromkeys(sorted(made, key=lambda each: each.measured)[:1])
             self._with_workspace[requested] = None
             self._with_workspace.move_to_end(requested)
-            released = []
             while len(self._with_workspace) > _MAX_WORKSPACES:
-                released.append(self._with_workspace.popitem(last=False)[0])
-            futures = {grammar: self._indexes.get(grammar) for grammar in [*released, *grammars]}
-        indexes = {
-            grammar: future.result()
-            for grammar, future in futures.items()
-            if future is not None and future.done() and future.exception() is None
-        }
-        for grammar in released:
-            if grammar in indexes:
-                indexes[grammar].release_workspace()
-        return list(indexes.items())
+                entry = self._entries.get(self._with_workspace.popitem(last=False)[0])
+                released += [] if entry is None else [entry]
+            chosen |= dict.fromkeys(released)
+            for each in chosen:
+                each.measured = self._n_requests
+        for each in released:
+            if each.index is not None:
+                each.index.release_workspace()
+        return [(each, each.index) for each in chosen if each.index is not None]

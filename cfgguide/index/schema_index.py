@@ -7,17 +7,15 @@ made in milliseconds, so a file of it holds the schema and no masks.
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from cfgguide.errors import IndexFormatError, SchemaError, SchemaWarning
+from cfgguide.errors import IndexFormatError, SchemaError
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.index.configuration_trie import Mask
 from cfgguide.index.index import FindsEndings, Index
@@ -33,7 +31,7 @@ from cfgguide.pushdown.views import ALL_BITS
 from cfgguide.pushdown.walker import PushdownWalker
 from cfgguide.recognizer.recognizer import Configuration
 from cfgguide.schema.endings import SchemaEndings
-from cfgguide.schema.json_schema import json_schema
+from cfgguide.schema.json_schema import read_again
 from cfgguide.schema.schema_grammar import SchemaGrammar
 from cfgguide.storage import archive
 from cfgguide.storage.archive import Arrays
@@ -149,6 +147,10 @@ class SchemaIndex(Index):
     def save_tables(self, path: str | os.PathLike[str]) -> None:
         """Write the index for another process to load."""
         self.save(path)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For `pickle`, and so for processes: the schema and the vocabulary."""
+        return _compiled, (self._compile, self._grammar, self.vocabulary, self.max_bytes)
 
     def _packed_tables(self) -> tuple[Arrays, dict[str, object]]:
         arrays, value = self.packed()
@@ -302,6 +304,15 @@ class SchemaIndex(Index):
         return True
 
 
+def _compiled(
+    compile: Callable[[Grammar, Vocabulary], Index],
+    grammar: SchemaGrammar,
+    vocabulary: Vocabulary,
+    max_bytes: int | None,
+) -> SchemaIndex:
+    return SchemaIndex(grammar, vocabulary, compile, max_bytes=max_bytes)
+
+
 def grammar_of(value: Mapping[str, Any]) -> SchemaGrammar:
     """Return the grammar of an index that was read from a file.
 
@@ -311,13 +322,7 @@ def grammar_of(value: Mapping[str, Any]) -> SchemaGrammar:
         If the file is wrong.
     """
     try:
-        options = dict(value["options"])
-        registry = json.loads(options.pop("registry"))
-        if options["separators"] is not None:
-            options["separators"] = tuple(options["separators"])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SchemaWarning)  # they were given when it was made
-            return json_schema(json.loads(value["schema"]), registry=registry, **options)
+        return read_again(value["schema"], value["options"])
     except (KeyError, TypeError, ValueError, SchemaError) as error:
         raise IndexFormatError(
             f"the index cannot be used: its schema is wrong ({error}); make it again"

@@ -7,7 +7,6 @@ the bounds of an :class:`~cfgguide.index.pool.IndexPool`.
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable
 from weakref import WeakKeyDictionary
@@ -15,11 +14,12 @@ from weakref import WeakKeyDictionary
 from cfgguide.errors import VocabularyError
 from cfgguide.index.index import Index
 from cfgguide.index.pool import IndexPool
+from cfgguide.locks import new_lock
 from cfgguide.output_types import output_type
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
 _N_POOLS = 4  # vocabularies
-_LOCK = threading.Lock()
+_LOCK = new_lock()
 _Eos = int | Iterable[int] | None
 _VOCABULARIES: WeakKeyDictionary[object, dict[Hashable, Vocabulary]] = WeakKeyDictionary()
 _POOLS: OrderedDict[str, IndexPool] = OrderedDict()  # by digest; the one used last is last
@@ -59,8 +59,9 @@ def shared_index(
         )
     vocabulary = shared_vocabulary(tokenizer_or_vocabulary)
     with _LOCK:
-        pool = _POOLS.pop(vocabulary.digest, None)
+        pool = _POOLS.get(vocabulary.digest)
         pool = _POOLS[vocabulary.digest] = IndexPool(vocabulary) if pool is None else pool
+        _POOLS.move_to_end(vocabulary.digest)
         if len(_POOLS) > _N_POOLS:
             _POOLS.popitem(last=False)
     return pool.index(grammar, progress=progress)

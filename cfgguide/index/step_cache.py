@@ -15,6 +15,8 @@ it was last used here: was new, or was stepped from, or to, by a step that was n
 A guide that repeats a known step leaves no trace here, and so costs nothing here. That a node is
 needed shows when its steps have been cut: then a guide asks for one anew.
 
+If a change was interrupted, all nodes are forgotten; guides keep theirs.
+
 A node is of the age of the last step that leads to it, or of a later one. So when it is forgotten
 these steps have been cut: nothing but guides holds it, and its memory is freed at once, although
 nodes lead to each other in cycles.
@@ -22,8 +24,7 @@ nodes lead to each other in cycles.
 
 from __future__ import annotations
 
-import threading
-
+from cfgguide.locks import new_lock
 from cfgguide.mask.subset import Subset
 from cfgguide.recognizer.recognizer import Configuration
 
@@ -74,7 +75,8 @@ class StepCache:
     ) -> None:
         self._max_nodes = max_nodes // _N_AGES  # of an age
         self._max_steps = max_steps // _N_AGES
-        self._lock = threading.Lock()  # guides step without holding the index's lock
+        self._lock = new_lock()  # guides step without holding the index's lock
+        self._is_changing = False  # still True if a change was interrupted
         self._age = 1
         self._dropped: list[StepNode] = []  # their steps are not cut yet
         self._begin(initial)
@@ -94,6 +96,9 @@ class StepCache:
     def step(self, step_node: StepNode, token_id: int, configuration: Configuration) -> StepNode:
         """Remember that a token led from a node to a configuration, and return its node."""
         with self._lock:
+            if self._is_changing:
+                self._begin(self.start.configuration)
+            self._is_changing = True
             age = self._age
             following = self._known.get(configuration)
             if following is None:
@@ -109,15 +114,18 @@ class StepCache:
             self._n_steps += 1
             if self._n_steps % _OFTEN == 0:
                 self._tidy()
+            self._is_changing = False
             return following
 
     def drop(self) -> None:
         """Forget all nodes but those that guides hold; their memory is freed little by little."""
         with self._lock:
+            self._is_changing = True
             for nodes in (self._new, self._idle, self._old):
                 self._dropped += nodes
             self._age += 1
             self._begin(self.start.configuration)
+            self._is_changing = False
 
     def clear(self) -> None:
         """Forget all nodes but those that guides hold, and free their memory at once."""

@@ -122,6 +122,10 @@ class LlamaCppProcessor:
         self._index = index
         self.reset()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For `copy` and `pickle`: one that has seen no text."""
+        return LlamaCppProcessor, (self._index,)
+
     def reset(self) -> None:
         """Forget the text so far: the next call begins a sentence."""
         self._ids: list[int] = []  # of the last step, the prompt included

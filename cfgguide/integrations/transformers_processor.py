@@ -11,10 +11,10 @@ ends: at the first step of a call of ``generate`` (:mod:`cfgguide.integrations.t
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from cfgguide.index.shared import shared_index
 from cfgguide.integrations.bitmask import apply_bitmask, open_rows
 from cfgguide.integrations.transformers_calls import calling_list, is_draft, max_length
 from cfgguide.integrations.transformers_rows import GeneratedRows, IdArray
+from cfgguide.locks import new_lock
 from cfgguide.mask.rows import copy_rows
 from cfgguide.mask.subset import bitmask_of
 from cfgguide.vocabulary.vocabulary import Vocabulary
@@ -115,8 +116,19 @@ class LogitsProcessor:
             for one in self._indexes if not prompt_length else ():
                 TokenBudget.of(one).check(one.start, max_new_tokens)
         self._only_eos = bitmask_of(self._vocabulary.eos_token_ids, self._vocabulary.n_words)
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self.reset()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For `copy` and `pickle`: one that has seen no rows."""
+        again = partial(
+            LogitsProcessor,
+            prompt_length=self._given_prompt_length,
+            max_new_tokens=self._max_new_tokens,
+            finish=self._is_finishing,
+            trailing=self._is_trailing,
+        )
+        return again, (self._indexes,)
 
     def reset(self) -> None:
         """Forget the rows seen so far: the next call begins new texts."""
@@ -145,9 +157,9 @@ class LogitsProcessor:
             If the model has fewer columns than the vocabulary has ids. An assistant model may have
             fewer: its drafts are not masked then, but the model's judgement of them is.
         GenerationError
-            If something else has already ruled out everything that the grammar allows in a row; if
-            the rows cannot be shared out among the indexes, are shorter than `prompt_length`, or do
-            not begin with the prompts of their call of ``generate``.
+            If the shapes are others; if something else has already ruled out everything that the
+            grammar allows in a row; if the rows cannot be shared out among the indexes, are shorter
+            than `prompt_length`, or do not begin with the prompts of their call of ``generate``.
         BudgetError
             If no sentence is known that a row can finish within `max_new_tokens`.
         """
@@ -160,6 +172,12 @@ class LogitsProcessor:
             raise ModelError(
                 f"the model's logits have {n_columns} columns, the vocabulary "
                 f"{self._vocabulary.size} ids: the tokenizer is of another model"
+            )
+        if input_ids.ndim != 2 or scores.ndim != 2 or len(input_ids) != len(scores):
+            raise GenerationError(
+                f"ids have the shape (rows, length) and scores (rows, columns), not "
+                f"{tuple(input_ids.shape)} and {tuple(scores.shape)}; "
+                "for one text, add an axis: ids[None]"
             )
         ids: IdArray = input_ids.numpy(force=True)
         rows = self._rows_of(ids)

@@ -127,6 +127,7 @@ class Pushdown:
         self._controls: list[Control] = [Accepted()]
         self._numbers: dict[Control, int] = {Accepted(): ACCEPTED}
         self._left: dict[tuple[Controls, int], Controls] = {}  # answers of `leave`
+        self._is_whole = False  # a limit or an interruption leaves half a fixpoint, of no use
         self._forget()
 
     def _forget(self) -> None:
@@ -170,21 +171,23 @@ class Pushdown:
         state = self._alike[state]
         question = (controls, state)
         if question not in self._left:
-            try:
-                for control in controls:
-                    self._need((control, state))
-                self._saturate()
-            except BaseException:  # a limit, or an interruption: half a fixpoint is of no use
+            if not self._is_whole:
                 self._forget()
-                raise
+            self._is_whole = False
+            for control in controls:
+                self._need((control, state))
+            self._saturate()
+            self._is_whole = True
             found = frozenset().union(*(self._targets[control, state] for control in controls))
             self._left[question] = found
         return self._left[question]
 
     def _number(self, control: Control) -> int:
-        number = self._numbers.setdefault(control, len(self._controls))
-        if number == len(self._controls):
-            self._controls.append(control)
+        number = self._numbers.get(control)
+        if number is None:
+            number = len(self._controls)
+            self._controls.append(control)  # first: one without a number is of no harm
+            self._numbers[control] = number
         return number
 
     def _after(self, ends: Iterable[End], state: int) -> Iterator[Control]:

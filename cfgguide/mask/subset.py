@@ -17,12 +17,13 @@ any time; they are all forgotten when they reach a bound.
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Hashable, Iterator, Sequence
 from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
+
+from cfgguide.locks import new_lock
 
 DEFAULT_MAX_UNPACKED = 16_000_000  # bytes of unpacked masks
 
@@ -54,7 +55,6 @@ class Subset:
         "_unpacked",
         "base",
         "is_whole",
-        "n_users",
         "places",
         "words",
     )
@@ -70,7 +70,6 @@ class Subset:
         self.is_whole = places is None
         self.places = np.empty(0, dtype=np.uint32) if places is None else places
         self.base = base
-        self.n_users = 0  # entries of an index, and subsets with this base
         self._unpacked = unpacked
         self._key: bytes | None = None
         self._bitmask: Int32Array | None = words if self.is_whole else None
@@ -110,8 +109,8 @@ class Subset:
         """Remember what the digest and the unpacked bitmask are."""
         self._key = key
         if self._bitmask is None and self._unpacked is not None:
-            self._bitmask = _frozen(bitmask)
             self._unpacked.note(self)
+            self._bitmask = _frozen(bitmask)
 
     def forget(self) -> None:
         """Forget the unpacked bitmask."""
@@ -132,8 +131,8 @@ class Subset:
         else:
             bitmask = self.base.bitmask.copy()
         bitmask[self.places] = self.words
-        self._bitmask = _frozen(bitmask)
         self._unpacked.note(self)
+        self._bitmask = _frozen(bitmask)
         return bitmask
 
 
@@ -152,7 +151,7 @@ class UnpackedMasks:
         self.n_words = n_words
         self._max_masks = max(1, max_bytes // (4 * n_words + 1))
         self._owners: list[Subset] = []
-        self._lock = threading.Lock()  # guides unpack without holding the index's lock
+        self._lock = new_lock()  # guides unpack without holding the index's lock
 
     @property
     def nbytes(self) -> int:
@@ -178,6 +177,7 @@ class Subsets:
         self._bases: dict[Hashable, Subset] = {}
         self._key_of_base: dict[Subset, Hashable] = {}  # in `_bases`
         self._walked: WeakValueDictionary[bytes, Subset] = WeakValueDictionary()
+        self._n_users: dict[Subset, int] = {}  # entries of an index, and subsets with this base
         self.nbytes = 0
 
     def __len__(self) -> int:
@@ -216,19 +216,20 @@ class Subsets:
     def adopt(self, subset: Subset) -> Subset:
         """Return a subset, such as one of a file, or its equal here, with one more user."""
         known = self._known.setdefault(subset.key, subset)
-        if not known.n_users:
+        n_users = self._n_users.get(known, 0)
+        if not n_users:
             self.nbytes += known.nbytes
             if known.base is not None:
                 known.base = self.adopt(known.base)
-        known.n_users += 1
+        self._n_users[known] = n_users + 1
         return known
 
     def release(self, subset: Subset) -> None:
         """Remove a user from a subset; the subset is forgotten with its last user."""
-        subset.n_users -= 1
-        if subset.n_users:
+        self._n_users[subset] -= 1
+        if self._n_users[subset]:
             return
-        del self._known[subset.key]
+        del self._n_users[subset], self._known[subset.key]
         self.nbytes -= subset.nbytes
         if subset in self._key_of_base:
             del self._bases[self._key_of_base.pop(subset)]

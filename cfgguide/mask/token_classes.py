@@ -16,7 +16,6 @@ the walk. Masks do not depend on it.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -26,6 +25,7 @@ from time import perf_counter
 import numpy as np
 import numpy.typing as npt
 
+from cfgguide.locks import new_lock
 from cfgguide.mask.arrays import Int32Array, Int64Array
 from cfgguide.mask.effects import NOTHING, Effects
 from cfgguide.recognizer.recognizer import Recognizer
@@ -111,7 +111,8 @@ class TokenClasses:
         self.when_made: Callable[[ClassTrie], None] | None = None
         self._begun = partial(_rounds, recognizer, trie)
         self._rounds = self._begun()
-        self._lock = threading.Lock()
+        self._is_working = False
+        self._lock = new_lock()
 
     @property
     def are_made(self) -> bool:
@@ -120,9 +121,12 @@ class TokenClasses:
 
     def work(self, seconds: float = float("inf")) -> None:
         """Look for the classes for some time, at least one round, unless another thread does."""
-        if not self._lock.acquire(blocking=seconds == float("inf")):
+        if seconds < float("inf") and self._lock.locked():
             return
-        try:
+        with self._lock:
+            if self._is_working:  # a call before was interrupted: begin anew
+                self._rounds = self._begun()
+            self._is_working = True
             end = perf_counter() + seconds
             while not self.are_made:
                 made = next(self._rounds)
@@ -133,11 +137,7 @@ class TokenClasses:
                         self.when_made(made)
                 if perf_counter() >= end:
                     break
-        except BaseException:  # such as an interruption: the next call begins anew
-            self._rounds = self._begun()
-            raise
-        finally:
-            self._lock.release()
+            self._is_working = False
 
 
 def _rounds(recognizer: Recognizer, trie: VocabularyTrie) -> Iterator[ClassTrie | None]:

@@ -161,6 +161,7 @@ class Walker:
     ) -> None:
         self._tables = view(_tables(recognizer, always_live))
         self._base = _Base()
+        self._is_walking = False  # still True if a walk was interrupted
         self._token_classes = token_classes
         self._use(token_classes.trie)
         self._budget = recognizer.budget
@@ -198,10 +199,13 @@ class Walker:
             If the walk needs more than `MAX_SIZE` cells, hypotheses or outcomes.
         """
         warn_if_uncompiled(kernels.__file__)
-        if self._token_classes.trie is not self._trie:
+        if self._is_walking or self._token_classes.trie is not self._trie:
+            self._base = _Base()
             self._use(self._token_classes.trie)
+        self._is_walking = True
         started = perf_counter()
         walk = self._walked(configuration)
+        self._is_walking = False
         if not self._token_classes.are_made:
             self._token_classes.work(perf_counter() - started)
         return walk

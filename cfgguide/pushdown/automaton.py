@@ -23,13 +23,13 @@ Source: Alur and Madhusudan, "Visibly pushdown languages" (2004), for frames tha
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from cfgguide.locks import new_rlock
 from cfgguide.parser.stack import Stack
 from cfgguide.pushdown.memory import Memory, RememberingConfiguration
 from cfgguide.pushdown.views import view_of
@@ -91,7 +91,9 @@ class Growing:
     """An array that is filled from the front, and made anew, twice as long, when it is full.
 
     Then those that grow together with it are made anew, too: who reads the old ones, in another
-    thread, reads nothing there that refers to what only the new ones have.
+    thread, reads nothing there that refers to what only the new ones have. They come first, so
+    that an interruption leaves an array that is full, and is made anew the next time. `n_made` is
+    counted before: who looks at arrays while they are made looks again.
     """
 
     def __init__(self, width: int | None, dtype: type[np.generic], room: int) -> None:
@@ -106,15 +108,20 @@ class Growing:
         first = self.length
         end = first + n
         if end > len(self.array):
-            for other in self.together:
-                other.array = other.array.copy()
-                other.n_made += 1
-            old = self.array
-            self.array = np.zeros((2 * end, *old.shape[1:]), dtype=old.dtype)
-            self.array[:first] = old[:first]
+            self._make_room(2 * end)
         self.array[first:end] = rows
         self.length = end
         return first
+
+    def _make_room(self, room: int) -> None:
+        for each in self.together:
+            each.n_made += 1
+        for each in self.together:
+            if each is not self:
+                each.array = each.array.copy()
+        larger = np.zeros((room, *self.array.shape[1:]), dtype=self.array.dtype)
+        larger[: self.length] = self.array[: self.length]
+        self.array = larger
 
     def add_one(self, row: tuple[object, ...]) -> int:
         """Append one row; return its number."""
@@ -129,6 +136,9 @@ class Growing:
 class Pushdown:
     """The automaton; a subclass overrides `make_row` and `make_follow`.
 
+    It may be interrupted at any instruction. So what is made is complete before anything refers to
+    it: a state or frame that nothing refers to is of no harm.
+
     Attributes
     ----------
     start : int
@@ -139,7 +149,7 @@ class Pushdown:
 
     def __init__(self) -> None:
         #: Held while something is made, so that many threads may read at the same time.
-        self.lock = threading.RLock()
+        self.lock = new_rlock()
         #: Frames for which what stands above them is remembered; see `follow_text`.
         self.remembering: set[int] = set()
         #: Frames of parts that are to be different; see :mod:`cfgguide.pushdown.memory`.

@@ -98,9 +98,12 @@ class Names(Lexemes):
         """Return the numbers of the beginnings with one more character."""
         found = {}
         for character, child in self._nodes[number].children.items():
-            found[character] = self._numbers.setdefault(id(child), len(self._nodes))
-            if found[character] == len(self._nodes):
-                self._nodes.append(child)
+            known = self._numbers.get(id(child))
+            if known is None:
+                known = len(self._nodes)
+                self._nodes.append(child)  # first: one without a number is of no harm
+                self._numbers[id(child)] = known
+            found[character] = known
         return found
 
     def _pieces(self, number: int) -> tuple[Piece, ...]:

@@ -11,7 +11,6 @@ Where the length of a string has bounds, tokens are told apart by how many chara
 from __future__ import annotations
 
 import re
-import threading
 from collections import OrderedDict
 from functools import cached_property
 from typing import Any
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cfgguide.locks import new_lock
 from cfgguide.mask.subset import bitmask_of
 from cfgguide.mask.token_classes import ClassTrie
 from cfgguide.pushdown import views
@@ -38,7 +38,7 @@ _BACKSLASH = b"\\"
 
 _N_KEPT = 4  # vocabularies
 _KNOWN: OrderedDict[str, SharedMasks] = OrderedDict()  # by digest; the one used last is last
-_LOCK = threading.Lock()
+_LOCK = new_lock()
 
 
 class _Alone(Pushdown):
@@ -198,14 +198,15 @@ class SharedMasks:
         self._trie = Trie(vocabulary.trie.packed, vocabulary.trie.max_depth)
         self._known: dict[tuple[int, int], SharedMask] = {}
         self._matching: dict[re.Pattern[bytes], Int32Array] = {}
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> SharedMasks:
         """Return those of a vocabulary; those of the vocabularies used last are kept."""
         with _LOCK:
-            known = _KNOWN.pop(vocabulary.digest, None)
+            known = _KNOWN.get(vocabulary.digest)
             known = _KNOWN[vocabulary.digest] = cls(vocabulary) if known is None else known
+            _KNOWN.move_to_end(vocabulary.digest)
             if len(_KNOWN) > _N_KEPT:
                 _KNOWN.popitem(last=False)
         return known

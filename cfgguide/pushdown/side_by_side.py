@@ -14,7 +14,6 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import inf, prod
-from threading import RLock
 
 from cfgguide.automata.charset import SURROGATES
 from cfgguide.automata.language import (
@@ -28,6 +27,7 @@ from cfgguide.automata.language import (
     moves_by_target,
 )
 from cfgguide.errors import SchemaError
+from cfgguide.locks import new_rlock
 
 _MAX_TOGETHER = 2_000  # states of a product that is made at once
 _MAX_SEARCHED = 200_000  # states of one search
@@ -98,7 +98,7 @@ class _Product:
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self._parts = parts
-        self._lock = RLock()  # parts of a schema are shared by all that have the same ones
+        self._lock = new_rlock()  # parts of a schema are shared by all that have the same ones
         self.cuts = sorted({*_GAP}.union(*(part.cuts for part in parts)))
         places: dict[State, int] = {}
         self.letters = tuple(
@@ -112,8 +112,8 @@ class _Product:
         self._gap = self.letters[self.cuts.index(SURROGATES[0])]
         self._numbers: dict[State, int] = {}
         self.states: list[State] = [()]
-        self._is_live: list[bool | None] = [False]
-        self._ways: list[int] = [0]  # of live states, how many characters lead to some end
+        self._is_live: dict[int, bool | None] = {DEAD: False}
+        self._ways: dict[int, int] = {DEAD: 0}  # of live states, how far it is to some end
         self._targets: dict[int, list[int]] = {}
         self._rows: dict[int, list[int]] = {}
 
@@ -131,9 +131,9 @@ class _Product:
         number = DEAD
         if DEAD not in state and self._nearest(state) <= min(p.longest(each) for p, each in pairs):
             number = len(self.states)
-            self.states.append(state)
-            self._is_live.append(all(part.is_end(each) for part, each in pairs) or None)
-            self._ways.append(0)
+            self._is_live[number] = all(part.is_end(each) for part, each in pairs) or None
+            self._ways[number] = 0
+            self.states.append(state)  # last: an interruption leaves the number to another state
         self._numbers[state] = number
         return number
 
@@ -218,8 +218,8 @@ class _Product:
         for state in (queue := [live] if live != DEAD else []):  # grows while it is walked
             for each in before.get(state, ()):
                 if not self._is_live[each]:
-                    self._is_live[each] = True
                     self._ways[each] = self._ways[state] + 1
+                    self._is_live[each] = True
                     queue.append(each)
         for state in seen.difference(_leading_to(pending, before)):
             if not self._is_live[state]:

@@ -75,8 +75,7 @@ class Memory:
         self._pushdown = pushdown
         self._sizes = {"cells": 256, "segments": 2048, "jumps": 256}
         self._depth = 0
-        self._work: views.Work | None = None
-        self._view: Any = None
+        self._made: tuple[views.Work, Any] | None = None  # and the same as the kernels read it
 
     def walk(
         self,
@@ -93,13 +92,12 @@ class Memory:
         With `is_known`, only tokens that end a listed name are visited.
         """
         if trie.max_depth + 2 > self._depth:
+            self._made = None
             self._depth = trie.max_depth + 2
-            self._work = None
         while True:
             result = self._walked(trie, state, frames, mode, node, is_known)
-            assert self._work is not None, "the walk was in it"
             if result == views.DONE:
-                return Walk(self._work, len(frames))
+                return Walk(self.work, len(frames))
             if result == views.TOO_SHALLOW:
                 return None
             self._enlarge()
@@ -137,12 +135,12 @@ class Memory:
     def _new(self, frames: Sequence[int]) -> tuple[views.Work, Any]:
         n = len(frames)
         while self._sizes["cells"] < n + 8:
+            self._made = None  # first: the sizes are never less than those of what is there
             self._sizes["cells"] *= 4
-            self._work = None
-        if self._work is None:
-            self._work = views.new_work(depth=self._depth, **self._sizes)
-            self._view = views.view_of_work(self._work)
-        work = self._work
+        if self._made is None:
+            made = views.new_work(depth=self._depth, **self._sizes)
+            self._made = made, views.view_of_work(made)
+        work, view = self._made
         work.cell_frame[:n] = frames
         work.cell_parent[:n] = range(1, n + 1)
         work.cell_parent[n - 1] = -1
@@ -150,13 +148,18 @@ class Memory:
         work.next_sibling[:n] = -1
         work.at_cell[0] = 0
         work.counts[:] = (n, 0, 0, 0, 0, 0, 0, 0)
-        return work, self._view
+        return work, view
 
     @property
     def work(self) -> views.Work:
         """What the last walk has written."""
-        assert self._work is not None, "there was a walk"
-        return self._work
+        assert self._made is not None, "there was a walk"
+        return self._made[0]
+
+    @property
+    def _view(self) -> Any:
+        assert self._made is not None, "there was a walk"
+        return self._made[1]
 
     def use(self, segments: npt.NDArray[np.int32]) -> None:
         """Put some ranges of tokens in the place of those that the last walk has found."""
@@ -164,10 +167,10 @@ class Memory:
         self.work.counts[views.N_SEGMENTS] = len(segments)
 
     def _enlarge(self) -> None:
+        self._made = None
         self._sizes = {name: 4 * size for name, size in self._sizes.items()}
         if max(self._sizes.values()) > _MAX_SIZE:
             raise LimitError("a mask needs too much memory: simplify the schema")
-        self._work = None
 
     def fill(self, trie: Trie, bitmask: npt.NDArray[np.uint32]) -> None:
         """Add to a bitmask what the last walk found, and remove the exceptions."""

@@ -5,9 +5,10 @@ A module above the object's own needs no global table of what it made for each: 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
+
+from cfgguide.locks import new_rlock
 
 Owner = TypeVar("Owner")
 Value = TypeVar("Value")
@@ -18,7 +19,7 @@ class Derived:
 
     def __init__(self) -> None:
         self._values: dict[Callable[[Any], object], object] = {}
-        self._lock = threading.RLock()  # one value may be made of another
+        self._lock = new_rlock()  # one value may be made of another
 
     def get(self, make: Callable[[Owner], Value], owner: Owner) -> Value:
         """Return what `make` makes of the owner; it is called once.

@@ -194,9 +194,9 @@ class SchemaAutomaton(Pushdown):
         self.search = Search(
             self._all_values, is_ordered=is_ordered, wanted_to_fail=wanted_to_fail(root)
         )
-        self._keys: list[Any] = [None]
+        self._keys: dict[int, Any] = {}  # of states; a key is there before its number
         self._numbers: dict[Any, int] = {}
-        self._frame_keys: list[Any] = [None]
+        self._frame_keys: dict[int, Any] = {}
         self._frame_numbers: dict[Any, int] = {}
         self._lexers: dict[Any, _Lexer] = {}
         self._texts: dict[int, bytes] = {}  # of remembering frames
@@ -232,15 +232,17 @@ class SchemaAutomaton(Pushdown):
     def _state(self, key: Any, *, is_end: bool = False) -> int:
         state = self._numbers.get(key)
         if state is None:
-            state = self._numbers[key] = self.new_state(is_end=is_end)
-            self._keys.append(key)
+            state = self.new_state(is_end=is_end)
+            self._keys[state] = key
+            self._numbers[key] = state
         return state
 
     def _frame(self, key: Any, n_tags: int, allowed: int | None = None) -> int:
         frame = self._frame_numbers.get(key)
         if frame is None:
-            frame = self._frame_numbers[key] = self.new_frame(n_tags, allowed=allowed)
-            self._frame_keys.append(key)
+            frame = self.new_frame(n_tags, allowed=allowed)
+            self._frame_keys[frame] = key
+            self._frame_numbers[key] = frame
         return frame
 
     def _value_frame(self, key: Any, wanted: Classes | None) -> int:
@@ -254,7 +256,7 @@ class SchemaAutomaton(Pushdown):
             return
         self.search.begin()
         try:
-            with self._steps:
+            with self._steps.begun():
                 getattr(self, f"_row_of_{key[0]}")(state, *key[1:])
         except RecursionError:
             raise SchemaError(TOO_DEEP) from None
@@ -264,7 +266,7 @@ class SchemaAutomaton(Pushdown):
         kind, *key = self._frame_keys[frame]
         self.search.begin()
         try:
-            with self._steps:
+            with self._steps.begun():
                 return int(getattr(self, f"_after_{kind}")(tag, *key))
         except RecursionError:
             raise SchemaError(TOO_DEEP) from None
@@ -295,14 +297,15 @@ class SchemaAutomaton(Pushdown):
         state = lexer.states.get(key)
         if state is None:
             ending, below, (shared, shared_tag), is_named, bounds = lexer.lexemes.traits(key)
-            state = lexer.states[key] = self.new_state(
+            state = self.new_state(
                 ending=lexer.tags[ending] if ending >= 0 else ending,
                 below=below,
                 shared=(shared, lexer.tags[shared_tag] if shared >= 0 else -1),
                 is_named=is_named,
                 bounds=bounds,
             )
-            self._keys.append((lexer, key))
+            self._keys[state] = (lexer, key)
+            lexer.states[key] = state
         return state
 
     def _lexer_row(self, state: int, lexer: _Lexer, key: Any) -> None:
@@ -336,7 +339,11 @@ class SchemaAutomaton(Pushdown):
             self._options[key] = (
                 self._for_all_nodes(values) if wanted is None else self._tracked(values, wanted)
             )
-            self._check_different(values, self._options[key].items)
+            try:
+                self._check_different(values, self._options[key].items)
+            except BaseException:  # also an interruption: they have not been checked
+                del self._options[key]
+                raise
         return self._options[key]
 
     def _check_different(self, values: Values, items: Items | None) -> None:
@@ -692,15 +699,17 @@ class SchemaAutomaton(Pushdown):
         if tag == REPEATED:
             return DEAD
         _, items, inside, is_string, _ = self._frame_keys[frame]
-        after = items.after(inside, written_value(text, is_string=is_string))
-        if after is None:
-            return DEAD
-        return self._state(("used", items, after, self.layout.space))
+        with self.lock:
+            after = items.after(inside, written_value(text, is_string=is_string))
+            if after is None:
+                return DEAD
+            return self._state(("used", items, after, self.layout.space))
 
     def with_text(self, frame: int, text: bytes) -> int:
         """Return a frame with the text above it so far."""
         _, items, inside, is_string, _ = self._frame_keys[frame]
-        return self._remembering(items, inside, text, is_string=is_string)
+        with self.lock:
+            return self._remembering(items, inside, text, is_string=is_string)
 
     def text_of(self, frame: int) -> bytes:
         """Return the text that a frame has so far."""
@@ -711,10 +720,13 @@ class SchemaAutomaton(Pushdown):
     def follow_repeated(self, frame: int, tag: int) -> int:
         """Return the state that follows a part that has come before, `DEAD` if it may not."""
         kind, what, inside, *_ = self._frame_keys[frame]
-        after = what.after_repeated(inside, what.wanted(inside), tag) if kind == "item" else None
-        if after is None:
+        if kind != "item":
             return DEAD
-        return self._state(("next", what, after, self.layout.space))
+        with self.lock:
+            after = what.after_repeated(inside, what.wanted(inside), tag)
+            if after is None:
+                return DEAD
+            return self._state(("next", what, after, self.layout.space))
 
     def part(self, frame: int, tag: int, text: bytes) -> Hashable | None:
         """Return the value of a part that is to be different; None if it may come again.

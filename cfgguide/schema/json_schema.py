@@ -6,11 +6,12 @@ In: a schema, or a model of Pydantic. Out: a :class:`~cfgguide.grammar.grammar.G
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import Any, Literal
 
-from cfgguide.errors import SchemaError, shown
+from cfgguide.errors import SchemaError, SchemaWarning, shown
 from cfgguide.limits import Limits, Steps
 from cfgguide.schema.pydantic_models import closed
 from cfgguide.schema.reader import Reader
@@ -121,7 +122,7 @@ def json_schema(
     )
     options.check()
     try:
-        with collector_off(), steps:
+        with collector_off(), steps.begun():
             reader = Reader(read, formats=formats, best_effort=best_effort, registry=registry)
             root = reader.root()
             give_up_uncounted(root, reader.give_up)
@@ -151,6 +152,24 @@ def _check_names(value: Any, name: str) -> None:
         elif isinstance(whole, list | tuple):
             parts = whole
         pending += [part for part in parts if isinstance(part, dict | list | Mapping | tuple)]
+
+
+def read_again(schema: str, options: Mapping[str, Any]) -> SchemaGrammar:
+    """Return a grammar again, of its schema as JSON and its options; it warned when it was made.
+
+    Raises
+    ------
+    SchemaError, KeyError, TypeError, ValueError
+        If they are not those of a grammar.
+    """
+    chosen = dict(options)
+    registry = json.loads(chosen.pop("registry"))
+    if chosen["separators"] is not None:
+        chosen["separators"] = tuple(chosen["separators"])
+    limits = Limits(max_seconds=chosen.pop("max_seconds"), max_memory=chosen.pop("max_memory"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SchemaWarning)
+        return json_schema(json.loads(schema), registry=registry, limits=limits, **chosen)
 
 
 def _as_json(value: Any, name: str, *, is_sorted: bool = False) -> tuple[Any, str]:

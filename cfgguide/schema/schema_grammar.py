@@ -8,13 +8,14 @@ judged by Lark, or to make it a part of another grammar.
 
 from __future__ import annotations
 
-import threading
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from importlib import import_module
 from typing import Any
 
 from cfgguide.errors import SchemaError, shown
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.limits import Limits, Steps
+from cfgguide.locks import new_lock
 from cfgguide.schema.automaton import Layout, SchemaAutomaton
 from cfgguide.schema.completions import new_automaton
 from cfgguide.schema.writer import Whitespace, Writer
@@ -24,6 +25,7 @@ from cfgguide.value_classes.nodes import Node, reachable
 #: White space characters that are counted.
 MAX_SPACE = 1_000_000
 _SPACE = " \t\n\r"  # of JSON
+_READER = "cfgguide.schema.json_schema"  # which makes grammars, and imports this module
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ class SchemaGrammar(Grammar):
             ("_root", root),
             ("left_out", left_out),
             ("_steps", steps or _steps_of(options)),
-            ("_lock", threading.Lock()),
+            ("_lock", new_lock()),
             ("_made", None),
         ):
             object.__setattr__(self, name, value)
@@ -148,6 +150,16 @@ class SchemaGrammar(Grammar):
     def __repr__(self) -> str:
         shown = self.schema if len(self.schema) <= 60 else f"{self.schema[:60]}..."
         return f"SchemaGrammar({shown})"
+
+    def __copy__(self) -> SchemaGrammar:
+        return self  # it never changes
+
+    def __deepcopy__(self, _memo: object) -> SchemaGrammar:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For `pickle`: what it was read from."""
+        return import_module(_READER).read_again, (self.schema, asdict(self.options))
 
     def automaton(self) -> SchemaAutomaton:
         """Return an automaton that nobody else has: it changes as it reads."""

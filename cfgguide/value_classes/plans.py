@@ -195,11 +195,12 @@ class Clauses:
     def to_hold(self, node: Node) -> list[Clause]:
         """Return clauses that are all met where a node holds, if the values meet it too."""
         if node not in self._to_hold:
-            self._to_hold[node] = [*map(self._clause, self._holding(node))]
+            found = [*map(self._clause, self._holding(node))]
             if node.one_of is not None:
                 branches = tuple((Holds(each, True), Holds(each, False)) for each in node.one_of)
                 topics = frozenset[Topic]().union(*map(self.topics, node.one_of))
-                self._to_hold[node].append(Clause((), topics, branches))
+                found.append(Clause((), topics, branches))
+            self._to_hold[node] = found
         return self._to_hold[node]
 
     def to_fail(self, node: Node) -> Clause:
@@ -239,17 +240,22 @@ class Clauses:
             self._facts[node] = Facts(required, frozenset(forbidden), tuple(listed))
         return self._facts[node]
 
-    def topics(self, node: Node) -> frozenset[Topic]:
-        """Return what tells whether a node may hold: others that see the same value, and names."""
-        if node not in self._topics:
-            self._topics[node] = frozenset([node])  # for those that refer to it
+    def topics(self, node: Node, above: frozenset[Node] = frozenset()) -> frozenset[Topic]:
+        """Return what tells whether a node may hold: others that see the same value, and names.
+
+        Those `above` are being looked at, and refer to it.
+        """
+        known = self._topics.get(node)
+        if known is None:
+            if node in above:
+                return frozenset([node])
             found: set[Topic] = {node}
             facts = self.facts(node)
             found.update(facts.required, facts.forbidden, (number for number, _ in facts.listed))
             for other in (*node.all_of, *(node.any_of or ()), *(node.one_of or ())):
-                found |= self.topics(other)
-            self._topics[node] = frozenset(found)
-        return self._topics[node]
+                found |= self.topics(other, above | {node})
+            known = self._topics[node] = frozenset(found)
+        return known
 
     def _holding(self, node: Node) -> Iterator[Sequence[Alternative]]:
         number_of = self._machine.number_of

@@ -45,6 +45,8 @@ class Settled:
             self._rests_on = min(self._rests_on, depth)
             return self._so_far.get(question, nothing)
         outer, depth = self._rests_on, len(self._open)
+        if not depth and (self._resting or self._so_far):  # an interruption has left them
+            self._resting, self._so_far = {}, {}
         n_resting = len(self._resting)
         self._open[question] = depth
         try:
@@ -54,7 +56,7 @@ class Settled:
             self._so_far.pop(question, None)
             raise
         finally:
-            del self._open[question]
+            self._open.popitem()  # it is the last; unlike `del`, this runs nothing of Python's
             rests_on, self._rests_on = self._rests_on, outer
         if question not in self._answers:
             self._resting[question] = rests_on

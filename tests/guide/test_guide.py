@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import threading
 import time
 import tracemalloc
@@ -423,3 +425,111 @@ def test_tokens_with_the_same_bytes_are_allowed_together():
     guide = guide_after(index, 256)
     assert {ord("1"), 256, 257} < set(guide.allowed_token_ids().tolist())
     assert guide.configuration == guide_after(index, 257).configuration
+
+
+# --- Buffers, copies and other processes ----------------------------------------------------------
+
+
+def test_a_tensor_whose_memory_has_moved_is_filled_where_it_is_now(index):
+    torch = pytest.importorskip("torch")
+    guide, other = cfgguide.Guide(index), guide_after(index, 6)
+    expected = np.empty(index.vocabulary.n_words, dtype=np.int32)
+    other.fill_bitmask(expected)
+
+    def share(tensor):
+        tensor.share_memory_()
+
+    def set_other(tensor):
+        tensor.set_(torch.zeros(index.vocabulary.n_words, dtype=torch.int32))
+
+    def set_data(tensor):
+        tensor.data = torch.zeros(index.vocabulary.n_words, dtype=torch.int32)
+
+    for move in (share, set_other, set_data):
+        out = torch.zeros(index.vocabulary.n_words, dtype=torch.int32)
+        guide.fill_bitmask(out)
+        move(out)
+        other.fill_bitmask(out)
+        assert out.tolist() == expected.tolist(), move
+        out.zero_()
+        other.fill_bitmask(out)
+        assert out.tolist() == expected.tolist(), move
+
+
+def test_a_tensor_that_has_another_shape_now_is_refused(index):
+    torch = pytest.importorskip("torch")
+    guide = cfgguide.Guide(index)
+    out = torch.zeros(index.vocabulary.n_words, dtype=torch.int32)
+    guide.fill_bitmask(out)
+    out.set_(torch.zeros(index.vocabulary.n_words + 1, dtype=torch.int32))
+    with pytest.raises(BitmaskError, match="shape"):
+        guide.fill_bitmask(out)
+
+
+def test_a_tensor_whose_words_lie_apart_now_is_filled_as_it_is():
+    torch = pytest.importorskip("torch")
+    large = index_of([*BYTES, None], [256], "json")
+    guide = cfgguide.Guide(large)
+    expected = np.empty(large.vocabulary.n_words, dtype=np.int32)
+    guide.fill_bitmask(expected)
+    out = torch.zeros(large.vocabulary.n_words, dtype=torch.int32)
+    guide.fill_bitmask(out)
+    storage = torch.zeros(2 * large.vocabulary.n_words, dtype=torch.int32)
+    out.set_(storage)
+    out.as_strided_((large.vocabulary.n_words,), (2,))
+    guide.fill_bitmask(out)
+    assert out.tolist() == expected.tolist()
+    assert storage[1::2].tolist() == [0] * large.vocabulary.n_words
+
+
+@pytest.mark.parametrize("token_id", [6.0, None, True, np.True_, "6", b"6", [6], np.float32(6)])
+def test_what_is_no_integer_is_no_token(index, token_id):
+    guide = cfgguide.Guide(index)
+    for ask in (guide.advance, guide.accepts):
+        with pytest.raises(TokenRejectedError, match="a token id is an integer, not"):
+            ask(token_id)
+    assert guide.token_ids == ()
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint16, np.array, "tensor"])
+def test_integers_of_other_libraries_are_tokens_and_leave_no_trace(index, kind):
+    if kind == "tensor":
+        kind = pytest.importorskip("torch").tensor
+    guide = cfgguide.Guide(index)
+    node = guide.step_node
+    for _ in range(3):
+        guide.advance(kind(6))
+        assert type(guide.token_ids[0]) is int
+        guide.rollback(1)
+    assert [token_id for token_id in node.following if token_id == 6] == [6]
+    assert all(type(token_id) is int for token_id in node.following)
+
+
+def test_a_truth_value_of_torch_is_no_token(index):
+    torch = pytest.importorskip("torch")
+    guide = cfgguide.Guide(index)
+    for value in (torch.tensor(True), torch.tensor(1.0), torch.tensor([1, 2])):
+        with pytest.raises(TokenRejectedError, match="a token id is an integer, not"):
+            guide.advance(value)
+
+
+@pytest.mark.parametrize("make", [copy.copy, copy.deepcopy, cfgguide.Guide.copy])
+def test_any_copy_goes_its_own_way(index, make):
+    guide = guide_after(index, 6, 2)
+    other = make(guide)
+    other.advance(3)
+    assert (guide.token_ids, other.token_ids) == ((6, 2), (6, 2, 3))
+    guide.rollback(2)
+    assert bits(other) == bits(guide_after(index, 6, 2, 3))
+    assert other.index is index
+
+
+def test_a_guide_is_the_same_in_another_process():
+    one = index_of([*BYTES, None], [256])
+    guides = [guide_after(one, *text) for text in (b"", b'{"a": [1, 2', b"[]")]
+    guides.append(guide_after(one, *b"[]", 256))
+    again = pickle.loads(pickle.dumps(guides))
+    assert len({id(guide.index) for guide in again}) == 1
+    for guide, other in zip(guides, again, strict=True):
+        assert (other.token_ids, other.is_finished) == (guide.token_ids, guide.is_finished)
+        assert bits(other) == bits(guide)

@@ -6,7 +6,9 @@ Lark.
 
 from __future__ import annotations
 
+import copy
 import itertools
+import pickle
 from collections.abc import Sequence
 from typing import Any
 
@@ -559,3 +561,32 @@ def test_models_of_half_precision_write_sentences(dtype):
             **SAMPLING,
         )
         assert assert_sentences(name, rows[:, 2:].tolist())
+
+
+# --- Wrong shapes, copies -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ids", "scores"),
+    [((2,), (1, 257)), ((2,), (257,)), ((1, 2), (257,)), ((1, 2), (2, 257)), ((1, 1, 2), (1, 257))],
+)
+def test_ids_and_scores_have_two_axes_and_as_many_rows(ids, scores):
+    index = cfgguide.compile(cfgguide.Grammar('start: "ab"'), cfgguide.Vocabulary.of_bytes())
+    process = cfgguide.LogitsProcessor(index)
+    with pytest.raises(GenerationError, match="ids have the shape"):
+        process(torch.zeros(ids, dtype=torch.int64), torch.zeros(scores))
+
+
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))]
+)
+def test_a_copied_processor_has_seen_no_rows(again):
+    index = cfgguide.compile(cfgguide.Grammar('start: "ab"'), cfgguide.Vocabulary.of_bytes())
+    process = cfgguide.LogitsProcessor(index, max_new_tokens=5)
+    for ids in ([[1]], [[1, ord("a")]]):
+        process(torch.tensor(ids), torch.zeros(1, 257))
+    other = again(process)
+    first = other(torch.tensor([[1, ord("a")]]), torch.zeros(1, 257))
+    assert torch.isfinite(first).nonzero().tolist() == [[0, ord("a")]]
+    later = process(torch.tensor([[1, ord("a")]]), torch.zeros(1, 257))
+    assert torch.isfinite(later).nonzero().tolist() == [[0, ord("b")]]
