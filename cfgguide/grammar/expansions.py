@@ -21,6 +21,7 @@ ends.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -38,6 +39,10 @@ MAX_PRODUCTIONS = 1000
 _MANY = 10**15  # and more: nobody counts on
 _MAX_NAME = 10_000  # characters of a template with its arguments, which are a part of its name
 _FACTOR = 5  # Lark splits large repetitions into rules of about so many symbols
+
+_QUOTED = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/(?:\\.|[^/\\\n])+/')
+_DEFINED = re.compile(r"^\s*(_?[A-Z][A-Z0-9_]*)(?:\.-?\d+)?\s*:", re.MULTILINE)
+_USED = re.compile(r"\b_?[A-Z][A-Z0-9_]*\b")
 
 Node = Any  # a tree or a token of Lark's
 _PLUS = Token("OP", "+")
@@ -66,6 +71,7 @@ def read(
     """
     imports = imports or ImportedFiles(grammar)
     source = grammar.source_path or "<string>"
+    _check_references(grammar.text, budget or Budget())
     load: Any = load_grammar  # without types
     found, _ = load(grammar.text, source, imports.import_paths, False)
     return bounded(found, budget or Budget())
@@ -339,6 +345,27 @@ class _Places:
 
 def _symbol(name: str) -> Node:
     return Tree("value", [NonTerminal(name)])
+
+
+def _check_references(text: str, budget: Budget) -> None:
+    """Refuse terminals that double with each use: Lark reads along every way.
+
+    What is a definition is guessed from the text, before Lark reads it.
+    """
+    parts = _DEFINED.split(_QUOTED.sub(" ", text))
+    used = {name: _USED.findall(body) for name, body in zip(parts[1::2], parts[2::2], strict=True)}
+    sizes: dict[str, int] = {}
+    for root in used:
+        path = [root]
+        while path:
+            name = path[-1]
+            missing = [each for each in used[name] if each in used and each not in sizes]
+            if not missing or name in path[:-1]:  # Lark refuses what uses itself
+                path.pop()
+                sizes[name] = min(1 + sum(sizes.get(each, 1) for each in used[name]), _MANY)
+            else:
+                path.append(missing[0])
+        budget.check("max_symbols", sizes[root], f"terminal {root}")
 
 
 def _check_terminals(grammar: LarkGrammar, budget: Budget) -> None:
