@@ -90,7 +90,7 @@ def bounded(grammar: LarkGrammar, budget: Budget) -> LarkGrammar:
     >>> from lark.load_grammar import load_grammar
     >>> text = "start: " + " ".join(f'"{letter}"?' for letter in "abcdefghijkl")
     >>> read, _ = load_grammar(text, "<string>", [], False)
-    >>> [name for name, *_ in bounded(read, Budget()).rule_defs][:3]
+    >>> [str(name) for name, *_ in bounded(read, Budget()).rule_defs][:3]
     ['start', '__start_rest_0', '__start_rest_1']
     """
     _check_terminals(grammar, budget)
