@@ -38,7 +38,7 @@ def shown(value: object) -> str:
     Examples
     --------
     >>> shown("yes"), shown("x" * 1000), shown(10**5000)
-    ("'yes'", "'xxxxxxxxxxxxxxxxxxxxxxxxxxxx...xxxxxxxxxxxxxxxxxxxxxxxxxxxxx'", '<int>')
+    ("'yes'", "'xxxxxxxxxxxxxxxxxxxxxxxxxxx...xxxxxxxxxxxxxxxxxxxxxxxxxxxx'", '<int>')
     """
     try:
         return _SHORT.repr(value)
