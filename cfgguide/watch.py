@@ -12,6 +12,7 @@ never leaves the block: at the end, one that is still on its way is waited for.
 
 from __future__ import annotations
 
+import _thread
 import ctypes
 import threading
 import time
@@ -65,18 +66,19 @@ class _Watch:
         self._reason = reason
         self._thread_id = threading.get_ident()
         self.lock = threading.Lock()
-        self._is_over = threading.Event()
+        self._is_over = False
 
     def start(self) -> None:
         """Begin to ask."""
         try:
-            threading.Thread(target=self._run, name="cfgguide-watch", daemon=True).start()
+            # No object of `threading`: an interruption may leave its locks held.
+            _thread.start_new_thread(self._run, ())
         except RuntimeError:  # no more threads, or a platform that has none
-            self._is_over.set()
+            self._is_over = True
 
     def end(self) -> None:
         """Ask no more, and wait for an exception that is on its way."""
-        self._is_over.set()
+        self._is_over = True
         with self.lock:
             n_looks = 2 if self.found is not None else 0
         for _ in range(n_looks):  # the interpreter looks for exceptions at the end of a loop
@@ -84,12 +86,15 @@ class _Watch:
 
     def _run(self) -> None:
         seconds = _FIRST
-        while not self._is_over.wait(seconds):
+        while True:
+            time.sleep(seconds)
+            if self._is_over:
+                return
             seconds = _NEXT
             reason = self._reason()
             if reason is not None:
                 with self.lock:
-                    if not self._is_over.is_set():
+                    if not self._is_over:
                         self.found = reason
                         _raise_in(self._thread_id)
                 seconds = _AGAIN
