@@ -33,14 +33,15 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--only", choices=PARTS, help="one part")
     parser.add_argument("--memory", action="store_true", help="many tokens and grammars")
     parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
+    parser.add_argument("--most", type=int, default=sys.maxsize, help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
-def _one_part(part: str, seconds: float, seed: int) -> int:
+def _one_part(part: str, seconds: float, seed: int, most: int) -> int:
     """Run a part here, and say what it counts on the standard output."""
     said = time.monotonic()
     counts: Counter[str] = Counter()
-    for counts in run(part, seconds, seed):
+    for counts in run(part, seconds, seed, most):
         if time.monotonic() > said + _EVERY:
             said = time.monotonic()
             sys.stdout.write(json.dumps(counts) + "\n")
@@ -81,7 +82,7 @@ def main() -> int:
     os.environ["CFGGUIDE_CACHE"] = "off"
     seed = arguments.seed if arguments.seed is not None else random.SystemRandom().getrandbits(30)
     if arguments.part:
-        return _one_part(arguments.part, arguments.seconds, seed)
+        return _one_part(arguments.part, arguments.seconds, seed, arguments.most)
     if arguments.memory:
         return 0 if is_flat(arguments.seconds, seed, sys.stdout.write) else 1
     started = time.monotonic()
