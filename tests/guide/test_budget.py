@@ -328,3 +328,28 @@ def test_a_large_budget_rules_nothing_out(name, n_walks):
             ids = guide.allowed_token_ids()
             assert np.array_equal(guide.allowed_within(10**6), ids), guide.text
             guide.advance(int(rng.choice(ids)))
+
+
+@pytest.mark.parametrize(
+    ("grammar", "opening"),
+    [
+        ('start: "[" start? "]"', b"["),
+        ('start: "[" (start ("," start)*)? "]" | /[a-z]+/\n%ignore " "', b"["),
+        ('start: t ("+" t)*\nt: /[0-9]+/ | "(" start ")"', b"("),
+        (None, b"["),
+    ],
+)
+def test_a_model_that_likes_to_open_brackets_finishes_within_its_budget(grammar, opening):
+    """Each step once took as long as the text was deep, squared; this test would not have ended."""
+    found = cfgguide.Grammar.bundled("json") if grammar is None else cfgguide.Grammar(grammar)
+    index = cfgguide.compile(found, cfgguide.Vocabulary.of_bytes([b"]]", b"]]]]", b"[]", b"[["]))
+    guide, n = cfgguide.Guide(index), 500
+    opening_id = index.vocabulary.tokens.index(opening)
+    while not guide.is_finished:
+        ids = guide.allowed_within(n)
+        n -= 1
+        guide.advance(opening_id if opening_id in ids else int(ids[-1]))
+        if n == 300:
+            assert len(guide.shortest_completion()) <= n
+    assert n >= 0
+    assert guide.text.count(opening) > 100

@@ -22,6 +22,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
+from torture.interrupts import timed
 
 from cfgguide.errors import IndexFormatError, LimitError
 from cfgguide.storage import archive
@@ -372,23 +373,14 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(path):
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers")
 def test_an_interruption_leaves_a_whole_file_and_nothing_else(path):
-    was = signal.signal(signal.SIGALRM, signal.default_int_handler)  # raises KeyboardInterrupt
     n_interrupted = 0
-    try:
-        for number in range(1, 40):
-            try:
-                signal.setitimer(signal.ITIMER_REAL, number / 4000)
-                write(path, {"x": np.full(300_000, number)}, number)
-            except KeyboardInterrupt:
-                n_interrupted += 1
-            finally:
-                signal.setitimer(signal.ITIMER_REAL, 0)
-            assert set(os.listdir(path.parent)) <= {"file"}
-            if path.exists():
-                arrays, written = archive.read(path, kind="test")
-                assert set(arrays["x"].tolist()) == {written}
-    finally:
-        signal.signal(signal.SIGALRM, was)
+    for number in range(1, 40):
+        arrays = {"x": np.full(300_000, number)}
+        n_interrupted += timed(lambda each=arrays, n=number: write(path, each, n), number / 4000)
+        assert set(os.listdir(path.parent)) <= {"file"}
+        if path.exists():
+            read, written = archive.read(path, kind="test")
+            assert set(read["x"].tolist()) == {written}
     assert n_interrupted
 
 
