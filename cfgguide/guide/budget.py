@@ -50,10 +50,10 @@ from cfgguide.recognizer.recognizer import Configuration
 from cfgguide.vocabulary.trie import PackedTrie
 
 NEVER = 1 << 30  # a distance: no ending is known
-EFFORT = 300_000  # configurations searched for one mask, times parse states
+EFFORT = 30_000  # configurations searched for one mask, times parse states
 _MIN_STATES = 50  # a grammar with fewer parse states counts as if it had so many
-_QUICK = 2_000  # configurations searched for a mask of a small grammar; others are not searched
-_MAX_SEARCHED = 64  # tokens left: with more, even a small grammar is not searched
+_QUICK = 200  # configurations searched for a mask of a small grammar; others are not searched
+_MAX_SEARCHED = 16  # tokens left: with more, even a small grammar is not searched
 _AT_FIRST = 10  # the first question, whether any sentence fits, may cost so many times the effort
 _MAX_KNOWN = 50_000  # configurations that each of the memories below may hold
 _MAX_MASK_BYTES = 16_000_000  # of masks that are remembered
