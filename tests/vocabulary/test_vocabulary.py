@@ -427,7 +427,11 @@ def byte_tokens(character: str) -> list[int]:
 
 
 @settings(deadline=None)
-@given(chunks=st.lists(st.integers(259, 294).map(lambda i: [i]) | st.characters(codec="utf-8").map(byte_tokens)))
+@given(
+    chunks=st.lists(
+        st.integers(259, 294).map(lambda i: [i]) | st.characters(codec="utf-8").map(byte_tokens)
+    )
+)
 def test_a_sentencepiece_decoder_shows_what_is_spelled_less_one_first_space(chunks):
     tokenizer, vocabulary = tokenizer_and_vocabulary(sentencepiece_tokenizer)
     ids = [index for chunk in chunks for index in chunk]
