@@ -1,0 +1,284 @@
+"""Compiles what requests ask for: one backend for all requests of an engine.
+
+In: the kind of a request and its text, as vLLM and SGLang have them. Out: a
+:class:`~cfgguide.serving.matcher.Matcher`. ::
+
+    json            a JSON Schema                       json_object     any JSON object
+    regex           a pattern of Python's `re`          choice          a JSON array of texts
+    grammar         a grammar in Lark's language, or the name of one: `cfgguide:sql`
+
+A *name* is that of a bundled grammar or of a `.lark` file in the operator's folder; options may
+follow it, as a JSON object: `cfgguide:sql {"tables": {"users": ["id", "name"]}}`. If a line break
+follows the colon, the rest is a grammar. No other file is read: a request comes from strangers, so
+compiling has :meth:`Limits.for_strangers`.
+
+What was asked before is at hand: grammars by kind and text, indexes in an
+:class:`~cfgguide.index.pool.IndexPool`. One line is logged for each that is compiled.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from cfgguide.combinators.patterns import choice, regex
+from cfgguide.errors import CfgGuideError, GrammarError
+from cfgguide.grammar.grammar import Grammar
+from cfgguide.index.index import Index
+from cfgguide.index.pool import DEFAULT_MAX_BYTES, IndexPool
+from cfgguide.limits import Limits
+from cfgguide.locks import new_lock
+from cfgguide.schema.json_schema import json_schema
+from cfgguide.serving.matcher import Matcher
+from cfgguide.sql.names import with_schema
+from cfgguide.vocabulary.vocabulary import Vocabulary
+
+PREFIX = "cfgguide:"  # of a name
+KINDS = ("json", "json_object", "regex", "choice", "grammar")
+
+#: A grammar that has a name is the operator's or ours; what follows the name is a stranger's.
+_FOR_NAMED: dict[str, Any] = {"allows_imports": True, "max_seconds": 60.0}
+
+_MAX_KNOWN = 1_000  # requests whose grammars are remembered
+_NAME = re.compile(r"([A-Za-z0-9_-]{1,100})(?:\s+(\{.*\}))?\s*", re.DOTALL)
+_SHOWN, _MAX_SAID = 60, 200  # characters of a request, and of an error, in the log
+
+_LOG = logging.getLogger("cfgguide.serving")
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """What a backend has done.
+
+    Attributes
+    ----------
+    n_compiled : int
+        Requests whose grammar was compiled.
+    n_hits : int
+        Requests whose grammar was there.
+    n_refused : int
+        Requests with an error of ours.
+    seconds : float
+        Spent in compiling, errors included.
+    n_indexes, n_bytes : int
+        Indexes at hand, and what they held when they were measured last.
+    """
+
+    n_compiled: int = 0
+    n_hits: int = 0
+    n_refused: int = 0
+    seconds: float = 0.0
+    n_indexes: int = 0
+    n_bytes: int = 0
+
+
+class Backend:
+    """Makes matchers; thread-safe.
+
+    Parameters
+    ----------
+    tokenizer_or_vocabulary : Vocabulary, or a tokenizer
+        What the model writes with. Its size is the number of the engine's logits.
+    limits : Limits, optional
+        What compiling may cost; by default :meth:`Limits.for_strangers`. Grammars that have a name
+        get a minute, and may import files.
+    folder : Path or str, optional
+        Where the operator's `.lark` files are; requests name them without the ending.
+    max_bytes : int
+        As for :class:`IndexPool`, of which there are two: for grammars that have names, and others.
+    use_cache : bool
+        As for :class:`IndexPool`.
+
+    Examples
+    --------
+    >>> import cfgguide
+    >>> backend = Backend(cfgguide.Vocabulary.of_bytes())
+    >>> matcher = backend.matcher("choice", '["yes", "no"]')
+    >>> matcher.accept(list(b"no")), matcher.accept(list(b"n")), backend.metrics.n_compiled
+    (True, False, 1)
+    >>> select = backend.grammar("grammar", 'cfgguide:sql_select {"tables": {"users": ["id"]}}')
+    """
+
+    def __init__(
+        self,
+        tokenizer_or_vocabulary: object,
+        *,
+        limits: Limits | None = None,
+        folder: Path | str | None = None,
+        max_bytes: int = DEFAULT_MAX_BYTES,
+        use_cache: bool = True,
+    ) -> None:
+        self._limits = limits or Limits.for_strangers()
+        self._folder = None if folder is None else Path(folder)
+        self.vocabulary = Vocabulary.of(tokenizer_or_vocabulary)
+        given, named = self._limits, replace(self._limits, **_FOR_NAMED)
+        self._pools = {
+            is_named: IndexPool(
+                self.vocabulary, max_bytes=max_bytes // 2, limits=limits, use_cache=use_cache
+            )
+            for is_named, limits in ((False, given), (True, named))
+        }
+        self._lock = new_lock()
+        self._known: OrderedDict[tuple[str, str], Grammar] = OrderedDict()
+        self._ready: dict[Grammar, None] = {}
+        self._metrics = Metrics()
+
+    @property
+    def metrics(self) -> Metrics:
+        """What was done so far."""
+        pools = self._pools.values()
+        return replace(
+            self._metrics,
+            n_indexes=sum(map(len, pools)),
+            n_bytes=sum(pool.nbytes for pool in pools),
+        )
+
+    def matcher(self, kind: str, text: str, *, stop_token_ids: Iterable[int] = ()) -> Matcher:
+        """Return a matcher for a request.
+
+        Parameters
+        ----------
+        kind : str
+            One of :data:`KINDS`.
+        text : str
+            What is asked for.
+        stop_token_ids : iterable of int
+            As for :class:`Matcher`; nothing is compiled for them.
+
+        Raises
+        ------
+        CfgGuideError
+            If the text is wrong, or compiling it would exceed the limits.
+        """
+        return Matcher(self.index(kind, text), stop_token_ids=stop_token_ids)
+
+    def index(self, kind: str, text: str) -> Index:
+        """Return the index of what a request asks for.
+
+        Raises
+        ------
+        CfgGuideError
+            As :meth:`matcher`.
+        """
+        started = time.perf_counter()
+        try:
+            grammar = self.grammar(kind, text)
+            is_known = grammar in self._ready
+            index = self._pools[_is_named(kind, text)].index(grammar)
+        except CfgGuideError as error:
+            seconds = time.perf_counter() - started
+            self._count(n_refused=1, seconds=seconds)
+            said = " ".join(str(error).split())[:_MAX_SAID]
+            _LOG.warning("refused %s after %.3f s: %s", _shown(kind, text), seconds, said)
+            raise
+        if is_known:
+            self._count(n_hits=1)
+            return index
+        self._ready[grammar] = None
+        while len(self._ready) > _MAX_KNOWN:
+            self._ready.pop(next(iter(self._ready)), None)
+        seconds = time.perf_counter() - started
+        self._count(n_compiled=1, seconds=seconds)
+        _LOG.info("compiled %s in %.3f s, %d bytes", _shown(kind, text), seconds, index.footprint)
+        return index
+
+    def _count(self, **more: float) -> None:
+        with self._lock:
+            now = self._metrics
+            self._metrics = replace(
+                now, **{name: getattr(now, name) + value for name, value in more.items()}
+            )
+
+    def grammar(self, kind: str, text: str) -> Grammar:
+        """Return the grammar of what a request asks for; nothing is compiled.
+
+        Raises
+        ------
+        CfgGuideError
+            If the text is wrong.
+        """
+        if not isinstance(kind, str) or not isinstance(text, str):
+            raise GrammarError("a request has a kind and a text")
+        if _is_named(kind, text):  # the operator's file may change
+            return self._by_name(text.removeprefix(PREFIX))
+        key = (kind, text)
+        with self._lock:
+            grammar = self._known.get(key)
+            if grammar is not None:
+                self._known.move_to_end(key)
+                return grammar
+        grammar = self._read(kind, text)
+        with self._lock:
+            self._known[key] = grammar
+            while len(self._known) > _MAX_KNOWN:
+                self._known.popitem(last=False)
+        return grammar
+
+    def _read(self, kind: str, text: str) -> Grammar:
+        if kind == "json":
+            return json_schema(text, limits=self._limits)
+        if kind == "json_object":
+            return json_schema({"type": "object"}, limits=self._limits)
+        if kind == "regex":
+            return regex(text)
+        if kind == "choice":
+            return choice(_json(text, list, "a choice is a JSON array of texts"))
+        if kind != "grammar":
+            raise GrammarError(f"no request is of kind {kind!r:.60}; there is {', '.join(KINDS)}")
+        return Grammar(text.removeprefix(PREFIX))
+
+    def _by_name(self, text: str) -> Grammar:
+        found = _NAME.fullmatch(text)
+        if found is None:
+            raise GrammarError(
+                f"{PREFIX} is followed by a name and perhaps a JSON object, not {text!r:.60}"
+            )
+        name = found[1]
+        path = None if self._folder is None else self._folder / f"{name}.lark"
+        is_own = path is not None and path.is_file()
+        if not is_own and name not in Grammar.bundled_names():
+            names = {*Grammar.bundled_names()}
+            if self._folder is not None:
+                names |= {each.stem for each in self._folder.glob("*.lark")}
+            raise GrammarError(
+                f"no grammar is called {name!r}; there is {', '.join(sorted(names))}"
+            )
+        grammar = Grammar.open(path) if is_own and path is not None else Grammar.bundled(name)
+        if found[2] is None:
+            return grammar
+        options = _json(found[2], dict, "the options of a grammar are a JSON object")
+        unknown = options.keys() - {"start", "tables"}
+        if unknown:
+            raise GrammarError(
+                f"no grammar has an option {min(unknown)!r:.60}; there is start, tables"
+            )
+        if "start" in options:
+            grammar = replace(grammar, start=options["start"])
+        return with_schema(grammar, options["tables"]) if "tables" in options else grammar
+
+
+def _is_named(kind: str, text: str) -> bool:
+    """Return whether a request names a grammar instead of giving one."""
+    return kind == "grammar" and text.startswith(PREFIX) and text[len(PREFIX) :][:1] not in "\r\n"
+
+
+def _json(text: str, wanted: type, expected: str) -> Any:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, wanted):
+        raise GrammarError(f"{expected}, not {text!r:.60}")
+    return value
+
+
+def _shown(kind: str, text: str) -> str:
+    """Return a request as the log shows it, on one line."""
+    return f"{kind} {text[:_SHOWN]!r}{'...' if len(text) > _SHOWN else ''}"

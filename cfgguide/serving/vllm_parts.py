@@ -1,0 +1,223 @@
+"""What is wrapped of vLLM, and its interface for a request, over a matcher.
+
+Imported by :mod:`cfgguide.serving.vllm` only, where vLLM is installed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import torch
+from vllm.exceptions import VLLMValidationError
+from vllm.sampling_params import SamplingParams
+from vllm.v1.engine.async_llm import AsyncLLM
+from vllm.v1.structured_output import StructuredOutputManager
+from vllm.v1.structured_output.backend_types import (
+    StructuredOutputBackend,
+    StructuredOutputGrammar,
+)
+from vllm.v1.structured_output.request import get_structured_output_key
+
+from cfgguide.errors import CfgGuideError
+from cfgguide.locks import new_lock
+from cfgguide.serving.backend import KINDS, PREFIX, Backend
+from cfgguide.serving.matcher import Matcher
+from cfgguide.vocabulary.vocabulary import Vocabulary
+
+#: What is wrapped: a class, a method, and the first of its arguments.
+WRAPPED: tuple[tuple[Any, str, list[str]], ...] = (
+    (
+        SamplingParams,
+        "_validate_structured_outputs",
+        ["self", "model_config", "structured_outputs_config", "tokenizer"],
+    ),
+    (AsyncLLM, "add_request", ["self", "request_id", "prompt", "params"]),
+    (StructuredOutputManager, "grammar_init", ["self", "request"]),
+)
+
+_N_THREADS = 2  # that compile in the front end
+
+Asked = tuple[str, str]  # a kind and a text, as Backend takes them
+
+
+def wrap(*, takes_all: bool, folder: str | None) -> None:
+    """Wrap the methods; more than once does no harm."""
+    if hasattr(SamplingParams._validate_structured_outputs, "__wrapped__"):
+        return
+    backends = _Backends(folder)
+    _wrap_validation(takes_all, backends)
+    _wrap_front_end(takes_all, backends)
+    _wrap_engine(takes_all, backends)
+
+
+def asked(params: Any, takes_all: bool) -> Asked | None:
+    """Return what a request asks of us; None if it asks nothing, or not us."""
+    if params is None or params.all_constraints_none():
+        return None
+    option, text = get_structured_output_key(params)
+    kind = option.name.lower()
+    if kind not in KINDS or not isinstance(text, str):
+        return None
+    return (kind, text) if takes_all or (text.startswith(PREFIX) and kind == "grammar") else None
+
+
+class _Backends:
+    """The backend of each tokenizer and number of logits: mostly one."""
+
+    def __init__(self, folder: str | None) -> None:
+        self._folder = folder
+        self._lock = new_lock()
+        self._made: dict[tuple[int, int], tuple[Any, Backend]] = {}
+
+    def of(self, tokenizer: Any, model_config: Any) -> Backend:
+        """Return the backend of an engine."""
+        size = max(model_config.get_vocab_size(), len(tokenizer))
+        with self._lock:
+            if (id(tokenizer), size) not in self._made:
+                vocabulary = Vocabulary.from_tokenizer(tokenizer, size=size)
+                backend = Backend(vocabulary, folder=self._folder)
+                self._made[id(tokenizer), size] = tokenizer, backend
+            return self._made[id(tokenizer), size][1]
+
+    def check(self, request: Asked, tokenizer: Any, model_config: Any) -> None:
+        """Compile what a request asks for.
+
+        Raises
+        ------
+        VLLMValidationError
+            If there is an error of ours: vLLM makes an HTTP status of it.
+        """
+        try:
+            self.of(tokenizer, model_config).index(*request)
+        except CfgGuideError as error:
+            raise VLLMValidationError(f"cfgguide: {error}") from error
+
+
+def _wrap_validation(takes_all: bool, backends: _Backends) -> None:
+    before = SamplingParams._validate_structured_outputs
+
+    @functools.wraps(before)
+    def validate(
+        self: Any, model_config: Any, structured_outputs_config: Any, tokenizer: Any
+    ) -> None:
+        params = self.structured_outputs
+        request = asked(params, takes_all)
+        if request is None or structured_outputs_config is None:
+            before(self, model_config, structured_outputs_config, tokenizer)
+            return
+        if tokenizer is None or getattr(model_config, "is_diffusion", False):
+            raise VLLMValidationError(
+                "cfgguide: structured outputs need a tokenizer, and tokens that come in turn"
+            )
+        backends.check(request, tokenizer, model_config)
+        params._backend = structured_outputs_config.backend
+        params.__post_init__()
+
+    SamplingParams._validate_structured_outputs = validate
+
+
+def _wrap_front_end(takes_all: bool, backends: _Backends) -> None:
+    before = AsyncLLM.add_request
+    threads = ThreadPoolExecutor(_N_THREADS, thread_name_prefix="cfgguide")
+
+    @functools.wraps(before)
+    async def add_request(
+        self: Any, request_id: str, prompt: Any, params: Any, *rest: Any, **options: Any
+    ) -> Any:
+        request = asked(getattr(params, "structured_outputs", None), takes_all)
+        tokenizer = self.input_processor.tokenizer
+        if request is not None and tokenizer is not None:
+            check = functools.partial(backends.check, request, tokenizer, self.model_config)
+            await asyncio.get_running_loop().run_in_executor(threads, check)
+        return await before(self, request_id, prompt, params, *rest, **options)
+
+    AsyncLLM.add_request = add_request
+
+
+def _wrap_engine(takes_all: bool, backends: _Backends) -> None:
+    before = StructuredOutputManager.grammar_init
+
+    @functools.wraps(before)
+    def grammar_init(self: Any, request: Any) -> None:
+        asking = request.structured_output_request
+        wanted = None if asking is None else asked(asking.params, takes_all)
+        if wanted is None:
+            if asking is not None and isinstance(self.backend, VllmBackend):
+                self.backend = None  # vLLM makes the one that this request needs
+            before(self, request)
+            return
+        if self.backend is None:
+            self.backend = VllmBackend(
+                self.vllm_config, self.tokenizer, self.vllm_config.model_config.get_vocab_size()
+            )
+        stops = request.sampling_params.all_stop_token_ids
+        make = functools.partial(_compiled, self, wanted, stops, backends)
+        if self._use_async_grammar_compilation:
+            asking.grammar = self.executor.submit(make)
+            return
+        made: Future[Any] = Future()
+        try:
+            made.set_result(make())
+        except Exception as error:
+            made.set_exception(error)
+        asking.grammar = made
+
+    StructuredOutputManager.grammar_init = grammar_init
+
+
+def _compiled(manager: Any, wanted: Asked, stops: Iterable[int], backends: _Backends) -> Any:
+    backend = backends.of(manager.tokenizer, manager.vllm_config.model_config)
+    return VllmGrammar(backend.matcher(*wanted, stop_token_ids=stops))
+
+
+class VllmBackend(StructuredOutputBackend):  # type: ignore[misc]
+    """Has the bitmasks of an engine all of whose requests are ours."""
+
+    def compile_grammar(
+        self, request_type: Any, grammar_spec: str, stop_token_ids: set[int] | None = None
+    ) -> Any:
+        """Refuse: our requests are compiled elsewhere."""
+        raise VLLMValidationError(f"cfgguide does not take {request_type}: {grammar_spec!r:.60}")
+
+    def allocate_token_bitmask(self, max_num_seqs: int) -> Any:
+        """Return bitmasks in which everything is allowed."""
+        size = max(self.vocab_size, len(self.tokenizer))
+        return torch.full((max_num_seqs, (size + 31) // 32), -1, dtype=torch.int32)
+
+    def destroy(self) -> None:
+        """Nothing is to be done."""
+
+
+class VllmGrammar(StructuredOutputGrammar):  # type: ignore[misc]
+    """A request as vLLM sees it."""
+
+    def __init__(self, matcher: Matcher) -> None:
+        self.matcher = matcher
+
+    def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
+        """Consume tokens."""
+        return self.matcher.accept(tokens)
+
+    def validate_tokens(self, tokens: list[int]) -> list[int]:
+        """Return the first tokens that may come."""
+        return self.matcher.validate(tokens)
+
+    def rollback(self, num_tokens: int) -> None:
+        """Take tokens back."""
+        self.matcher.rollback(num_tokens)
+
+    def fill_bitmask(self, bitmask: Any, batch_index: int) -> None:
+        """Write the mask into a row."""
+        self.matcher.fill_bitmask(bitmask, batch_index)
+
+    def is_terminated(self) -> bool:
+        """Return whether a stop token came."""
+        return self.matcher.is_terminated
+
+    def reset(self) -> None:
+        """Go back to the beginning."""
+        self.matcher.reset()

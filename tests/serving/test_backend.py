@@ -1,0 +1,158 @@
+"""A backend compiles what requests ask for, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+
+import pytest
+
+import cfgguide
+from cfgguide.errors import CfgGuideError, GrammarError, LimitError
+from cfgguide.limits import Limits
+from cfgguide.serving import Backend
+
+VOCABULARY = cfgguide.Vocabulary.of_bytes()
+
+
+@pytest.fixture(scope="module")
+def backend() -> Backend:
+    return Backend(VOCABULARY, use_cache=False)
+
+
+def takes(backend: Backend, kind: str, text: str, written: str) -> bool:
+    """Whether a text can be written to its end."""
+    matcher = backend.matcher(kind, text)
+    return matcher.accept([*written.encode(), VOCABULARY.eos_token_ids[0]])
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "right", "wrong"),
+    [
+        ("json", '{"type": "integer"}', "12", '"12"'),
+        ("json_object", "", '{"a": 1}', "[1]"),
+        ("regex", "[0-9]{2}", "12", "123"),
+        ("choice", '["yes", "no"]', "no", "maybe"),
+        ("grammar", 'start: "a"+', "aaa", "b"),
+        ("grammar", 'cfgguide:\nstart: "a"+', "aaa", "b"),
+        ("grammar", 'cfgguide:\r\nstart: "a"+', "aaa", "b"),
+        ("grammar", "cfgguide:json", "[1]", "[1"),
+        ("grammar", "cfgguide:sql_select ", "SELECT x FROM y", "DROP TABLE y"),
+        (
+            "grammar",
+            'cfgguide:sql_select {"tables": {"users": ["id", "name"]}}',
+            "SELECT name FROM users",
+            "SELECT age FROM users",
+        ),
+        ("grammar", 'cfgguide:python {"start": "expression"}', "x + 1", "x = 1"),
+    ],
+)
+def test_a_request_is_what_it_says(backend, kind, text, right, wrong):
+    assert takes(backend, kind, text, right)
+    assert not takes(backend, kind, text, wrong)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "message"),
+    [
+        ("json", "{", "not JSON"),
+        ("json", '{"type": "nothing"}', "type"),
+        ("regex", "(", "unterminated|missing|parenthesis"),
+        ("choice", '"yes"', "JSON array"),
+        ("choice", "[" * 100_000, "JSON array"),
+        ("choice", "[]", "text"),
+        ("grammar", "start: a", "Lark"),
+        ("grammar", "", "start"),
+        ("grammar", "cfgguide:", "start"),
+        ("grammar", "cfgguide:cobol", r"'cobol'; there is json, postgresql"),
+        ("grammar", "cfgguide:../../etc/passwd", "name"),
+        ("grammar", "cfgguide:sql [1]", "name"),
+        ("grammar", "cfgguide:sql {1}", "JSON object"),
+        ("grammar", 'cfgguide:sql {"path": "/etc"}', "'path'; there is start, tables"),
+        ("grammar", 'cfgguide:sql {"tables": 1}', "schema"),
+        ("grammar", 'cfgguide:json {"tables": {}}', "sql"),
+        ("structural_tag", "{}", "structural_tag"),
+    ],
+)
+def test_a_wrong_request_is_an_error_that_says_what_to_do(backend, kind, text, message):
+    with pytest.raises(CfgGuideError, match=message):
+        backend.matcher(kind, text)
+
+
+def test_strangers_import_no_files(tmp_path):
+    (tmp_path / "secret.lark").write_text('A: "x"\n', encoding="utf-8")
+    backend = Backend(VOCABULARY, folder=tmp_path, use_cache=False)
+    with pytest.raises(GrammarError):
+        backend.matcher("grammar", "%import .secret.A\nstart: A")
+
+
+def test_an_operators_grammar_has_a_name_and_may_import_its_neighbours(tmp_path):
+    (tmp_path / "part.lark").write_text('A: "x"\n', encoding="utf-8")
+    (tmp_path / "mine.lark").write_text("%import .part.A\nstart: A\n", encoding="utf-8")
+    backend = Backend(VOCABULARY, folder=tmp_path, use_cache=False)
+    assert takes(backend, "grammar", "cfgguide:mine", "x")
+    with pytest.raises(GrammarError, match="mine, part"):
+        backend.matcher("grammar", "cfgguide:other")
+
+
+def test_an_operators_grammar_that_changes_is_read_again(tmp_path):
+    path = tmp_path / "mine.lark"
+    backend = Backend(VOCABULARY, folder=tmp_path, use_cache=False)
+    path.write_text('start: "a"', encoding="utf-8")
+    assert takes(backend, "grammar", "cfgguide:mine", "a")
+    path.write_text('start: "b"', encoding="utf-8")
+    assert takes(backend, "grammar", "cfgguide:mine", "b")
+
+
+def test_what_would_take_minutes_is_refused():
+    backend = Backend(VOCABULARY, limits=Limits(max_seconds=0.2), use_cache=False)
+    with pytest.raises(LimitError):
+        backend.matcher("grammar", "start: /(a|b)*a(a|b){16}/")
+
+
+def test_what_was_asked_before_is_at_hand(caplog):
+    caplog.set_level(logging.INFO, "cfgguide.serving")
+    backend = Backend(VOCABULARY, use_cache=False)
+    schema = json.dumps({"type": "array", "items": {"enum": ["x" * 200]}})
+    first = backend.matcher("json", schema)
+    assert backend.matcher("json", schema, stop_token_ids=[10]).index is first.index
+    with pytest.raises(CfgGuideError):
+        backend.matcher("json", "{")
+    now = backend.metrics
+    assert (now.n_compiled, now.n_hits, now.n_refused, now.n_indexes) == (1, 1, 1, 1)
+    assert now.seconds > 0
+    assert now.n_bytes > 0
+    compiled, refused = caplog.messages
+    assert compiled.startswith('compiled json \'{"type"')
+    assert refused.startswith("refused json '{' after")
+    assert all(len(message) < 300 and "\n" not in message for message in caplog.messages)
+
+
+def test_threads_share_a_backend():
+    backend = Backend(VOCABULARY, use_cache=False)
+    texts = [f'start: "a{n % 5}"' for n in range(40)]
+    found: list[object] = []
+
+    def ask(text: str) -> None:
+        found.append(backend.matcher("grammar", text).index)
+
+    threads = [threading.Thread(target=ask, args=(text,)) for text in texts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 40
+    assert len(set(map(id, found))) == 5
+    now = backend.metrics
+    assert now.n_compiled + now.n_hits == 40
+
+
+def test_many_requests_are_not_remembered_for_ever(monkeypatch):
+    from cfgguide.serving import backend as module
+
+    monkeypatch.setattr(module, "_MAX_KNOWN", 3)
+    backend = Backend(VOCABULARY, use_cache=False)
+    for n in range(8):
+        backend.matcher("choice", json.dumps([f"{n}"]))
+    assert len(backend._known) == len(backend._ready) == 3

@@ -1,0 +1,202 @@
+"""A matcher allows what a guide allows, whatever an engine does with it."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+
+import numpy as np
+import pytest
+from support.small_tokenizers import standard_library_tokenizer
+
+import cfgguide
+from cfgguide.errors import BitmaskError, RollbackError, TokenRejectedError
+from cfgguide.serving import Matcher
+
+GRAMMARS = {
+    "list": 'start: "[" (WORD ("," WORD)*)? "]"\nWORD: /[ab]+/\n%ignore /[ \\n]/',
+    "lines": 'start: (LINE "\\n")+\nLINE: /[ab]+/',
+    "brackets": 'start: "[" start? "]"',
+}
+TOKENS = [b"[", b"]", b",", b"a", b"b", b"ab", b"],", b"\n", b" ", b"a\n", b"[[", b"]]", None, None]
+EOS, OTHER_EOS = 12, 13
+NEWLINE = TOKENS.index(b"\n")
+
+
+def index_of(name: str) -> cfgguide.Index:
+    vocabulary = cfgguide.Vocabulary(TOKENS, eos_token_ids=[EOS, OTHER_EOS])
+    return cfgguide.compile(cfgguide.Grammar(GRAMMARS[name]), vocabulary)
+
+
+class Said:
+    """What a matcher should say, from guides that are made anew each time."""
+
+    def __init__(self, index: cfgguide.Index, stops: set[int]) -> None:
+        self.index, self.stops = index, stops | {EOS, OTHER_EOS}
+        self.tokens: list[int] = []
+
+    def guide(self, tokens: list[int]) -> cfgguide.Guide:
+        guide = cfgguide.Guide(self.index)
+        for token_id in tokens:
+            guide.advance(token_id)
+        return guide
+
+    def end(self, tokens: list[int]) -> int | None:
+        """Where the first token is that ended the sentence."""
+        for at, token_id in enumerate(tokens):
+            if token_id in self.stops and self.guide(tokens[:at]).is_accepting:
+                return at
+        return None
+
+    def may_come(self, tokens: list[int], token_id: int) -> bool:
+        if self.end(tokens) is not None:
+            return True
+        guide = self.guide(tokens)
+        if token_id in self.stops and guide.is_accepting:
+            return True
+        return token_id not in (EOS, OTHER_EOS) and token_id in guide.allowed_token_ids()
+
+    def mask(self) -> set[int]:
+        if self.end(self.tokens) is not None:
+            return {each for each in self.stops if each < len(TOKENS)}
+        guide = self.guide(self.tokens)
+        allowed = set(guide.allowed_token_ids().tolist())
+        if guide.is_accepting:
+            return allowed | {each for each in self.stops if each < len(TOKENS)}
+        return allowed - self.stops or allowed
+
+
+def mask_of(matcher: Matcher, n_words: int = 1) -> set[int]:
+    rows = np.full((2, n_words), -1, dtype=np.int32)
+    matcher.fill_bitmask(rows, 1)
+    assert (rows[0] == -1).all()
+    return set(np.flatnonzero(np.unpackbits(rows[1].view(np.uint8), bitorder="little")).tolist())
+
+
+@pytest.mark.parametrize("name", GRAMMARS)
+@pytest.mark.parametrize("stops", [set(), {NEWLINE}, {NEWLINE, 3, 99}])
+def test_a_matcher_says_what_guides_say(name, stops):
+    rng = random.Random(f"{name} {sorted(stops)}")
+    index = index_of(name)
+    for _ in range(40):
+        matcher, said = Matcher(index, stop_token_ids=stops), Said(index, stops)
+        for _ in range(25):
+            kind = rng.choice(["accept", "accept", "accept", "validate", "rollback", "copy"])
+            if kind == "rollback":
+                n = rng.randint(0, len(said.tokens))
+                matcher.rollback(n)
+                del said.tokens[len(said.tokens) - n :]
+            elif kind == "copy":
+                other, matcher = (
+                    matcher,
+                    rng.choice([copy.copy, copy.deepcopy, Matcher.copy])(matcher),
+                )
+                other.accept([rng.randrange(len(TOKENS))])
+            else:
+                allowed = sorted(said.mask())
+                draft = [
+                    rng.choice(allowed) if rng.random() < 0.8 else rng.randrange(-1, len(TOKENS))
+                    for _ in range(rng.randint(0, 3))
+                ]
+                kept: list[int] = []
+                is_valid = True
+                for token_id in draft:
+                    if token_id == -1 and kind == "accept":
+                        continue
+                    is_past = kind == "validate" and said.end(said.tokens + kept) is not None
+                    if token_id == -1 or is_past or not said.may_come(said.tokens + kept, token_id):
+                        is_valid = False
+                        break
+                    kept.append(token_id)
+                if kind == "validate":
+                    assert matcher.validate(draft) == kept
+                else:
+                    assert matcher.accept(draft) == is_valid
+                    said.tokens += kept if is_valid else []
+            assert mask_of(matcher) == said.mask()
+            assert matcher.n_tokens == len(said.tokens)
+            assert matcher.is_terminated == (said.end(said.tokens) is not None)
+
+
+def test_wide_rows_have_zeros_beyond_the_vocabulary():
+    matcher = Matcher(index_of("list"), stop_token_ids=[NEWLINE])
+    assert mask_of(matcher, n_words=5) == mask_of(matcher)
+    assert matcher.accept([0, 1, EOS])
+    assert mask_of(matcher, n_words=5) == mask_of(matcher) == {EOS, OTHER_EOS, NEWLINE}
+
+
+def test_a_tensor_is_written_where_it_is():
+    torch = pytest.importorskip("torch")
+    matcher = Matcher(index_of("brackets"))
+    rows = torch.zeros((3, 1), dtype=torch.int32)
+    for row in range(3):
+        matcher.fill_bitmask(rows, row)
+    assert rows.tolist() == [[1 << 0 | 1 << 10]] * 3
+    rows.set_(torch.zeros((3, 1), dtype=torch.int32))
+    matcher.fill_bitmask(rows, 2)
+    assert rows.tolist() == [[0], [0], [1 << 0 | 1 << 10]]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        np.zeros(1, dtype=np.int32),
+        np.zeros((1, 1), dtype=np.int64),
+        np.zeros((1, 0), dtype=np.int32),
+        np.broadcast_to(np.zeros(1, dtype=np.int32), (2, 1)),
+        [[0]],
+    ],
+)
+def test_other_bitmasks_are_refused(wrong):
+    with pytest.raises(BitmaskError):
+        Matcher(index_of("list")).fill_bitmask(wrong, 0)
+
+
+@pytest.mark.parametrize("n", [-1, 3])
+def test_only_what_was_accepted_is_taken_back(n):
+    matcher = Matcher(index_of("brackets"))
+    assert matcher.accept([0, 1])
+    with pytest.raises(RollbackError):
+        matcher.rollback(n)
+    assert matcher.accept([EOS])
+
+
+@pytest.mark.parametrize("wrong", [1.5, "a", None, True])
+def test_a_token_that_is_no_integer_is_an_error(wrong):
+    matcher = Matcher(index_of("list"))
+    assert matcher.accept([0, 1])
+    matcher.rollback(1)
+    with pytest.raises(TokenRejectedError):
+        matcher.accept([wrong])
+    with pytest.raises(TokenRejectedError):
+        Matcher(index_of("list"), stop_token_ids=[wrong])
+
+
+def test_a_matcher_can_be_sent_to_another_process():
+    matcher = Matcher(index_of("list"), stop_token_ids=[NEWLINE])
+    assert matcher.accept([0, 3])
+    again = pickle.loads(pickle.dumps(matcher))
+    assert mask_of(again) == mask_of(matcher)
+    assert again.accept([1, NEWLINE])
+    assert again.is_terminated
+    assert not matcher.is_terminated
+
+
+def test_a_matcher_begins_again():
+    matcher = Matcher(index_of("list"))
+    first = mask_of(matcher)
+    assert matcher.accept([0, 1, EOS, 5])
+    matcher.reset()
+    assert (mask_of(matcher), matcher.n_tokens, matcher.is_terminated) == (first, 0, False)
+
+
+def test_forced_tokens_are_those_of_the_guide():
+    tokenizer = standard_library_tokenizer()
+    vocabulary = cfgguide.Vocabulary.from_tokenizer(tokenizer, eos_token_ids=0)
+    index = cfgguide.compile(cfgguide.Grammar('start: "[only]" "x"?'), vocabulary)
+    matcher = Matcher(index)
+    forced = matcher.forced_token_ids(tokenizer)
+    assert forced
+    assert forced == cfgguide.Guide(index).forced_token_ids(tokenizer)
+    assert matcher.accept(forced)
