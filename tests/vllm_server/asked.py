@@ -1,0 +1,116 @@
+"""What the tests ask of vLLM, and who judges the answers: nobody of cfgguide, where there is another.
+
+Lark judges grammars, `jsonschema` schemas, `re` patterns, `sqlite3` statements over a schema. A text
+that was cut off is judged by cfgguide's recogniser: it must be the beginning of a sentence.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jsonschema
+import lark
+
+import cfgguide
+
+TABLES = {"users": ["id", "name"], "orders": ["id", "user_id", "total"]}
+PERSON = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "maxLength": 10},
+        "age": {"type": "integer", "minimum": 0, "maximum": 150},
+        "tags": {"type": "array", "items": {"enum": ["a", "b"]}, "maxItems": 3, "uniqueItems": True},
+    },
+    "required": ["name", "age"],
+    "additionalProperties": False,
+}
+CALCULATION = """
+    start: sum
+    sum: product (("+" | "-") product)*
+    product: atom (("*" | "/") atom)*
+    atom: NUMBER | "(" sum ")"
+    NUMBER: /[0-9]{1,3}/
+"""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request: its kind and text as vLLM has them, and who judges a finished answer."""
+
+    name: str
+    kind: str
+    text: Any
+    judge: Callable[[str], object]
+
+    @property
+    def structured_outputs(self) -> dict[str, Any]:
+        return {self.kind: self.text}
+
+    def check(self, answer: str, *, is_finished: bool) -> None:
+        """Raise an error if an answer is wrong."""
+        if is_finished:
+            self.judge(answer)
+            return
+        text = json.dumps(self.text) if isinstance(self.text, dict | list) else self.text
+        backend = cfgguide.serving.Backend(cfgguide.Vocabulary.of_bytes(), use_cache=False)
+        index = backend.index(self.kind, text)
+        data = answer.encode().removesuffix("\ufffd".encode())  # half a character at the end
+        while data.endswith("\ufffd".encode()):
+            data = data.removesuffix("\ufffd".encode())
+        assert index.recognizer.advance(index.recognizer.initial, data) is not None, answer
+
+
+def _validates(schema: Any) -> Callable[[str], object]:
+    return lambda text: jsonschema.validate(json.loads(text), schema)
+
+
+def _matches(pattern: str) -> Callable[[str], object]:
+    def judge(text: str) -> None:
+        assert re.fullmatch(pattern, text), text
+
+    return judge
+
+
+def _parses(grammar: str) -> Callable[[str], object]:
+    return lark.Lark(grammar, parser="lalr").parse
+
+
+def _runs(text: str) -> None:
+    database = sqlite3.connect(":memory:")
+    for table, columns in TABLES.items():
+        database.execute(f"CREATE TABLE {table} ({', '.join(columns)})")
+    try:
+        database.execute(f"EXPLAIN {text}")
+    except sqlite3.OperationalError as error:  # meaning is beyond a grammar, syntax is not
+        assert "syntax error" not in str(error), (text, error)
+
+
+def _is_one_of(texts: list[str]) -> Callable[[str], object]:
+    def judge(text: str) -> None:
+        assert text in texts, text
+
+    return judge
+
+
+MARKED = [
+    Asked("json", "grammar", "cfgguide:json", json.loads),
+    Asked("calculation", "grammar", f"cfgguide:\n{CALCULATION}", _parses(CALCULATION)),
+    Asked(
+        "sql",
+        "grammar",
+        f"cfgguide:sql_select {json.dumps({'tables': TABLES})}",
+        _runs,
+    ),
+    Asked("python", "grammar", 'cfgguide:python {"start": "expression"}', ast.parse),
+]
+OTHERS = [
+    Asked("person", "json", PERSON, _validates(PERSON)),
+    Asked("date", "regex", r"[0-9]{4}-(0[1-9]|1[0-2])", _matches(r"[0-9]{4}-(0[1-9]|1[0-2])")),
+    Asked("answer", "choice", ["yes", "no", "maybe not"], _is_one_of(["yes", "no", "maybe not"])),
+]
