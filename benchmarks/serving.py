@@ -1,8 +1,8 @@
 """Rows of vLLM's bitmask: what each backend takes for them, through vLLM's own interface.
 
-No model: each request writes a text of its own, token by token, and the manager of vLLM fills the rows
-of a batch before each token. Cold is the first time that the requests of a batch come, in one pass;
-warm is the same batch again. Runs where vLLM is: `make serve-test` makes such an environment. ::
+No model: each request writes a text of its own, token by token, and the manager of vLLM fills the
+rows of a batch before each token. Cold is the first time that the requests of a batch come, in one
+pass; warm is the same batch again. Runs where vLLM is: `make serve-test` makes such an environment.
 
     .venv-vllm/bin/python benchmarks/serving.py TOKENIZER_FOLDER --batches 1 16 256
 """
@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import statistics
+import tempfile
 import time
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -73,9 +75,7 @@ def pass_over(
     started = time.perf_counter()
     grammars = [make(kind, text) for kind, text, _ in asked]
     compiling = time.perf_counter() - started
-    documents = [
-        tokenizer.encode(document, add_special_tokens=False) for _, _, document in asked
-    ]
+    documents = [tokenizer.encode(document, add_special_tokens=False) for _, _, document in asked]
     manager = SimpleNamespace(
         _grammar_bitmask=torch.full((len(asked), width), -1, dtype=torch.int32),
         _full_mask=torch.tensor(-1, dtype=torch.int32),
@@ -100,6 +100,7 @@ def main() -> None:
     parser.add_argument("tokenizer", help="a folder")
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 16, 64, 256, 1024])
     arguments = parser.parse_args()
+    os.environ["CFGGUIDE_CACHE"] = tempfile.mkdtemp()  # empty, as a new node has it
     tokenizer = AutoTokenizer.from_pretrained(arguments.tokenizer)
     size = len(tokenizer)
     width = (size + 31) // 32
@@ -113,7 +114,7 @@ def main() -> None:
     vocabulary = cfgguide.Vocabulary.from_tokenizer(tokenizer)
 
     def of_cfgguide() -> Callable[[str, str], Any]:
-        backend = Backend(vocabulary, use_cache=False)
+        backend = Backend(vocabulary)
         return lambda kind, text: VllmGrammar(backend.matcher(kind, text))
 
     def of_vllm(backend_class: Any) -> Callable[[], Callable[[str, str], Any]]:

@@ -5,13 +5,15 @@ requested. When all indexes together hold more memory than the bound, the least 
 are dropped. A guide of a dropped index still works.
 
 An index grows with use, so what it holds is measured (:mod:`cfgguide.storage.footprint`): when
-it is made, when its workspace is released, and in turn, one index every few requests. Most of a
-small index is the workspace in which masks are made. So only the indexes requested last keep
-theirs; another index allocates it again for its next new mask.
+it is made, when its workspace is released, and in turn, one index every few requests; but, once it
+is made, for a hundredth of the time at most. Most of a small index is the workspace in which masks
+are made. So only the indexes requested last keep theirs; another index allocates it again for its
+next new mask.
 """
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from functools import partial
 from typing import Any
@@ -28,6 +30,7 @@ DEFAULT_MAX_BYTES = 500_000_000
 _MAX_WORKSPACES = 16  # indexes that keep theirs
 _SPREAD = 1.25  # resident bytes per counted byte: freed objects leave holes (docs/design/0010)
 _N_REQUESTS = 32  # after so many, another index is measured again
+_PAUSE = 100  # no index is measured again for so many times as long as the last measurement took
 
 
 class _Entry:
@@ -81,6 +84,7 @@ class IndexPool:
         self._entries: OrderedDict[Grammar, _Entry] = OrderedDict()  # most recent last
         self._with_workspace: OrderedDict[Grammar, None] = OrderedDict()
         self._n_requests = 0
+        self._pause_ends = 0.0  # by the clock of `time.monotonic`
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For `pickle`, and so for processes: an empty pool like this one."""
@@ -154,8 +158,11 @@ class IndexPool:
 
     def _bound(self, requested: Grammar, *, is_new: bool) -> None:
         """Measure what may have grown, and drop indexes until the rest fits."""
+        started = time.monotonic()
         for entry, index in self._to_measure(requested, is_new=is_new):
             entry.nbytes = index.footprint
+            ended = time.monotonic()
+            self._pause_ends = ended + _PAUSE * (ended - started)
         with self._lock:
             n_bytes = sum(entry.nbytes for entry in self._entries.values())
             for grammar, entry in list(self._entries.items()):
@@ -175,7 +182,8 @@ class IndexPool:
             entry = self._entries.get(requested)
             if is_new and entry is not None:
                 chosen[entry] = None
-            if is_new or self._n_requests % _N_REQUESTS == 0:
+            has_time = time.monotonic() >= self._pause_ends
+            if has_time and (is_new or self._n_requests % _N_REQUESTS == 0):
                 made = (each for each in self._entries.values() if each.index is not None)
                 chosen |= dict.fromkeys(sorted(made, key=lambda each: each.measured)[:1])
             self._with_workspace[requested] = None
@@ -183,7 +191,8 @@ class IndexPool:
             while len(self._with_workspace) > _MAX_WORKSPACES:
                 entry = self._entries.get(self._with_workspace.popitem(last=False)[0])
                 released += [] if entry is None else [entry]
-            chosen |= dict.fromkeys(released)
+            if has_time:
+                chosen |= dict.fromkeys(released)
             for each in chosen:
                 each.measured = self._n_requests
         for each in released:

@@ -186,7 +186,7 @@ class Backend:
             self._ready.pop(next(iter(self._ready)), None)
         seconds = time.perf_counter() - started
         self._count(n_compiled=1, seconds=seconds)
-        _LOG.info("compiled %s in %.3f s, %d bytes", _shown(kind, text), seconds, index.footprint)
+        _LOG.info("compiled %s in %.3f s", _shown(kind, text), seconds)
         return index
 
     def _count(self, **more: float) -> None:

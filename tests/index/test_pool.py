@@ -116,7 +116,8 @@ def test_one_index_is_kept_however_large():
     assert len(pool) == 1
 
 
-def test_an_index_that_grows_in_use_is_measured_again():
+def test_an_index_that_grows_in_use_is_measured_again(monkeypatch):
+    monkeypatch.setattr("cfgguide.index.pool._PAUSE", 0)
     pool = IndexPool(VOCABULARY)
     index = pool.index(grammar(1))
     index.token_classes.work()  # what the search holds is let go at its end
