@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from cfgguide import index as index
     from cfgguide import integrations as integrations
     from cfgguide import models as models
+    from cfgguide import serving as serving
     from cfgguide import sql as sql
     from cfgguide import values as values
     from cfgguide.combinators.patterns import choice as choice
@@ -87,6 +88,7 @@ _FOLDERS = (
     "index",
     "integrations",
     "models",
+    "serving",
     "sql",
     "values",
 )

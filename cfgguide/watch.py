@@ -13,11 +13,11 @@ never leaves the block: at the end, one that is still on its way is waited for.
 from __future__ import annotations
 
 import _thread
+import contextlib
 import ctypes
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 _FIRST, _NEXT = 0.02, 0.01  # seconds before the first question, and between two
@@ -29,7 +29,7 @@ class _Stopped(BaseException):
     """Raised in the thread that is to stop."""
 
 
-@contextmanager
+@contextlib.contextmanager
 def watched(
     reason: Callable[[], str | None], as_error: Callable[[str], Exception]
 ) -> Iterator[threading.Lock]:
@@ -47,13 +47,15 @@ def watched(
     """
     watch = _Watch(reason)
     try:
-        watch.start()
         try:
-            yield watch.lock
+            with watch.active:
+                watch.start()
+                yield watch.lock
         finally:
             watch.end()
     except _Stopped:
-        pass
+        if watch.found is None:  # a block around this one is to end
+            raise
     if watch.found is not None:
         raise as_error(watch.found) from None
 
@@ -66,19 +68,18 @@ class _Watch:
         self._reason = reason
         self._thread_id = threading.get_ident()
         self.lock = threading.Lock()
-        self._is_over = False
+        # Held just as long as the block lasts, whatever interrupts its end: C lets go of it.
+        self.active = threading.Lock()
 
     def start(self) -> None:
         """Begin to ask."""
-        try:
-            # No object of `threading`: an interruption may leave its locks held.
+        # No object of `threading`: an interruption may leave its locks held. There may be no more
+        # threads, or the platform has none.
+        with contextlib.suppress(RuntimeError):
             _thread.start_new_thread(self._run, ())
-        except RuntimeError:  # no more threads, or a platform that has none
-            self._is_over = True
 
     def end(self) -> None:
-        """Ask no more, and wait for an exception that is on its way."""
-        self._is_over = True
+        """Wait for an exception that is on its way; the block is over."""
         with self.lock:
             n_looks = 2 if self.found is not None else 0
         for _ in range(n_looks):  # the interpreter looks for exceptions at the end of a loop
@@ -88,13 +89,13 @@ class _Watch:
         seconds = _FIRST
         while True:
             time.sleep(seconds)
-            if self._is_over:
+            if not self.active.locked():
                 return
             seconds = _NEXT
             reason = self._reason()
             if reason is not None:
                 with self.lock:
-                    if not self._is_over:
+                    if self.active.locked():
                         self.found = reason
                         _raise_in(self._thread_id)
                 seconds = _AGAIN

@@ -6,6 +6,7 @@ import threading
 import time
 
 import pytest
+from torture.interrupts import traced
 
 from cfgguide.errors import LimitError
 from cfgguide.limits import Budget, Limits
@@ -94,6 +95,40 @@ def test_a_watch_ends_with_its_frame():
     while _thread._count() > before and time.monotonic() < end:
         time.sleep(0.01)
     assert _thread._count() == before
+
+
+@pytest.mark.parametrize("mode", ["signals", "any"])
+def test_a_block_that_is_interrupted_anywhere_leaves_no_watch(mode):
+    before = _thread._count()
+    is_late = threading.Event()
+
+    def block():
+        with watched(lambda: "because" if is_late.is_set() else None, LimitError):
+            pass
+
+    _, n_instructions = traced(block, sys.maxsize, mode=mode)
+    for at in range(1, n_instructions + 1):
+        is_late.clear()
+        traced(block, at, mode=mode)
+        is_late.set()
+        spin(0.05)  # a watch that were left would raise its exception here
+        end = time.monotonic() + 60
+        while _thread._count() > before and time.monotonic() < end:
+            time.sleep(0.01)
+        assert _thread._count() == before, at
+    assert n_instructions > 10
+
+
+def test_a_block_inside_a_block_lets_the_outer_one_end():
+    def work():
+        with (
+            watched(lambda: "the outer one", LimitError),
+            watched(lambda: None, LimitError),
+        ):
+            spin(60)
+
+    with pytest.raises(LimitError, match="the outer one"):
+        work()
 
 
 def test_other_threads_are_left_alone():

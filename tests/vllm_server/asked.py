@@ -7,6 +7,7 @@ text that was cut off is judged by cfgguide's recogniser: it must be the beginni
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import re
 import sqlite3
@@ -25,16 +26,12 @@ PERSON = {
     "properties": {
         "name": {"type": "string", "maxLength": 10},
         "age": {"type": "integer", "minimum": 0, "maximum": 150},
-        "tags": {
-            "type": "array",
-            "items": {"enum": ["a", "b"]},
-            "maxItems": 3,
-            "uniqueItems": True,
-        },
+        "tags": {"type": "array", "items": {"enum": ["a", "b"]}, "maxItems": 3},
     },
     "required": ["name", "age"],
     "additionalProperties": False,
 }
+UNIQUE = {"type": "array", "items": {"enum": ["a", "b", "c"]}, "minItems": 2, "uniqueItems": True}
 CALCULATION = """
     start: sum
     sum: product (("+" | "-") product)*
@@ -46,12 +43,16 @@ CALCULATION = """
 
 @dataclass(frozen=True)
 class Asked:
-    """A request: its kind and text as vLLM has them, and who judges a finished answer."""
+    """A request: its kind and text as vLLM has them, and who judges a finished answer.
+
+    `same` is a request of the same language, where the text means something to one server only.
+    """
 
     name: str
     kind: str
     text: Any
     judge: Callable[[str], object]
+    same: tuple[str, str] | None = None
 
     @property
     def structured_outputs(self) -> dict[str, Any]:
@@ -62,13 +63,16 @@ class Asked:
         if is_finished:
             self.judge(answer)
             return
-        text = json.dumps(self.text) if isinstance(self.text, dict | list) else self.text
-        backend = cfgguide.serving.Backend(cfgguide.Vocabulary.of_bytes(), use_cache=False)
-        index = backend.index(self.kind, text)
-        data = answer.encode().removesuffix("\ufffd".encode())  # half a character at the end
-        while data.endswith("\ufffd".encode()):
-            data = data.removesuffix("\ufffd".encode())
+        kind, text = self.same or (self.kind, self.text)
+        text = json.dumps(text) if isinstance(text, dict | list) else text
+        index = _backend().index(kind, text)
+        data = answer.rstrip("\ufffd").encode()  # half a character at the end
         assert index.recognizer.advance(index.recognizer.initial, data) is not None, answer
+
+
+@functools.cache
+def _backend() -> cfgguide.serving.Backend:
+    return cfgguide.serving.Backend(cfgguide.Vocabulary.of_bytes())
 
 
 def _validates(schema: Any) -> Callable[[str], object]:
