@@ -115,7 +115,7 @@ def test_a_block_that_is_interrupted_anywhere_leaves_no_watch(mode):
         end = time.monotonic() + 60
         while _thread._count() > before and time.monotonic() < end:
             time.sleep(0.01)
-        assert _thread._count() == before, at
+        assert _thread._count() <= before, at
     assert n_instructions > 10
 
 
