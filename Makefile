@@ -123,7 +123,7 @@ serve-test: export DO_NOT_TRACK = 1
 serve-test: export VLLM_CPU_KVCACHE_SPACE = 1
 serve-test: install $(VENV_VLLM)/.installed
 	$(BIN)/python -c "from cfgguide.models.load import prepare_smollm2; prepare_smollm2()"
-	$(VENV_VLLM)/bin/python -m pytest tests/vllm_server
+	$(VENV_VLLM)/bin/python -m pytest tests/engines
 
 check: lint type test test-slow docs
 

@@ -46,6 +46,9 @@ KINDS = ("json", "json_object", "regex", "choice", "grammar")
 #: A grammar that has a name is the operator's or ours; what follows the name is a stranger's.
 _FOR_NAMED: dict[str, Any] = {"allows_imports": True, "max_seconds": 60.0}
 
+_OPTIONS = ("start", "max_ignored")  # of a grammar that a request names; `tidy` of a bundled one
+_TYPES: dict[str, type] = {"start": str, "max_ignored": int, "tidy": bool}
+
 _MAX_KNOWN = 1_000  # requests whose grammars are remembered
 _NAME = re.compile(r"([A-Za-z0-9_-]{1,100})(?:\s+(\{.*\}))?\s*", re.DOTALL)
 _SHOWN, _MAX_SAID = 60, 200  # characters of a request, and of an error, in the log
@@ -250,18 +253,21 @@ class Backend:
             raise GrammarError(
                 f"no grammar is called {name!r}; there is {', '.join(sorted(names))}"
             )
-        grammar = Grammar.open(path) if is_own and path is not None else Grammar.bundled(name)
-        if found[2] is None:
-            return grammar
-        options = _json(found[2], dict, "the options of a grammar are a JSON object")
-        unknown = options.keys() - {"start", "tables"}
-        if unknown:
-            raise GrammarError(
-                f"no grammar has an option {min(unknown)!r:.60}; there is start, tables"
-            )
-        if "start" in options:
-            grammar = replace(grammar, start=options["start"])
-        return with_schema(grammar, options["tables"]) if "tables" in options else grammar
+        options = _json(found[2] or "{}", dict, "the options of a grammar are a JSON object")
+        tables = options.pop("tables", None)
+        known = _OPTIONS if is_own else (*_OPTIONS, "tidy")
+        for option, value in options.items():
+            if option not in known:
+                raise GrammarError(
+                    f"no grammar has an option {option!r:.60}; there is {', '.join(known)}, tables"
+                )
+            if not isinstance(value, _TYPES[option]):
+                raise GrammarError(f"the option {option} is no {type(value).__name__}")
+        if is_own and path is not None:
+            grammar = Grammar.open(path, **options)
+        else:
+            grammar = Grammar.bundled(name, **options)
+        return grammar if tables is None else with_schema(grammar, tables)
 
 
 def _is_named(kind: str, text: str) -> bool:

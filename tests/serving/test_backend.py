@@ -38,6 +38,7 @@ def takes(backend: Backend, kind: str, text: str, written: str) -> bool:
         ("grammar", 'cfgguide:\nstart: "a"+', "aaa", "b"),
         ("grammar", 'cfgguide:\r\nstart: "a"+', "aaa", "b"),
         ("grammar", "cfgguide:json", "[1]", "[1"),
+        ("grammar", 'cfgguide:json {"max_ignored": 2}', "[  1]", "[   1]"),
         ("grammar", "cfgguide:sql_select ", "SELECT x FROM y", "DROP TABLE y"),
         (
             "grammar",
@@ -69,9 +70,16 @@ def test_a_request_is_what_it_says(backend, kind, text, right, wrong):
         ("grammar", "cfgguide:../../etc/passwd", "name"),
         ("grammar", "cfgguide:sql [1]", "name"),
         ("grammar", "cfgguide:sql {1}", "JSON object"),
-        ("grammar", 'cfgguide:sql {"path": "/etc"}', "'path'; there is start, tables"),
+        (
+            "grammar",
+            'cfgguide:sql {"path": "/etc"}',
+            "'path'; there is start, max_ig",
+        ),
         ("grammar", 'cfgguide:sql {"tables": 1}', "schema"),
         ("grammar", 'cfgguide:json {"tables": {}}', "sql"),
+        ("grammar", 'cfgguide:json {"start": 1}', "start"),
+        ("grammar", 'cfgguide:json {"max_ignored": "x"}', "max_ignored is no str"),
+        ("grammar", 'cfgguide:json {"max_ignored": -1}', "max_ignored"),
         ("structural_tag", "{}", "structural_tag"),
     ],
 )

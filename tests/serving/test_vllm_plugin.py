@@ -1,4 +1,4 @@
-"""The plug-in where vLLM is not, or is another: it is left alone. With vLLM: `tests/vllm`."""
+"""The plug-in where vLLM is not, or is another: it is left alone. With vLLM: `tests/engines`."""
 
 from __future__ import annotations
 

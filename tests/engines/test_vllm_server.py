@@ -26,7 +26,7 @@ pytest.importorskip("vllm", reason="`make serve-test` has it, this environment h
 
 import jsonschema
 import openai
-from vllm_server.asked import MARKED, OTHERS, PERSON, UNIQUE, Asked, _is_one_of
+from engines.asked import MARKED, OTHERS, PERSON, UNIQUE, Asked, _is_one_of
 
 from cfgguide.models.load import prepare_smollm2
 

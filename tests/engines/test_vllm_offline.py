@@ -11,9 +11,9 @@ import pytest
 
 vllm = pytest.importorskip("vllm", reason="`make serve-test` has it, this environment has not")
 
+from engines.asked import MARKED, OTHERS, Asked  # noqa: E402
 from vllm.exceptions import VLLMValidationError  # noqa: E402
 from vllm.sampling_params import StructuredOutputsParams  # noqa: E402
-from vllm_server.asked import MARKED, OTHERS, Asked  # noqa: E402
 
 from cfgguide.models.load import prepare_smollm2  # noqa: E402
 

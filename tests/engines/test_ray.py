@@ -1,0 +1,66 @@
+"""Ray: a batch over two nodes, of which one is killed; every row comes once, and is right.
+
+The killed node is replaced, as a cluster does: Ray starts its actor again there. Runs in an
+environment that has Ray: `make serve-test`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ray = pytest.importorskip("ray", reason="`make serve-test` has it, this environment has not")
+
+import jsonschema  # noqa: E402
+from ray.cluster_utils import Cluster  # noqa: E402
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+sys.path.insert(0, str(EXAMPLES))
+
+import ray_batch  # noqa: E402
+
+CITIES = [f"{name} {number}" for number in range(8) for name in ("Oslo", "Lima", "Kyoto", "Accra")]
+
+
+def check(rows: list[dict[str, Any]]) -> None:
+    assert sorted(row["id"] for row in rows) == list(range(len(CITIES)))
+    for row in rows:
+        jsonschema.validate(json.loads(row["review"]), ray_batch.SCHEMA)
+
+
+def test_every_row_comes_once_though_a_node_is_killed(tmp_path):
+    index_path = tmp_path / "review.index"
+    ray_batch.build_index(index_path)
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+    try:
+        cluster.add_node(num_cpus=1)
+        doomed = cluster.add_node(num_cpus=1)
+        cluster.wait_for_nodes()
+        ray.init(
+            address=cluster.address,
+            runtime_env={"env_vars": {"PYTHONPATH": str(EXAMPLES), "OMP_NUM_THREADS": "1"}},
+        )
+        assert sum(node["Alive"] for node in ray.nodes()) == 3
+        killed: list[float] = []
+
+        def kill() -> None:
+            while ray.available_resources().get("CPU", 0) > 0:
+                time.sleep(0.2)
+            time.sleep(15)  # both actors are there; now they load their models, and write
+            cluster.remove_node(doomed, allow_graceful=False)
+            killed.append(time.monotonic())
+            cluster.add_node(num_cpus=1)
+
+        threading.Thread(target=kill, daemon=True).start()
+        rows = ray_batch.write(CITIES, index_path, n_actors=2)
+        assert killed, "the rows came before the node was killed"
+        check(rows)
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
