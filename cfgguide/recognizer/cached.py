@@ -3,7 +3,9 @@
 In: a :class:`~cfgguide.grammar.grammar.Grammar` and limits. Out: its tables, if it is a bundled
 grammar that was compiled when the package was built, or some process has compiled the same before
 and the cache is on. The key covers the text, start rule and options; the limits, except for time;
-the code that compiles; and the versions of Lark and of Python, whose ``re`` decides.
+the code that compiles; and the versions of Lark and of Python, whose ``re`` decides. Of bundled
+grammars some versions of Lark make the same tables, so for these they count as one: engines such
+as vLLM want a Lark of their own.
 
 Imported files are not part of the key: they are stored with the tables, and looked up again on
 loading (:mod:`cfgguide.grammar.imports`). Bundled grammars import only each other, so their key
@@ -42,6 +44,8 @@ Tables = tuple[ParseTable, Scanner, IndentationRules | None]
 # An import from Lark's grammars or the import paths, wherever the importing grammar is.
 _ABSOLUTE_IMPORT = re.compile(r"%import[ \t]+\w")
 _PACKAGE = Path(__file__).parents[1]
+#: Versions of Lark that make the same tables of bundled grammars: `make serve-test` compares them.
+SAME_LARK = ("1.2.2", "1.3.0", "1.3.1")
 #: The code that decides what a compiled grammar is, and what is always live in it.
 _COMPILING = ("automata", "grammar", "lexer", "limits.py", "liveness", "parser", "recognizer")
 # Limits that do not change what a compiled grammar is.
@@ -122,6 +126,7 @@ def _key(grammar: Grammar, limits: Limits) -> str:
     """Return the SHA-256 in hex of what a compiled grammar depends on, except imported files."""
     parts = [
         environment(),
+        _lark_of(grammar),
         grammar.text,
         grammar.start,
         grammar.lexer,
@@ -133,6 +138,12 @@ def _key(grammar: Grammar, limits: Limits) -> str:
         {name: value for name, value in vars(limits).items() if name not in _NOT_IN_KEY},
     ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _lark_of(grammar: Grammar) -> str:
+    """Return Lark's version, as far as it decides what a grammar means."""
+    version = version_of_lark()
+    return SAME_LARK[0] if version in SAME_LARK and _is_bundled(grammar) else version
 
 
 def _indentation(grammar: Grammar) -> object:
@@ -165,12 +176,11 @@ def _home(grammar: Grammar) -> list[str]:
 
 @functools.cache
 def environment() -> tuple[str, ...]:
-    """Return what decides how a grammar is compiled: a hash of code, and the versions of others."""
+    """Return what decides how a grammar is compiled, beside Lark: a hash of code, and Python."""
     paths = [_PACKAGE / name for name in _COMPILING]
     modules = [path for each in paths for path in ([each] if each.is_file() else each.glob("*.py"))]
     return (
         _code(modules),
-        version_of_lark(),
         sys.implementation.name,
         "{}.{}".format(*sys.version_info),
         unicodedata.unidata_version,

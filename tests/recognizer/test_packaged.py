@@ -115,6 +115,17 @@ def test_another_version_of_what_compiles_is_not_believed(package, monkeypatch):
         compile_recognizer(Grammar.bundled("json"))
 
 
+def test_versions_of_lark_that_make_the_same_tables_share_them(package, monkeypatch):
+    from cfgguide.recognizer import cached
+
+    for version in cached.SAME_LARK:
+        monkeypatch.setattr(cached, "version_of_lark", lambda version=version: version)
+        compile_recognizer(Grammar.bundled("json"))
+    monkeypatch.setattr(cached, "version_of_lark", lambda: "1.4.0")
+    with pytest.raises(Compiled):
+        compile_recognizer(Grammar.bundled("json"))
+
+
 def test_a_damaged_file_is_not_believed(package):
     for path in package.iterdir():
         path.write_bytes(path.read_bytes()[:-1] + b"?")
