@@ -12,7 +12,8 @@ pytest.importorskip("vllm", reason="`make serve-test` has it, and with it anothe
 
 from cfgguide import Grammar
 from cfgguide.index.compiler import compile_recognizer
-from cfgguide.recognizer.cached import SAME_LARK
+from cfgguide.limits import Limits
+from cfgguide.recognizer.cached import SAME_LARK, CachedGrammar
 
 
 @pytest.mark.parametrize("name", Grammar.bundled_names())
