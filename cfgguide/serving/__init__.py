@@ -10,11 +10,13 @@ if TYPE_CHECKING:
     from cfgguide.serving.backend import Backend as Backend
     from cfgguide.serving.backend import Metrics as Metrics
     from cfgguide.serving.matcher import Matcher as Matcher
+    from cfgguide.serving.mlx import MlxProcessor as MlxProcessor
 
 _NAMES = {
     "Backend": "backend",
     "Matcher": "matcher",
     "Metrics": "backend",
+    "MlxProcessor": "mlx",
 }
 
 __all__ = sorted(_NAMES)

@@ -174,6 +174,7 @@ KNOWN_BY = {
     },
     "llama_cpp": {"integrations.llama_cpp"},
     "vllm": {"serving.vllm", "serving.vllm_parts"},
+    "mlx": {"serving.mlx"},
     "transformers": {
         *(
             "integrations.transformers_processor",
