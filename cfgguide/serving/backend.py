@@ -173,7 +173,8 @@ class Backend:
         started = time.perf_counter()
         try:
             grammar = self.grammar(kind, text)
-            is_known = grammar in self._ready
+            with self._lock:
+                is_known = grammar in self._ready
             index = self._pools[_is_named(kind, text)].index(grammar)
         except CfgGuideError as error:
             seconds = time.perf_counter() - started
@@ -184,9 +185,10 @@ class Backend:
         if is_known:
             self._count(n_hits=1)
             return index
-        self._ready[grammar] = None
-        while len(self._ready) > _MAX_KNOWN:
-            self._ready.pop(next(iter(self._ready)), None)
+        with self._lock:
+            self._ready[grammar] = None
+            while len(self._ready) > _MAX_KNOWN:
+                self._ready.pop(next(iter(self._ready)))
         seconds = time.perf_counter() - started
         self._count(n_compiled=1, seconds=seconds)
         _LOG.info("compiled %s in %.3f s", _shown(kind, text), seconds)

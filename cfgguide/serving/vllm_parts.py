@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import logging
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
@@ -24,6 +25,7 @@ from vllm.v1.structured_output.request import get_structured_output_key
 
 from cfgguide.errors import CfgGuideError
 from cfgguide.locks import new_lock
+from cfgguide.mask.subset import bitmask_of
 from cfgguide.serving.backend import KINDS, PREFIX, Backend
 from cfgguide.serving.matcher import Matcher
 from cfgguide.vocabulary.vocabulary import Vocabulary
@@ -38,6 +40,8 @@ WRAPPED: tuple[tuple[Any, str, list[str]], ...] = (
     (AsyncLLM, "add_request", ["self", "request_id", "prompt", "params"]),
     (StructuredOutputManager, "grammar_init", ["self", "request"]),
 )
+
+_LOG = logging.getLogger("cfgguide.serving")
 
 _N_THREADS = 2  # that compile in the front end
 
@@ -75,13 +79,12 @@ class _Backends:
 
     def of(self, tokenizer: Any, model_config: Any) -> Backend:
         """Return the backend of an engine."""
-        size = max(model_config.get_vocab_size(), len(tokenizer))
+        n_logits = model_config.get_vocab_size()
         with self._lock:
-            if (id(tokenizer), size) not in self._made:
-                vocabulary = Vocabulary.from_tokenizer(tokenizer, size=size)
-                backend = Backend(vocabulary, folder=self._folder)
-                self._made[id(tokenizer), size] = tokenizer, backend
-            return self._made[id(tokenizer), size][1]
+            if (id(tokenizer), n_logits) not in self._made:
+                backend = Backend(_vocabulary_of(tokenizer, n_logits), folder=self._folder)
+                self._made[id(tokenizer), n_logits] = tokenizer, backend
+            return self._made[id(tokenizer), n_logits][1]
 
     def check(self, request: Asked, tokenizer: Any, model_config: Any) -> None:
         """Compile what a request asks for.
@@ -95,6 +98,15 @@ class _Backends:
             self.of(tokenizer, model_config).index(*request)
         except CfgGuideError as error:
             raise VLLMValidationError(f"cfgguide: {error}") from error
+
+
+def _vocabulary_of(tokenizer: Any, n_logits: int) -> Vocabulary:
+    """Return the tokens that have logits, which may be fewer than the tokenizer has, or more."""
+    vocabulary = Vocabulary.from_tokenizer(tokenizer, size=max(n_logits, len(tokenizer)))
+    if vocabulary.size == n_logits:
+        return vocabulary
+    eos = [token_id for token_id in vocabulary.eos_token_ids if token_id < n_logits]
+    return Vocabulary(vocabulary.tokens[:n_logits], eos_token_ids=eos)
 
 
 def _wrap_validation(takes_all: bool, backends: _Backends) -> None:
@@ -185,26 +197,43 @@ class VllmBackend(StructuredOutputBackend):  # type: ignore[misc]
 
     def allocate_token_bitmask(self, max_num_seqs: int) -> Any:
         """Return bitmasks in which everything is allowed."""
-        size = max(self.vocab_size, len(self.tokenizer))
-        return torch.full((max_num_seqs, (size + 31) // 32), -1, dtype=torch.int32)
+        return torch.full((max_num_seqs, (self.vocab_size + 31) // 32), -1, dtype=torch.int32)
 
     def destroy(self) -> None:
         """Nothing is to be done."""
 
 
 class VllmGrammar(StructuredOutputGrammar):  # type: ignore[misc]
-    """A request as vLLM sees it."""
+    """A request as vLLM sees it.
+
+    vLLM's engine ends with the first error, and all requests with it. So after an error of ours in
+    the middle of a text, such as a schema that takes too long there, only EOS is allowed, and then
+    refused: vLLM ends the request as failed, and the others go on.
+    """
 
     def __init__(self, matcher: Matcher) -> None:
         self.matcher = matcher
+        self.error: CfgGuideError | None = None
+
+    def _fail(self, error: CfgGuideError) -> None:
+        _LOG.error("a request fails after %d tokens: %s", self.matcher.n_tokens, error)
+        self.error = error
 
     def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
         """Consume tokens."""
-        return self.matcher.accept(tokens)
+        try:
+            return self.error is None and self.matcher.accept(tokens)
+        except CfgGuideError as error:
+            self._fail(error)
+            return False
 
     def validate_tokens(self, tokens: list[int]) -> list[int]:
         """Return the first tokens that may come."""
-        return self.matcher.validate(tokens)
+        try:
+            return [] if self.error is not None else self.matcher.validate(tokens)
+        except CfgGuideError as error:
+            self._fail(error)
+            return []
 
     def rollback(self, num_tokens: int) -> None:
         """Take tokens back."""
@@ -212,7 +241,16 @@ class VllmGrammar(StructuredOutputGrammar):  # type: ignore[misc]
 
     def fill_bitmask(self, bitmask: Any, batch_index: int) -> None:
         """Write the mask into a row."""
-        self.matcher.fill_bitmask(bitmask, batch_index)
+        if self.error is None:
+            try:
+                self.matcher.fill_bitmask(bitmask, batch_index)
+                return
+            except CfgGuideError as error:
+                self._fail(error)
+        vocabulary = self.matcher.index.vocabulary
+        mask = bitmask_of(vocabulary.eos_token_ids[:1], vocabulary.n_words)
+        bitmask[batch_index].zero_()
+        bitmask[batch_index, : len(mask)] = torch.from_numpy(mask)
 
     def is_terminated(self) -> bool:
         """Return whether a stop token came."""
@@ -221,3 +259,4 @@ class VllmGrammar(StructuredOutputGrammar):  # type: ignore[misc]
     def reset(self) -> None:
         """Go back to the beginning."""
         self.matcher.reset()
+        self.error = None

@@ -7,6 +7,7 @@ environment that has Ray: `make serve-test`.
 from __future__ import annotations
 
 import json
+import re
 import sys
 import threading
 import time
@@ -24,6 +25,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 sys.path.insert(0, str(EXAMPLES))
 
 import ray_batch  # noqa: E402
+
+from cfgguide.models.load import prepare_smollm2  # noqa: E402
 
 CITIES = [f"{name} {number}" for number in range(8) for name in ("Oslo", "Lima", "Kyoto", "Accra")]
 
@@ -64,3 +67,37 @@ def test_every_row_comes_once_though_a_node_is_killed(tmp_path):
     finally:
         ray.shutdown()
         cluster.shutdown()
+
+
+def test_vllm_in_ray_has_the_plug_in():
+    pytest.importorskip("vllm", reason="`make serve-test` has it, this environment has not")
+    from ray.data.llm import build_processor, vLLMEngineProcessorConfig
+
+    ray.init(num_cpus=2)
+    try:
+        config = vLLMEngineProcessorConfig(
+            model_source=str(prepare_smollm2()),
+            engine_kwargs={
+                "max_model_len": 512,
+                "enforce_eager": True,
+                "distributed_executor_backend": "mp",
+            },
+            concurrency=1,
+            accelerator_type=None,
+            placement_group_config={"bundles": [{"CPU": 1}]},
+            batch_size=8,
+        )
+        asked = {"grammar": 'cfgguide:\nstart: "yes" | "no" | /[0-9]{1,3}/'}
+        processor = build_processor(
+            config,
+            preprocess=lambda row: {
+                "messages": [{"role": "user", "content": f"Number {row['id']}?"}],
+                "sampling_params": {"max_tokens": 20, "structured_outputs": asked},
+            },
+            postprocess=lambda row: {"text": row["generated_text"]},
+        )
+        rows = processor(ray.data.from_items([{"id": n} for n in range(12)])).take_all()
+    finally:
+        ray.shutdown()
+    assert len(rows) == 12
+    assert all(re.fullmatch("yes|no|[0-9]{1,3}", row["text"]) for row in rows), rows
