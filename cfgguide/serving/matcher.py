@@ -192,7 +192,7 @@ class Matcher:
         BitmaskError
             If `bitmasks` has another dtype or shape, or too few words.
         """
-        rows = _rows_of(bitmasks)
+        rows = rows_of(bitmasks)
         n_words = self.index.vocabulary.n_words
         out = rows[row]
         if len(out) != n_words:
@@ -235,7 +235,7 @@ def _address_of(bitmasks: Any) -> _Address:
     return bitmasks.data_ptr(), bitmasks.numel()
 
 
-def _rows_of(bitmasks: Any) -> list[Int32Array]:
+def rows_of(bitmasks: Any) -> list[Int32Array]:
     """Return the rows of bitmasks as arrays: an engine gives the same bitmasks at every step."""
     global _known_rows
     known = _known_rows

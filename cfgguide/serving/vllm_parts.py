@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import logging
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
@@ -25,8 +24,8 @@ from vllm.v1.structured_output.request import get_structured_output_key
 
 from cfgguide.errors import CfgGuideError
 from cfgguide.locks import new_lock
-from cfgguide.mask.subset import bitmask_of
 from cfgguide.serving.backend import KINDS, PREFIX, Backend
+from cfgguide.serving.guarded import GuardedMatcher
 from cfgguide.serving.matcher import Matcher
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
@@ -40,8 +39,6 @@ WRAPPED: tuple[tuple[Any, str, list[str]], ...] = (
     (AsyncLLM, "add_request", ["self", "request_id", "prompt", "params"]),
     (StructuredOutputManager, "grammar_init", ["self", "request"]),
 )
-
-_LOG = logging.getLogger("cfgguide.serving")
 
 _N_THREADS = 2  # that compile in the front end
 
@@ -204,59 +201,31 @@ class VllmBackend(StructuredOutputBackend):  # type: ignore[misc]
 
 
 class VllmGrammar(StructuredOutputGrammar):  # type: ignore[misc]
-    """A request as vLLM sees it.
-
-    vLLM's engine ends with the first error, and all requests with it. So after an error of ours in
-    the middle of a text, such as a schema that takes too long there, only EOS is allowed, and then
-    refused: vLLM ends the request as failed, and the others go on.
-    """
+    """A request as vLLM sees it."""
 
     def __init__(self, matcher: Matcher) -> None:
-        self.matcher = matcher
-        self.error: CfgGuideError | None = None
-
-    def _fail(self, error: CfgGuideError) -> None:
-        _LOG.error("a request fails after %d tokens: %s", self.matcher.n_tokens, error)
-        self.error = error
+        self.guarded = GuardedMatcher(matcher)
 
     def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
         """Consume tokens."""
-        try:
-            return self.error is None and self.matcher.accept(tokens)
-        except CfgGuideError as error:
-            self._fail(error)
-            return False
+        return self.guarded.accept(tokens)
 
     def validate_tokens(self, tokens: list[int]) -> list[int]:
         """Return the first tokens that may come."""
-        try:
-            return [] if self.error is not None else self.matcher.validate(tokens)
-        except CfgGuideError as error:
-            self._fail(error)
-            return []
+        return self.guarded.validate(tokens)
 
     def rollback(self, num_tokens: int) -> None:
         """Take tokens back."""
-        self.matcher.rollback(num_tokens)
+        self.guarded.rollback(num_tokens)
 
     def fill_bitmask(self, bitmask: Any, batch_index: int) -> None:
         """Write the mask into a row."""
-        if self.error is None:
-            try:
-                self.matcher.fill_bitmask(bitmask, batch_index)
-                return
-            except CfgGuideError as error:
-                self._fail(error)
-        vocabulary = self.matcher.index.vocabulary
-        mask = bitmask_of(vocabulary.eos_token_ids[:1], vocabulary.n_words)
-        bitmask[batch_index].zero_()
-        bitmask[batch_index, : len(mask)] = torch.from_numpy(mask)
+        self.guarded.fill_bitmask(bitmask, batch_index)
 
     def is_terminated(self) -> bool:
         """Return whether a stop token came."""
-        return self.matcher.is_terminated
+        return self.guarded.is_terminated
 
     def reset(self) -> None:
         """Go back to the beginning."""
-        self.matcher.reset()
-        self.error = None
+        self.guarded.reset()

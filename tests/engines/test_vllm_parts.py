@@ -5,7 +5,6 @@ Runs in an environment that has vLLM: `make serve-test`.
 
 from __future__ import annotations
 
-import logging
 from types import SimpleNamespace
 
 import pytest
@@ -16,7 +15,6 @@ import torch
 from transformers import AutoTokenizer
 
 import cfgguide
-from cfgguide.errors import LimitError
 from cfgguide.models.load import prepare_smollm2
 from cfgguide.serving import Backend
 from cfgguide.serving.vllm_parts import VllmGrammar, _Backends
@@ -39,30 +37,6 @@ def row_of(each: VllmGrammar) -> list[int]:
         for token_id in range(VOCABULARY.size)
         if words[token_id >> 5] >> (token_id & 31) & 1
     ]
-
-
-@pytest.mark.parametrize("name", ["fill_bitmask", "accept", "validate"])
-def test_after_an_error_a_request_is_ended_as_failed(name, monkeypatch, caplog):
-    each = grammar()
-    assert each.accept_tokens("r", list(b"y"))
-
-    def fail(*_: object) -> None:
-        raise LimitError("it takes too long")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(each.matcher, name, fail)
-        if name == "accept":
-            assert not each.accept_tokens("r", list(b"e"))
-        elif name == "validate":
-            assert each.validate_tokens(list(b"e")) == []
-        else:
-            assert row_of(each) == [EOS]
-    assert row_of(each) == [EOS]
-    assert each.validate_tokens(list(b"e")) == []
-    assert not each.accept_tokens("r", [EOS])
-    assert [record.levelno for record in caplog.records] == [logging.ERROR]
-    each.reset()
-    assert row_of(each) == sorted(b"yn")
 
 
 def test_drafts_past_the_end_and_padding_are_taken():
