@@ -14,5 +14,8 @@ os.environ["CFGGUIDE_CACHE"] = "off"
 if runpy.run_path(str(Path(__file__).with_name("build_kernels.py")))["is_misleading"]():
     pytest.exit("the kernels were compiled from other sources: run `make install`", returncode=3)
 
-if find_spec("vllm") is None:
-    collect_ignore = ["cfgguide/serving/vllm_parts.py"]  # the doctests import each module
+collect_ignore = [  # the doctests import each module
+    f"cfgguide/serving/{engine}_parts.py"
+    for engine in ("vllm", "sglang")
+    if find_spec(engine) is None
+]

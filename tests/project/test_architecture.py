@@ -170,11 +170,13 @@ KNOWN_BY = {
             "models.load",
             "models.smollm2",
             "serving.vllm_parts",
+            "serving.sglang_parts",
         ),
     },
     "llama_cpp": {"integrations.llama_cpp"},
     "vllm": {"serving.vllm", "serving.vllm_parts"},
     "mlx": {"serving.mlx"},
+    "sglang": {"serving.sglang", "serving.sglang_parts"},
     "transformers": {
         *(
             "integrations.transformers_processor",
@@ -342,8 +344,8 @@ def public_definitions(module: ModuleType) -> list[tuple[str, object]]:
 
 @pytest.mark.parametrize("name", ["", *FILES])
 def test_modules_and_all_that_is_public_in_them_have_docstrings(name):
-    if name == "serving.vllm_parts":
-        pytest.importorskip("vllm", reason="`make serve-test` has it, this environment has not")
+    if engine := {"serving.vllm_parts": "vllm", "serving.sglang_parts": "sglang"}.get(name):
+        pytest.importorskip(engine, reason="`make serve-test` has it, this environment has not")
     module = importlib.import_module(f"cfgguide.{name}" if name else "cfgguide")
     assert module.__doc__
     assert [path for path, value in public_definitions(module) if not inspect.getdoc(value)] == []
