@@ -169,8 +169,12 @@ class TreeParser:
 
     grammar: Grammar
 
-    def __call__(self, text: str) -> Any:
-        """Return the tree of a sentence."""
+    def __call__(self, text: str | bytes) -> Any:
+        """Return the tree of a sentence; of bytes, with symbols (:mod:`cfgguide.symbols`)."""
+        if isinstance(text, bytes):
+            from cfgguide.grammar.lark_frontend import tree_of
+
+            return tree_of(_lark(self.grammar), self.grammar, text)
         return _lark(self.grammar).parse(text)
 
 

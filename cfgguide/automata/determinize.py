@@ -44,13 +44,20 @@ def fsm_of_pattern(pattern: str, *, name: str, flags: int = 0, budget: Budget | 
     """
     budget = budget or Budget()
     if _PLAIN.fullmatch(pattern) and not flags & _CHANGING:
-        return _of_text(_ESCAPE.sub(r"\1", pattern).encode(), name, budget)
+        return fsm_of_bytes(_ESCAPE.sub(r"\1", pattern).encode(), name=name, budget=budget)
     nfa = parse_pattern(pattern, name=name, flags=flags, budget=budget)
     return minimised(_Determiniser(nfa, name=name, budget=budget).run())
 
 
-def _of_text(text: bytes, name: str, budget: Budget) -> Fsm:
-    """Return the machine of one text: a state for each byte, numbered in their order."""
+def fsm_of_bytes(text: bytes, *, name: str, budget: Budget | None = None) -> Fsm:
+    """Return the machine of one text: a state for each byte, numbered in their order.
+
+    Raises
+    ------
+    LimitError
+        If the text is too long.
+    """
+    budget = budget or Budget()
     n_states = len(text) + 2
     budget.check("max_fsm_states", n_states - 1, f"terminal {name}")
     transitions = np.full((n_states, N_BYTES), DEAD, dtype=np.int32)

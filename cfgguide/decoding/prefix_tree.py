@@ -366,7 +366,7 @@ class PrefixTree:
 
     def _child(self, node: PrefixNode, token_id: int, *, is_forced: bool = False) -> PrefixNode:
         left, step_node = self._after(node, token_id)
-        is_finished = token_id in self.index.vocabulary.eos_token_ids
+        is_finished = self.index.is_end(node.step_node, token_id, step_node)
         return PrefixNode(
             node, token_id, step_node, is_finished=is_finished, is_forced=is_forced, left=left
         )

@@ -13,7 +13,6 @@ it is off: the sum of its log Z.
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -232,10 +231,10 @@ def sample_many(
 def written(tree: PrefixTree, node: PrefixNode) -> Sample:
     """Return the text of a node of a tree, with its probabilities."""
     token_ids = (*tree.prefix_ids, *node.token_ids)
-    path = node.path()
+    path, vocabulary = node.path(), tree.index.vocabulary
     return Sample(
         token_ids,
-        codecs.getincrementaldecoder("utf-8")().decode(tree.index.vocabulary.spell(token_ids)),
+        vocabulary.text_decoder().decode(vocabulary.spell(token_ids)),
         node.is_finished,
         tuple(step.log_prob for step in path),
         tuple(step.log_mass for step in path),

@@ -188,6 +188,7 @@ def rules_of(grammar: Grammar) -> Rules:
         ("max_ignored", grammar.max_ignored is not None),
         ("keywords", grammar.keywords is not None),
         ("restrict", bool(grammar.restrict)),
+        ("special terminals", bool(grammar.special)),
     ):
         if is_there:
             raise GrammarError(

@@ -85,9 +85,12 @@ class Grammar:
     restrict : mapping of str to str or None, optional
         What the lexemes of some terminals may be: a pattern that they match whole, or None for no
         lexeme. Its longer matches come first, and it does not look around.
+    special : mapping of str to str, int or sequence of these, optional
+        Terminals that are tokens and no text, each with the names or ids of its tokens; the grammar
+        has them as ``%declare``. Text never spells one, and no lexeme goes on across one.
 
-    The last three make the language smaller. Lark lexes and parses a text as it would without them;
-    then a lexeme that they do not allow is refused, and with it the text.
+    `max_ignored`, `keywords` and `restrict` make the language smaller. Lark lexes and parses a text
+    as it would without them; then a lexeme that they do not allow is refused, and with it the text.
 
     Raises
     ------
@@ -113,6 +116,9 @@ class Grammar:
     max_ignored: int | None = field(default=None, kw_only=True)
     keywords: str | None = field(default=None, kw_only=True)
     restrict: tuple[tuple[str, str | None], ...] | Mapping[str, str | None] = field(
+        default=(), kw_only=True
+    )
+    special: tuple[tuple[str, tuple[str | int, ...]], ...] | Mapping[str, Any] = field(
         default=(), kw_only=True
     )
 
@@ -141,6 +147,7 @@ class Grammar:
         if self.keywords not in (None, "upper", "lower"):
             raise GrammarError(f"keywords is 'upper' or 'lower', not {self.keywords!r}")
         object.__setattr__(self, "restrict", _checked_restrictions(self.restrict))
+        object.__setattr__(self, "special", _checked_special(self.special))
 
     def __repr__(self) -> str:
         source = [f"source_path={self.source_path!r}"] if self.source_path is not None else []
@@ -240,6 +247,7 @@ class Grammar:
         strict: bool = False,
         regex_flags: int = 0,
         postlex: object | None = None,
+        special: Mapping[str, Any] | None = None,
     ) -> Grammar:
         """Return the grammar in a ``.lark`` file; the options are those of :class:`Grammar`.
 
@@ -261,6 +269,7 @@ class Grammar:
             strict=strict,
             regex_flags=regex_flags,
             postlex=postlex,
+            special=special or {},
         )
 
 
@@ -293,6 +302,27 @@ def _checked_restrictions(restrict: object) -> tuple[tuple[str, str | None], ...
             f"restrict maps names of terminals to patterns, or to None, not {restrict!r:.60}"
         )
     return tuple(sorted(restrict.items()))
+
+
+def _checked_special(special: object) -> tuple[tuple[str, tuple[str | int, ...]], ...]:
+    if isinstance(special, tuple):
+        special = dict(special)
+    found: dict[str, tuple[str | int, ...]] = {}
+    for name, given in special.items() if isinstance(special, Mapping) else [("", None)]:
+        tokens = tuple(given) if isinstance(given, list | tuple) else (given,)
+        is_right = isinstance(name, str) and tokens and all(map(_is_token, tokens))
+        if not is_right:
+            raise GrammarError(
+                "special maps names of terminals to tokens, each by its name or its id, "
+                f"not {special!r:.60}"
+            )
+        found[name] = tokens
+    return tuple(sorted(found.items()))
+
+
+def _is_token(given: object) -> bool:
+    is_id = isinstance(given, int) and not isinstance(given, bool) and given >= 0
+    return is_id or (isinstance(given, str) and given != "")
 
 
 def _check_lexer(lexer: object) -> None:

@@ -25,7 +25,7 @@ from lark.lexer import PatternStr
 from lark.parsers.lalr_analysis import Shift
 from lark.utils import get_regexp_width
 
-from cfgguide.automata.determinize import fsm_of_pattern
+from cfgguide.automata.determinize import fsm_of_bytes, fsm_of_pattern
 from cfgguide.automata.dfa import Fsm
 from cfgguide.automata.syntax import names_of_groups
 from cfgguide.errors import CfgGuideError, GrammarError, LimitError
@@ -41,6 +41,7 @@ from cfgguide.limits import Budget
 from cfgguide.parser.indentation import IndentationRules
 from cfgguide.parser.indentation_names import INLINE, JOIN, IndentationNames
 from cfgguide.parser.table import NO_STATE, ParseTable
+from cfgguide.symbols import symbols_of
 
 END_NAME = "$END"
 
@@ -59,12 +60,15 @@ class Terminal:
         The grammar-wide ``re`` flags.
     is_string : bool
         Whether the grammar gives it as a string, which makes it a keyword for retyping.
+    symbol : int or None
+        The byte that stands for a special terminal; it has no pattern.
     """
 
     name: str
     pattern: str
     flags: int
     is_string: bool
+    symbol: int | None = None
 
 
 @dataclass(frozen=True)
@@ -98,7 +102,7 @@ class CompiledGrammar:
     parse_table : ParseTable
         The LALR(1) automaton.
     patterns : tuple of Terminal
-        Every terminal that has a pattern, by name.
+        Every terminal that has a pattern or is special, by name.
     terminal_sets : tuple of TerminalSet
         What the lexer tries, most preferred first; `parse_table.set_of_state` points here.
     definitions : Definitions
@@ -156,9 +160,11 @@ def load(grammar: Grammar, *, budget: Budget | None = None) -> CompiledGrammar:
     table: Any = parser.parser.parser._parse_table
     rules = {rule.origin.name for rule in parser.rules}
     order = _canonical_order(table.states, table.start_states[grammar.start])
-    patterns = _patterns(parser)
+    patterns = _patterns(parser, grammar)
     fsms = TerminalFsms(patterns, budget)
     terminal_sets, set_of_state = _terminal_sets(_lexers(parser, order), fsms)
+    special = tuple(SetMember(each.name, False, ()) for each in patterns if each.symbol is not None)
+    terminal_sets = tuple((*members, *special) for members in terminal_sets)
     parse_table = _parse_table(
         table,
         order,
@@ -181,7 +187,7 @@ def load(grammar: Grammar, *, budget: Budget | None = None) -> CompiledGrammar:
         IndentationRules.of(names, parse_table) if names is not None else None,
         restrictions_of(
             grammar,
-            {terminal.name: terminal.pattern for terminal in patterns},
+            {terminal.name: terminal.pattern for terminal in patterns if terminal.symbol is None},
             (*definitions.ignored, *dropped),
         ),
     )
@@ -220,6 +226,20 @@ def parser_of(
     except Exception as error:  # Lark reports some mistakes with assertions, TypeErrors and others
         said = explain(error, grammar, rules)
         raise GrammarError(f"Lark rejects {where}:\n{said}") from error
+
+
+def tree_of(parser: lark.Lark, grammar: Grammar, data: bytes) -> Any:
+    """Return Lark's tree of a text with symbols of special terminals.
+
+    Raises
+    ------
+    lark.exceptions.LarkError
+        If it is no sentence.
+    """
+    names = {byte: name for name, byte in symbols_of(dict(grammar.special)).items()}
+    frontend: Any = parser.parser
+    thread = lark_parts.SymbolThread(frontend.lexer, data, names)
+    return frontend.parser.parse(thread, grammar.start)
 
 
 def _canonical_order(states: dict[int, Actions], start: int) -> list[int]:
@@ -311,8 +331,12 @@ class TerminalFsms:
         """
         if name not in self._fsms:
             terminal = self._patterns[name]
-            self._fsms[name] = fsm_of_pattern(
-                terminal.pattern, name=name, flags=terminal.flags, budget=self._budget
+            self._fsms[name] = (
+                fsm_of_pattern(
+                    terminal.pattern, name=name, flags=terminal.flags, budget=self._budget
+                )
+                if terminal.symbol is None
+                else fsm_of_bytes(bytes([terminal.symbol]), name=name, budget=self._budget)
             )
         return self._fsms[name]
 
@@ -328,14 +352,31 @@ class TerminalFsms:
         return self._is_matched[key]
 
 
-def _patterns(parser: lark.Lark) -> tuple[Terminal, ...]:
+def _patterns(parser: lark.Lark, grammar: Grammar) -> tuple[Terminal, ...]:
+    """Return the terminals with a pattern, and those that are special.
+
+    Raises
+    ------
+    GrammarError
+        If a special terminal is not declared, or there are too many.
+    """
     flags = parser.options.g_regex_flags
-    return tuple(
+    patterns = [
         Terminal(
             terminal.name, terminal.pattern.to_regexp(), flags, type(terminal.pattern) is PatternStr
         )
-        for terminal in sorted(parser.terminals, key=lambda terminal: terminal.name)
-    )
+        for terminal in parser.terminals
+    ]
+    symbols = symbols_of(dict(grammar.special))
+    declared = {str(name) for name, (tree, _) in parser.grammar.term_defs if tree is None}
+    for name, byte in symbols.items():
+        if name not in declared:
+            raise GrammarError(
+                f"the special terminal {name} has to be declared, and nothing else: write "
+                f"%declare {name}"
+            )
+        patterns.append(Terminal(name, "", 0, False, byte))
+    return tuple(sorted(patterns, key=lambda terminal: terminal.name))
 
 
 def _definitions(parser: lark.Lark, start: str) -> Definitions:
@@ -386,7 +427,7 @@ def check_joined(grammar: CompiledGrammar) -> None:
     for members in grammar.terminal_sets:
         used: dict[str, str] = {}
         for group, name in (
-            (g, member.terminal) for member in members for g in groups[member.terminal]
+            (g, member.terminal) for member in members for g in groups.get(member.terminal, [])
         ):
             if used.setdefault(group, name) != name:
                 raise GrammarError(
@@ -398,7 +439,11 @@ def check_joined(grammar: CompiledGrammar) -> None:
 def _tried(grammar: CompiledGrammar) -> list[Terminal]:
     """Return the terminals that some state tries."""
     names = {member.terminal for members in grammar.terminal_sets for member in members}
-    return [terminal for terminal in grammar.patterns if terminal.name in names]
+    return [
+        terminal
+        for terminal in grammar.patterns
+        if terminal.name in names and terminal.symbol is None
+    ]
 
 
 def check_width(grammar: CompiledGrammar) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 from lark import load_grammar
 from lark.exceptions import GrammarError
 from lark.grammar import NonTerminal, Terminal
-from lark.lexer import BasicLexer, ContextualLexer
+from lark.lexer import BasicLexer, ContextualLexer, LexerThread, Token
 from lark.parsers.lalr_analysis import IntParseTable, Reduce, Shift
 from lark.parsers.lalr_parser import LALR_Parser, _Parser
 
@@ -26,6 +26,7 @@ from cfgguide.automata.syntax import names_of_groups
 from cfgguide.grammar.lalr import Automaton, build, members
 from cfgguide.locks import new_lock
 from cfgguide.parser.table import Production
+from cfgguide.symbols import parts
 
 _LOCK = new_lock()
 
@@ -134,6 +135,44 @@ def automaton_of(rules: Sequence[Any], start: str) -> Automaton:
     if not any(rule.origin.name == start for rule in rules):
         raise GrammarError(f"Using an undefined rule: {NonTerminal(start)}")
     return build(map(production_of, rules), start)
+
+
+class SymbolThread:
+    """What Lark's parser reads from, in place of its ``LexerThread``: texts and special tokens.
+
+    Lark's own lexer reads each text; a special token is one token, and ends the lexeme before it.
+
+    Parameters
+    ----------
+    lexer : lark.lexer.Lexer
+        That of Lark's parser, with its postlex.
+    data : bytes
+        The text with its symbols.
+    names : mapping of int to str
+        The terminals that the symbols stand for.
+    """
+
+    def __init__(self, lexer: Any, data: bytes, names: Mapping[int, str]) -> None:
+        self._postlex = getattr(lexer, "postlexer", None)
+        self._lexer = getattr(lexer, "lexer", lexer) if self._postlex is not None else lexer
+        self._parts = parts(data)
+        self._names = names
+        self.state: Any = None
+
+    def lex(self, parser_state: Any) -> Iterator[Token]:
+        """Yield the tokens that the parser is to read."""
+        tokens = self._tokens(parser_state)
+        return tokens if self._postlex is None else self._postlex.process(tokens)
+
+    def _tokens(self, parser_state: Any) -> Iterator[Token]:
+        for part in self._parts:
+            if isinstance(part, int):
+                name = self._names.get(part, "no terminal")
+                yield Token(name, name)
+            else:
+                thread: Any = LexerThread.from_text(self._lexer, part.decode())
+                self.state = thread.state
+                yield from thread.lex(parser_state)
 
 
 Action = tuple[Any, Any]  # Shift and a state, or Reduce and a rule

@@ -89,7 +89,7 @@ class Guide:
 
     def __init__(self, index: object, tokenizer: object = None) -> None:
         self._index = shared_index(index, tokenizer)
-        # What the tokens led to, with the token, and whether it was EOS; first where they begin.
+        # What the tokens led to, with the token, and whether that ended it; first where they begin.
         self._steps: list[tuple[StepNode, int, bool]] = [(self._index.start, -1, False)]
         self._known_array: Any = NOT_CHECKED[0]  # that was filled last
         self._checked_tensor = NOT_CHECKED  # likewise
@@ -131,7 +131,7 @@ class Guide:
 
     @property
     def text(self) -> bytes:
-        """The bytes of the tokens consumed so far."""
+        """The bytes of the tokens consumed so far, symbols of special terminals among them."""
         return self._index.vocabulary.spell(self.token_ids)
 
     @property
@@ -141,7 +141,7 @@ class Guide:
 
     @property
     def is_finished(self) -> bool:
-        """Whether an EOS token was consumed."""
+        """Whether an EOS token was consumed that ends a sentence."""
         return self._steps[-1][2]
 
     def fill_bitmask(self, out: Any, *, within: int | None = None) -> None:
@@ -267,6 +267,8 @@ class Guide:
         token_ids = TokenBudget.of(self._index).shortest(self.step_node)
         if token_ids is None:
             raise BudgetError(f"no way was found to finish a sentence after {self.text!r}")
+        if len(token_ids) > 1 and token_ids[-2] in self._index.vocabulary.eos_token_ids:
+            return token_ids[:-1]  # a special terminal, with which the text is over
         return token_ids
 
     def forced_bytes(self) -> bytes:
@@ -328,8 +330,9 @@ class Guide:
             return
         if not self.accepts(token_id):
             raise TokenRejectedError(self._refusal(token_id))
-        step_node = self._index.advance(step_node, token_id)
-        self._steps.append((step_node, token_id, token_id in self._index.vocabulary.eos_token_ids))
+        following = self._index.advance(step_node, token_id)
+        is_end = self._index.is_end(step_node, token_id, following)
+        self._steps.append((following, token_id, is_end))
 
     def rollback(self, n: int) -> None:
         """Take back the last `n` tokens.

@@ -79,7 +79,7 @@ def compile(
     SchemaError
         If a schema or a type cannot be guaranteed.
     VocabularyError
-        If the vocabulary can spell no sentence, or has no EOS.
+        If the vocabulary can spell no sentence, has no EOS, or lacks a special token.
     TokenizerError
         If the tokenizer's bytes cannot be read.
 
@@ -97,6 +97,7 @@ def compile(
     """
     chosen = output_type(grammar)
     vocabulary = Vocabulary.of(tokenizer_or_vocabulary)
+    vocabulary = vocabulary.with_symbols(dict(chosen.grammar.special))
     schema_index = _of_schema(chosen.grammar, vocabulary, max_bytes)
     if schema_index is not None:
         schema_index.output_type = chosen

@@ -314,7 +314,8 @@ class Index:
             self.recognizer.indentation_rules,
         )
         arrays, grammar = grammar_file.packed(*tables)
-        return {f"grammar.{name}": array for name, array in arrays.items()}, {"grammar": grammar}
+        value: dict[str, object] = {"grammar": grammar, "special": self.vocabulary.symbols}
+        return {f"grammar.{name}": array for name, array in arrays.items()}, value
 
     @classmethod
     def load(
@@ -358,6 +359,7 @@ class Index:
             load = import_module(_OF_SCHEMAS).load_schema_index
             index: Index = load(value["schema"], vocabulary, max_bytes)
             return index
+        vocabulary = vocabulary.with_symbols(_symbols_in(value))
         index = cls._of_tables(arrays, value, vocabulary, max_bytes)
         content.check(index.digest)
         index.add_packed(arrays, value)
@@ -476,6 +478,8 @@ class Index:
     def advance(self, step_node: StepNode, token_id: int) -> StepNode:
         """Return the node that an accepted token leads to; EOS leads to the same node.
 
+        An EOS may also be a special terminal. After a sentence it is EOS, elsewhere the terminal.
+
         Raises
         ------
         IndexFormatError
@@ -485,11 +489,12 @@ class Index:
         if following is not None:
             return following
         before, token = step_node.configuration, self.vocabulary.tokens[token_id]
-        if token is None:
-            if token_id in self.vocabulary.eos_token_ids and self.recognizer.is_sentence(before):
-                return step_node
-        else:
+        if token_id in self.vocabulary.eos_token_ids and self.recognizer.is_sentence(before):
+            return step_node
+        if token is not None:
             after = self.recognizer.advance(before, token)
+            if after is not None and token_id in self.vocabulary.eos_token_ids:
+                return StepNode(after)  # whether it ends the text is asked each time: not cached
             if after is not None:
                 return self._step_cache.step(step_node, token_id, after)
         raise IndexFormatError(
@@ -497,11 +502,20 @@ class Index:
             "from a file that cfgguide did not write; remove the file"
         )
 
+    def is_end(self, before: StepNode, token_id: int, following: StepNode) -> bool:
+        """Return whether a token that led from one node to another ends the text.
+
+        That is EOS, also one that is a special terminal with which a sentence is complete.
+        """
+        if token_id not in self.vocabulary.eos_token_ids:
+            return False
+        return following is before or self.recognizer.is_sentence(following.configuration)
+
     def _accepts(self, configuration: Configuration, token_id: int) -> bool:
         if not 0 <= token_id < self.vocabulary.size:
             return False
-        if token_id in self.vocabulary.eos_token_ids:
-            return self.recognizer.is_sentence(configuration)
+        if token_id in self.vocabulary.eos_token_ids and self.recognizer.is_sentence(configuration):
+            return True
         token = self.vocabulary.tokens[token_id]
         after = self.recognizer.advance(configuration, token) if token else None
         return after is not None and self.is_live(after)
@@ -595,6 +609,18 @@ class Index:
                 top = configuration.hypotheses[home].stack.height
                 inspected[home] = max(inspected[home], top - height + 1)
         return answer.is_live
+
+
+def _symbols_in(value: dict[str, Any]) -> dict[str, tuple[str | int, ...]]:
+    """Return the special terminals that a file names."""
+    special = value.get("special", {})
+    is_right = isinstance(special, dict) and all(
+        isinstance(tokens, list) and tokens and all(type(each) in (str, int) for each in tokens)
+        for tokens in special.values()
+    )
+    if not is_right:
+        raise IndexFormatError("the special terminals are damaged; save the index again")
+    return {name: tuple(tokens) for name, tokens in special.items()}
 
 
 def _digest(ranges: Int32Array, *flags: bool) -> bytes:

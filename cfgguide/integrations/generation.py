@@ -7,7 +7,6 @@ change the model's distribution; the settings in the model's own generation conf
 
 from __future__ import annotations
 
-import codecs
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +25,7 @@ from cfgguide.index.index import Index
 from cfgguide.index.shared import shared_index, shared_vocabulary
 from cfgguide.integrations.prompts import prompt_ids
 from cfgguide.integrations.transformers_model import SingleText, TransformersModel
-from cfgguide.output_types import output_type
+from cfgguide.output_types import OutputType, output_type
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -281,10 +280,21 @@ def generate(
                 single_text.n_calls if single_text else len(path) - n_forced,
                 n_forced,
                 tuple(step.log_prob for step in path) if log_probs else None,
-                known.parse if known else str,
+                _parse_of(known, index, node, tree) if known else str,
             )
         )
     return written if is_batch else written[0]
+
+
+def _parse_of(
+    known: OutputType, index: Index, node: PrefixNode, tree: PrefixTree
+) -> Callable[[str], Any]:
+    """Return what makes a value of a text: with special tokens in it, of its symbols."""
+    if not index.vocabulary.symbols:
+        return known.parse
+    parse: Any = known.parse
+    data = index.vocabulary.spell((*tree.prefix_ids, *node.token_ids))
+    return lambda _: parse(data)
 
 
 def model_and_tokenizer(model: Any, tokenizer: Any) -> tuple[Any, Any]:
@@ -382,7 +392,7 @@ class _Stream:
         self._until = until
         self._on_text = on_text
         self._bar = bar
-        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._decoder = index.vocabulary.text_decoder()
         self.text = prefix
         self.is_complete = False
 

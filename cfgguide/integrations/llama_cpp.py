@@ -231,7 +231,8 @@ class LlamaCppProcessor:
         if self._step_node is None:
             return
         token_id = ids[-1]
-        if token_id in self._index.vocabulary.eos_token_ids:
+        vocabulary = self._index.vocabulary
+        if token_id in vocabulary.eos_token_ids and vocabulary.tokens[token_id] is None:
             self._step_node = None
             return
         if not self._index.accepts(self._step_node, token_id):
@@ -239,7 +240,8 @@ class LlamaCppProcessor:
                 f"token {token_id} was chosen, which the grammar does not allow: something changes "
                 "the logits after the mask; leave that out"
             )
-        self._step_node = self._index.advance(self._step_node, token_id)
+        before, following = self._step_node, self._index.advance(self._step_node, token_id)
+        self._step_node = None if self._index.is_end(before, token_id, following) else following
 
     def _mask(self, scores: npt.NDArray[np.single]) -> None:
         """Mask scores in place; after the end of a sentence only EOS is left."""

@@ -181,10 +181,12 @@ class GeneratedRows:
         for n_read in range(known + 1, len(generated) + 1):
             if step_node is None:
                 break
-            is_last = generated[n_read - 1] in index.vocabulary.eos_token_ids
-            is_allowed = self._is_allowed(number, step_node, generated[:n_read])
-            is_open = is_allowed and not is_last
-            step_node = index.advance(step_node, generated[n_read - 1]) if is_open else None
+            token_id = generated[n_read - 1]
+            if not self._is_allowed(number, step_node, generated[:n_read]):
+                step_node = None
+                break
+            following = index.advance(step_node, token_id)
+            step_node = None if index.is_end(step_node, token_id, following) else following
         states[generated] = step_node
         return step_node
 

@@ -47,7 +47,10 @@ _PACKAGE = Path(__file__).parents[1]
 #: Versions of Lark that make the same tables of bundled grammars: `make serve-test` compares them.
 SAME_LARK = ("1.2.2", "1.3.0", "1.3.1")
 #: The code that decides what a compiled grammar is, and what is always live in it.
-_COMPILING = ("automata", "grammar", "lexer", "limits.py", "liveness", "parser", "recognizer")
+_COMPILING = (
+    *("automata", "grammar", "lexer", "limits.py", "liveness", "parser", "recognizer"),
+    "symbols.py",
+)
 # Limits that do not change what a compiled grammar is.
 _NOT_IN_KEY = ("max_seconds", "max_memory", "allows_imports")
 
@@ -132,6 +135,7 @@ def _key(grammar: Grammar, limits: Limits) -> str:
         grammar.lexer,
         grammar.regex_flags,
         [grammar.max_ignored, grammar.keywords, grammar.restrict],
+        *([sorted(dict(grammar.special))] if grammar.special else []),
         _indentation(grammar),
         [os.path.abspath(str(path)) for path in grammar.import_paths],
         _home(grammar),

@@ -6,8 +6,8 @@ go on past the end, take tokens back, and let each request name tokens that stop
 :class:`Matcher` is a guide for them; all adapters use it.
 
 A *stop token* is EOS, or one that the request names. It ends the sentence where one may end, as EOS
-does. Elsewhere the engine would cut the text there, so a stop token that is also text is left out
-of the mask, as long as another token is in it. ::
+does, or with it, if it is a special terminal. Elsewhere the engine would cut the text there, so a
+stop token that is also text is left out of the mask, as long as another token is in it. ::
 
     JSON, stop token `\n`       [ 1        `,`  `]`  ` `        but not `\n`
                                 [ 1 ]      ` `  EOS  `\n`       where it may end
@@ -66,6 +66,7 @@ class Matcher:
         self._guide = Guide(index)
         self._stops = stops | set(vocabulary.eos_token_ids)
         self._n_ended = 0  # tokens from the stop token on
+        others -= vocabulary.symbol_ids  # a special terminal has its place, whatever stops there
         inside = sorted(each for each in others if 0 <= each < vocabulary.size)
         self._stop_bits = bitmask_of(inside, vocabulary.n_words) if inside else None
         eos = vocabulary.eos_token_ids[0]
@@ -91,8 +92,10 @@ class Matcher:
 
     @property
     def is_terminated(self) -> bool:
-        """Whether a stop token was accepted."""
-        return self._n_ended > 0
+        """Whether a stop token was accepted that ends a sentence."""
+        if self._n_ended:
+            return True
+        return self._guide._steps[-1][1] in self._stops and self._guide.is_accepting
 
     def accept(self, token_ids: Sequence[int]) -> bool:
         """Consume tokens, all or none; return whether all may come.
@@ -117,10 +120,10 @@ class Matcher:
             return True
         if token_id == PADDING:
             return True
-        if self._n_ended or (token_id in self._stops and guide.is_accepting):
+        if self.is_terminated or (token_id in self._stops and guide.is_accepting):
             self._n_ended += 1
             return True
-        if token_id in guide.index.vocabulary.eos_token_ids or not guide.accepts(token_id):
+        if not guide.accepts(token_id):
             return False
         guide.advance(token_id)
         return True
@@ -134,7 +137,7 @@ class Matcher:
         valid: list[int] = []
         try:
             for token_id in token_ids:
-                if self._n_ended or token_id == PADDING or not self._consume(token_id):
+                if self.is_terminated or token_id == PADDING or not self._consume(token_id):
                     break
                 valid.append(token_id)
         finally:
@@ -202,7 +205,7 @@ class Matcher:
                 )
             out[n_words:] = 0
             out = out[:n_words]
-        if self._n_ended:
+        if self.is_terminated:
             out[:] = bitmask_of(self.index.vocabulary.eos_token_ids, n_words)
         else:
             step_node = self._guide._steps[-1][0]
@@ -220,7 +223,7 @@ class Matcher:
 
     def forced_token_ids(self, tokenizer: object) -> tuple[int, ...]:
         """Return the tokens that have to come; see :meth:`Guide.forced_token_ids`."""
-        return () if self._n_ended else self._guide.forced_token_ids(tokenizer)
+        return () if self.is_terminated else self._guide.forced_token_ids(tokenizer)
 
 
 _Address = tuple[int, int] | None  # of a tensor's first word, and how many there are

@@ -103,7 +103,12 @@ def _vocabulary_of(tokenizer: Any, n_logits: int) -> Vocabulary:
     if vocabulary.size == n_logits:
         return vocabulary
     eos = [token_id for token_id in vocabulary.eos_token_ids if token_id < n_logits]
-    return Vocabulary(vocabulary.tokens[:n_logits], eos_token_ids=eos)
+    named = {
+        name: token_id
+        for name, token_id in vocabulary.special_tokens.items()
+        if token_id < n_logits
+    }
+    return Vocabulary(vocabulary.tokens[:n_logits], eos_token_ids=eos, special_tokens=named)
 
 
 def _wrap_validation(takes_all: bool, backends: _Backends) -> None:

@@ -330,3 +330,20 @@ def token_bytes(tokenizer: object) -> list[bytes | None]:
         "expected a fast tokenizer of transformers or a tokenizers.Tokenizer, "
         f"found {found}: load one, {_BY_HAND}"
     )
+
+
+def added_tokens(tokenizer: object) -> dict[str, int]:
+    """Return the ids of a fast tokenizer's added tokens by their names, special or not.
+
+    Examples
+    --------
+    >>> from tokenizers import Tokenizer, models
+    >>> tokenizer = Tokenizer(models.BPE(vocab={"a": 0}, merges=[]))
+    >>> tokenizer.add_special_tokens(["<call>"])
+    1
+    >>> added_tokens(tokenizer)
+    {'<call>': 1}
+    """
+    backend: Any = getattr(tokenizer, "backend_tokenizer", tokenizer)
+    found = backend.get_added_tokens_decoder() if hasattr(backend, "to_str") else {}
+    return {token.content: token_id for token_id, token in sorted(found.items())}

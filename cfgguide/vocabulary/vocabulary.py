@@ -9,6 +9,9 @@ of a character is a token in most vocabularies.
 
 A mask never allows an id without text (None), except EOS after a sentence. The empty token counts
 as one without text, since a model could choose it for ever.
+
+A grammar may have terminals that are special tokens (:meth:`Vocabulary.with_symbols`). Each such
+terminal is a byte that UTF-8 never has (:mod:`cfgguide.symbols`), so no text spells one.
 """
 
 from __future__ import annotations
@@ -16,14 +19,15 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import operator
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from cfgguide.errors import VocabularyError, shown
+from cfgguide.symbols import TextDecoder, symbols_of
 from cfgguide.vocabulary.spelling import Spelling
-from cfgguide.vocabulary.tokenizer_bytes import token_bytes
+from cfgguide.vocabulary.tokenizer_bytes import added_tokens, token_bytes
 
 if TYPE_CHECKING:
     from cfgguide.vocabulary.trie import VocabularyTrie
@@ -34,6 +38,8 @@ MAX_TOKEN_BYTES = 1 << 16
 MAX_SIZE = 1 << 24
 #: Length that stands for "no text" in the digest.
 _NO_TEXT = 0xFFFFFFFF
+_MAX_NAMED = 60  # special tokens that an error names
+_MAX_KNOWN = 8  # vocabularies with symbols, each with a trie of its own
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -49,6 +55,8 @@ class Vocabulary:
     size : int, optional
         Width of the model's logits, if it is larger than ``len(tokens)``: the further ids have no
         text.
+    special_tokens : mapping of str to int, optional
+        Names of ids, by which a grammar's special terminals may mean them.
 
     Attributes
     ----------
@@ -56,6 +64,10 @@ class Vocabulary:
         Bytes of each id; None for an id that spells no text.
     eos_token_ids : tuple of int
         Sorted, each once.
+    special_tokens : mapping of str to int
+        Names of ids. They are no part of what makes two vocabularies equal.
+    symbols : mapping of str to tuple of (str or int)
+        The special terminals of a grammar and their tokens; see :meth:`with_symbols`.
 
     Raises
     ------
@@ -74,6 +86,8 @@ class Vocabulary:
 
     tokens: tuple[bytes | None, ...]
     eos_token_ids: tuple[int, ...]
+    special_tokens: Mapping[str, int] = field(compare=False)
+    symbols: Mapping[str, tuple[str | int, ...]] = field(compare=False)
 
     def __init__(
         self,
@@ -81,13 +95,26 @@ class Vocabulary:
         *,
         eos_token_ids: int | Iterable[int],
         size: int | None = None,
+        special_tokens: Mapping[str, int] | None = None,
     ) -> None:
         texts = _checked_tokens(tokens, size)
         end_ids = _checked_eos(eos_token_ids, len(texts))
         for token_id in end_ids:
             texts[token_id] = None
-        object.__setattr__(self, "tokens", tuple(texts))
-        object.__setattr__(self, "eos_token_ids", end_ids)
+        named = _checked_names(special_tokens or {}, len(texts))
+        self._set(texts, end_ids, named, {})
+
+    def _set(
+        self,
+        tokens: Iterable[bytes | None],
+        eos_token_ids: tuple[int, ...],
+        special_tokens: Mapping[str, int],
+        symbols: Mapping[str, tuple[str | int, ...]],
+    ) -> None:
+        object.__setattr__(self, "tokens", tuple(tokens))
+        object.__setattr__(self, "eos_token_ids", eos_token_ids)
+        object.__setattr__(self, "special_tokens", dict(special_tokens))
+        object.__setattr__(self, "symbols", dict(symbols))
 
     @classmethod
     def of_bytes(cls, longer: Iterable[bytes] = ()) -> Self:
@@ -167,7 +194,12 @@ class Vocabulary:
                 "eos_token_ids=..., for example tokenizer.token_to_id('</s>'), or all ids of "
                 "model.generation_config.eos_token_id"
             )
-        vocabulary = cls(tokens, eos_token_ids=eos_token_ids, size=size)
+        vocabulary = cls(
+            tokens,
+            eos_token_ids=eos_token_ids,
+            size=size,
+            special_tokens=added_tokens(tokenizer),
+        )
         # Computed now, so that compiling a grammar need not wait for it.
         vocabulary.trie.packed, vocabulary.spelling, vocabulary.digest  # noqa: B018
         return vocabulary
@@ -228,6 +260,109 @@ class Vocabulary:
         """
         return b"".join(self._text_of(token_id) for token_id in _listed(ids, "ids"))
 
+    def with_symbols(self, symbols: Mapping[str, tuple[str | int, ...]]) -> Vocabulary:
+        r"""Return this vocabulary with special tokens that are symbols of a grammar.
+
+        Parameters
+        ----------
+        symbols : mapping of str to tuple of (str or int)
+            For each special terminal, the tokens that it stands for: names among `special_tokens`,
+            or ids. These tokens have the terminal's symbol (:mod:`cfgguide.symbols`) as their text,
+            and no other token has it.
+
+        Raises
+        ------
+        VocabularyError
+            If no token has a name, or two terminals have the same token.
+        GrammarError
+            If there are too many terminals.
+
+        Examples
+        --------
+        >>> vocabulary = Vocabulary(
+        ...     [b"a", None, None], eos_token_ids=2, special_tokens={"<call>": 1}
+        ... )
+        >>> vocabulary.with_symbols({"CALL": ("<call>",)}).tokens
+        (b'a', b'\xf5', None)
+        """
+        if not symbols or dict(symbols) == self.symbols:
+            return self
+        key = tuple(sorted(symbols.items()))
+        known = self._with_symbols
+        if key not in known:
+            while len(known) >= _MAX_KNOWN:
+                del known[next(iter(known))]
+            known[key] = self._made_with_symbols(dict(key))
+        return known[key]
+
+    @cached_property
+    def _with_symbols(self) -> dict[object, Vocabulary]:
+        return {}
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in self.__dict__.items() if name != "_with_symbols"}
+
+    def _made_with_symbols(self, symbols: Mapping[str, tuple[str | int, ...]]) -> Vocabulary:
+        used = symbols_of(symbols)
+        taken = bytes(used.values())
+        tokens = [
+            None if token is None or token.translate(None, taken) != token else token
+            for token in self.tokens
+        ]
+        owners: dict[int, str] = {}
+        for terminal, byte in used.items():
+            for token in symbols[terminal]:
+                token_id = self._id_of(token, terminal)
+                if owners.setdefault(token_id, terminal) != terminal:
+                    raise VocabularyError(
+                        f"the terminals {owners[token_id]} and {terminal} both stand for token "
+                        f"{token_id}: give each token to one terminal"
+                    )
+                tokens[token_id] = bytes([byte])
+        made = Vocabulary.__new__(Vocabulary)
+        made._set(tokens, self.eos_token_ids, self.special_tokens, symbols)
+        return made
+
+    @cached_property
+    def _names(self) -> dict[int, str]:
+        """A name for each symbol: of its first token, or of the terminal."""
+        return {
+            byte: first if isinstance(first := self.symbols[terminal][0], str) else f"<{terminal}>"
+            for terminal, byte in symbols_of(self.symbols).items()
+        }
+
+    def _id_of(self, token: str | int, terminal: str) -> int:
+        if not isinstance(token, str):
+            return _checked_id(token, self.size, f"the token of {terminal}")
+        if token not in self.special_tokens:
+            known = [*self.special_tokens]
+            listed = ", ".join(known[:_MAX_NAMED]) + ("..." if len(known) > _MAX_NAMED else "")
+            raise VocabularyError(
+                f"the terminal {terminal} stands for the token {token!r}, and no special token of "
+                f"this vocabulary has that name; there is {listed or 'none'}. Give a name of "
+                "these, or a token's id"
+            )
+        return self.special_tokens[token]
+
+    @cached_property
+    def symbol_ids(self) -> frozenset[int]:
+        """The ids that are symbols of a grammar."""
+        if not self._names:
+            return frozenset()
+        symbols = {bytes([byte]) for byte in self._names}
+        return frozenset(index for index, token in enumerate(self.tokens) if token in symbols)
+
+    def text_decoder(self) -> TextDecoder:
+        r"""Return what decodes the bytes of a text; a symbol is the name of its token.
+
+        Examples
+        --------
+        >>> vocabulary = Vocabulary([b"a", None], eos_token_ids=1, special_tokens={"<e>": 1})
+        >>> vocabulary.with_symbols({"END": ("<e>",)}).text_decoder().decode(b"a\xf5")
+        'a<e>'
+        """
+        return TextDecoder(self._names)
+
     def __len__(self) -> int:
         return self.size
 
@@ -256,6 +391,12 @@ class Vocabulary:
             yield text or b""
         for token_id in self.eos_token_ids:
             yield token_id.to_bytes(4, "little")
+
+
+def _checked_names(names: Mapping[str, int], size: int) -> dict[str, int]:
+    if not isinstance(names, Mapping) or not all(isinstance(name, str) for name in names):
+        raise VocabularyError(f"special_tokens maps names to ids, not {shown(names)}")
+    return {name: _checked_id(token_id, size, name) for name, token_id in names.items()}
 
 
 def _listed(values: object, name: str) -> list[Any]:
