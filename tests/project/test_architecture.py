@@ -211,7 +211,7 @@ def test_a_library_is_known_to_few_modules(library):
 VOCABULARY_SIDE = {"vocabulary.tokenizer_bytes", "vocabulary.vocabulary", "vocabulary.trie"}
 #: Which byte strings can be spelled is the only word that the grammar side hears of a vocabulary;
 #: finding what is alike is arithmetic.
-SHARED = {"errors", "vocabulary.spelling", "automata.partition"}
+SHARED = {"errors", "symbols", "vocabulary.spelling", "automata.partition"}
 
 
 def test_the_grammar_side_knows_no_vocabulary_and_the_vocabulary_side_no_grammar():
