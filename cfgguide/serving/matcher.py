@@ -66,7 +66,8 @@ class Matcher:
         self._guide = Guide(index)
         self._stops = stops | set(vocabulary.eos_token_ids)
         self._n_ended = 0  # tokens from the stop token on
-        others -= vocabulary.symbol_ids  # a special terminal has its place, whatever stops there
+        self._ending = self._stops & vocabulary.symbol_ids  # special terminals: not left out
+        others -= self._ending
         inside = sorted(each for each in others if 0 <= each < vocabulary.size)
         self._stop_bits = bitmask_of(inside, vocabulary.n_words) if inside else None
         eos = vocabulary.eos_token_ids[0]
@@ -93,9 +94,9 @@ class Matcher:
     @property
     def is_terminated(self) -> bool:
         """Whether a stop token was accepted that ends a sentence."""
-        if self._n_ended:
-            return True
-        return self._guide._steps[-1][1] in self._stops and self._guide.is_accepting
+        if self._n_ended or not self._ending:
+            return self._n_ended > 0
+        return self._guide._steps[-1][1] in self._ending and self._guide.is_accepting
 
     def accept(self, token_ids: Sequence[int]) -> bool:
         """Consume tokens, all or none; return whether all may come.
