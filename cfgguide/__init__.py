@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from cfgguide import grammar as grammar
     from cfgguide import index as index
     from cfgguide import integrations as integrations
+    from cfgguide import messages as messages
     from cfgguide import models as models
     from cfgguide import serving as serving
     from cfgguide import sql as sql
@@ -51,6 +52,9 @@ if TYPE_CHECKING:
     from cfgguide.integrations.generation import generate as generate
     from cfgguide.integrations.transformers_processor import LogitsProcessor as LogitsProcessor
     from cfgguide.limits import Limits as Limits
+    from cfgguide.messages.message_grammar import structural_tag as structural_tag
+    from cfgguide.messages.thinking import thinking as thinking
+    from cfgguide.messages.tools import tools as tools
     from cfgguide.schema.json_schema import json_schema as json_schema
     from cfgguide.vocabulary.vocabulary import Vocabulary as Vocabulary
 
@@ -78,6 +82,9 @@ _NAMES = {
     "regex": "combinators.patterns",
     "repeat": "combinators.sequence",
     "sample": "decoding.sampling",
+    "structural_tag": "messages.message_grammar",
+    "thinking": "messages.thinking",
+    "tools": "messages.tools",
 }
 _FOLDERS = (
     "combinators",
@@ -87,6 +94,7 @@ _FOLDERS = (
     "grammar",
     "index",
     "integrations",
+    "messages",
     "models",
     "serving",
     "sql",

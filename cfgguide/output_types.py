@@ -15,6 +15,7 @@ a mapping: a JSON Schema                       what ``json.loads`` makes of it
 ``"json"``                                     what ``json.loads`` makes of it
 ``"sql"``, ``"python"`` and the like           Lark's tree
 a :class:`~cfgguide.grammar.grammar.Grammar`   Lark's tree; the text, if it was made of parts
+:func:`cfgguide.tools`, ``thinking``           a :class:`~cfgguide.messages.message.Message`
 =============================================  ===========================================
 """
 
@@ -119,7 +120,8 @@ def _of_parts(what: Any) -> OutputType:
     from cfgguide.combinators.patterns import choice, regex
 
     if isinstance(what, Grammar):
-        return OutputType(what, str if isinstance(what, Composed) else TreeParser(what))
+        parse = getattr(what, "parse", None) or TreeParser(what)  # messages have one
+        return OutputType(what, str if isinstance(what, Composed) else parse)
     if isinstance(what, re.Pattern):
         return OutputType(regex(what), str)
     if not what or not all(isinstance(text, str) for text in what):

@@ -97,7 +97,7 @@ def compile(
     """
     chosen = output_type(grammar)
     vocabulary = Vocabulary.of(tokenizer_or_vocabulary)
-    vocabulary = vocabulary.with_symbols(dict(chosen.grammar.special))
+    vocabulary = vocabulary.with_symbols(chosen.grammar.symbols_in(vocabulary.special_tokens))
     schema_index = _of_schema(chosen.grammar, vocabulary, max_bytes)
     if schema_index is not None:
         schema_index.output_type = chosen
@@ -123,7 +123,7 @@ def compile(
 
 
 def _of_schema(grammar: Grammar, vocabulary: Vocabulary, max_bytes: int | None) -> Index | None:
-    """Return the index of a JSON Schema; None of another grammar.
+    """Return the index of a JSON Schema or of messages; None of another grammar.
 
     None, too, if the vocabulary lacks bytes that strings need: then all that it cannot spell has to
     be found out first.
@@ -133,23 +133,35 @@ def _of_schema(grammar: Grammar, vocabulary: Vocabulary, max_bytes: int | None) 
         return None
     if not vocabulary.spelling.spells_any_of(JSON_BYTES):
         return None
+    messages = sys.modules.get("cfgguide.messages.message_grammar")
     from cfgguide.index.schema_index import SchemaIndex
 
+    made: type[SchemaIndex] = SchemaIndex
+    if messages is not None and isinstance(grammar, messages.MessageGrammar):
+        from cfgguide.index.message_index import MessageIndex
+
+        made = MessageIndex
     with collector_off():
-        return SchemaIndex(grammar, vocabulary, compile, max_bytes=max_bytes)
+        return made(grammar, vocabulary, compile, max_bytes=max_bytes)
 
 
 def load_schema_index(value: Any, vocabulary: Vocabulary, max_bytes: int | None) -> Index:
-    """Return the index of a schema that :meth:`Index.load` has found in a file.
+    """Return the index of a schema or of messages that :meth:`Index.load` has found in a file.
 
     Raises
     ------
     IndexFormatError
         If the file is wrong.
+    VocabularyError
+        If the vocabulary lacks a token of the messages.
     """
-    from cfgguide.index.schema_index import SchemaIndex, grammar_of
+    from cfgguide.index import message_index, schema_index
 
-    return SchemaIndex(grammar_of(value), vocabulary, compile, max_bytes=max_bytes)
+    is_message = isinstance(value, dict) and "tag" in value
+    grammar_of = message_index.grammar_of if is_message else schema_index.grammar_of
+    found = compile(grammar_of(value), vocabulary, max_bytes=max_bytes)
+    found.output_type = None
+    return found
 
 
 def compile_recognizer(

@@ -30,6 +30,7 @@ from cfgguide.pushdown.shared_masks import SharedMasks
 from cfgguide.pushdown.views import ALL_BITS
 from cfgguide.pushdown.walker import PushdownWalker
 from cfgguide.recognizer.recognizer import Configuration
+from cfgguide.schema.automaton import SchemaAutomaton
 from cfgguide.schema.endings import SchemaEndings
 from cfgguide.schema.json_schema import read_again
 from cfgguide.schema.schema_grammar import SchemaGrammar
@@ -67,6 +68,8 @@ class SchemaIndex(Index):
         Returns the index of another grammar; used where somebody asks for parse tables.
     max_bytes : int, optional
         Most bytes of its masks; the least recently used go first. By default all are kept.
+    automaton : SchemaAutomaton, optional
+        Of the grammar; two indexes that share one share configurations.
     """
 
     def __init__(
@@ -76,6 +79,7 @@ class SchemaIndex(Index):
         compile: Callable[[Grammar, Vocabulary], Index],
         *,
         max_bytes: int | None = None,
+        automaton: SchemaAutomaton | None = None,
     ) -> None:
         self._grammar = grammar
         self._compile = compile
@@ -83,15 +87,22 @@ class SchemaIndex(Index):
         # How many parts may have come so that texts go on freely; how many are too many; and how
         # often that was asked for others.
         self._freedom: dict[tuple[int, ...], tuple[int, int, int]] = {}
-        self._automaton = grammar.automaton()
-        options = grammar.options
-        digest = archive.digest({}, [VERSION, grammar.schema, repr(options)])
-        self._reader = PushdownRecognizer(self._automaton, digest)
+        digest = archive.digest({}, [VERSION, grammar.schema, repr(grammar.options)])
+        self._automaton = automaton or self._begun(vocabulary)
+        self._reader = self._reader_of(digest)
         recognizer: Any = self._reader
         nothing: Any = None  # nothing has to be decided: what is dead is never made
         super().__init__(recognizer, vocabulary, nothing, max_bytes=max_bytes)
         # Large masks are those inside strings, which differ little; each state has few others.
         self._entries.like = len
+
+    def _begun(self, vocabulary: Vocabulary) -> SchemaAutomaton:
+        """Return the automaton."""
+        return self._grammar.automaton()
+
+    def _reader_of(self, digest: str) -> PushdownRecognizer:
+        """Return what reads with the automaton."""
+        return PushdownRecognizer(self._automaton, digest)
 
     def walker(self) -> Any:
         """Return a walker of its own for one thread, to be used while this index makes masks."""
@@ -108,7 +119,7 @@ class SchemaIndex(Index):
 
     def with_vocabulary(self, vocabulary: Vocabulary) -> Index:
         """Return an index whose next token is from another vocabulary."""
-        return SchemaIndex(self._grammar, vocabulary, self._compile)
+        return type(self)(self._grammar, vocabulary, self._compile, automaton=self._automaton)
 
     @property
     def with_tables(self) -> Index:
@@ -150,7 +161,8 @@ class SchemaIndex(Index):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For `pickle`, and so for processes: the schema and the vocabulary."""
-        return _compiled, (self._compile, self._grammar, self.vocabulary, self.max_bytes)
+        made = (type(self), self._compile, self._grammar, self.vocabulary, self.max_bytes)
+        return _compiled, made
 
     def _packed_tables(self) -> tuple[Arrays, dict[str, object]]:
         arrays, value = self.packed()
@@ -305,12 +317,13 @@ class SchemaIndex(Index):
 
 
 def _compiled(
+    kind: type[SchemaIndex],
     compile: Callable[[Grammar, Vocabulary], Index],
     grammar: SchemaGrammar,
     vocabulary: Vocabulary,
     max_bytes: int | None,
 ) -> SchemaIndex:
-    return SchemaIndex(grammar, vocabulary, compile, max_bytes=max_bytes)
+    return kind(grammar, vocabulary, compile, max_bytes=max_bytes)
 
 
 def grammar_of(value: Mapping[str, Any]) -> SchemaGrammar:

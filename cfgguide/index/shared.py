@@ -22,7 +22,7 @@ _N_POOLS = 4  # vocabularies
 _LOCK = new_lock()
 _Eos = int | Iterable[int] | None
 _VOCABULARIES: WeakKeyDictionary[object, dict[Hashable, Vocabulary]] = WeakKeyDictionary()
-_POOLS: OrderedDict[str, IndexPool] = OrderedDict()  # by digest; the one used last is last
+_POOLS: OrderedDict[Hashable, IndexPool] = OrderedDict()  # the one used last is last
 
 
 def shared_index(
@@ -58,10 +58,11 @@ def shared_index(
             "cfgguide.compile(grammar, tokenizer) returned"
         )
     vocabulary = shared_vocabulary(tokenizer_or_vocabulary)
+    key = vocabulary.digest, frozenset(vocabulary.special_tokens.items())
     with _LOCK:
-        pool = _POOLS.get(vocabulary.digest)
-        pool = _POOLS[vocabulary.digest] = IndexPool(vocabulary) if pool is None else pool
-        _POOLS.move_to_end(vocabulary.digest)
+        pool = _POOLS.get(key)
+        pool = _POOLS[key] = IndexPool(vocabulary) if pool is None else pool
+        _POOLS.move_to_end(key)
         if len(_POOLS) > _N_POOLS:
             _POOLS.popitem(last=False)
     return pool.index(grammar, progress=progress)

@@ -25,7 +25,7 @@ from cfgguide.index.index import Index
 from cfgguide.index.shared import shared_index, shared_vocabulary
 from cfgguide.integrations.prompts import prompt_ids
 from cfgguide.integrations.transformers_model import SingleText, TransformersModel
-from cfgguide.output_types import OutputType, output_type
+from cfgguide.output_types import OutputType, TreeParser, output_type
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -290,9 +290,9 @@ def _parse_of(
     known: OutputType, index: Index, node: PrefixNode, tree: PrefixTree
 ) -> Callable[[str], Any]:
     """Return what makes a value of a text: with special tokens in it, of its symbols."""
-    if not index.vocabulary.symbols:
-        return known.parse
     parse: Any = known.parse
+    if not index.vocabulary.symbols or not isinstance(parse, TreeParser):
+        return known.parse
     data = index.vocabulary.spell((*tree.prefix_ids, *node.token_ids))
     return lambda _: parse(data)
 

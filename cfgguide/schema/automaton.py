@@ -9,7 +9,7 @@ reaches.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
@@ -168,14 +168,19 @@ class SchemaAutomaton(Pushdown):
 
     Parameters
     ----------
-    root : Node
-        Of the whole schema.
+    roots : sequence of Node
+        Of the whole schema; of each schema, if a subclass has several.
     layout : Layout
         Where white space may stand.
     is_ordered : bool
         Whether properties come in the order in which they are declared.
     steps : Steps, optional
         Bounds what making a state may take.
+
+    Attributes
+    ----------
+    roots : list of Values
+        The values of each schema.
 
     Raises
     ------
@@ -184,7 +189,12 @@ class SchemaAutomaton(Pushdown):
     """
 
     def __init__(
-        self, root: Node, layout: Layout, *, is_ordered: bool, steps: Steps | None = None
+        self,
+        roots: Sequence[Node],
+        layout: Layout,
+        *,
+        is_ordered: bool,
+        steps: Steps | None = None,
     ) -> None:
         super().__init__()
         self.layout = layout
@@ -192,7 +202,9 @@ class SchemaAutomaton(Pushdown):
         self._is_ordered = is_ordered
         self._all_values = AllValues()
         self.search = Search(
-            self._all_values, is_ordered=is_ordered, wanted_to_fail=wanted_to_fail(root)
+            self._all_values,
+            is_ordered=is_ordered,
+            wanted_to_fail=set().union(*map(wanted_to_fail, roots)),
         )
         self._keys: dict[int, Any] = {}  # of states; a key is there before its number
         self._numbers: dict[Any, int] = {}
@@ -205,10 +217,19 @@ class SchemaAutomaton(Pushdown):
         #: Whether arrays of different items can always go on.
         self.is_endless = True
         self._options: dict[tuple[Values, Classes | None], _Options] = {}
-        values = self._all_values.of([root])
-        self.has_sentence = self.search.has_value(values)
+        self.roots = [self._all_values.of([root]) for root in roots]
+        self.start = self._begun()
+
+    def _begun(self) -> int:
+        """Return the state before anything."""
+        (values,) = self.roots
         frame = self._frame(("root",), 1)
-        self.start = self._state(("value", values, None, frame, layout.space))
+        return self._state(("value", values, None, frame, self.layout.space))
+
+    @property
+    def has_sentence(self) -> bool:
+        """Whether each schema allows some value."""
+        return all(map(self.search.has_value, self.roots))
 
     def meaning(self, state: int) -> Any:
         """Return what a state means: a kind and more, or the automaton of a lexeme and its key."""

@@ -18,7 +18,7 @@ import re
 from collections.abc import Hashable, Iterator
 from itertools import chain, count, islice
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from cfgguide.errors import SchemaError
 from cfgguide.limits import Steps
@@ -46,6 +46,8 @@ _NUMBER = re.compile(rb"[-+0-9.eE]*\Z")
 _NOTHING: frozenset[Hashable] = frozenset()
 
 
+Automaton = TypeVar("Automaton", bound=SchemaAutomaton)
+
 _Place = tuple[int, Stack, Memory]  # the text of the memory is all since its parts began
 
 
@@ -61,7 +63,11 @@ def new_automaton(
     root: Node, layout: Layout, *, is_ordered: bool, steps: Steps | None = None
 ) -> SchemaAutomaton:
     """Return the automaton of a schema, which knows how its texts can be finished."""
-    automaton = SchemaAutomaton(root, layout, is_ordered=is_ordered, steps=steps)
+    return completed(SchemaAutomaton([root], layout, is_ordered=is_ordered, steps=steps))
+
+
+def completed(automaton: Automaton) -> Automaton:
+    """Have an automaton know how its texts can be finished, and return it."""
     automaton.completions = Completions(automaton, _ALL_BYTES)
     return automaton
 

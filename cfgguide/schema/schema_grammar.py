@@ -161,6 +161,12 @@ class SchemaGrammar(Grammar):
         """For `pickle`: what it was read from."""
         return import_module(_READER).read_again, (self.schema, asdict(self.options))
 
+    @property
+    def root(self) -> Node:
+        """The node of the whole schema."""
+        root: Node = self._root
+        return root
+
     def automaton(self) -> SchemaAutomaton:
         """Return an automaton that nobody else has: it changes as it reads."""
         with self._lock:

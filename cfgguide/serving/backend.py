@@ -6,6 +6,7 @@ In: the kind of a request and its text, as vLLM and SGLang have them. Out: a
     json            a JSON Schema                       json_object     any JSON object
     regex           a pattern of Python's `re`          choice          a JSON array of texts
     grammar         a grammar in Lark's language, or the name of one: `cfgguide:sql`
+    structural_tag  a structural tag: text, calls of tools, thinking
 
 A *name* is that of a bundled grammar or of a `.lark` file in the operator's folder; options may
 follow it, as a JSON object: `cfgguide:sql {"tables": {"users": ["id", "name"]}}`. If a line break
@@ -35,13 +36,14 @@ from cfgguide.index.index import Index
 from cfgguide.index.pool import DEFAULT_MAX_BYTES, IndexPool
 from cfgguide.limits import Limits
 from cfgguide.locks import new_lock
+from cfgguide.messages.message_grammar import structural_tag
 from cfgguide.schema.json_schema import json_schema
 from cfgguide.serving.matcher import Matcher
 from cfgguide.sql.names import with_schema
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
 PREFIX = "cfgguide:"  # of a name
-KINDS = ("json", "json_object", "regex", "choice", "grammar")
+KINDS = ("json", "json_object", "regex", "choice", "grammar", "structural_tag")
 
 #: A grammar that has a name is the operator's or ours; what follows the name is a stranger's.
 _FOR_NAMED: dict[str, Any] = {"allows_imports": True, "max_seconds": 60.0}
@@ -235,6 +237,8 @@ class Backend:
             return regex(text)
         if kind == "choice":
             return choice(_json(text, list, "a choice is a JSON array of texts"))
+        if kind == "structural_tag":
+            return structural_tag(text, limits=self._limits)
         if kind != "grammar":
             raise GrammarError(f"no request is of kind {kind!r:.60}; there is {', '.join(KINDS)}")
         return Grammar(text.removeprefix(PREFIX))

@@ -91,8 +91,8 @@ class SglangBackend(BaseGrammarBackend):  # type: ignore[misc]
         return self._grammar("grammar", key_string)
 
     def dispatch_structural_tag(self, key_string: str) -> Any:
-        """Refuse."""
-        return InvalidGrammarObject("cfgguide takes no structural tags")
+        """Return the grammar of a structural tag."""
+        return self._grammar("structural_tag", key_string)
 
     # What thinking needs before there is a grammar.
     allocate_vocab_mask = staticmethod(_bitmasks)

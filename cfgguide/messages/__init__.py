@@ -1,0 +1,13 @@
+"""What a model writes around its values: thinking, text, and calls of tools.
+
+In: a structural tag, or tools and the format of a model. Out: a
+:class:`~cfgguide.messages.message_grammar.MessageGrammar`. ::
+
+    structural_tag.py   reads the tags that vLLM, SGLang and XGrammar have
+    tools.py            writes such tags for the formats of models, and reads calls back
+    thinking.py         puts thinking before an answer
+    parts.py            what a message is made of
+    structure.py        its automaton, but for the JSON values in it
+    automaton.py        the same with the values: the pushdown automaton of the index
+    message_grammar.py  the grammar, which makes all of that
+"""

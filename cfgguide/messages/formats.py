@@ -1,0 +1,267 @@
+r"""How models write calls of tools.
+
+In: names and schemas. Out: structural tags, and what finds the calls in a text again. Each format
+is read off the chat templates of its models, which render calls in one way, white space included:
+models have seen nothing else. ::
+
+    qwen          <tool_call>\n{"name": "f", "arguments": {...}}\n</tool_call>
+    llama3        {"name": "f", "parameters": {...}}
+    mistral       [TOOL_CALLS][{"name": "f", "arguments": {...}, "id": "..."}]
+    mistral_v11   [TOOL_CALLS]f[ARGS]{...}
+    harmony       <|channel|>commentary to=functions.f <|constrain|>json<|message|>{...}<|call|>
+    deepseek_v3   <｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n{...}\n```...
+    deepseek_v31  <｜tool▁call▁begin｜>f<｜tool▁sep｜>{...}<｜tool▁call▁end｜>
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+Tag = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Call:
+    """What is asked of one call.
+
+    Attributes
+    ----------
+    name : str
+        The name of the tool.
+    arguments : dict
+        The format of its arguments.
+    """
+
+    name: str
+    arguments: Tag
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked of a message.
+
+    Attributes
+    ----------
+    calls : list of Call
+        The tools that may be called; if there are none, there is text alone.
+    is_required : bool
+        Whether some tool has to be called; otherwise there may be text, and calls.
+    is_parallel : bool
+        Whether there may be several calls.
+    max_thinking : int or None
+        How many tokens of thinking there may be, in formats that have thinking of their own.
+    """
+
+    calls: list[Call]
+    is_required: bool
+    is_parallel: bool
+    max_thinking: int | None = None
+
+
+@dataclass(frozen=True)
+class Format:
+    """How one family of models writes calls.
+
+    Attributes
+    ----------
+    tag : callable
+        Makes the structural tag of a message.
+    call : re.Pattern
+        What stands before the arguments of a call; its group is the name.
+    content, thinking : re.Pattern or None
+        What texts look like that are no call; None if all before the first call is content.
+    has_thinking : bool
+        Whether thinking is a part of the format.
+    """
+
+    tag: Callable[[Wanted], Tag]
+    call: re.Pattern[str]
+    content: re.Pattern[str] | None = None
+    thinking: re.Pattern[str] | None = None
+
+    @property
+    def has_thinking(self) -> bool:
+        """Whether thinking is a part of the format."""
+        return self.thinking is not None
+
+
+def text(*excludes: str, max_tokens: int | None = None) -> Tag:
+    """Return a text without some words."""
+    return {"type": "any_text", "excludes": list(excludes), "max_tokens": max_tokens}
+
+
+def exact(value: str) -> Tag:
+    """Return one text."""
+    return {"type": "const_string", "value": value}
+
+
+def sequence(*elements: Tag) -> Tag:
+    """Return what comes one after the other."""
+    return {"type": "sequence", "elements": list(elements)}
+
+
+def one_of(*elements: Tag) -> Tag:
+    """Return what comes instead of each other."""
+    return elements[0] if len(elements) == 1 else {"type": "or", "elements": list(elements)}
+
+
+def tag(begin: str, content: Tag, end: str) -> Tag:
+    """Return a tag."""
+    return {"type": "tag", "begin": begin, "content": content, "end": end}
+
+
+def _several(tags: list[Tag], separator: str, wanted: Wanted) -> Tag:
+    """Return one call, or several if there may be."""
+    return {
+        "type": "tags_with_separator",
+        "tags": tags,
+        "separator": separator,
+        "at_least_one": True,
+        "stop_after_first": not wanted.is_parallel,
+    }
+
+
+def _after_text(before: Tag, calls: Tag, wanted: Wanted) -> Tag:
+    """Return calls, and text before them if nothing is required."""
+    if wanted.is_required:
+        return calls
+    return sequence(before, {"type": "optional", "content": calls})
+
+
+def _qwen(wanted: Wanted) -> Tag:
+    if not wanted.calls:
+        return text("<tool_call>")
+    tags = [
+        tag(
+            f'<tool_call>\n{{"name": "{call.name}", "arguments": ',
+            call.arguments,
+            "}\n</tool_call>",
+        )
+        for call in wanted.calls
+    ]
+    if wanted.is_required:
+        return _several(tags, "\n", wanted)
+    return {
+        "type": "triggered_tags",
+        "triggers": ["<tool_call>"],
+        "tags": tags,
+        "stop_after_first": not wanted.is_parallel,
+    }
+
+
+def _llama3(wanted: Wanted) -> Tag:
+    if not wanted.calls:
+        return text('{"name"')
+    tags = [
+        tag(f'{{"name": "{call.name}", "parameters": ', call.arguments, "}")
+        for call in wanted.calls
+    ]
+    calls = _several(tags, "; ", wanted)
+    if wanted.is_required:
+        return calls
+    # The model's parser takes every brace for the beginning of a call.
+    return one_of(text('{"name"'), sequence(text("{"), calls))
+
+
+def _mistral(wanted: Wanted) -> Tag:
+    if not wanted.calls:
+        return text("[TOOL_CALLS]")
+    identifier = {"type": "regex", "pattern": '(?:, "id": "[A-Za-z0-9]{9}")?'}
+    tags = [
+        tag(f'{{"name": "{call.name}", "arguments": ', sequence(call.arguments, identifier), "}")
+        for call in wanted.calls
+    ]
+    space = {"type": "regex", "pattern": " ?"}
+    several = _several(tags, ", ", wanted)
+    calls = sequence(exact("[TOOL_CALLS]"), space, tag("[", several, "]"))
+    return _after_text(text("[TOOL_CALLS]"), calls, wanted)
+
+
+def _mistral_v11(wanted: Wanted) -> Tag:
+    if not wanted.calls:
+        return text("[TOOL_CALLS]")
+    number = sequence(exact("[CALL_ID]"), {"type": "regex", "pattern": "[A-Za-z0-9]{9}"})
+    before = sequence({"type": "optional", "content": number}, exact("[ARGS]"))
+    tags = [
+        tag(f"[TOOL_CALLS]{call.name}", sequence(before, call.arguments), "")
+        for call in wanted.calls
+    ]
+    return _after_text(text("[TOOL_CALLS]", "[ARGS]"), _several(tags, "", wanted), wanted)
+
+
+_HARMONY_NAMES = ("<|start|>", "<|end|>", "<|message|>", "<|channel|>", "<|call|>", "<|return|>")
+
+
+def _harmony(wanted: Wanted) -> Tag:
+    plain = text(*_HARMONY_NAMES)
+    thinking = text(*_HARMONY_NAMES, max_tokens=wanted.max_thinking)
+    again = "<|end|><|start|>assistant"
+    before = one_of(
+        tag("<|channel|>analysis<|message|>", thinking, again),
+        tag("<|channel|>commentary<|message|>", plain, again),
+    )
+    last = [
+        tag(begin.replace("NAME", call.name), call.arguments, "<|call|>")
+        for call in wanted.calls
+        for begin in (
+            "<|channel|>commentary to=functions.NAME <|constrain|>json<|message|>",
+            " to=functions.NAME<|channel|>commentary json<|message|>",
+            " to=functions.NAME<|channel|>commentary <|constrain|>json<|message|>",
+        )
+    ]
+    if not wanted.is_required:
+        last.append(tag("<|channel|>final<|message|>", plain, "<|return|>"))
+    return sequence({"type": "star", "content": before}, one_of(*last))
+
+
+def _deepseek(begin: str, end: str, separator: str) -> Callable[[Wanted], Tag]:
+    def made(wanted: Wanted) -> Tag:
+        if not wanted.calls:
+            return text("<｜tool▁calls▁begin｜>")
+        tags = [
+            tag(f"<｜tool▁call▁begin｜>{begin.replace('NAME', call.name)}", call.arguments, end)
+            for call in wanted.calls
+        ]
+        several = _several(tags, separator, wanted)
+        calls = tag("<｜tool▁calls▁begin｜>", several, "<｜tool▁calls▁end｜>")
+        return _after_text(text("<｜tool▁calls▁begin｜>"), calls, wanted)
+
+    return made
+
+
+_NAME = r"([\w.-]+)"
+_CALLS = "(?:<｜tool▁calls▁begin｜>)?"
+
+FORMATS: dict[str, Format] = {
+    "qwen": Format(_qwen, re.compile(rf'<tool_call>\n{{"name": "{_NAME}", "arguments": ')),
+    "llama3": Format(_llama3, re.compile(rf'{{"name": "{_NAME}", "parameters": ')),
+    "mistral": Format(
+        _mistral,
+        re.compile(rf'(?:\[TOOL_CALLS\] ?\[|, ){{"name": "{_NAME}", "arguments": '),
+    ),
+    "mistral_v11": Format(
+        _mistral_v11, re.compile(rf"\[TOOL_CALLS\]{_NAME}(?:\[CALL_ID\]\w{{9}})?\[ARGS\]")
+    ),
+    "harmony": Format(
+        _harmony,
+        re.compile(
+            rf"(?:<\|channel\|>commentary)? to=functions\.{_NAME}"
+            r"(?:<\|channel\|>commentary)? (?:<\|constrain\|>)?json<\|message\|>"
+        ),
+        content=re.compile(r"<\|channel\|>(?:final|commentary)<\|message\|>(.*?)<\|", re.DOTALL),
+        thinking=re.compile(r"<\|channel\|>analysis<\|message\|>(.*?)<\|end\|>", re.DOTALL),
+    ),
+    "deepseek_v3": Format(
+        _deepseek("function<｜tool▁sep｜>NAME\n```json\n", "\n```<｜tool▁call▁end｜>", "\n"),
+        re.compile(rf"{_CALLS}<｜tool▁call▁begin｜>function<｜tool▁sep｜>{_NAME}\n```json\n"),
+    ),
+    "deepseek_v31": Format(
+        _deepseek("NAME<｜tool▁sep｜>", "<｜tool▁call▁end｜>", ""),
+        re.compile(rf"{_CALLS}<｜tool▁call▁begin｜>{_NAME}<｜tool▁sep｜>"),
+    ),
+}
+#: What else the formats are called.
+ALIASES = {"hermes": "qwen", "gpt-oss": "harmony", "deepseek": "deepseek_v31"}
