@@ -80,7 +80,8 @@ def test_a_request_is_what_it_says(backend, kind, text, right, wrong):
         ("grammar", 'cfgguide:json {"start": 1}', "start"),
         ("grammar", 'cfgguide:json {"max_ignored": "x"}', "max_ignored is no str"),
         ("grammar", 'cfgguide:json {"max_ignored": -1}', "max_ignored"),
-        ("structural_tag", "{}", "structural_tag"),
+        ("structural_tag", "{}", "with a type"),
+        ("structural_tag", "{", "not JSON"),
     ],
 )
 def test_a_wrong_request_is_an_error_that_says_what_to_do(backend, kind, text, message):

@@ -1,0 +1,255 @@
+"""Calls of tools: conversations that the models' own templates have rendered, and random ones."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import random
+import re
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import cfgguide
+from cfgguide.errors import SchemaError
+from cfgguide.messages.formats import ALIASES, FORMATS
+from cfgguide.messages.message import Message, ToolCall
+
+CONVERSATIONS = json.loads(
+    (Path(__file__).parent / "conversations.json").read_text(encoding="utf-8")
+)
+TOOLS = CONVERSATIONS["tools"]
+NAMES = sorted(
+    [
+        *("<tool_call>", "</tool_call>", "<think>", "</think>", "[TOOL_CALLS]", "[ARGS]"),
+        *("[CALL_ID]", "<|channel|>", "<|message|>", "<|constrain|>", "<|start|>", "<|end|>"),
+        *("<|call|>", "<|return|>", "<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"),
+        *("<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", "<｜tool▁sep｜>"),
+    ]
+)
+N = 256
+SPECIAL = {name: N + number for number, name in enumerate(NAMES)}
+EOS = N + len(NAMES)
+BYTES = [bytes([byte]) for byte in range(N)]
+WITH = cfgguide.Vocabulary(
+    [*BYTES, *[None] * (len(NAMES) + 1)], eos_token_ids=EOS, special_tokens=SPECIAL
+)
+WITHOUT = cfgguide.Vocabulary([*BYTES, *[None] * (len(NAMES) + 1)], eos_token_ids=EOS)
+_NAME = re.compile("(" + "|".join(map(re.escape, NAMES)) + ")")
+
+
+def encoded(text, vocabulary):
+    """Return the tokens of a text: names of special tokens are tokens, if there are any."""
+    if vocabulary is WITHOUT:
+        return list(text.encode())
+    found = []
+    for place, piece in enumerate(_NAME.split(text)):
+        found += [SPECIAL[piece]] if place % 2 else list(piece.encode())
+    return found
+
+
+def decoded(token_ids):
+    names = {token_id: name.encode() for name, token_id in SPECIAL.items()}
+    return b"".join(
+        names.get(each, BYTES[each] if each < N else b"") for each in token_ids
+    ).decode()
+
+
+def message_of(case):
+    calls = [ToolCall(name, arguments) for name, arguments in case["calls"]]
+    return Message(case["content"], calls, case["thinking"])
+
+
+def grammar_of(case, **options):
+    grammar = cfgguide.tools(TOOLS, format=case["format"], **options)
+    return cfgguide.thinking(grammar) if "<think>" in case["text"] else grammar
+
+
+@pytest.mark.parametrize("vocabulary", [WITH, WITHOUT], ids=["tokens", "text"])
+@pytest.mark.parametrize(
+    "case", CONVERSATIONS["cases"], ids=lambda case: f"{case['template']}-{case['text'][-20:]!a}"
+)
+def test_what_a_template_renders_is_a_message_and_is_parsed_back(case, vocabulary):
+    grammar = grammar_of(case)
+    guide = cfgguide.Guide(grammar, vocabulary)
+    for token_id in encoded(case["text"], vocabulary):
+        guide.advance(token_id)
+    assert guide.is_accepting
+    message = grammar.parse(case["text"])
+    assert message == message_of(case) or message == message_of(
+        {**case, "content": f"{case['content']}\n"}  # the line break before a call
+    )
+
+
+@pytest.mark.parametrize("case", CONVERSATIONS["cases"][::5], ids=lambda case: case["template"])
+def test_what_is_required_or_forbidden_is(case):
+    n_calls, token_ids = len(case["calls"]), encoded(case["text"], WITH)
+    choices = {
+        "required": n_calls > 0 and (case["format"] == "harmony" or not case["content"]),
+        "none": n_calls == 0,
+        "find-notes.v2": [name for name, _ in case["calls"]] == ["find-notes.v2"]
+        and (case["format"] == "harmony" or not case["content"]),
+    }
+    for choice, expected in choices.items():
+        guide = cfgguide.Guide(grammar_of(case, choice=choice), WITH)
+        is_accepted = True
+        for token_id in token_ids:
+            is_accepted = is_accepted and guide.accepts(token_id)
+            if is_accepted:
+                guide.advance(token_id)
+        assert (is_accepted and guide.is_accepting) == expected, choice
+    guide = cfgguide.Guide(grammar_of(case, parallel=False), WITH)
+    for token_id in token_ids:
+        if not guide.accepts(token_id):
+            assert n_calls > 1
+            break
+        guide.advance(token_id)
+    else:
+        assert n_calls < 2
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("choice", ["auto", "required"])
+def test_random_messages_have_calls_that_the_schemas_allow(form, choice):
+    rng = random.Random(form + choice)
+    schemas = {tool["function"]["name"]: tool["function"]["parameters"] for tool in TOOLS}
+    grammar = cfgguide.tools(TOOLS, format=form, choice=choice, max_whitespace=1)
+    index = cfgguide.compile(grammar, WITH)
+    n_calls = 0
+    for _ in range(25):
+        guide, token_ids = cfgguide.Guide(index), []
+        for left in range(120, 0, -1):
+            allowed = guide.allowed_within(left)
+            special = [each for each in allowed.tolist() if each >= N]
+            token_id = int(rng.choice(special if special and rng.random() < 0.3 else allowed))
+            guide.advance(token_id)
+            if guide.is_finished:
+                break
+            token_ids.append(token_id)
+        assert guide.is_finished
+        message = grammar.parse(decoded(token_ids))
+        assert choice == "auto" or message.calls
+        for call in message.calls:
+            jsonschema.validate(call.arguments, schemas[call.name])
+        n_calls += len(message.calls)
+    assert n_calls > 3 or (choice, form) == ("auto", "llama3")  # which has no token to begin one
+
+
+def test_thinking_of_harmony_has_a_limit():
+    rng = random.Random(3)
+    index = cfgguide.compile(cfgguide.tools(TOOLS, format="gpt-oss", max_thinking=5), WITH)
+    for _ in range(40):
+        guide = cfgguide.Guide(index)
+        for token_id in encoded("<|channel|>analysis<|message|>", WITH):
+            guide.advance(token_id)
+        n_tokens = 0
+        while SPECIAL["<|end|>"] not in guide.token_ids:
+            guide.advance(int(rng.choice(guide.allowed_token_ids())))
+            n_tokens += 1
+        assert n_tokens <= 5 + 3 + 1  # of a character that has begun, and the end
+
+
+def test_models_of_pydantic_are_tools():
+    pydantic = pytest.importorskip("pydantic")
+
+    class Add(pydantic.BaseModel):
+        a: int
+        b: int = 0
+
+    grammar = cfgguide.tools([Add], format="hermes", choice="required", order="declared")
+    text = '<tool_call>\n{"name": "Add", "arguments": {"a": 1, "b": 2}}\n</tool_call>'
+    guide = cfgguide.Guide(grammar, WITHOUT)
+    for byte in text.encode():
+        guide.advance(byte)
+    assert guide.is_accepting
+    assert grammar.parse(text).calls == [ToolCall("Add", {"a": 1, "b": 2})]
+
+
+def test_grammars_of_tools_are_equal_and_pickled():
+    grammar = cfgguide.tools(TOOLS, format="qwen")
+    assert pickle.loads(pickle.dumps(grammar)) == grammar == cfgguide.tools(TOOLS, format="hermes")
+    assert hash(grammar) == hash(cfgguide.tools(TOOLS, format="qwen"))
+    others = [
+        cfgguide.tools(TOOLS, format="qwen", choice="required"),
+        cfgguide.tools(TOOLS[:1], format="qwen"),
+        cfgguide.thinking(grammar),
+        cfgguide.structural_tag(json.loads(grammar.schema)),
+    ]
+    assert all(other != grammar for other in others)
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "message"),
+    [
+        ([], {}, "no tools"),
+        (TOOLS, {"format": "unknown"}, "there is qwen"),
+        (TOOLS, {"choice": "other"}, "choice is 'other'"),
+        (TOOLS, {"max_thinking": 3}, r"thinking\(tools"),
+        (TOOLS, {"order": "sorted"}, "order"),
+        ([{"name": "a b"}], {}, "the name of a tool"),
+        ([{"parameters": {}}], {}, "the name of a tool"),
+        ([1], {}, "a tool is"),
+        ([{"name": "a", "parameters": 1}], {}, "a JSON Schema"),
+        ([{"name": "a", "parameters": {"type": "array"}}], {"choice": "none"}, None),
+        (
+            [{"name": "a", "parameters": {"required": ["x"], "properties": {"x": False}}}],
+            {},
+            "no v",
+        ),
+    ],
+)
+def test_wrong_tools_are_errors_that_say_what_is_wrong(given, options, message):
+    options = {"format": "qwen", **options}
+    if message is None:
+        cfgguide.tools(given, **options)
+        return
+    with pytest.raises(SchemaError, match=message):
+        cfgguide.tools(given, **options)
+
+
+def test_each_alias_is_that_of_a_format():
+    assert set(ALIASES.values()) <= set(FORMATS)
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ({"type": "integer"}, "12"),
+        (re.compile("[a-c]+"), "abc"),
+        (["yes", "no"], "no"),
+        (None, "Anything."),
+        (cfgguide.json_schema({"type": "boolean"}), "true"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("vocabulary", [WITH, WITHOUT], ids=["tokens", "text"])
+def test_an_answer_follows_thinking(answer, text, vocabulary):
+    grammar = cfgguide.thinking(answer, is_optional=True)
+    for before in ("", "<think>\nSo < 3.\n</think>\n\n", "<think></think>"):
+        guide = cfgguide.Guide(grammar, vocabulary)
+        for token_id in encoded(before + text, vocabulary):
+            guide.advance(token_id)
+        assert guide.is_accepting
+    assert grammar.parse(f"<think>\nSo < 3.\n</think>\n\n{text}") == Message(text, [], "So < 3.")
+    inside = cfgguide.thinking(answer, is_open=True)
+    guide = cfgguide.Guide(inside, vocabulary)
+    for token_id in encoded(f"So.</think>{text}", vocabulary):
+        guide.advance(token_id)
+    assert guide.is_accepting
+    assert inside.parse(f"So.</think>{text}") == Message(text, [], "So.")
+
+
+@pytest.mark.parametrize(
+    ("answer", "options", "message"),
+    [
+        (object(), {}, "an answer after thinking is"),
+        ({}, {"closing": ""}, "are texts"),
+        (cfgguide.thinking({}), {}, "already"),
+        (cfgguide.json_schema({}, separators=(",", ":")), {}, "separators"),
+        ({}, {"max_tokens": -1}, "max_tokens"),
+    ],
+)
+def test_wrong_answers_are_errors(answer, options, message):
+    with pytest.raises(SchemaError, match=message):
+        cfgguide.thinking(answer, **options)
