@@ -1,26 +1,22 @@
 """Writes the messages of `tests/messages/conversations.json`, by the chat templates of the models.
 
-The templates come with the source of llama-cpp-python on PyPI (MIT; each template has its model's
-licence), which this program fetches. What it keeps is what a template makes of conversations that
-are our own: `python tools/render_conversations.py`.
+The templates come with the source distribution of llama-cpp-python (MIT; each template has its
+model's licence). What this program keeps is what a template makes of conversations that are our own::
+
+    pip download --no-deps --no-binary :all: llama-cpp-python==0.3.36
+    python tools/render_conversations.py llama_cpp_python-0.3.36.tar.gz
 """
 
 from __future__ import annotations
 
-import io
 import json
 import sys
 import tarfile
-import urllib.request
 from pathlib import Path
 from typing import Any
 
 from transformers.utils.chat_template_utils import _compile_jinja_template
 
-SOURCE = (
-    "https://files.pythonhosted.org/packages/ec/e9/"
-    "e7de2b0463ea3ffbf0ede6cb21b58c1258a8f6521aae45ca773a59fe7cf3/llama_cpp_python-0.3.36.tar.gz"
-)
 TARGET = Path(__file__).parent.parent / "tests" / "messages" / "conversations.json"
 
 #: Format, template, and what stands before an answer.
@@ -88,13 +84,11 @@ ANSWERS: list[tuple[str, list[int], str]] = [
 ]
 
 
-def templates() -> dict[str, str]:
-    """Fetch the templates."""
-    with urllib.request.urlopen(SOURCE, timeout=600) as found:
-        content = io.BytesIO(found.read())
+def templates(source: Path) -> dict[str, str]:
+    """Return the templates in a source distribution."""
     wanted = {name for _, name, _ in TEMPLATES}
     made = {}
-    with tarfile.open(fileobj=content) as archive:
+    with tarfile.open(source) as archive:
         for member in archive:
             path = Path(member.name)
             if path.parent.name == "templates" and path.stem in wanted:
@@ -152,7 +146,8 @@ def said(answer: tuple[str, list[int], str], text: str) -> dict[str, Any]:
 
 def main() -> None:
     """Render all answers by all templates."""
-    found = templates()
+    source = Path(sys.argv[1])
+    found = templates(source)
     cases = []
     for form, name, start in TEMPLATES:
         for answer in ANSWERS:
@@ -163,7 +158,7 @@ def main() -> None:
             for end in ENDS:
                 text = text.partition(end)[0]
             cases.append({"format": form, "template": name, "text": text, **said(answer, text)})
-    whole = {"source": SOURCE, "tools": TOOLS, "cases": cases}
+    whole = {"source": source.name, "tools": TOOLS, "cases": cases}
     TARGET.write_text(json.dumps(whole, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     sys.stderr.write(f"{len(cases)} messages\n")
 

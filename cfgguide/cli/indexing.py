@@ -21,7 +21,7 @@ from cfgguide.errors import CfgGuideError, VocabularyError
 from cfgguide.index.compiler import compile as compile_index
 from cfgguide.index.compiler import compile_recognizer
 from cfgguide.index.index import Index
-from cfgguide.index.precompute import DEFAULT_MAX_BYTES, Precomputed, precompute_masks, shown
+from cfgguide.precompute.masks import DEFAULT_MAX_BYTES, Precomputed, precompute_masks, shown
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
 SAVE_SECONDS = 30.0  # between two saves of a long build

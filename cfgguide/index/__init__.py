@@ -1,4 +1,4 @@
-"""Configuration to vocabulary subset: made once, found again, saved, shared, built ahead."""
+"""Configuration to vocabulary subset: made once, found again, saved, shared."""
 
 from __future__ import annotations
 
@@ -10,15 +10,11 @@ if TYPE_CHECKING:
     from cfgguide.index.compiler import compile_recognizer as compile_recognizer
     from cfgguide.index.index import Index as Index
     from cfgguide.index.pool import IndexPool as IndexPool
-    from cfgguide.index.precompute import Precomputed as Precomputed
-    from cfgguide.index.precompute import precompute_masks as precompute_masks
 
 _NAMES = {
     "Index": "index",
     "IndexPool": "pool",
-    "Precomputed": "precompute",
     "compile_recognizer": "compiler",
-    "precompute_masks": "precompute",
 }
 
 __all__ = sorted(_NAMES)

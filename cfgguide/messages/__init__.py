@@ -11,3 +11,23 @@ In: a structural tag, or tools and the format of a model. Out: a
     automaton.py        the same with the values: the pushdown automaton of the index
     message_grammar.py  the grammar, which makes all of that
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cfgguide.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from cfgguide.messages.message import Message as Message
+    from cfgguide.messages.message import ToolCall as ToolCall
+    from cfgguide.messages.message_grammar import MessageGrammar as MessageGrammar
+
+_NAMES = {
+    "Message": "message",
+    "MessageGrammar": "message_grammar",
+    "ToolCall": "message",
+}
+
+__all__ = sorted(_NAMES)
+__getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -14,6 +14,7 @@ answer, so an ending is a function of the state and the stack.
 
 from __future__ import annotations
 
+import json
 from itertools import islice
 from typing import Any
 
@@ -168,8 +169,9 @@ class SchemaEndings:
         """
         end = self._values.fresh(lexer.lexemes, key, lexer.tags)
         assert end is not None, "there is an end"
-        text = self._automaton.text_of(stack.state) + end.text
-        if not text or (is_string and text[:1] != b'"'):
+        begun = self._automaton.text_of(stack.state)
+        text = begun + end.text
+        if not begun or (is_string and not _is_json(text)):
             return end.text, self._popped(stack, FRESH)
         after = self._automaton.follow_text(stack.state, FRESH, text)
         if after == DEAD:
@@ -195,3 +197,11 @@ class SchemaEndings:
             if end is not None and rest is not None:
                 costs[tag] = len(end.text) + len(rest.text)
         return found[min(costs, key=lambda tag: (costs[tag], tag))]
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True

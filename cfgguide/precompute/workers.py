@@ -1,8 +1,8 @@
 """Processes that make masks for another one, and the messages between them.
 
 In: parts of configurations. Out: their masks. A worker is another Python that runs
-:mod:`cfgguide.index.worker_program`. It loads the grammar's tables and the vocabulary from a folder
-once, and then answers over pipes until its standard input ends. `multiprocessing` would not do: its
+:mod:`cfgguide.precompute.worker_program`. It loads the grammar's tables and the vocabulary from a
+folder once, and then answers over pipes until its standard input ends. `multiprocessing` would not do: its
 processes run the user's program again, or inherit the locks of its threads.
 
 A message is the length of a JSON value and the length of some bytes (8 bytes each, little-endian),
@@ -30,11 +30,11 @@ from typing import IO, Any, Self
 import numpy as np
 
 from cfgguide.index.configuration_trie import Mask
-from cfgguide.index.frontier import Answer, Part, Unmade
+from cfgguide.precompute.frontier import Answer, Part, Unmade
 from cfgguide.storage import archive
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
-WORKER = "cfgguide.index.worker_program"
+WORKER = "cfgguide.precompute.worker_program"
 TABLES, VOCABULARY = "tables", "vocabulary"  # names of files
 _NO_TEXT = -1  # the length of a token without text
 _SECONDS_TO_END = 5  # for a thread whose worker was killed

@@ -23,10 +23,10 @@ import cfgguide.cli.generating
 import cfgguide.cli.main
 from cfgguide.errors import IndexFormatError, LimitError
 from cfgguide.index.configuration_trie import Path as EntryPath
-from cfgguide.index.precompute import Precomputed, precompute_masks
 from cfgguide.lexer.lookahead import NO_OBLIGATIONS
 from cfgguide.parser.stack import Stack
 from cfgguide.parser.table import START_STATE
+from cfgguide.precompute.masks import Precomputed, precompute_masks
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis
 
 ROOT = Path(cfgguide.__file__).parent.parent

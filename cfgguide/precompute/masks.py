@@ -1,10 +1,10 @@
 """Makes the masks of an index before their first use.
 
 In: an index, and bounds. Out: more entries of the index, and a :class:`Precomputed` that says how
-much of the space of configurations they cover (:mod:`cfgguide.index.frontier`).
+much of the space of configurations they cover (:mod:`cfgguide.precompute.frontier`).
 
-The masks are made by this process, or by others (:mod:`cfgguide.index.workers`) to which this one
-sends parts of configurations and from which it collects the masks. Only this process knows what
+The masks are made by this process, or by others (:mod:`cfgguide.precompute.workers`) to which this
+one sends parts of configurations and from which it collects the masks. Only this process knows what
 has been decided, and it adds every mask as soon as it arrives. So an interrupted call, or a killed
 worker, loses nothing that was added.
 
@@ -21,8 +21,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from cfgguide.errors import GrammarError, LimitError
-from cfgguide.index.frontier import DEFAULT_MAX_DEPTH, Answer, Frontier, Part, Unmade, answer
 from cfgguide.index.index import Index
+from cfgguide.precompute.frontier import DEFAULT_MAX_DEPTH, Answer, Frontier, Part, Unmade, answer
 
 DEFAULT_MAX_BYTES = 500_000_000
 
@@ -232,7 +232,7 @@ class _Run:
 
     def with_workers(self, n_processes: int, show: Callable[[Precomputed], None]) -> None:
         """Make masks in other processes."""
-        from cfgguide.index.workers import Workers  # rarely needed
+        from cfgguide.precompute.workers import Workers  # rarely needed
 
         with Workers(n_processes, self._index.save_tables, self._index.vocabulary) as workers:
             try:

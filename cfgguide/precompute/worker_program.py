@@ -1,7 +1,9 @@
-"""The program of a process that makes masks: ``python -m cfgguide.index.worker_program FOLDER``.
+"""The program of a process that makes masks.
+
+``python -m cfgguide.precompute.worker_program FOLDER``
 
 In: a folder with a grammar's tables and a vocabulary, and parts of configurations on standard
-input. Out: their masks on standard output; see :mod:`cfgguide.index.workers`. It ends when its
+input. Out: their masks on standard output; see :mod:`cfgguide.precompute.workers`. It ends when its
 input ends, which also happens when its parent is killed.
 """
 
@@ -12,9 +14,9 @@ import signal
 import sys
 from pathlib import Path
 
-from cfgguide.index.frontier import Part, answer
 from cfgguide.index.index import Index
-from cfgguide.index.workers import (
+from cfgguide.precompute.frontier import Part, answer
+from cfgguide.precompute.workers import (
     TABLES,
     VOCABULARY,
     open_vocabulary,

@@ -1,0 +1,113 @@
+"""Messages with calls, sampled, and read by vLLM's own parser of each format and by `jsonschema`.
+
+Runs in an environment that has vLLM: `make serve-test`. Harmony's parser needs OpenAI's vocabulary,
+which is on a server that tests don't ask; what gpt-oss's template renders is read in
+`tests/messages`.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+pytest.importorskip("vllm", reason="`make serve-test` has it, this environment has not")
+
+import jsonschema
+from transformers import AutoTokenizer
+from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
+from vllm.tool_parsers import ToolParserManager
+
+import cfgguide
+from cfgguide.models.load import prepare_smollm2
+
+N_MESSAGES = 500
+MAX_TOKENS = 60
+TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": "save",
+            "parameters": {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string"},
+                    "tags": {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+                    "age": {"type": "integer", "minimum": 0},
+                },
+                "required": ["name"],
+                "additionalProperties": False,
+            },
+        },
+    },
+    {
+        "type": "function",
+        "function": {
+            "name": "look-up.v2",
+            "parameters": {
+                "type": "object",
+                "properties": {"at": {"enum": ["here", "there", 7, None]}},
+            },
+        },
+    },
+    {"type": "function", "function": {"name": "stop", "parameters": {"type": "object"}}},
+]
+DEEPSEEK = [
+    *("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>", "<｜tool▁call▁begin｜>"),
+    *("<｜tool▁call▁end｜>", "<｜tool▁sep｜>"),
+]
+#: Our format, vLLM's parser of it, and the tokens that its models have.
+PARSERS = {
+    "qwen": ("hermes", ["<tool_call>", "</tool_call>"]),
+    "hermes": ("hermes", []),  # as text
+    "llama3": ("llama3_json", ["<|python_tag|>"]),
+    "mistral": ("mistral", ["[TOOL_CALLS]"]),
+    "deepseek_v3": ("deepseek_v3", DEEPSEEK),
+    "deepseek_v31": ("deepseek_v31", DEEPSEEK),
+}
+
+
+def sampled(index: cfgguide.Index, rng: random.Random) -> list[int]:
+    """Return the tokens of a message: special ones and short ones are likelier, so that it ends."""
+    guide = cfgguide.Guide(index)
+    symbols = sorted(index.vocabulary.symbol_ids)
+    for left in range(MAX_TOKENS, 0, -1):
+        allowed = guide.allowed_within(left).tolist()
+        special = [each for each in symbols if each in allowed]
+        few = rng.sample(allowed, min(len(allowed), 4))
+        token_id = rng.choice(special if special and rng.random() < 0.3 else few)
+        guide.advance(token_id)
+        if guide.is_finished:
+            break
+    assert guide.is_finished
+    return [each for each in guide.token_ids if each not in index.vocabulary.eos_token_ids]
+
+
+@pytest.mark.parametrize("form", PARSERS)
+def test_each_call_is_found_by_the_models_parser_and_is_what_its_schema_allows(form):
+    name, added = PARSERS[form]
+    tokenizer = AutoTokenizer.from_pretrained(prepare_smollm2())
+    tokenizer.add_tokens(added, special_tokens=True)
+    grammar = cfgguide.tools(TOOLS, format=form, choice="auto" if form == "qwen" else "required")
+    index = cfgguide.compile(grammar, tokenizer)
+    request = ChatCompletionRequest(
+        model="m", messages=[{"role": "user", "content": "Hi"}], tools=TOOLS
+    )
+    schemas: dict[str, Any] = {
+        tool["function"]["name"]: tool["function"]["parameters"] for tool in TOOLS
+    }
+    rng, n_calls = random.Random(form), 0
+    for _ in range(N_MESSAGES):
+        text = tokenizer.decode(sampled(index, rng), skip_special_tokens=False)
+        parser = ToolParserManager.get_tool_parser(name)(tokenizer, request.tools)
+        found = parser.extract_tool_calls(text, request).tool_calls
+        ours = grammar.parse(text).calls
+        assert [call.function.name for call in found] == [call.name for call in ours], text
+        for call, own in zip(found, ours, strict=True):
+            arguments = json.loads(call.function.arguments)
+            assert arguments == own.arguments
+            jsonschema.validate(arguments, schemas[call.function.name])
+        n_calls += len(found)
+    assert n_calls > N_MESSAGES / 4
