@@ -1,7 +1,7 @@
 """Writes the messages of `tests/messages/conversations.json`, by the chat templates of the models.
 
 The templates come with the source distribution of llama-cpp-python (MIT; each template has its
-model's licence). What this program keeps is what a template makes of conversations that are our own::
+model's licence). This program keeps what a template makes of conversations that are our own::
 
     pip download --no-deps --no-binary :all: llama-cpp-python==0.3.36
     python tools/render_conversations.py llama_cpp_python-0.3.36.tar.gz

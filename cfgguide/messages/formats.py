@@ -73,6 +73,8 @@ class Format:
         What stands before the arguments of a call; its group is the name.
     content, thinking : re.Pattern or None
         What texts look like that are no call; None if all before the first call is content.
+    separators : (str, str) or None
+        The separators in arguments, if the models' parsers read no others.
     has_thinking : bool
         Whether thinking is a part of the format.
     """
@@ -81,6 +83,7 @@ class Format:
     call: re.Pattern[str]
     content: re.Pattern[str] | None = None
     thinking: re.Pattern[str] | None = None
+    separators: tuple[str, str] | None = None
 
     @property
     def has_thinking(self) -> bool:
@@ -257,6 +260,7 @@ FORMATS: dict[str, Format] = {
     "deepseek_v3": Format(
         _deepseek("function<｜tool▁sep｜>NAME\n```json\n", "\n```<｜tool▁call▁end｜>", "\n"),
         re.compile(rf"{_CALLS}<｜tool▁call▁begin｜>function<｜tool▁sep｜>{_NAME}\n```json\n"),
+        separators=(", ", ": "),  # arguments are on one line
     ),
     "deepseek_v31": Format(
         _deepseek("NAME<｜tool▁sep｜>", "<｜tool▁call▁end｜>", ""),

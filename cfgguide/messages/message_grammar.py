@@ -207,6 +207,7 @@ def message_grammar(
         "best_effort": best_effort,
         "order": "declared" if _one(reader.any_orders, "any_order", True) is False else "any",
         "max_whitespace": _one(reader.spaces, "max_whitespace_cnt", None),
+        "separators": _one(reader.separators, "separators", None),
     }
     steps = Steps(limits, cancelled)
     with steps.begun():

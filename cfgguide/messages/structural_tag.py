@@ -11,7 +11,7 @@ In: a structural tag, as a mapping or as JSON. Out: the parts of its messages
 Formats mean what XGrammar 0.2 says, with three rules of our own. The name of an added token in a
 text of a tag is that token (elsewhere a model may write it as text, where it is not excluded). Text
 that stands directly before the end of a tag does not have that end in it. And nothing is left out:
-what cannot be guaranteed is an error.
+what cannot be guaranteed is an error. One option is added: the exact `separators` of JSON.
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ class TagReader:
         Whether properties of values come in any order.
     spaces : set of int or None
         How much white space values may have.
+    separators : set of (str, str) or None
+        The exact separators of values.
 
     Examples
     --------
@@ -56,6 +58,7 @@ class TagReader:
     def __init__(self) -> None:
         self.any_orders: set[bool] = set()
         self.spaces: set[int | None] = set()
+        self.separators: set[tuple[str, ...] | None] = set()
         self._depth = 0
 
     def message(self, spec: object) -> Part:
@@ -121,6 +124,8 @@ class TagReader:
             raise SchemaError(f"at {path}/json_schema: a schema is an object or a truth value")
         self.any_orders.add(bool(spec.get("any_order", False)))
         self.spaces.add(spec.get("max_whitespace_cnt"))
+        exact = spec.get("separators")
+        self.separators.add(None if exact is None else _texts(spec, "separators", path))
         try:
             return Value(json.dumps(schema), f"{path}/json_schema")
         except (TypeError, ValueError, RecursionError) as error:

@@ -86,13 +86,11 @@ def _tag_of(answer: object, opening: str) -> Tag:
     if answer is None:
         return text(opening)
     if isinstance(answer, MessageGrammar):
-        made: Tag = json.loads(answer.schema)
-        return made
+        return dict(json.loads(answer.schema))
     if isinstance(answer, SchemaGrammar):
         chosen = answer.options
-        if chosen.separators is not None:
-            raise SchemaError("an answer after thinking has no exact separators")
-        return _value(json.loads(answer.schema), chosen.order == "declared", chosen.max_whitespace)
+        made = _value(json.loads(answer.schema), chosen.order == "declared", chosen.max_whitespace)
+        return made if chosen.separators is None else {**made, "separators": chosen.separators}
     if hasattr(answer, "model_json_schema"):
         return _value(closed(answer.model_json_schema()), True)
     if isinstance(answer, Mapping):

@@ -86,7 +86,11 @@ def tools(
         raise SchemaError(f"{name} has no thinking of its own: say thinking(tools(...))")
     if order not in ("any", "declared"):
         raise SchemaError(f"order is {shown(order)}; it is 'any' or 'declared'")
-    value = {"any_order": order == "any", "max_whitespace_cnt": max_whitespace}
+    value = {
+        "any_order": order == "any",
+        "max_whitespace_cnt": max_whitespace,
+        "separators": FORMATS[name].separators,
+    }
     calls = [_call(each, value) for each in given]
     if not calls and choice != "none":
         raise SchemaError("there are no tools; say choice='none' for text alone")

@@ -2,8 +2,8 @@
 
 In: parts of configurations. Out: their masks. A worker is another Python that runs
 :mod:`cfgguide.precompute.worker_program`. It loads the grammar's tables and the vocabulary from a
-folder once, and then answers over pipes until its standard input ends. `multiprocessing` would not do: its
-processes run the user's program again, or inherit the locks of its threads.
+folder once, and then answers over pipes until its standard input ends. `multiprocessing` would not
+do: its processes run the user's program again, or inherit the locks of its threads.
 
 A message is the length of a JSON value and the length of some bytes (8 bytes each, little-endian),
 then the value, and then the bytes::

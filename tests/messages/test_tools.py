@@ -220,6 +220,7 @@ def test_each_alias_is_that_of_a_format():
         (["yes", "no"], "no"),
         (None, "Anything."),
         (cfgguide.json_schema({"type": "boolean"}), "true"),
+        (cfgguide.json_schema({"type": "array"}, separators=(",  ", ":")), "[1,  2]"),
     ],
     ids=str,
 )
@@ -246,7 +247,6 @@ def test_an_answer_follows_thinking(answer, text, vocabulary):
         (object(), {}, "an answer after thinking is"),
         ({}, {"closing": ""}, "are texts"),
         (cfgguide.thinking({}), {}, "already"),
-        (cfgguide.json_schema({}, separators=(",", ":")), {}, "separators"),
         ({}, {"max_tokens": -1}, "max_tokens"),
     ],
 )
