@@ -2,7 +2,7 @@
 
 In: a :class:`~cfgguide.messages.message_grammar.MessageGrammar` and a vocabulary. Out: a
 :class:`MessageIndex`. Where a text has had all the tokens that it may have, its masks have only the
-tokens that leave it: those that begin its end, or go on with it.
+tokens that leave it, or lead nearer to its end.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from cfgguide.errors import IndexFormatError, SchemaError, VocabularyError
+from cfgguide.errors import IndexFormatError, SchemaError
 from cfgguide.index.index import FindsEndings
 from cfgguide.index.schema_index import SchemaIndex
 from cfgguide.index.step_cache import StepNode
 from cfgguide.mask.arrays import Int32Array
 from cfgguide.mask.subset import Subset, bitmask_of
 from cfgguide.messages.automaton import (
+    LEFT,
     CountingConfiguration,
     MessageAutomaton,
     MessageEndings,
@@ -40,13 +41,7 @@ class MessageIndex(SchemaIndex):
     _reader: MessageRecognizer
 
     def _begun(self, vocabulary: Vocabulary) -> SchemaAutomaton:
-        automaton = self._grammar.automaton(vocabulary.symbols)
-        if not vocabulary.spelling.spells_any_of(automaton.structure.needed):
-            raise VocabularyError(
-                "the vocabulary has no tokens for some bytes of the message; use a tokenizer with "
-                "a token for every byte"
-            )
-        return automaton
+        return self._grammar.automaton(vocabulary.symbols, vocabulary.spelling.reachable_bytes)
 
     def _reader_of(self, digest: str) -> MessageRecognizer:
         return MessageRecognizer(self._automaton, digest)
@@ -71,13 +66,11 @@ class MessageIndex(SchemaIndex):
 
     def subset(self, configuration: Configuration) -> Subset:
         """Return the tokens that may follow, EOS among them where the text is a sentence."""
-        if not self._reader.is_exhausted(configuration):
-            return super().subset(_plain(configuration))
         subset = super().subset(_plain(configuration))
         walker: Any = self._walker
         with self._lock:
             leaving = walker.leaving(configuration)
-        return Subset.of(subset.bitmask & leaving)
+        return subset if leaving is None else Subset.of(subset.bitmask & (leaving | self._eos))
 
     def is_at_end(self, step_node: StepNode) -> bool:
         """Return whether the text is a sentence, and only EOS or white space may follow."""
@@ -96,9 +89,9 @@ class _Walker(PushdownWalker):
         self, automaton: MessageAutomaton, vocabulary: Vocabulary, reader: MessageRecognizer
     ) -> None:
         super().__init__(automaton, vocabulary)
-        self._structure = automaton.structure
+        self._vocabulary = vocabulary
         self._reader = reader
-        self._leaving: dict[bytes, Int32Array] = {}
+        self._leaving: dict[int, Int32Array] = {}  # by states of the structure
         self._walked: Configuration | None = None
 
     def walk(self, configuration: Configuration) -> Outcomes | SplitOutcomes:
@@ -115,37 +108,33 @@ class _Walker(PushdownWalker):
 
     def leaving(self, configuration: Configuration) -> Int32Array | None:
         """Return the tokens that leave the text, or lead there; None if it may go on."""
-        text = self._reader.text_of(configuration)
-        if text is None or not self._reader.is_exhausted(configuration):
+        if not self._reader.is_exhausted(configuration):
             return None
         ((state, *_),) = configuration.hypotheses
-        end = self._end_of(self._reader.pushdown.number_of(state) or 0, text)
-        if end not in self._leaving:
-            self._leaving[end] = self._going_on(end)
-        return self._leaving[end]
+        number = self._reader.pushdown.number_of(state)
+        assert number is not None, "a text is being read"
+        if number not in self._leaving:
+            self._leaving[number] = bitmask_of(self._tokens_that_leave(number), self._n_words)
+        return self._leaving[number]
 
-    def _end_of(self, number: int, text: int) -> bytes:
-        """Return bytes that lead out of a text, or to where the message may end."""
-        end = bytearray()
-        states = self._structure.states
-        while states[number].text == text and not states[number].is_end:
-            moved, number = self._structure.nearer(number)
-            if not isinstance(moved, bytes):
-                break
-            end += self._spelled(moved)
-        return bytes(end)
-
-    def _spelled(self, data: bytes) -> bytes:
-        return data[:1]
-
-    def _going_on(self, end: bytes) -> Int32Array:
-        """Return the tokens that some bytes begin with, or that begin with them."""
-        found = [
-            token_id
-            for token_id, token in enumerate(self._tokens)
-            if token and (end.startswith(token) or (end and token.startswith(end)))
-        ]
-        return bitmask_of(found, self._n_words)
+    def _tokens_that_leave(self, number: int) -> list[int]:
+        """Return the tokens of which each byte leads out of the text, or nearer to the end."""
+        byte, depth, skip, first_token, token_ids = self._vocabulary.trie.arrays
+        found: list[int] = []
+        path = [number]  # the states after the bytes of a node's parents
+        node = 0
+        while node < len(byte):
+            del path[depth[node] :]
+            after = self._reader.pushdown.leaving(path[-1], int(byte[node]))
+            following = int(skip[node])
+            if after is not None:
+                path.append(after)
+                is_left = after == LEFT
+                end = following if is_left else node + 1
+                found += token_ids[first_token[node] : first_token[end]].tolist()
+                following = following if is_left else node + 1
+            node = following
+        return found
 
 
 def _plain(configuration: Configuration) -> Configuration:

@@ -33,6 +33,7 @@ _BEGINS = {
 }
 _MANY = 32  # bytes: a state that reads more reads text
 _PART = "part"
+LEFT = -1  # instead of a state: what comes is outside of the text
 
 
 class MessageAutomaton(SchemaAutomaton):
@@ -97,6 +98,20 @@ class MessageAutomaton(SchemaAutomaton):
         kind, number, *_ = self.meaning(state)
         return number if kind == _PART else None
 
+    def leaving(self, number: int, byte: int) -> int | None:
+        """Return the state of the structure after a byte, in a text that has to be left.
+
+        `LEFT` if the byte is outside of the text; None if it leads no nearer to the end.
+        """
+        part, states = self.structure.states[number], self.structure.states
+        for data, target in part.moves:
+            if byte in data:
+                if states[target].text != part.text:
+                    return LEFT
+                return target if states[target].distance < part.distance else None
+        kinds = {kind for value, _ in part.values for kind in self.roots[value].kinds}
+        return LEFT if any(byte in _BEGINS[kind] for kind in kinds) else None
+
     def _row_of_part(self, state: int, number: int) -> None:
         part = self.structure.states[number]
         entries: list[tuple[Iterable[int], int]] = []
@@ -139,14 +154,10 @@ class MessageEndings(SchemaEndings):
         moved, target = structure.nearer(number)
         after = self._automaton.state_of(target)
         if isinstance(moved, bytes):
-            return self._spelled(moved), (after, stack)
+            return moved[:1], (after, stack)
         written = self._values.of(self._automaton.roots[moved], None)
         assert written is not None, "the schema allows some value"
         return written.text, (after, stack)
-
-    def _spelled(self, data: bytes) -> bytes:
-        """Return one of some bytes: one that tokens have."""
-        return bytes([next((byte for byte in data if byte in self._used), data[0])])
 
 
 @dataclass(frozen=True)
@@ -163,26 +174,27 @@ class CountingConfiguration(Configuration):
 
 
 class MessageRecognizer(PushdownRecognizer):
-    """Reads messages; each call of `advance` is one token where tokens are counted."""
+    """Reads messages; each call of `advance` is one token where tokens are counted.
+
+    The token that begins a text counts for none. After the last that the text may have, each byte
+    has to lead out of the text, or nearer to the end of the message: `nearer` of the structure
+    always does, so there is one, and endings have no others.
+    """
 
     pushdown: MessageAutomaton
 
     def advance(self, configuration: Configuration, data: bytes) -> Configuration | None:
         """Return the configuration after a token, or None if it is refused."""
-        after = super().advance(configuration, data)
-        limits = self.pushdown.structure.limits
-        if after is None or not limits:
-            return after
-        number = self._number_of(after)
-        text = None if number is None else self.pushdown.structure.states[number].text
-        if number is None or text is None:
-            return after
-        n_before = n_tokens_of(configuration)
-        if self.text_of(configuration) != text:
-            n_before = 0
-        if n_before >= limits[text] and not self._is_nearer(configuration, number):
+        if self.is_exhausted(configuration) and not self._leaves(configuration, data):
             return None
-        return CountingConfiguration(after.hypotheses, n_tokens=min(n_before + 1, limits[text]))
+        after = super().advance(configuration, data)
+        text = None if after is None else self.text_of(after)
+        if after is None or text is None:
+            return after
+        n_tokens = 0
+        if self.text_of(configuration) == text:
+            n_tokens = min(n_tokens_of(configuration) + 1, self.pushdown.structure.limits[text])
+        return CountingConfiguration(after.hypotheses, n_tokens=n_tokens)
 
     def is_exhausted(self, configuration: Configuration) -> bool:
         """Return whether a text has had all of its tokens, so that it has to be left."""
@@ -197,14 +209,20 @@ class MessageRecognizer(PushdownRecognizer):
         return None if number is None else self.pushdown.structure.states[number].text
 
     def _number_of(self, configuration: Configuration) -> int | None:
+        if not self.pushdown.structure.limits:
+            return None
         ((state, *_),) = configuration.hypotheses
         return self.pushdown.number_of(state)
 
-    def _is_nearer(self, configuration: Configuration, number: int) -> bool:
-        """Return whether the end of the message is nearer in a state than it was."""
-        before = self._number_of(configuration)
-        states = self.pushdown.structure.states
-        return before is not None and states[number].distance < states[before].distance
+    def _leaves(self, configuration: Configuration, data: bytes) -> bool:
+        """Return whether a token leads out of the text, or nearer to the end."""
+        number = self._number_of(configuration)
+        for byte in data:
+            assert number is not None, "a text is being read"
+            number = self.pushdown.leaving(number, byte)
+            if number is None or number == LEFT:
+                return number == LEFT
+        return True
 
 
 def n_tokens_of(configuration: Configuration) -> int:

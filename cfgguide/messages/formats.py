@@ -237,6 +237,7 @@ def _deepseek(begin: str, end: str, separator: str) -> Callable[[Wanted], Tag]:
 
 _NAME = r"([\w.-]+)"
 _CALLS = "(?:<｜tool▁calls▁begin｜>)?"
+_ON_ONE_LINE = (", ", ": ")
 
 FORMATS: dict[str, Format] = {
     "qwen": Format(_qwen, re.compile(rf'<tool_call>\n{{"name": "{_NAME}", "arguments": ')),
@@ -260,11 +261,12 @@ FORMATS: dict[str, Format] = {
     "deepseek_v3": Format(
         _deepseek("function<｜tool▁sep｜>NAME\n```json\n", "\n```<｜tool▁call▁end｜>", "\n"),
         re.compile(rf"{_CALLS}<｜tool▁call▁begin｜>function<｜tool▁sep｜>{_NAME}\n```json\n"),
-        separators=(", ", ": "),  # arguments are on one line
+        separators=_ON_ONE_LINE,
     ),
     "deepseek_v31": Format(
         _deepseek("NAME<｜tool▁sep｜>", "<｜tool▁call▁end｜>", ""),
         re.compile(rf"{_CALLS}<｜tool▁call▁begin｜>{_NAME}<｜tool▁sep｜>"),
+        separators=_ON_ONE_LINE,
     ),
 }
 #: What else the formats are called.

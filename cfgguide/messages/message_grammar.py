@@ -18,7 +18,7 @@ from cfgguide.messages.automaton import MessageAutomaton
 from cfgguide.messages.message import Message, Reading
 from cfgguide.messages.parts import Exact, Part, Token, Value, every, values_in
 from cfgguide.messages.structural_tag import TagReader
-from cfgguide.messages.structure import Structure, token_name
+from cfgguide.messages.structure import ALL_BYTES, Structure, token_name
 from cfgguide.schema.automaton import Layout
 from cfgguide.schema.completions import completed
 from cfgguide.schema.json_schema import json_schema
@@ -109,8 +109,10 @@ class MessageGrammar(SchemaGrammar):
                 found |= {name: (name,) for name in _names_in(part.text, special_tokens)}
         return found
 
-    def automaton(self, symbols: Iterable[str] = ()) -> MessageAutomaton:
-        """Return an automaton that nobody else has, for a vocabulary with some symbols.
+    def automaton(
+        self, symbols: Iterable[str] = (), spelled: frozenset[int] = ALL_BYTES
+    ) -> MessageAutomaton:
+        """Return an automaton that nobody else has, for a vocabulary with some symbols and bytes.
 
         Raises
         ------
@@ -118,7 +120,7 @@ class MessageGrammar(SchemaGrammar):
             If the message is too large, or it cannot be told where a value begins.
         """
         numbers = symbols_of(symbols)
-        structure = Structure(self._part, numbers)
+        structure = Structure(self._part, numbers, spelled)
         automaton = MessageAutomaton(
             structure,
             [self._values[value.schema].root for value in values_in(self._part)],

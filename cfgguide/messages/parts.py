@@ -45,7 +45,7 @@ class AnyText:
     excludes : tuple of str
         What does not occur in it.
     max_tokens : int or None
-        How many tokens it may have; then it is left as quickly as its end allows.
+        How many tokens it may have; then it is left on the shortest way to the end of the message.
     """
 
     excludes: tuple[str, ...] = ()

@@ -11,7 +11,9 @@ In: a structural tag, as a mapping or as JSON. Out: the parts of its messages
 Formats mean what XGrammar 0.2 says, with three rules of our own. The name of an added token in a
 text of a tag is that token (elsewhere a model may write it as text, where it is not excluded). Text
 that stands directly before the end of a tag does not have that end in it. And nothing is left out:
-what cannot be guaranteed is an error. One option is added: the exact `separators` of JSON.
+what cannot be guaranteed is an error. A text that may have `max_tokens` is left on the shortest way
+to the end of the message; the token that begins it counts for none. One option is added: the exact
+`separators` of JSON.
 """
 
 from __future__ import annotations

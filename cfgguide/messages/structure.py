@@ -22,7 +22,7 @@ from itertools import count
 from cfgguide.automata.charset import SURROGATES, CharacterClass, Utf8Node, utf8_tree
 from cfgguide.automata.language import DEAD, Language, smallest
 from cfgguide.ecma.patterns import pattern_language
-from cfgguide.errors import SchemaError
+from cfgguide.errors import SchemaError, VocabularyError
 from cfgguide.messages.parts import (
     AnyText,
     Choice,
@@ -40,6 +40,7 @@ MAX_STATES = 50_000
 MAX_TIMES = 1_000  # that a part is repeated, where repetitions are counted
 _VALUE_COST = 10  # bytes of a value, where short ends are looked for
 _FAR = 1 << 40
+ALL_BYTES = frozenset(range(256))
 
 States = frozenset[int]
 
@@ -78,6 +79,8 @@ class Structure:
         The message.
     symbols : mapping of str to int
         The bytes of added tokens, by names (:mod:`cfgguide.symbols`).
+    spelled : frozenset of int
+        The bytes that tokens have; by default all. Nothing leads to others.
 
     Attributes
     ----------
@@ -85,13 +88,13 @@ class Structure:
         The states.
     limits : list of int
         For each text with a limit, how many tokens it may have.
-    needed : frozenset of int
-        The bytes of exact texts.
 
     Raises
     ------
     SchemaError
         If it is too large, or no message is possible.
+    VocabularyError
+        If an exact text has a byte that no token has.
 
     Examples
     --------
@@ -100,13 +103,20 @@ class Structure:
     [(1, 2)]
     """
 
-    def __init__(self, part: Part, symbols: Mapping[str, int]) -> None:
+    def __init__(
+        self, part: Part, symbols: Mapping[str, int], spelled: frozenset[int] = ALL_BYTES
+    ) -> None:
         self.states: list[State] = []
+        self._spelled = spelled
         fragments = _Fragments(symbols, [value.schema for value in values_in(part)])
         start, end = fragments.new(), fragments.new()
         fragments.add(part, start, end)
+        if not fragments.needed <= spelled:
+            raise VocabularyError(
+                "the vocabulary has no tokens for some bytes of the message; use a tokenizer with "
+                "a token for every byte"
+            )
         self.limits = fragments.limits
-        self.needed = frozenset(fragments.needed)
         self._determinise(fragments, start, end)
         self._measure()
 
@@ -130,7 +140,9 @@ class Structure:
             texts = {fragments.texts[each] for each in states if each in fragments.texts}
             made = State(is_end=end in states, text=min(texts, default=None))
             for data, targets in _moves(fragments, states):
-                made.moves.append((data, number_of(targets)))
+                spelled = bytes(byte for byte in data if byte in self._spelled)
+                if spelled:
+                    made.moves.append((spelled, number_of(targets)))
             values: dict[int, set[int]] = {}
             for each in states:
                 for value, target in fragments.values.get(each, ()):
@@ -155,7 +167,7 @@ class Structure:
             for other, cost in before[number]:
                 heapq.heappush(queue, (distance + cost, other))
         if self.states[0].distance == _FAR:
-            raise SchemaError("a structural tag allows no message")
+            raise SchemaError("a structural tag allows no message that the vocabulary can spell")
         for state in self.states:
             state.moves = [each for each in state.moves if self.states[each[1]].distance < _FAR]
             state.values = [each for each in state.values if self.states[each[1]].distance < _FAR]

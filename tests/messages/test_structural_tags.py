@@ -240,6 +240,96 @@ def test_a_text_with_a_limit_is_left_in_time():
         assert guide.is_finished
 
 
+LIMITED = {"type": "any_text", "max_tokens": 3}
+
+
+def limited(**options):
+    return {**LIMITED, **options}
+
+
+def sequence_of(*elements):
+    return {"type": "sequence", "elements": list(elements)}
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        LIMITED,
+        limited(max_tokens=0),
+        sequence_of(LIMITED, {"type": "optional", "content": {"type": "token", "token": "<b>"}}),
+        sequence_of(
+            limited(excludes=["{"]), {"type": "json_schema", "json_schema": {"type": "object"}}
+        ),
+        sequence_of(LIMITED, {"type": "regex", "pattern": "x{5}"}),
+        sequence_of(LIMITED, LIMITED),
+        sequence_of(limited(excludes=["."]), {"type": "const_string", "value": "."}, LIMITED),
+        {"type": "star", "content": {"type": "tag", "begin": "<", "content": LIMITED, "end": ">"}},
+        {
+            "type": "tag",
+            "begin": "x",
+            "content": {
+                "type": "star",
+                "content": sequence_of({"type": "const_string", "value": "é"}, LIMITED),
+            },
+            "end": ">",
+        },
+    ],
+    ids=str,
+)
+def test_texts_with_limits_have_no_dead_ends(spec):
+    rng = random.Random(8)
+    index = cfgguide.compile(cfgguide.structural_tag(spec), VOCABULARY)
+    tokens = index.vocabulary.tokens
+    for run in range(40):
+        guide = cfgguide.Guide(index)
+        for left in range(20, 0, -1):
+            allowed = set(guide.allowed_token_ids().tolist())
+            after = guide.configuration
+            assert allowed - {EOS} == {
+                token_id
+                for token_id, token in enumerate(tokens)
+                if token and index.recognizer.advance(after, token) is not None
+            }
+            if run % 2:  # within a budget
+                within = set(guide.allowed_within(left).tolist())
+                assert within <= allowed
+                allowed = within
+            guide.advance(rng.choice(sorted(allowed)))
+            if guide.is_finished:
+                break
+        assert guide.is_finished or not run % 2
+
+
+@pytest.mark.parametrize("pattern", ["\U00040000|b", "[\U00040000c]d", "x\x04|y"])
+def test_what_the_vocabulary_cannot_spell_does_not_begin(pattern):
+    lacking = [text for text in TEXTS if not {4, 0xF1} & set(text)]
+    vocabulary = cfgguide.Vocabulary([*lacking, None], eos_token_ids=len(lacking))
+    tag = {"type": "regex", "pattern": pattern}
+    (text,) = written_by(cfgguide.compile(cfgguide.structural_tag(tag), vocabulary))
+    assert text in (b"b", b"cd", b"y")
+    with pytest.raises(SchemaError, match="can spell"):
+        cfgguide.compile(cfgguide.structural_tag({"type": "regex", "pattern": "a\x04"}), vocabulary)
+    with pytest.raises(VocabularyError, match="no tokens for some bytes"):
+        cfgguide.compile(
+            cfgguide.structural_tag({"type": "const_string", "value": "a\x04"}), vocabulary
+        )
+
+
+def written_by(index):
+    """Return all texts of an index with few."""
+    found, open_guides = set(), [cfgguide.Guide(index)]
+    while open_guides:
+        guide = open_guides.pop()
+        for token_id in guide.allowed_token_ids().tolist():
+            after = guide.copy()
+            after.advance(token_id)
+            if after.is_finished:
+                found.add(after.text)
+            else:
+                open_guides.append(after)
+    return found
+
+
 def test_no_text_is_allowed_with_a_limit_of_none():
     spec = {
         "type": "tag",
