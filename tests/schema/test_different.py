@@ -187,6 +187,23 @@ DEAD_ENDS: list[tuple[Any, str, str]] = [
 ]
 
 
+def test_an_ending_of_a_string_whose_beginning_is_not_known() -> None:
+    """Tokens that begin and end several strings: after a walk, which one stands open is unknown."""
+    tokens = [b'", "a', b'""', b'a","', b'a"']
+    vocabulary = cfgguide.Vocabulary.of_bytes(tokens)
+    index = cfgguide.compile(json_schema({**UNIQUE, "items": {"type": "string"}}), vocabulary)
+    rng = random.Random(1)
+    for _ in range(60):
+        guide = cfgguide.Guide(index)
+        for left in range(40, 0, -1):
+            guide.advance(int(rng.choice(guide.allowed_within(left).tolist())))
+            if guide.is_finished:
+                break
+        items = json.loads(guide.text)
+        assert guide.is_finished
+        assert len(set(items)) == len(items)
+
+
 @pytest.mark.parametrize(("schema", "text", "more"), DEAD_ENDS)
 def test_what_leaves_nothing_is_refused(schema: Any, text: str, more: str) -> None:
     recognizer = PushdownRecognizer(json_schema(schema).automaton(), "")
