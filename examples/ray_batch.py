@@ -1,7 +1,7 @@
 """Write a record for each row of a dataset on all nodes of a Ray cluster: `python ray_batch.py`.
 
-The index is built once and saved where all nodes can read it; each actor loads it. A row whose node
-dies is written by another one: Ray sees to that.
+The first actor builds the index and saves it where all nodes can read it; the others wait for it. A
+row whose node dies is written by another one: Ray sees to that.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 import cfgguide
 from cfgguide.models import load_model
+from cfgguide.precompute import built_once
 
 _BATCH = 4  # rows that a model writes at once
 SCHEMA = {
@@ -31,7 +32,7 @@ class Writer:
     def __init__(self, index_path: str) -> None:
         self._model, tokenizer = load_model()
         self._tokenizer = tokenizer
-        self._index = cfgguide.Index.load(index_path, tokenizer)
+        self._index = built_once(index_path, tokenizer, lambda: build_index(tokenizer))
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         """Return the rows of a batch, with what was written for each."""
@@ -46,11 +47,9 @@ class Writer:
         return {**batch, "review": [each.text for each in written]}
 
 
-def build_index(path: Path) -> None:
-    """Build the index once, for all nodes."""
-    _, tokenizer = load_model()
-    index = cfgguide.compile(cfgguide.json_schema(SCHEMA, max_whitespace=1), tokenizer)
-    index.save(path)
+def build_index(tokenizer: Any) -> cfgguide.Index:
+    """Return the index of a review; one actor builds it for all nodes."""
+    return cfgguide.compile(cfgguide.json_schema(SCHEMA, max_whitespace=1), tokenizer)
 
 
 def write(cities: list[str], index_path: Path, n_actors: int) -> list[dict[str, Any]]:
@@ -75,7 +74,6 @@ def write(cities: list[str], index_path: Path, n_actors: int) -> list[dict[str, 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "review.index"
-        build_index(path)
         for row in write(["Oslo", "Lima", "Kyoto", "Accra"], path, n_actors=1):
             print(row["id"], row["review"])
 

@@ -39,7 +39,6 @@ def check(rows: list[dict[str, Any]]) -> None:
 
 def test_every_row_comes_once_though_a_node_is_killed(tmp_path):
     index_path = tmp_path / "review.index"
-    ray_batch.build_index(index_path)
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
     try:
         cluster.add_node(num_cpus=1)
