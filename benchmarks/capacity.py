@@ -1,9 +1,9 @@
 """What a service needs: memory and processor time for its grammars and its requests.
 
 In: a tokenizer, and schemas with instances (:mod:`schema_cases`). Out: a report in Markdown. What
-does a process hold? What does one more grammar hold, and take? One more request? A token, in new texts and
-in known ones? And from these figures, on paper: what do so many requests a second need? There is no
-model and no engine, and caches are empty.
+does a process hold? What does one more grammar hold, and take? One more request? A token, in new
+texts and in known ones? And from these figures, on paper: what do so many requests a second need?
+There is no model and no engine, and caches are empty.
 
     python benchmarks/capacity.py --tokenizer path/to/qwen2.5 --schemas data.jsonl.gz
 """
