@@ -15,15 +15,19 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from cfgguide.errors import LimitError
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.index.compiler import compile
 from cfgguide.index.index import Index
 from cfgguide.limits import Limits
 from cfgguide.locks import new_lock
 from cfgguide.vocabulary.vocabulary import Vocabulary
+
+Cancelled = Callable[[], bool]
 
 DEFAULT_MAX_BYTES = 500_000_000
 
@@ -42,6 +46,12 @@ class _Entry:
         self.nbytes = 0  # when it was measured last
         self.measured = 0  # the request at which that was
         self.error: Exception | None = None  # for those who have waited, not for later requests
+        self.asking: list[Cancelled] = []  # of those who wait, whether they have left
+        self.is_left = False  # whether all had, so that it was not compiled
+
+    def all_left(self) -> bool:
+        """Return whether nobody waits any more."""
+        return all(has_left() for has_left in list(self.asking))
 
 
 class IndexPool:
@@ -105,7 +115,13 @@ class IndexPool:
         with self._lock:
             return sum(entry.nbytes for entry in self._entries.values())
 
-    def index(self, grammar: Grammar, *, progress: bool | None = False) -> Index:
+    def index(
+        self,
+        grammar: Grammar,
+        *,
+        progress: bool | None = False,
+        cancelled: Cancelled | None = None,
+    ) -> Index:
         """Return the index of a grammar; equal grammars have one.
 
         A request for a grammar that is being compiled waits for it; other requests do not. Files
@@ -117,22 +133,36 @@ class IndexPool:
             The grammar.
         progress : bool, optional
             As for :func:`cfgguide.compile`.
+        cancelled : callable, optional
+            Asked often whether to give up, from another thread too. A grammar that others wait for
+            as well is compiled until all have given up.
 
         Raises
         ------
         CfgGuideError
             As :func:`cfgguide.compile`. The next request tries to compile the grammar again.
         """
-        with self._lock:
-            entry = self._entries.setdefault(grammar, _Entry())
-            self._entries.move_to_end(grammar)
-        index, is_new = entry.index, False
-        if index is None:
-            with entry.lock:
-                if entry.error is not None:
-                    raise entry.error
-                is_new = entry.index is None  # an interruption lets the next one try
-                index = entry.index = entry.index or self._compiled(grammar, entry, progress)
+        is_new = False
+        while True:
+            with self._lock:
+                entry = self._entries.setdefault(grammar, _Entry())
+                self._entries.move_to_end(grammar)
+            if entry.index is not None:
+                break
+            has_left = cancelled or _never
+            entry.asking.append(has_left)
+            try:
+                with entry.lock:
+                    if entry.is_left and not has_left():
+                        continue  # those who had asked before left
+                    if entry.error is not None:
+                        raise entry.error
+                    is_new = entry.index is None  # an interruption lets the next one try
+                    entry.index = entry.index or self._compiled(grammar, entry, progress)
+                    break
+            finally:
+                entry.asking.remove(has_left)
+        index = entry.index
         self._bound(grammar, is_new=is_new)
         return index
 
@@ -145,6 +175,7 @@ class IndexPool:
                 max_bytes=self._max_bytes // 2,
                 use_cache=self._use_cache,
                 progress=progress,
+                cancelled=entry.all_left,
             )
             # Every guide begins with this mask, and the workspace is measured too.
             index.allowed(index.start)
@@ -152,6 +183,7 @@ class IndexPool:
             with self._lock:
                 if self._entries.get(grammar) is entry:
                     del self._entries[grammar]
+            entry.is_left = isinstance(error, LimitError) and entry.all_left()
             entry.error = error
             raise
         return index
@@ -199,3 +231,7 @@ class IndexPool:
             if each.index is not None:
                 each.index.release_workspace()
         return [(each, each.index) for each in chosen if each.index is not None]
+
+
+def _never() -> bool:
+    return False

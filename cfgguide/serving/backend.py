@@ -24,7 +24,7 @@ import logging
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -145,7 +145,14 @@ class Backend:
             n_bytes=sum(pool.nbytes for pool in pools),
         )
 
-    def matcher(self, kind: str, text: str, *, stop_token_ids: Iterable[int] = ()) -> Matcher:
+    def matcher(
+        self,
+        kind: str,
+        text: str,
+        *,
+        stop_token_ids: Iterable[int] = (),
+        cancelled: Callable[[], bool] | None = None,
+    ) -> Matcher:
         """Return a matcher for a request.
 
         Parameters
@@ -156,16 +163,28 @@ class Backend:
             What is asked for.
         stop_token_ids : iterable of int
             As for :class:`Matcher`; nothing is compiled for them.
+        cancelled : callable, optional
+            As for :meth:`index`.
 
         Raises
         ------
         CfgGuideError
             If the text is wrong, or compiling it would exceed the limits.
         """
-        return Matcher(self.index(kind, text), stop_token_ids=stop_token_ids)
+        index = self.index(kind, text, cancelled=cancelled)
+        return Matcher(index, stop_token_ids=stop_token_ids)
 
-    def index(self, kind: str, text: str) -> Index:
+    def index(self, kind: str, text: str, *, cancelled: Callable[[], bool] | None = None) -> Index:
         """Return the index of what a request asks for.
+
+        Parameters
+        ----------
+        kind, text : str
+            As for :meth:`matcher`.
+        cancelled : callable, optional
+            Asked often, from another thread too, whether the client has left. A grammar is then
+            compiled no further, unless others wait for it. A schema is read to its end, or its
+            limits.
 
         Raises
         ------
@@ -177,7 +196,7 @@ class Backend:
             grammar = self.grammar(kind, text)
             with self._lock:
                 is_known = grammar in self._ready
-            index = self._pools[_is_named(kind, text)].index(grammar)
+            index = self._pools[_is_named(kind, text)].index(grammar, cancelled=cancelled)
         except CfgGuideError as error:
             seconds = time.perf_counter() - started
             self._count(n_refused=1, seconds=seconds)

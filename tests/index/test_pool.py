@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import weakref
 
 import numpy as np
@@ -174,6 +175,60 @@ def test_threads_that_ask_for_one_grammar_get_one_index():
         thread.join()
     assert len(found) == 72
     assert len({id(index) for index in found}) == 3
+
+
+SLOW = cfgguide.Grammar("start: /(a|b)*a(a|b){12}c/ | /(a|b)*b(a|b){12}d/")  # seconds
+
+
+def test_a_grammar_is_compiled_until_all_who_wait_have_left():
+    pool = IndexPool(VOCABULARY)
+    has_left, errors = threading.Event(), []
+
+    def ask() -> None:
+        try:
+            pool.index(SLOW, cancelled=has_left.is_set)
+        except CfgGuideError as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.3)
+    has_left.set()
+    started = time.monotonic()
+    for thread in threads:
+        thread.join()
+    assert time.monotonic() - started < 20
+    assert len(errors) == 3
+    assert all("cancelled" in str(error) for error in errors)
+    assert len(pool) == 0
+
+
+def test_who_stays_gets_the_index_though_another_one_has_left():
+    pool = IndexPool(VOCABULARY)
+    has_left, errors = threading.Event(), []
+
+    def leave() -> None:
+        try:
+            pool.index(SLOW, cancelled=has_left.is_set)
+        except CfgGuideError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=leave)
+    thread.start()
+    time.sleep(0.3)
+    threading.Timer(0.2, has_left.set).start()  # while the other one waits too
+    index = pool.index(SLOW, cancelled=lambda: False)
+    thread.join()
+    assert errors == []
+    assert pool.index(SLOW) is index
+
+
+def test_who_asks_after_all_have_left_gets_the_index():
+    pool = IndexPool(VOCABULARY)
+    with pytest.raises(CfgGuideError, match="cancelled"):
+        pool.index(SLOW, cancelled=lambda: True)
+    assert cfgguide.Guide(pool.index(SLOW)).allowed_token_ids().tolist() == [*b"ab"]
 
 
 def test_threads_share_a_pool_that_is_too_small():
