@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cfgguide.cli.arguments import NO, YES, grammar_of
 from cfgguide.diagnostics.diagnosis import diagnose, lexemes, refused_at
-from cfgguide.diagnostics.explain import Explainer
+from cfgguide.diagnostics.explain import explainer_of
 from cfgguide.diagnostics.inspection import inspect
 from cfgguide.errors import CfgGuideError
 from cfgguide.grammar.grammar import Grammar
@@ -76,7 +76,7 @@ def trace_command(options: argparse.Namespace) -> int:
     compile_recognizer(grammar, progress=None)
     tokenizer = load_tokenizer(options.tokenizer)
     index = compile_index(grammar, tokenizer, progress=None)
-    guide, explainer = Guide(index), Explainer(index)
+    guide, explainer = Guide(index), explainer_of(index)
     whole = options.text.encode()
     all_lexemes = lexemes(index.recognizer, whole)
     print(f"{'token':>7}  {'bytes':<24} {'allowed':>7}  terminals")

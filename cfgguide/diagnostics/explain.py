@@ -14,7 +14,10 @@ sentence can follow. Only if that search stops early is the exact question asked
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
 
 from cfgguide.diagnostics.diagnosis import last_live
 from cfgguide.diagnostics.explanation import (
@@ -25,6 +28,7 @@ from cfgguide.diagnostics.explanation import (
     OpenLexeme,
     names,
     shown,
+    shown_lexeme,
 )
 from cfgguide.diagnostics.trace import (
     IGNORED,
@@ -45,37 +49,19 @@ from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 from cfgguide.vocabulary.spelling import Spelling
 
 AFTER_EOS = "the text has ended with EOS"
+_NOT_THERE = "nothing that may stand there begins with it"
 _MAX_REASONS = 2
 _lock = new_lock()
 
 
-class Explainer:
-    """Explains pieces of one text, one after the other.
+class _ExplainsTokens(ABC):
+    """Explains tokens by what their bytes do."""
 
-    Parameters
-    ----------
-    index : Index
-        Of the grammar.
-    before : bytes
-        The text so far, after which a sentence can follow.
-    """
-
-    def __init__(self, index: Index, before: bytes = b"") -> None:
-        index = index.with_tables
+    def __init__(self, index: Index) -> None:
         self._index = index
-        self._recognizer = index.recognizer
-        self._judge = _Judge(index)
-        self._text = b""
-        self._lexing = Lexing.of(index.recognizer)
-        self.advance(before)
-
-    def advance(self, piece: bytes) -> None:
-        """Go on after a piece that may follow."""
-        for byte in piece:
-            lexing = self._lexing.after(self._recognizer, byte)
-            assert lexing is not None, "a sentence can follow"
-            self._lexing = lexing
-        self._text += piece
+        vocabulary = index.vocabulary
+        names = {token_id: name for name, token_id in vocabulary.special_tokens.items()}
+        self._special = {each: names.get(each) for each in vocabulary.symbol_ids}
 
     def explain_token(
         self, token_id: int, *, is_allowed: bool | None = None, is_finished: bool = False
@@ -98,17 +84,18 @@ class Explainer:
         if is_finished:
             return Explanation(token_id, token, is_eos, False, (), None, AFTER_EOS, ())
         if token is not None:
-            return self.explain(token, is_allowed=is_allowed, token_id=token_id)
+            explanation = self.explain(token, is_allowed=is_allowed, token_id=token_id)
+            return replace(explanation, special=self._special.get(token_id))
         if not is_known:
             reason = f"it is not in the vocabulary of {vocabulary.size} ids"
         elif is_eos:
-            is_sentence = self._recognizer.is_sentence(self._lexing.configuration)
-            reason = "" if is_sentence else "the text so far is not a sentence"
+            reason = "" if self._is_sentence() else "the text so far is not a sentence"
         else:
             reason = "it spells no text: it is special, or no token has this id"
-        expected = self.expected(self._lexing) if reason else ()
+        expected = self._expected() if reason else ()
         return Explanation(token_id, None, is_eos, not reason, (), None, reason, expected)
 
+    @abstractmethod
     def explain(
         self, piece: bytes, *, is_allowed: bool | None = None, token_id: int | None = None
     ) -> Explanation:
@@ -123,6 +110,121 @@ class Explainer:
         token_id : int, optional
             The token whose bytes these are.
         """
+
+    @abstractmethod
+    def advance(self, piece: bytes) -> None:
+        """Go on after a piece that may follow."""
+
+    @abstractmethod
+    def _is_sentence(self) -> bool:
+        """Return whether the text so far is a sentence."""
+
+    @abstractmethod
+    def _expected(self) -> tuple[Expected, ...]:
+        """Return what may follow the text so far."""
+
+
+class MessageExplainer(_ExplainsTokens):
+    """Explains pieces of one message, which has no terminals: what may follow has names only.
+
+    Parameters
+    ----------
+    index : Index
+        Of the messages.
+    configuration : Configuration
+        What the text so far has come to.
+    """
+
+    def __init__(self, index: Index, configuration: Configuration) -> None:
+        super().__init__(index)
+        self._configuration = configuration
+
+    def advance(self, piece: bytes) -> None:
+        """Go on after a token that may follow."""
+        after = self._index.recognizer.advance(self._configuration, piece)
+        assert after is not None, "a message can follow"
+        self._configuration = after
+
+    def explain(
+        self, piece: bytes, *, is_allowed: bool | None = None, token_id: int | None = None
+    ) -> Explanation:
+        """Return why a piece may follow, or why not; as :meth:`Explainer.explain`."""
+        recognizer: Any = self._index.recognizer  # a MessageRecognizer
+        before, n_read = self._configuration, 0
+        if is_allowed is None:
+            is_allowed = recognizer.advance(before, piece) is not None
+        for byte in piece:
+            after = recognizer.read(before, bytes([byte]))
+            if after is None:
+                break
+            before, n_read = after, n_read + 1
+        is_read = n_read == len(piece)
+        reason = "the text has had all the tokens that it may have" if is_read else _NOT_THERE
+        return Explanation(
+            token_id,
+            piece,
+            False,
+            is_allowed,
+            (),
+            None if is_read else n_read,
+            "" if is_allowed else reason,
+            self._named(before),
+        )
+
+    def _is_sentence(self) -> bool:
+        return self._index.recognizer.is_sentence(self._configuration)
+
+    def _expected(self) -> tuple[Expected, ...]:
+        return self._named(self._configuration)
+
+    def _named(self, configuration: Configuration) -> tuple[Expected, ...]:
+        return tuple(Expected(name, None) for name in self._index.expected(configuration))
+
+
+def explainer_of(
+    index: Index, before: bytes = b"", configuration: Configuration | None = None
+) -> Explainer | MessageExplainer:
+    """Return what explains pieces after a text; a message with limits needs its configuration."""
+    if index.has_tables:
+        return Explainer(index, before)
+    if configuration is None:
+        configuration = index.recognizer.advance(index.recognizer.initial, before)
+        assert configuration is not None, "a message can follow"
+    return MessageExplainer(index, configuration)
+
+
+class Explainer(_ExplainsTokens):
+    """Explains pieces of one text, one after the other.
+
+    Parameters
+    ----------
+    index : Index
+        Of the grammar.
+    before : bytes
+        The text so far, after which a sentence can follow.
+    """
+
+    def __init__(self, index: Index, before: bytes = b"") -> None:
+        index = index.with_tables
+        super().__init__(index)
+        self._recognizer = index.recognizer
+        self._judge = _Judge(index)
+        self._text = b""
+        self._lexing = Lexing.of(index.recognizer)
+        self.advance(before)
+
+    def advance(self, piece: bytes) -> None:
+        """Go on after a piece that may follow."""
+        for byte in piece:
+            lexing = self._lexing.after(self._recognizer, byte)
+            assert lexing is not None, "a sentence can follow"
+            self._lexing = lexing
+        self._text += piece
+
+    def explain(
+        self, piece: bytes, *, is_allowed: bool | None = None, token_id: int | None = None
+    ) -> Explanation:
+        """Return why a piece may follow, or why not."""
         steps = [self._lexing]
         for byte in piece:
             following = steps[-1].after(self._recognizer, byte)
@@ -152,6 +254,12 @@ class Explainer:
             reason,
             self.expected(before),
         )
+
+    def _is_sentence(self) -> bool:
+        return self._recognizer.is_sentence(self._lexing.configuration)
+
+    def _expected(self) -> tuple[Expected, ...]:
+        return self.expected(self._lexing)
 
     def expected(self, lexing: Lexing) -> tuple[Expected, ...]:
         """Return what may stand at a place, with examples, by name."""
@@ -279,7 +387,7 @@ class _Why:
     def _of_dead(self, hypothesis: Hypothesis, way: Way, end: int) -> str:
         """Return why no sentence follows a lexeme that was begun or goes on."""
         terminal_ids = self._recognizer.scanner.terminal_ids_ahead(hypothesis.scanner_state)
-        said = shown(self._text[way.start : end])
+        said = shown_lexeme(self._text[way.start : end])
         taken = _taken(self._recognizer, hypothesis, terminal_ids)
         read_as = names(_names_of(self._recognizer, taken or terminal_ids))
         what = "after which no sentence can follow" if taken else "which may not stand there"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple
 
+from cfgguide.symbols import SYMBOLS
 from cfgguide.vocabulary.notebook import BAD, GOOD, coloured, text_of
 
 _MAX_SHOWN = 12  # of expected terminals
@@ -36,7 +37,9 @@ class Expected(NamedTuple):
     example: bytes | None
 
     def __str__(self) -> str:
-        return f"{self.terminal} {shown(self.example)}" if self.example else self.terminal
+        if not self.example or is_symbol(self.example):
+            return self.terminal
+        return f"{self.terminal} {shown(self.example)}"
 
 
 class Lexeme(NamedTuple):
@@ -62,7 +65,7 @@ class Lexeme(NamedTuple):
         return self.start + len(self.text)
 
     def __str__(self) -> str:
-        return f"{self.terminal} {shown(self.text)}"
+        return self.terminal if is_symbol(self.text) else f"{self.terminal} {shown(self.text)}"
 
 
 class OpenLexeme(NamedTuple):
@@ -135,6 +138,8 @@ class Explanation:
     expected : tuple of Expected
         What could stand in place of the refused byte, or follow an allowed token. It is what the
         grammar expects, as if every byte were a token.
+    special : str or None
+        The name of the token, if it is a special terminal and has one; its `token` is a symbol.
     """
 
     token_id: int | None
@@ -145,6 +150,7 @@ class Explanation:
     offset: int | None
     reason: str
     expected: tuple[Expected, ...]
+    special: str | None = None
 
     def __str__(self) -> str:
         details = self.details
@@ -170,7 +176,7 @@ class Explanation:
     def _verdict(self) -> str:
         if self.is_allowed:
             return f"{self._name()} is allowed"
-        if self.offset is None or self.token is None:
+        if self.offset is None or self.token is None or self.special is not None:
             return f"{self._name()} is refused: {self.reason}"
         byte = self.token[self.offset : self.offset + 1]
         return f"{self._name()} is refused at byte {self.offset}, {shown(byte)}: {self.reason}"
@@ -191,6 +197,8 @@ class Explanation:
     def _name(self) -> str:
         if self.token_id is None:
             return shown(self.token or b"")
+        if self.special is not None:
+            return f"token {self.token_id} ({self.special})"
         spelled = "EOS" if self.is_eos else "no text" if self.token is None else shown(self.token)
         return f"token {self.token_id} ({spelled})"
 
@@ -206,6 +214,16 @@ def shown(data: bytes) -> str:
     except UnicodeDecodeError:
         text = repr(data)[1:]
     return text if len(text) <= _MAX_CHARACTERS else f"{text[0]}…{text[-_MAX_CHARACTERS:]}"
+
+
+def is_symbol(data: bytes) -> bool:
+    """Return whether bytes are the symbol of a special terminal (:mod:`cfgguide.symbols`)."""
+    return len(data) == 1 and data in SYMBOLS
+
+
+def shown_lexeme(data: bytes) -> str:
+    """Return a lexeme as people read it; a symbol is a token."""
+    return "it" if is_symbol(data) else shown(data)
 
 
 def names(terminals: tuple[str, ...]) -> str:

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
-from cfgguide.diagnostics.explain import Explainer
+from cfgguide.diagnostics.explain import explainer_of
 from cfgguide.errors import ModelError, TextError
 from cfgguide.evaluation.disagreement import Disagreement, Evaluation, TextEvaluation
 from cfgguide.evaluation.mass import measured
@@ -225,7 +225,7 @@ def _largest(
                 token=index.vocabulary.tokens[int(result.token_ids[step])],
                 log_removed=-minus,
                 forbidden_log_probability=float(result.forbidden[step]),
-                explanation=Explainer(index, before).explain_token(forbidden, is_allowed=False),
+                explanation=explainer_of(index, before).explain_token(forbidden, is_allowed=False),
             )
         )
     return tuple(disagreements)

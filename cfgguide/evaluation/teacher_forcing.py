@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.diagnostics.diagnosis import refused_at
-from cfgguide.diagnostics.explain import Explainer
+from cfgguide.diagnostics.explain import explainer_of
 from cfgguide.errors import TextError
 from cfgguide.guide.guide import Guide
 from cfgguide.index.index import Index
@@ -193,7 +193,7 @@ def _masks_of(number: int, token_ids: list[int], index: Index, eos: int) -> Sent
 def _refusal(number: int, guide: Guide, token_ids: list[int], token_id: int) -> str:
     vocabulary = guide.index.vocabulary
     before = guide.text
-    explanation = Explainer(guide.index, before).explain_token(token_id, is_allowed=False)
+    explanation = explainer_of(guide.index, before).explain_token(token_id, is_allowed=False)
     tokens = [vocabulary.tokens[known] for known in token_ids if 0 <= known < vocabulary.size]
     text = b"".join(token or b"" for token in tokens)
     position = refused_at(text, len(before) + (explanation.offset or 0), ())

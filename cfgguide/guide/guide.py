@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.diagnostics.explain import AFTER_EOS, Explainer
+from cfgguide.diagnostics.explain import AFTER_EOS, explainer_of
 from cfgguide.diagnostics.explanation import Explanation
 from cfgguide.errors import BitmaskError, BudgetError, RollbackError, TokenRejectedError
 from cfgguide.guide.budget import TokenBudget, allowed_within
@@ -408,7 +408,7 @@ class Guide:
           'n' leaves open NAME 'n', which may end as NAME
           expected there: NAME 'a', RPAR ')'
         """
-        explainer = Explainer(self._index, self.text)
+        explainer = explainer_of(self._index, self.text, self.configuration)
         if not isinstance(token_or_bytes, bytes):
             return explainer.explain_token(
                 as_token_id(token_or_bytes), is_finished=self.is_finished

@@ -214,6 +214,9 @@ class Index:
         """Return what finds short endings of texts; None if they have to be searched."""
         return None
 
+    #: Whether there is a text in Lark's language, of which tables can be made.
+    has_tables = True
+
     @property
     def with_tables(self) -> Index:
         """An index of the same grammar that has parse tables: this one."""

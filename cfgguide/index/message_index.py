@@ -36,6 +36,7 @@ from cfgguide.vocabulary.vocabulary import Vocabulary
 class MessageIndex(SchemaIndex):
     """Masks of messages for one vocabulary; parameters as for :class:`SchemaIndex`."""
 
+    has_tables = False
     _grammar: MessageGrammar
     _automaton: MessageAutomaton
     _reader: MessageRecognizer

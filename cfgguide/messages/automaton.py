@@ -187,7 +187,7 @@ class MessageRecognizer(PushdownRecognizer):
         """Return the configuration after a token, or None if it is refused."""
         if self.is_exhausted(configuration) and not self._leaves(configuration, data):
             return None
-        after = super().advance(configuration, data)
+        after = self.read(configuration, data)
         text = None if after is None else self.text_of(after)
         if after is None or text is None:
             return after
@@ -195,6 +195,10 @@ class MessageRecognizer(PushdownRecognizer):
         if self.text_of(configuration) == text:
             n_tokens = min(n_tokens_of(configuration) + 1, self.pushdown.structure.limits[text])
         return CountingConfiguration(after.hypotheses, n_tokens=n_tokens)
+
+    def read(self, configuration: Configuration, data: bytes) -> Configuration | None:
+        """Return the configuration after some bytes, or None; no token is counted."""
+        return super().advance(configuration, data)
 
     def is_exhausted(self, configuration: Configuration) -> bool:
         """Return whether a text has had all of its tokens, so that it has to be left."""

@@ -208,3 +208,23 @@ def test_the_tokens_of_a_real_tokenizer_have_names():
     *text, end = guide.shortest_completion()
     assert vocabulary.spell(text) == b"hi"
     assert end == vocabulary.special_tokens["<|im_end|>"]
+
+
+def test_special_tokens_are_explained_by_name():
+    grammar = cfgguide.Grammar(
+        "start: CALL WORD END\nWORD: /[a-z]+/\n%declare CALL END",
+        special={"CALL": "<c>", "END": "</c>"},
+    )
+    tokens = [*(bytes([byte]) for byte in range(256)), None, None, None]
+    named = {"<c>": 256, "</c>": 257}
+    vocabulary = cfgguide.Vocabulary(tokens, eos_token_ids=258, special_tokens=named)
+    guide = cfgguide.Guide(cfgguide.compile(grammar, vocabulary))
+    guide.advance(256)
+    guide.advance(ord("a"))
+    assert str(guide.explain(256)) == (
+        "token 256 (<c>) is refused: it would be read as CALL, which may not stand there\n"
+        "  expected there: END, WORD 'a'"
+    )
+    assert str(guide.explain(257)) == (
+        "token 257 (</c>) is allowed\n  it completes WORD 'a', END\n  then may follow: $END"
+    )

@@ -415,3 +415,22 @@ def test_the_older_notation_is_read():
     for token_id in (ord("y"), NAMES["<a>"], ord("f"), ord("{"), ord("}"), NAMES["</a>"]):
         guide.advance(token_id)
     assert guide.is_accepting
+
+
+def test_tokens_are_explained():
+    spec = {"type": "tag", "begin": "<a>", "content": limited(max_tokens=1), "end": "</a>"}
+    guide = cfgguide.Guide(cfgguide.structural_tag(spec), VOCABULARY)
+    assert str(guide.explain(ord("x"))) == (
+        f"token {ord('x')} ('x') is refused at byte 0, 'x': nothing that may stand there begins "
+        "with it\n  expected there: <a>"
+    )
+    guide.advance(NAMES["<a>"])
+    first = guide.explain(ord("x"))
+    assert first.is_allowed
+    assert [each.terminal for each in first.expected] == ["</a>", "TEXT"]
+    guide.advance(ord("x"))
+    assert guide.explain(ord("y")).reason == "the text has had all the tokens that it may have"
+    assert str(guide.explain(NAMES["</a>"])) == (
+        f"token {NAMES['</a>']} (</a>) is allowed\n  then may follow: $END"
+    )
+    assert guide.explain(EOS).reason == "the text so far is not a sentence"
