@@ -54,11 +54,29 @@ def schema_of(number: int) -> tuple[str, list[str]]:
     return json.dumps(schema), texts
 
 
-def mixed(n: int, *, is_all: bool) -> list[tuple[str, str, str]]:
+def tool_of(number: int) -> tuple[str, list[str]]:
+    """Return a structural tag of one tool, and messages that call it."""
+    schema, texts = schema_of(number)
+    begin, end = f'<tool_call>\n{{"name": "tool_{number}", "arguments": ', "}\n</tool_call>"
+    content = {"type": "json_schema", "json_schema": json.loads(schema)}
+    tag = {
+        "type": "triggered_tags",
+        "triggers": ["<tool_call>"],
+        "tags": [{"begin": begin, "content": content, "end": end}],
+    }
+    said = [f"Let me see.{begin}{text}{end}" for text in texts]
+    return json.dumps({"type": "structural_tag", "format": tag}), said
+
+
+def mixed(n: int, *, what: str) -> list[tuple[str, str, str]]:
     """Return kind, text and document of `n` requests; 20 different grammars."""
     found = []
+    is_all = what == "all"
     for number in range(n):
-        if is_all and number % 4 == 1:
+        if what == "tools":
+            tag, texts = tool_of(number % 20)
+            found.append(("structural_tag", tag, texts[number // 20 % 4]))
+        elif is_all and number % 4 == 1:
             found.append(("grammar", "cfgguide:sql_select", SQL[0]))
         elif is_all and number % 4 == 3:
             found.append(("grammar", "cfgguide:python", PYTHON[0]))
@@ -126,18 +144,20 @@ def main() -> None:
 
         return begin
 
-    engines: dict[str, tuple[bool, Callable[[], Callable[[str, str], Any]]]] = {
-        "cfgguide": (False, of_cfgguide),
-        "XGrammar": (False, of_vllm(XgrammarBackend)),
-        "llguidance": (False, of_vllm(GuidanceBackend)),
-        "cfgguide, with SQL and Python": (True, of_cfgguide),
+    engines: dict[str, tuple[str, Callable[[], Callable[[str, str], Any]]]] = {
+        "cfgguide": ("schemas", of_cfgguide),
+        "XGrammar": ("schemas", of_vllm(XgrammarBackend)),
+        "llguidance": ("schemas", of_vllm(GuidanceBackend)),
+        "cfgguide, tool calls": ("tools", of_cfgguide),
+        "XGrammar, tool calls": ("tools", of_vllm(XgrammarBackend)),
+        "cfgguide, with SQL and Python": ("all", of_cfgguide),
     }
     print("| | batch | pass | compiling, ms | us a row: mean | p99 step | accepting |")
     print("|---|---|---|---|---|---|---|")
     for batch in arguments.batches:
-        for name, (is_all, begin) in engines.items():
+        for name, (what, begin) in engines.items():
             make = begin()
-            asked = mixed(batch, is_all=is_all)
+            asked = mixed(batch, what=what)
             for which in ("cold", "warm", "warm again"):
                 compiling, filling, accepting = pass_over(make, asked, tokenizer, width)
                 worst = sorted(filling)[int(0.99 * (len(filling) - 1))]
