@@ -174,7 +174,7 @@ KNOWN_BY = {
         ),
     },
     "llama_cpp": {"integrations.llama_cpp"},
-    "vllm": {"serving.vllm", "serving.vllm_parts"},
+    "vllm": {"serving.vllm", "serving.vllm_custom_tools", "serving.vllm_parts"},
     "mlx": {"serving.mlx"},
     "sglang": {"serving.sglang", "serving.sglang_parts"},
     "transformers": {
@@ -344,6 +344,7 @@ def public_definitions(module: ModuleType) -> list[tuple[str, object]]:
 
 #: Modules that can be imported only where an engine is.
 ENGINES = {
+    "serving.vllm_custom_tools": "vllm",
     "serving.vllm_metrics": "vllm",
     "serving.vllm_parts": "vllm",
     "serving.sglang_parts": "sglang",
