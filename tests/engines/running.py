@@ -28,6 +28,7 @@ def run_server(folder: Path, port: int) -> subprocess.Popen[bytes]:
     environment = {
         **os.environ,
         "CFGGUIDE_VLLM": "all",
+        "VLLM_PLUGINS": "cfgguide",
         "CFGGUIDE_CACHE": str(folder / "cache"),
         "CFGGUIDE_GRAMMARS": str(folder),
     }

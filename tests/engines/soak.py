@@ -29,7 +29,6 @@ import openai
 from engines.asked import MARKED, OTHERS, PERSON, UNIQUE, Asked, is_one_of, matches, validates
 from engines.running import GREETING, Running
 
-SHOWN = 20  # wrong answers that are printed
 WRONG_TAG = {
     "type": "structural_tag",
     "format": {"type": "json_schema", "json_schema": {"type": "nothing"}},
@@ -164,6 +163,7 @@ class Client(threading.Thread):
                 is_lost = is_lost and not isinstance(error, openai.BadRequestError)
                 found = self.counts.lost if is_lost else self.counts.wrong
                 found.append(f"{one.__name__} {case.name}: {error!r:.500}")
+                print("lost:" if is_lost else "wrong:", found[-1], flush=True)
             with self.counts.lock:
                 self.counts.kinds[one.__name__] += 1
             self.counts.seconds.append(time.monotonic() - started)
@@ -254,8 +254,6 @@ def report(counts: Counts, metrics: dict[str, float], memory: list[int]) -> None
     print("| | |\n|---|---|")
     for name, value in rows.items():
         print(f"| {name} | {value} |", flush=True)
-    for line in [*counts.lost[:SHOWN], *counts.wrong[:SHOWN]]:
-        print(line)
 
 
 def watch(server: Running, clients: list[Client], counts: Counts) -> list[int]:
