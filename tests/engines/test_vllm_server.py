@@ -191,7 +191,7 @@ def test_a_wrong_schema_in_a_structural_tag_is_the_clients_error(server):
     """XGrammar has read it before, as vLLM's server does with all of them; we are stricter."""
     schema = {"type": "integer", "multipleOf": 0}
     asked = response_format_of({"type": "json_schema", "json_schema": schema})
-    with pytest.raises(openai.BadRequestError, match="cfgguide: .*multipleOf"):
+    with pytest.raises(openai.BadRequestError, match=r"cfgguide: .*multipleOf"):
         server.chat(response_format=asked)
 
 
