@@ -29,6 +29,8 @@ def run_server(folder: Path, port: int) -> subprocess.Popen[bytes]:
         **os.environ,
         "CFGGUIDE_VLLM": "all",
         "VLLM_PLUGINS": "cfgguide",
+        # A connection that is closed for being idle just as a client uses it is a request lost.
+        "VLLM_HTTP_TIMEOUT_KEEP_ALIVE": "60",
         "CFGGUIDE_CACHE": str(folder / "cache"),
         "CFGGUIDE_GRAMMARS": str(folder),
     }

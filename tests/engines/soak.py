@@ -162,7 +162,7 @@ class Client(threading.Thread):
                 is_lost = isinstance(error, openai.APIError)
                 is_lost = is_lost and not isinstance(error, openai.BadRequestError)
                 found = self.counts.lost if is_lost else self.counts.wrong
-                found.append(f"{one.__name__} {case.name}: {error!r:.500}")
+                found.append(f"{one.__name__} {case.name}: {error!r:.500} {error.__cause__!r:.200}")
                 print("lost:" if is_lost else "wrong:", found[-1], flush=True)
             with self.counts.lock:
                 self.counts.kinds[one.__name__] += 1
