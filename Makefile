@@ -6,7 +6,7 @@ BIN = $(VENV)/bin
 export OMP_NUM_THREADS ?= 1
 
 .PHONY: help install demo test test-slow fmt lint type docs api bench conformance fuzz mutations \
-	threads torture serve-test check clean
+	threads torture serve-test soak check clean
 
 help:
 	@echo "make demo         a real model writes JSON, Python and SQL (sets up $(VENV) first)"
@@ -23,6 +23,7 @@ help:
 	@echo "make threads      eight threads fill indexes for SECONDS (60)"
 	@echo "make torture SECONDS=n [SEED=n]   interrupts, failed allocations and writes, forks"
 	@echo "make serve-test   vLLM with the plug-in, in an environment of its own (3.5 GB)"
+	@echo "make soak SECONDS=n   64 clients and a server of vLLM, every answer judged"
 	@echo "make check        all that CI runs"
 
 install: $(VENV)/.installed
@@ -120,13 +121,16 @@ $(VENV_VLLM)/.installed: constraints-vllm.txt
 	$(VENV_VLLM)/bin/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
 	touch $@
 
-serve-test: export HF_HUB_OFFLINE = 1
-serve-test: export VLLM_NO_USAGE_STATS = 1
-serve-test: export DO_NOT_TRACK = 1
-serve-test: export VLLM_CPU_KVCACHE_SPACE = 1
+serve-test soak: export HF_HUB_OFFLINE = 1
+serve-test soak: export VLLM_NO_USAGE_STATS = 1
+serve-test soak: export DO_NOT_TRACK = 1
+serve-test soak: export VLLM_CPU_KVCACHE_SPACE = 1
 serve-test: install $(VENV_VLLM)/.installed
 	$(BIN)/python -c "from cfgguide.models.load import prepare_smollm2; prepare_smollm2()"
 	$(VENV_VLLM)/bin/python -m pytest tests/engines
+
+soak: install $(VENV_VLLM)/.installed
+	PYTHONPATH=.:tests $(VENV_VLLM)/bin/python -m engines.soak --seconds $(SECONDS)
 
 check: lint type test test-slow docs
 

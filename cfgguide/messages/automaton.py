@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from cfgguide.errors import SchemaError
 from cfgguide.limits import Steps
+from cfgguide.messages.parts import UnsupportedTagError
 from cfgguide.messages.structure import Structure
 from cfgguide.parser.stack import Stack
 from cfgguide.pushdown.recognizer import PushdownRecognizer
@@ -52,7 +52,7 @@ class MessageAutomaton(SchemaAutomaton):
 
     Raises
     ------
-    SchemaError
+    UnsupportedTagError
         If a value may come where text or another value may begin with the same byte.
     """
 
@@ -82,7 +82,7 @@ class MessageAutomaton(SchemaAutomaton):
             for kind in self.roots[number].kinds:
                 begins = set(_BEGINS[kind])
                 if not taken.isdisjoint(begins):
-                    raise SchemaError(
+                    raise UnsupportedTagError(
                         f"a {kind} may come where something else begins with "
                         f"{chr(min(taken & begins))!r}, too: a structural tag has to tell them "
                         "apart by what comes before"

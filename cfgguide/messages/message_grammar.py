@@ -16,7 +16,7 @@ from cfgguide.errors import GrammarError, SchemaError
 from cfgguide.limits import Limits, Steps
 from cfgguide.messages.automaton import MessageAutomaton
 from cfgguide.messages.message import Message, Reading
-from cfgguide.messages.parts import Exact, Part, Token, Value, every, values_in
+from cfgguide.messages.parts import Exact, Part, Token, UnsupportedTagError, Value, every, values_in
 from cfgguide.messages.structural_tag import TagReader
 from cfgguide.messages.structure import ALL_BYTES, Structure, token_name
 from cfgguide.schema.automaton import Layout
@@ -240,7 +240,7 @@ def _grammar_of(value: Value, **options: Any) -> SchemaGrammar:
 def _one(found: set[Any], name: str, otherwise: Any) -> Any:
     """Return what all values say."""
     if len(found) > 1:
-        raise SchemaError(f"{name} differs from value to value of one structural tag")
+        raise UnsupportedTagError(f"{name} differs from value to value of one structural tag")
     return next(iter(found), otherwise)
 
 

@@ -9,6 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from cfgguide.errors import SchemaError
+
+
+class UnsupportedTagError(SchemaError):
+    """A structural tag asks for a format that others may know, and we do not."""
+
 
 @dataclass(frozen=True)
 class Exact:

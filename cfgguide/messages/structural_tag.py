@@ -33,6 +33,7 @@ from cfgguide.messages.parts import (
     Repeat,
     Sequence,
     Token,
+    UnsupportedTagError,
     Value,
 )
 
@@ -69,7 +70,9 @@ class TagReader:
         Raises
         ------
         SchemaError
-            If it is wrong, or asks for what is not supported; it says where.
+            If it is wrong; it says where.
+        UnsupportedTagError
+            If it asks for what is not supported.
         """
         if not isinstance(spec, Mapping):
             raise SchemaError(f"a structural tag is an object, not {shown(spec)}")
@@ -87,7 +90,7 @@ class TagReader:
         read = _READERS.get(spec["type"])
         if read is None:
             why = _NOT_SUPPORTED.get(spec["type"], f"there is {', '.join(_READERS)}")
-            raise SchemaError(f"at {path or '/'}: format {spec['type']!r:.60}: {why}")
+            raise UnsupportedTagError(f"at {path or '/'}: format {spec['type']!r:.60}: {why}")
         self._depth += 1
         try:
             if self._depth > MAX_DEPTH:
@@ -101,7 +104,7 @@ class TagReader:
 
     def _any_text(self, spec: Mapping[str, Any], path: str) -> AnyText:
         if spec.get("max_chars") is not None:
-            raise SchemaError(f"at {path}/max_chars: characters of text are not counted")
+            raise UnsupportedTagError(f"at {path}/max_chars: characters of text are not counted")
         return AnyText(_texts(spec, "excludes", path), _limit(spec, path))
 
     def _token(self, spec: Mapping[str, Any], path: str) -> Part:
@@ -115,12 +118,12 @@ class TagReader:
 
     def _value(self, spec: Mapping[str, Any], path: str) -> Part:
         if spec.get("style", "json") != "json":
-            raise SchemaError(
+            raise UnsupportedTagError(
                 f"at {path}/style: values are JSON, not {spec['style']!r:.60}: this model's format "
                 "is not supported"
             )
         if spec.get("excludes"):
-            raise SchemaError(f"at {path}/excludes: strings of values exclude nothing")
+            raise UnsupportedTagError(f"at {path}/excludes: strings of values exclude nothing")
         schema = spec.get("json_schema")
         if not isinstance(schema, Mapping | bool):
             raise SchemaError(f"at {path}/json_schema: a schema is an object or a truth value")

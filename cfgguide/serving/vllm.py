@@ -9,10 +9,12 @@ It has no registry of grammar backends, so three of its methods are wrapped:
   does not keep the others waiting;
 * `StructuredOutputManager.grammar_init`, in the engine: makes a matcher in vLLM's own threads.
 
-A request that is not ours takes vLLM's way, unchanged. The environment says what is ours::
+A request that is not ours takes vLLM's way, unchanged; so does a structural tag with a format that
+we do not know, such as arguments of a tool in XML, with a warning in the log. The environment says
+what is ours::
 
     CFGGUIDE_VLLM       marked      grammars that begin with `cfgguide:` (the default)
-                        all         all but structural tags
+                        all         all
                         off         nothing
     CFGGUIDE_GRAMMARS   a folder    of `.lark` files: `cfgguide:mine` is `mine.lark`
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import logging
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import ContextVar
 from typing import Any
 
 import torch
@@ -24,9 +26,11 @@ from vllm.v1.structured_output.request import get_structured_output_key
 
 from cfgguide.errors import CfgGuideError
 from cfgguide.locks import new_lock
+from cfgguide.messages.parts import UnsupportedTagError
 from cfgguide.serving.backend import KINDS, PREFIX, Backend
 from cfgguide.serving.guarded import GuardedMatcher
 from cfgguide.serving.matcher import Matcher
+from cfgguide.serving.vllm_metrics import Exported
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
 #: What is wrapped: a class, a method, and the first of its arguments.
@@ -41,6 +45,12 @@ WRAPPED: tuple[tuple[Any, str, list[str]], ...] = (
 )
 
 _N_THREADS = 2  # that compile in the front end
+_MAX_REFERRED = 1_000  # structural tags that are remembered as vLLM's own
+_OURS = "cfgguide"  # where vLLM notes the backend of a request
+_LOG = logging.getLogger("cfgguide.serving")
+
+#: What was compiled for this task just now, beside the event loop: validation comes next.
+_COMPILED: ContextVar[Any] = ContextVar("compiled", default=None)
 
 Asked = tuple[str, str]  # a kind and a text, as Backend takes them
 
@@ -49,10 +59,11 @@ def wrap(*, takes_all: bool, folder: str | None) -> None:
     """Wrap the methods; more than once does no harm."""
     if hasattr(SamplingParams._validate_structured_outputs, "__wrapped__"):
         return
+    _LOG.parent = logging.getLogger("vllm")  # our lines come where vLLM's do
     backends = _Backends(folder)
     _wrap_validation(takes_all, backends)
     _wrap_front_end(takes_all, backends)
-    _wrap_engine(takes_all, backends)
+    _wrap_engine(backends)
 
 
 def asked(params: Any, takes_all: bool) -> Asked | None:
@@ -73,6 +84,8 @@ class _Backends:
         self._folder = folder
         self._lock = new_lock()
         self._made: dict[tuple[int, int], tuple[Any, Backend]] = {}
+        self._referred: dict[Asked, None] = {}
+        self._exported = Exported()
 
     def of(self, tokenizer: Any, model_config: Any) -> Backend:
         """Return the backend of an engine."""
@@ -83,18 +96,36 @@ class _Backends:
                 self._made[id(tokenizer), n_logits] = tokenizer, backend
             return self._made[id(tokenizer), n_logits][1]
 
-    def check(self, request: Asked, tokenizer: Any, model_config: Any) -> None:
-        """Compile what a request asks for.
+    def takes(self, request: Asked, tokenizer: Any, model_config: Any) -> bool:
+        """Compile what a request asks for; False if that is for vLLM's own backend.
 
         Raises
         ------
         VLLMValidationError
             If there is an error of ours: vLLM makes an HTTP status of it.
         """
+        if request in self._referred:
+            return False
         try:
             self.of(tokenizer, model_config).index(*request)
+        except UnsupportedTagError:
+            self._refer(request)
+            return False
         except CfgGuideError as error:
             raise VLLMValidationError(f"cfgguide: {error}") from error
+        finally:
+            self._exported.show([made.metrics for _, made in list(self._made.values())])
+        return True
+
+    def _refer(self, request: Asked) -> None:
+        with self._lock:
+            if request in self._referred:
+                return
+            self._referred[request] = None
+            while len(self._referred) > _MAX_REFERRED:
+                self._referred.pop(next(iter(self._referred)))
+        self._exported.refer()
+        _LOG.warning("vLLM's own backend takes this structural tag, now and later: %.200r", request)
 
 
 def _vocabulary_of(tokenizer: Any, n_logits: int) -> Vocabulary:
@@ -127,8 +158,11 @@ def _wrap_validation(takes_all: bool, backends: _Backends) -> None:
             raise VLLMValidationError(
                 "cfgguide: structured outputs need a tokenizer, and tokens that come in turn"
             )
-        backends.check(request, tokenizer, model_config)
-        params._backend = structured_outputs_config.backend
+        is_compiled = _COMPILED.get() is params
+        if not is_compiled and not backends.takes(request, tokenizer, model_config):
+            before(self, model_config, structured_outputs_config, tokenizer)
+            return
+        params._backend = _OURS
         params.__post_init__()
 
     SamplingParams._validate_structured_outputs = validate
@@ -145,21 +179,21 @@ def _wrap_front_end(takes_all: bool, backends: _Backends) -> None:
         request = asked(getattr(params, "structured_outputs", None), takes_all)
         tokenizer = self.input_processor.tokenizer
         if request is not None and tokenizer is not None:
-            check = functools.partial(backends.check, request, tokenizer, self.model_config)
-            await asyncio.get_running_loop().run_in_executor(threads, check)
+            compiling = functools.partial(backends.takes, request, tokenizer, self.model_config)
+            if await asyncio.get_running_loop().run_in_executor(threads, compiling):
+                _COMPILED.set(params.structured_outputs)
         return await before(self, request_id, prompt, params, *rest, **options)
 
     AsyncLLM.add_request = add_request
 
 
-def _wrap_engine(takes_all: bool, backends: _Backends) -> None:
+def _wrap_engine(backends: _Backends) -> None:
     before = StructuredOutputManager.grammar_init
 
     @functools.wraps(before)
     def grammar_init(self: Any, request: Any) -> None:
         asking = request.structured_output_request
-        wanted = None if asking is None else asked(asking.params, takes_all)
-        if wanted is None:
+        if asking is None or asking.params._backend != _OURS:
             if asking is not None and isinstance(self.backend, VllmBackend):
                 self.backend = None  # vLLM makes the one that this request needs
             before(self, request)
@@ -169,7 +203,7 @@ def _wrap_engine(takes_all: bool, backends: _Backends) -> None:
                 self.vllm_config, self.tokenizer, self.vllm_config.model_config.get_vocab_size()
             )
         stops = request.sampling_params.all_stop_token_ids
-        make = functools.partial(_compiled, self, wanted, stops, backends)
+        make = functools.partial(_compiled, self, asking.params, stops, backends)
         if self._use_async_grammar_compilation:
             asking.grammar = self.executor.submit(make)
             return
@@ -183,7 +217,9 @@ def _wrap_engine(takes_all: bool, backends: _Backends) -> None:
     StructuredOutputManager.grammar_init = grammar_init
 
 
-def _compiled(manager: Any, wanted: Asked, stops: Iterable[int], backends: _Backends) -> Any:
+def _compiled(manager: Any, params: Any, stops: Iterable[int], backends: _Backends) -> Any:
+    wanted = asked(params, takes_all=True)
+    assert wanted is not None, "the front end has found it to be ours"
     backend = backends.of(manager.tokenizer, manager.vllm_config.model_config)
     return VllmGrammar(backend.matcher(*wanted, stop_token_ids=stops))
 

@@ -75,18 +75,18 @@ def _backend() -> cfgguide.serving.Backend:
     return cfgguide.serving.Backend(cfgguide.Vocabulary.of_bytes())
 
 
-def _validates(schema: Any) -> Callable[[str], object]:
+def validates(schema: Any) -> Callable[[str], object]:
     return lambda text: jsonschema.validate(json.loads(text), schema)
 
 
-def _matches(pattern: str) -> Callable[[str], object]:
+def matches(pattern: str) -> Callable[[str], object]:
     def judge(text: str) -> None:
         assert re.fullmatch(pattern, text), text
 
     return judge
 
 
-def _parses(grammar: str) -> Callable[[str], object]:
+def parses(grammar: str) -> Callable[[str], object]:
     return lark.Lark(grammar, parser="lalr").parse
 
 
@@ -99,9 +99,12 @@ def _runs(text: str) -> None:
     except sqlite3.OperationalError as error:
         if "syntax error" in str(error):  # meaning is beyond a grammar
             raise
+    except sqlite3.ProgrammingError as error:
+        if "number of bindings" not in str(error):  # for `?`, which was read
+            raise
 
 
-def _is_one_of(texts: list[str]) -> Callable[[str], object]:
+def is_one_of(texts: list[str]) -> Callable[[str], object]:
     def judge(text: str) -> None:
         assert text in texts, text
 
@@ -110,7 +113,7 @@ def _is_one_of(texts: list[str]) -> Callable[[str], object]:
 
 MARKED = [
     Asked("json", "grammar", "cfgguide:json", json.loads),
-    Asked("calculation", "grammar", f"cfgguide:\n{CALCULATION}", _parses(CALCULATION)),
+    Asked("calculation", "grammar", f"cfgguide:\n{CALCULATION}", parses(CALCULATION)),
     Asked(
         "sql",
         "grammar",
@@ -120,7 +123,7 @@ MARKED = [
     Asked("python", "grammar", 'cfgguide:python {"start": "expression"}', ast.parse),
 ]
 OTHERS = [
-    Asked("person", "json", PERSON, _validates(PERSON)),
-    Asked("date", "regex", r"[0-9]{4}-(0[1-9]|1[0-2])", _matches(r"[0-9]{4}-(0[1-9]|1[0-2])")),
-    Asked("answer", "choice", ["yes", "no", "maybe not"], _is_one_of(["yes", "no", "maybe not"])),
+    Asked("person", "json", PERSON, validates(PERSON)),
+    Asked("date", "regex", r"[0-9]{4}-(0[1-9]|1[0-2])", matches(r"[0-9]{4}-(0[1-9]|1[0-2])")),
+    Asked("answer", "choice", ["yes", "no", "maybe not"], is_one_of(["yes", "no", "maybe not"])),
 ]

@@ -20,6 +20,10 @@ from transformers import AutoTokenizer
 from cfgguide.models.load import prepare_smollm2
 from cfgguide.serving import sglang, sglang_parts
 
+TAG = (
+    '{"type": "structural_tag", "format": {"type": "tag", "begin": "<a>", "end": "</a>", '
+    '"content": {"type": "json_schema", "json_schema": {"type": "integer"}}}}'
+)
 SCHEMA = '{"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}'
 
 
@@ -70,6 +74,7 @@ def test_it_is_a_choice_once(backend):
         ("regex", "[0-9]{2}", "12", "1x"),
         ("ebnf", 'start: "yes" | "no"', "yes", "maybe"),
         ("ebnf", "cfgguide:sql_select", "SELECT a FROM b", "DROP"),
+        ("structural_tag", TAG, "<a>12</a>", "12"),
     ],
 )
 def test_requests_of_each_kind(backend, tokenizer, kind, text, right, wrong):
@@ -99,7 +104,7 @@ def test_requests_of_each_kind(backend, tokenizer, kind, text, right, wrong):
         ("json", "{", "not JSON"),
         ("ebnf", "start: a", "used but not defined"),
         ("ebnf", "cfgguide:cobol", "there is json"),
-        ("structural_tag", "{}", "structural tags"),
+        ("structural_tag", "{}", "a format is an object with a type"),
     ],
 )
 def test_a_bad_request_has_our_message(backend, kind, text, message):

@@ -5,14 +5,22 @@ Runs in an environment that has vLLM: `make serve-test`.
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 pytest.importorskip("vllm", reason="`make serve-test` has it, this environment has not")
 
 import torch
+import vllm.parser.harmony  # noqa: F401  (which adds a format)
 from transformers import AutoTokenizer
+from vllm.entrypoints.openai.chat_completion.protocol import (
+    ChatCompletionNamedToolChoiceParam,
+    ChatCompletionToolsParam,
+)
+from vllm.tool_parsers import structural_tag_registry
 
 import cfgguide
 from cfgguide.models.load import prepare_smollm2
@@ -47,6 +55,46 @@ def test_drafts_past_the_end_and_padding_are_taken():
     each.rollback(2)
     assert not each.is_terminated()
     assert row_of(each) == [EOS]
+
+
+TAKEN = [
+    *("deepseek_r1", "deepseek_v3_1", "harmony", "hermes", "hy_v4", "kimi", "kimi_k3", "llama"),
+    *("longcat", "plamo3", "qwen_3"),
+]
+REFERRED = [
+    *("deepseek_v3_2", "deepseek_v4", "deepseek_v4_1", "glm_4_7", "mimo", "minimax", "qwen_3_5"),
+    "qwen_3_coder",
+]
+
+
+@pytest.fixture(scope="module")
+def front_end() -> Any:
+    """Whether a request is ours, as the front end of a server asks."""
+    tokenizer, backends = AutoTokenizer.from_pretrained(prepare_smollm2()), _Backends(None)
+    config = SimpleNamespace(get_vocab_size=lambda: len(tokenizer))
+    return lambda asked: backends.takes(asked, tokenizer, config)
+
+
+@pytest.mark.parametrize("choice", ["auto", "required", "named"])
+@pytest.mark.parametrize("model", [*TAKEN, *REFERRED])
+def test_calls_of_tools_as_vllm_writes_them_are_ours_or_vllms(front_end, model, choice):
+    """`docs/serving.md` has the same lists."""
+    parameters = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    function = {"name": "save", "parameters": parameters, "strict": True}
+    named = {"type": "function", "function": {"name": "save"}}
+    tag = structural_tag_registry.get_model_structural_tag(
+        model=model,
+        tools=[ChatCompletionToolsParam(type="function", function=function)],
+        tool_choice=ChatCompletionNamedToolChoiceParam(**named) if choice == "named" else choice,
+        reasoning=False,
+    )
+    assert front_end(("structural_tag", json.dumps(tag.model_dump()))) == (model in TAKEN)
+
+
+def test_all_formats_of_calls_that_vllm_knows_are_listed():
+    known = structural_tag_registry.SUPPORTED_STRUCTURAL_TAG_MODELS
+    known |= set(structural_tag_registry._VLLM_STRUCTURAL_TAG_REGISTRY)
+    assert known == {*TAKEN, *REFERRED}
 
 
 @pytest.mark.parametrize("n_logits", [49_152, 49_200, 49_100])

@@ -1,23 +1,19 @@
 """vLLM's OpenAI server with the plug-in, asked by the real client of OpenAI.
 
-All structured outputs are cfgguide's here (`CFGGUIDE_VLLM=all`), but structural tags, of which vLLM
-makes tool calls: these are XGrammar's, in the same engine. Runs in an environment that has vLLM:
-`make serve-test`.
+All structured outputs are cfgguide's here (`CFGGUIDE_VLLM=all`), structural tags too, of which vLLM
+makes tool calls; formats in them that cfgguide does not know are XGrammar's, in the same engine.
+Runs in an environment that has vLLM: `make serve-test`.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import random
-import signal
-import socket
-import subprocess
-import sys
+import re
 import time
+import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,80 +22,10 @@ pytest.importorskip("vllm", reason="`make serve-test` has it, this environment h
 
 import jsonschema
 import openai
-from engines.asked import MARKED, OTHERS, PERSON, UNIQUE, Asked, _is_one_of
+from engines.asked import MARKED, OTHERS, PERSON, UNIQUE, Asked, is_one_of
+from engines.running import GREETING, Running
 
-from cfgguide.models.load import prepare_smollm2
-
-START = 300.0  # seconds that a server gets to start
 N_CLIENTS, N_GRAMMARS = 64, 20
-
-
-def run_server(folder: Path, port: int) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
-    command += ["--model", str(prepare_smollm2()), "--served-model-name", "smollm2"]
-    command += ["--max-model-len", "1024", "--max-num-seqs", "64", "--enforce-eager"]
-    command += ["--port", str(port)]
-    command += ["--enable-auto-tool-choice", "--tool-call-parser", "hermes"]
-    environment = {
-        **os.environ,
-        "CFGGUIDE_VLLM": "all",
-        "CFGGUIDE_CACHE": str(folder / "cache"),
-        "CFGGUIDE_GRAMMARS": str(folder),
-    }
-    (folder / "greeting.lark").write_text('start: ("hello" | "bye") "!"?\n', encoding="utf-8")
-    with (folder / "log").open("ab") as log:
-        return subprocess.Popen(
-            command, env=environment, stdout=log, stderr=log, start_new_session=True
-        )
-
-
-def wait_for(server: subprocess.Popen[bytes], client: openai.OpenAI, folder: Path) -> None:
-    end = time.monotonic() + START
-    while time.monotonic() < end:
-        assert server.poll() is None, (folder / "log").read_text()[-5000:]
-        try:
-            client.models.list()
-            return
-        except openai.APIConnectionError:
-            time.sleep(0.5)
-    raise AssertionError("the server does not start")
-
-
-class Running:
-    """A server, and a client of it."""
-
-    def __init__(self, folder: Path) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.folder = folder
-        self.client = openai.OpenAI(
-            base_url=f"http://127.0.0.1:{self.port}/v1", api_key="none", max_retries=0, timeout=300
-        )
-        self.start()
-
-    def start(self) -> None:
-        self.process = run_server(self.folder, self.port)
-        wait_for(self.process, self.client, self.folder)
-
-    def kill(self) -> None:
-        """As `kill -9` does, with the processes that it has started."""
-        os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-
-    def chat(self, said: str = "Give me an example.", **options: Any) -> Any:
-        # No seed: this build of vLLM dies of some ("CPU Generator does not use offset").
-        options = {"max_tokens": 60, "temperature": 0.8, **options}
-        return self.client.chat.completions.create(
-            model="smollm2", messages=[{"role": "user", "content": said}], **options
-        )
-
-    def ask(self, asked: Asked, **options: Any) -> list[str]:
-        """Return the answers, which were checked."""
-        answer = self.chat(extra_body={"structured_outputs": asked.structured_outputs}, **options)
-        for choice in answer.choices:
-            asked.check(choice.message.content, is_finished=choice.finish_reason == "stop")
-        return [choice.message.content for choice in answer.choices]
 
 
 @pytest.fixture(scope="module")
@@ -107,15 +33,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     running = Running(tmp_path_factory.mktemp("server"))
     yield running
     running.kill()
-
-
-GREETING = Asked(
-    "greeting",
-    "grammar",
-    "cfgguide:greeting",
-    _is_one_of(["hello", "bye", "hello!", "bye!"]),
-    same=("grammar", 'start: ("hello" | "bye") "!"?'),
-)
 
 
 @pytest.mark.parametrize("asked", [*MARKED, *OTHERS], ids=lambda each: each.name)
@@ -160,21 +77,193 @@ def test_completions_and_streams(server):
     asked.check(text, is_finished=True)
 
 
-def test_a_tool_that_must_be_called_is_called_with_what_it_takes(server):
-    tool = {"type": "function", "function": {"name": "save", "parameters": PERSON}}
-    tool["function"]["strict"] = True
+UNIQUE_TAGS = {
+    "type": "object",
+    "properties": {"name": {"type": "string", "maxLength": 8}, "tags": UNIQUE},
+    "required": ["name", "tags"],
+    "additionalProperties": False,
+}
+TOOLS = [
+    {"type": "function", "function": {"name": name, "parameters": schema, "strict": True}}
+    for name, schema in (("save", UNIQUE_TAGS), ("show", PERSON))
+]
+SCHEMAS = {"save": UNIQUE_TAGS, "show": PERSON}
+
+
+def counters(server: Running) -> dict[str, float]:
+    """What `/metrics` says of cfgguide."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/metrics") as page:
+        lines = page.read().decode().splitlines()
+    found = (line.split() for line in lines if line.startswith("cfgguide_"))
+    return {name: float(value) for name, value in found if name.endswith("_total")}
+
+
+def check_calls(calls: list[tuple[str, str]], is_finished: bool) -> None:
+    for name, arguments in calls:
+        assert name in SCHEMAS
+        if is_finished:
+            jsonschema.validate(json.loads(arguments), SCHEMAS[name])
+
+
+@pytest.mark.parametrize("choice", ["auto", "required", "named"])
+def test_calls_of_tools_are_ours_and_what_their_schemas_allow(server, choice):
+    before = counters(server)
+    named = {"type": "function", "function": {"name": "save"}}
     answer = server.chat(
-        "Save Ann, 12.",
-        tools=[tool],
-        tool_choice={"type": "function", "function": {"name": "save"}},
+        "Save Ann.",
+        tools=TOOLS,
+        tool_choice=named if choice == "named" else choice,
         max_tokens=200,
-        temperature=0.0,
+        n=4,
     )
-    (choice,) = answer.choices
-    (call,) = choice.message.tool_calls
-    assert call.function.name == "save"
-    if choice.finish_reason != "length":
-        jsonschema.validate(json.loads(call.function.arguments), PERSON)
+    after = counters(server)
+    assert sum(after.values()) > sum(before.values())
+    assert after["cfgguide_referred_total"] == before["cfgguide_referred_total"]
+    for each in answer.choices:
+        is_finished = each.finish_reason != "length"
+        found = each.message.tool_calls or []
+        calls = [(call.function.name, call.function.arguments) for call in found]
+        assert calls or choice == "auto" or not is_finished
+        assert choice != "named" or {name for name, _ in calls} <= {"save"}
+        check_calls(calls, is_finished)
+
+
+def test_calls_of_tools_come_in_streams(server):
+    parts = server.chat(
+        "Save Ann.", tools=TOOLS, tool_choice="required", max_tokens=200, stream=True
+    )
+    names: list[str] = []
+    arguments: list[str] = []
+    reason = None
+    for part in parts:
+        for choice in part.choices:
+            reason = choice.finish_reason or reason
+            for call in choice.delta.tool_calls or []:
+                if call.index == len(names):
+                    names.append(call.function.name)
+                    arguments.append("")
+                arguments[call.index] += call.function.arguments or ""
+    assert names
+    check_calls(list(zip(names, arguments, strict=True)), reason != "length")
+
+
+def response_format_of(content: Any) -> dict[str, Any]:
+    made = {"type": "tag", "begin": "<answer>", "content": content, "end": "</answer>"}
+    return {"type": "structural_tag", "format": made}
+
+
+def test_response_format_is_a_structural_tag(server):
+    content = {"type": "json_schema", "json_schema": UNIQUE}
+    answer = server.chat(response_format=response_format_of(content), n=4)
+    for choice in answer.choices:
+        if choice.finish_reason == "stop":
+            found = re.fullmatch(r"<answer>(.*)</answer>", choice.message.content, re.DOTALL)
+            jsonschema.validate(json.loads(found[1]), UNIQUE)
+
+
+def test_structural_tags_have_an_older_notation(server):
+    old = {
+        "type": "structural_tag",
+        "structures": [{"begin": "<a>", "schema": UNIQUE, "end": "</a>"}],
+        "triggers": ["<a"],
+    }
+    answer = server.chat("Write <a>", response_format=old, logit_bias={"44": 20}, n=4)  # of `<`
+    for choice in answer.choices:
+        for found in re.findall(r"<a(.*?)(?:</a>|$)", choice.message.content, re.DOTALL):
+            assert found.startswith(">") or choice.finish_reason == "length"
+        for value in re.findall(r"<a>(.*?)</a>", choice.message.content, re.DOTALL):
+            jsonschema.validate(json.loads(value), UNIQUE)
+
+
+def test_a_format_that_we_do_not_know_goes_to_vllms_own_backend(server):
+    before = counters(server)["cfgguide_referred_total"]
+    asked = response_format_of({"type": "grammar", "grammar": 'root ::= "yes" | "no"'})
+    for _ in range(2):
+        answer = server.chat(response_format=asked)
+        assert answer.choices[0].message.content in ("<answer>yes</answer>", "<answer>no</answer>")
+    assert counters(server)["cfgguide_referred_total"] == before + 1
+    log = (server.folder / "log").read_text(encoding="utf-8")
+    assert log.count("vLLM's own backend takes this structural tag") == before + 1
+    server.ask(GREETING)
+
+
+def test_a_wrong_schema_in_a_structural_tag_is_the_clients_error(server):
+    """XGrammar has read it before, as vLLM's server does with all of them; we are stricter."""
+    schema = {"type": "integer", "multipleOf": 0}
+    asked = response_format_of({"type": "json_schema", "json_schema": schema})
+    with pytest.raises(openai.BadRequestError, match=r"cfgguide: .*multipleOf"):
+        server.chat(response_format=asked)
+
+
+def test_what_was_compiled_is_counted_and_logged(server):
+    asked = {"structured_outputs": {"choice": ["once", "and again"]}}
+    before = counters(server)
+    for _ in range(3):
+        server.chat(extra_body=asked)
+    with pytest.raises(openai.BadRequestError):
+        server.chat(extra_body={"structured_outputs": {"grammar": "start: lonely"}})
+    after = counters(server)
+    more = {name: after[name] - before[name] for name in after}
+    assert more["cfgguide_compiled_total"] == 1
+    assert more["cfgguide_hits_total"] == 2
+    assert more["cfgguide_refused_total"] == 1
+    assert more["cfgguide_compile_seconds_total"] > 0
+    log = (server.folder / "log").read_text(encoding="utf-8")
+    assert """compiled choice '["once", "and again"]' in """ in log
+    assert "refused grammar 'start: lonely' after " in log
+
+
+DIGITS = 'start: DIGIT+ "!"\nDIGIT: /[0-9]/'
+
+
+def custom(syntax: str, definition: str) -> dict[str, Any]:
+    made = {"type": "grammar", "syntax": syntax, "definition": definition}
+    return {"type": "custom", "name": "write", "description": "Writes it down.", "format": made}
+
+
+@pytest.mark.parametrize(
+    ("syntax", "definition", "pattern"),
+    [("lark", DIGITS, r"[0-9]+!"), ("regex", r"[a-c]{3}(/\d)?", r"[a-c]{3}(/\d)?")],
+)
+@pytest.mark.parametrize("choice", ["required", {"type": "custom", "name": "write"}])
+def test_the_input_of_a_custom_tool_is_in_its_grammar(server, syntax, definition, pattern, choice):
+    answer = server.client.responses.create(
+        model="smollm2",
+        input="Write something.",
+        tools=[custom(syntax, definition)],
+        tool_choice=choice,
+        max_output_tokens=200,
+        extra_body={"logit_bias": {"17": 5}},  # of `!`
+    )
+    if answer.status == "incomplete":
+        assert [item.type for item in answer.output] == ["message"]
+        return
+    (call,) = answer.output
+    assert (call.type, call.name) == ("custom_tool_call", "write")
+    assert re.fullmatch(pattern, call.input), call.input
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"tool_choice": "auto"}, "where tool_choice names it"),
+        ({"tool_choice": "required", "stream": True}, "stream is not supported"),
+        ({"tools": [custom("lark", "start: a")]}, "used but not defined"),
+        ({"tools": [custom("regex", "(")]}, "cfgguide"),
+        ({"tools": [custom("ebnf", "x")]}, "lark or regex"),
+    ],
+)
+def test_a_bad_custom_tool_is_the_clients_error(server, changed, message):
+    asked = {"tools": [custom("lark", DIGITS)], "tool_choice": "required", **changed}
+    with pytest.raises(openai.BadRequestError, match=message):
+        server.client.responses.create(model="smollm2", input="Write.", **asked)
+
+
+def test_other_requests_of_the_responses_api_are_vllms(server):
+    answer = server.client.responses.create(model="smollm2", input="Hi", max_output_tokens=5)
+    assert answer.output[0].type == "message"
+    with pytest.raises(openai.BadRequestError):
+        server.client.responses.create(model="smollm2", input=[{"type": "nothing"}])
 
 
 @pytest.mark.parametrize(
@@ -226,7 +315,7 @@ def grammar_of(number: int) -> Asked:
     if number < len(known):
         return known[number]
     words = [f"word{number}", f"other{number}"]
-    return Asked(f"words {number}", "choice", words, _is_one_of(words))
+    return Asked(f"words {number}", "choice", words, is_one_of(words))
 
 
 def test_many_clients_with_many_grammars(server):

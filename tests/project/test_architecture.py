@@ -174,7 +174,7 @@ KNOWN_BY = {
         ),
     },
     "llama_cpp": {"integrations.llama_cpp"},
-    "vllm": {"serving.vllm", "serving.vllm_parts"},
+    "vllm": {"serving.vllm", "serving.vllm_custom_tools", "serving.vllm_parts"},
     "mlx": {"serving.mlx"},
     "sglang": {"serving.sglang", "serving.sglang_parts"},
     "transformers": {
@@ -342,9 +342,18 @@ def public_definitions(module: ModuleType) -> list[tuple[str, object]]:
     return found
 
 
+#: Modules that can be imported only where an engine is.
+ENGINES = {
+    "serving.vllm_custom_tools": "vllm",
+    "serving.vllm_metrics": "vllm",
+    "serving.vllm_parts": "vllm",
+    "serving.sglang_parts": "sglang",
+}
+
+
 @pytest.mark.parametrize("name", ["", *FILES])
 def test_modules_and_all_that_is_public_in_them_have_docstrings(name):
-    if engine := {"serving.vllm_parts": "vllm", "serving.sglang_parts": "sglang"}.get(name):
+    if engine := ENGINES.get(name):
         pytest.importorskip(engine, reason="`make serve-test` has it, this environment has not")
     module = importlib.import_module(f"cfgguide.{name}" if name else "cfgguide")
     assert module.__doc__

@@ -1,0 +1,298 @@
+"""A server under load for as long as one likes: what is lost, what is wrong, what memory it takes.
+
+Many clients ask for twenty grammars; some take a stream, some leave in the middle, and some
+requests are bad and have to be refused. Each answer has a judge. A request is *lost* if there is no
+answer or HTTP 5xx, and *wrong* if its judge says so, or if a bad one is answered. ::
+
+    make soak SECONDS=1800
+    PYTHONPATH=.:tests .venv-vllm/bin/python -m engines.soak --seconds 1800
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+import tempfile
+import threading
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import openai
+from engines.asked import MARKED, OTHERS, PERSON, UNIQUE, Asked, is_one_of, matches, validates
+from engines.running import GREETING, Running
+
+WRONG_TAG = {
+    "type": "structural_tag",
+    "format": {"type": "json_schema", "json_schema": {"type": "nothing"}},
+}
+BAD: list[dict[str, Any]] = [
+    {"structured_outputs": {"grammar": "cfgguide:cobol"}},
+    {"structured_outputs": {"grammar": "start: a"}},
+    {"structured_outputs": {"grammar": "start: /(a|b)*a(a|b){40}/"}},
+    {"structured_outputs": {"json": {"type": "string", "pattern": "("}}},
+    {"structured_outputs": {"regex": "(?P<x>"}},
+    {"structured_outputs": {"structural_tag": json.dumps(WRONG_TAG)}},
+]
+ANSWER = {
+    "type": "structural_tag",
+    "format": {
+        "type": "tag",
+        "begin": "<answer>",
+        "content": {"type": "json_schema", "json_schema": UNIQUE},
+        "end": "</answer>",
+    },
+}
+OLD = {
+    "type": "structural_tag",
+    "triggers": ["<a"],
+    "structures": [{"begin": "<a>", "schema": {"enum": [1, 2]}, "end": "</a>"}],
+}
+TOOL = {"type": "function", "function": {"name": "save", "strict": True, "parameters": PERSON}}
+NAMED = {"type": "function", "function": {"name": "save"}}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A request of the chat API, and who judges one of its choices."""
+
+    name: str
+    options: dict[str, Any]
+    judge: Callable[[str, list[str], str], None]
+
+
+def _is_an_answer(text: str) -> None:
+    found = re.fullmatch(r"<answer>(.*)</answer>", text, re.DOTALL)
+    assert found is not None, text
+    jsonschema.validate(json.loads(found[1]), UNIQUE)
+
+
+def _has_whole_tags(text: str) -> None:
+    assert re.fullmatch(r"(?:(?!<a)[\s\S]|<a>[12](?:\.0*)?(?:[eE][+-]?0+)?</a>)*", text), text
+
+
+def _of(asked: Asked) -> Case:
+    def judge(text: str, calls: list[str], reason: str) -> None:
+        assert not calls
+        asked.check(text, is_finished=reason == "stop")
+
+    return Case(asked.name, {"extra_body": {"structured_outputs": asked.structured_outputs}}, judge)
+
+
+def _of_tools(choice: Any) -> Case:
+    def judge(text: str, calls: list[str], reason: str) -> None:
+        if reason == "length":
+            return
+        assert calls or choice == "auto", text
+        for call in calls:
+            jsonschema.validate(json.loads(call), PERSON)
+
+    name = choice if isinstance(choice, str) else "named"
+    return Case(f"tool, {name}", {"tools": [TOOL], "tool_choice": choice}, judge)
+
+
+def cases() -> list[Case]:
+    """Return twenty requests."""
+    phone, words = r"\+[0-9]{2} [0-9]{3}", ["red", "green", "dark blue"]
+    asked = [
+        *(*MARKED, *OTHERS, GREETING),
+        Asked("unique", "json", UNIQUE, validates(UNIQUE)),
+        Asked("any object", "json_object", True, json.loads, same=("json_object", "")),
+        Asked("phone", "regex", phone, matches(phone)),
+        Asked("colours", "choice", words, is_one_of(words)),
+        Asked("sentence", "grammar", 'start: "a"+ "b"', matches("a+b")),
+        Asked("answer tag", "structural_tag", json.dumps(ANSWER), _is_an_answer),
+        Asked("old tags", "structural_tag", json.dumps(OLD), _has_whole_tags),
+    ]
+    schema = Asked("schema", "json", PERSON, validates(PERSON))
+    response_format = {
+        "type": "json_schema",
+        "json_schema": {"name": "person", "schema": PERSON, "strict": True},
+    }
+    tools = [_of_tools(choice) for choice in ("auto", "required", NAMED)]
+    strict = Case("response format", {"response_format": response_format}, _of(schema).judge)
+    return [*map(_of, asked), strict, *tools, _of(UNION)]
+
+
+_SHAPES = {"oneOf": [{"type": "boolean"}, {"type": "string", "format": "date"}]}
+UNION = Asked("union", "json", _SHAPES, validates(_SHAPES))
+
+
+@dataclass
+class Counts:
+    """What became of the requests."""
+
+    answers: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)
+    lost: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def answer(self, name: str) -> None:
+        """Count an answer that its judge has found right."""
+        with self.lock:
+            self.answers[name] += 1
+
+
+class Client(threading.Thread):
+    """Asks until the time is over."""
+
+    def __init__(self, server: Running, counts: Counts, end: float, seed: int) -> None:
+        super().__init__(daemon=True)
+        self.server, self.counts, self.end = server, counts, end
+        self.rng = random.Random(seed)
+        self.cases = cases()
+
+    def run(self) -> None:
+        asking = [self.ask] * 7 + [self.stream, self.stream, self.leave, self.bad]
+        while time.monotonic() < self.end:
+            one, case = self.rng.choice(asking), self.rng.choice(self.cases)
+            started = time.monotonic()
+            try:
+                one(case)
+            except Exception as error:  # of a judge, of the server, or a refusal of a right request
+                is_lost = isinstance(error, openai.APIError)
+                is_lost = is_lost and not isinstance(error, openai.BadRequestError)
+                found = self.counts.lost if is_lost else self.counts.wrong
+                found.append(f"{one.__name__} {case.name}: {error!r:.500} {error.__cause__!r:.200}")
+                print("lost:" if is_lost else "wrong:", found[-1], flush=True)
+            with self.counts.lock:
+                self.counts.kinds[one.__name__] += 1
+            self.counts.seconds.append(time.monotonic() - started)
+
+    def options(self, case: Case) -> dict[str, Any]:
+        return {**case.options, "max_tokens": self.rng.randrange(4, 60)}
+
+    def ask(self, case: Case) -> None:
+        n = self.rng.choice([1, 1, 1, 2, 3])
+        answer = self.server.chat(**self.options(case), n=n)
+        assert len(answer.choices) == n
+        for choice in answer.choices:
+            calls = [call.function.arguments for call in choice.message.tool_calls or []]
+            case.judge(choice.message.content or "", calls, choice.finish_reason)
+            self.counts.answer(case.name)
+
+    def stream(self, case: Case) -> None:
+        text, calls, reason = "", [], ""
+        for part in self.server.chat(**self.options(case), stream=True):
+            for choice in part.choices:
+                text += choice.delta.content or ""
+                for call in choice.delta.tool_calls or []:
+                    calls += [""] * (call.index + 1 - len(calls))
+                    calls[call.index] += call.function.arguments or ""
+                reason = choice.finish_reason or reason
+        case.judge(text, calls, reason)
+        self.counts.answer(case.name)
+
+    def leave(self, case: Case) -> None:
+        parts = self.server.chat(**{**case.options, "max_tokens": 200}, stream=True)
+        for _, _ in zip(range(self.rng.randrange(1, 12)), parts, strict=False):
+            pass
+        parts.close()
+
+    def bad(self, _: Case) -> None:
+        try:
+            self.server.chat(extra_body=self.rng.choice(BAD), max_tokens=4)
+        except openai.BadRequestError:
+            return
+        raise AssertionError("a bad request was answered")
+
+
+def memory_of(group: int) -> dict[str, int]:
+    """Return the resident megabytes of each process of a group, by name and id."""
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            stat = (folder / "stat").read_text()
+            status = (folder / "status").read_text()
+        except OSError:  # it has ended
+            continue
+        resident = re.search(r"VmRSS:\s+(\d+)", status)
+        if int(stat.rpartition(")")[2].split()[2]) == group and resident is not None:
+            name = stat.partition("(")[2].rpartition(")")[0]
+            found[f"{name} {folder.name}"] = int(resident[1]) // 1024
+    return found
+
+
+def metrics_of(server: Running) -> dict[str, float]:
+    """Return the sums of what `/metrics` says of requests and of cfgguide."""
+    wanted = re.compile(
+        r"(cfgguide_\w+_total|vllm:(?:num_requests_(?:running|waiting)|num_preemptions_total"
+        r"|generation_tokens_total|request_success_total))(?:\{.*\})? (\S+)"
+    )
+    with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/metrics") as page:
+        lines = page.read().decode().splitlines()
+    sums: Counter[str] = Counter()
+    for found in filter(None, map(wanted.fullmatch, lines)):
+        sums[found[1]] += float(found[2])
+    return dict(sums)
+
+
+def report(counts: Counts, metrics: dict[str, float], memory: list[int]) -> None:
+    """Print what became of the requests, as one table."""
+    seconds = sorted(counts.seconds) or [0.0]
+    rows: dict[str, Any] = {
+        "requests": counts.kinds.total(),
+        **{f"of kind {kind}": n for kind, n in sorted(counts.kinds.items())},
+        "answers judged": counts.answers.total(),
+        "grammars": len(counts.answers),
+        "lost": len(counts.lost),
+        "wrong": len(counts.wrong),
+        "seconds a request, median": f"{seconds[len(seconds) // 2]:.2f}",
+        "seconds a request, p99": f"{seconds[int(0.99 * (len(seconds) - 1))]:.2f}",
+        "memory, MB: first, last, most": f"{memory[0]}, {memory[-1]}, {max(memory)}",
+        **{name: f"{value:g}" for name, value in sorted(metrics.items())},
+    }
+    print("| | |\n|---|---|")
+    for name, value in rows.items():
+        print(f"| {name} | {value} |", flush=True)
+
+
+def watch(server: Running, clients: list[Client], counts: Counts) -> list[int]:
+    """Print the memory of the server every minute until all clients are done; return the sums."""
+    started, sums = time.monotonic(), []
+    while any(client.is_alive() for client in clients):
+        memory = memory_of(server.process.pid)
+        sums.append(sum(memory.values()))
+        minutes = (time.monotonic() - started) / 60
+        state = (
+            f"{counts.kinds.total()} requests, {len(counts.lost)} lost, {len(counts.wrong)} wrong"
+        )
+        print(f"{minutes:5.1f} min: {state}, {sums[-1]} MB: {memory}", flush=True)
+        end = time.monotonic() + 60
+        while time.monotonic() < end and any(client.is_alive() for client in clients):
+            time.sleep(0.5)
+    return sums
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=1800)
+    parser.add_argument("--clients", type=int, default=64)
+    arguments = parser.parse_args()
+    folder = Path(tempfile.mkdtemp())
+    server = Running(folder)
+    counts, end = Counts(), time.monotonic() + arguments.seconds
+    clients = [Client(server, counts, end, seed) for seed in range(arguments.clients)]
+    try:
+        for client in clients:
+            client.start()
+        memory = watch(server, clients, counts)
+        time.sleep(5)  # requests of clients that have left end
+        report(counts, metrics_of(server), memory)
+    finally:
+        server.kill()
+    print(f"log of the server: {folder / 'log'}")
+    raise SystemExit(1 if counts.lost or counts.wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
