@@ -1,8 +1,9 @@
 """Which match a pattern prefers, and which texts may begin a match.
 
 In: a pattern of Python's ``re``. Out: whether the match that ``re`` prefers is the longest one
-(:func:`is_longest_first`), and whether a text may be the beginning of a match or hold one
-(:func:`may_begin`).
+(:func:`is_longest_first`), whether a text may be the beginning of a match or hold one
+(:func:`may_begin`), and with which characters matches begin
+(:func:`first_characters`).
 
 The ordered threads of a pattern are followed twice: cut after the first that matches, as Lark reads
 a terminal, and uncut. If a text matches only uncut, ``re`` prefers a shorter match::
@@ -17,6 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from cfgguide.automata import syntax
+from cfgguide.automata.charset import ANY_CHARACTER, CharacterClass, characters_of
 from cfgguide.automata.look_behind import moves
 from cfgguide.automata.nfa import MATCH, Nfa, closure, parse_pattern
 from cfgguide.errors import LimitError
@@ -138,6 +141,47 @@ def may_begin(pattern: str, text: str) -> bool:
             ],
         )
     return bool(states)
+
+
+def first_characters(pattern: str) -> CharacterClass:
+    """Return the characters with which matches of a pattern may begin.
+
+    Look-around is assumed to hold.
+
+    Raises
+    ------
+    re.error, ValueError, OverflowError, RecursionError
+        As :func:`cfgguide.automata.syntax.parse`.
+
+    Examples
+    --------
+    >>> first_characters("(?=a)[xy]|(?i:b)?c").ranges
+    ((66, 66), (98, 99), (120, 121))
+    """
+    tree = syntax.parse(pattern)
+    ranges, _ = _first(tree.nodes, tree.flags)
+    return CharacterClass.of(ranges)
+
+
+def _first(nodes: syntax.Nodes, flags: int) -> tuple[list[tuple[int, int]], bool]:
+    """Return the first characters of matches of nodes, and whether a match may be empty."""
+    found: list[tuple[int, int]] = []
+    for node in nodes:
+        match node:
+            case syntax.Anchor() | syntax.Look():
+                continue
+            case syntax.Alternation() | syntax.Group() | syntax.Repeat():
+                inside = node.flags_inside(flags) if isinstance(node, syntax.Group) else flags
+                firsts = [_first(branch, inside) for branch in syntax.branches_of(node)]
+                found += [each for ranges, _ in firsts for each in ranges]
+                is_empty = any(empty for _, empty in firsts)
+                if not is_empty and not (isinstance(node, syntax.Repeat) and not node.min_count):
+                    return found, False
+            case syntax.Unsupported():
+                return [*ANY_CHARACTER.ranges], True
+            case _:
+                return [*found, *characters_of(node, flags).ranges], False
+    return found, True
 
 
 def _reached(nfa: Nfa, states: Iterable[int]) -> list[int]:

@@ -1,4 +1,4 @@
-"""Grammars made of parts: regular expressions, choices, free text, sequences."""
+"""Grammars made of parts: regular expressions, choices, free text, tokens, sequences."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cfgguide.combinators.sequence import free_text as free_text
     from cfgguide.combinators.sequence import optional as optional
     from cfgguide.combinators.sequence import repeat as repeat
+    from cfgguide.combinators.sequence import special as special
 
 _NAMES = {
     "choice": "patterns",
@@ -21,6 +22,7 @@ _NAMES = {
     "optional": "sequence",
     "regex": "patterns",
     "repeat": "sequence",
+    "special": "sequence",
 }
 
 __all__ = sorted(_NAMES)

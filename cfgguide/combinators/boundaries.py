@@ -5,17 +5,21 @@ that each needs. A value whose preferred match may be too short must be followed
 next. Lark follows an ``%ignore`` everywhere. Before and after the grammar that has it, that is
 right. Elsewhere a text or value must start the whole text (``\A``), or what may come next must
 follow it at once. Free text needs no guard before it: it takes everything up to its end.
+
+Special tokens end the text before them, so ``\A`` holds after one and ``\Z`` before one. Where
+nothing may stand between two of them, or outside of the first or last, the ignored terminals
+themselves have a guard: there must be something else up to the next one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cfgguide.automata.rewrite import escaped
-from cfgguide.combinators.parts import Embedded, Free, Regular
+from cfgguide.combinators.parts import Embedded, Free, Regular, Special
 from cfgguide.errors import GrammarError
-from cfgguide.grammar.fragments import Rules
+from cfgguide.grammar.fragments import Rules, replaced
 
 END = -1  # the end of the text, among the positions that may follow
 
@@ -28,14 +32,14 @@ class Position:
     ----------
     number : int
         Places are numbered from the left.
-    part : Regular, Free or Embedded
+    part : Regular, Free, Embedded or Special
         The part.
     rules : Rules or None
         The rules, if the part is a grammar.
     """
 
     number: int
-    part: Regular | Free | Embedded
+    part: Regular | Free | Embedded | Special
     rules: Rules | None
 
     @property
@@ -47,8 +51,8 @@ class Position:
 
     @property
     def patterns(self) -> tuple[str, ...]:
-        """Patterns of the texts other than the empty one; none for a grammar."""
-        if isinstance(self.part, Embedded):
+        """Patterns of the texts other than the empty one; none for a grammar or a token."""
+        if isinstance(self.part, Embedded | Special):
             return ()
         if isinstance(self.part, Regular):
             return self.part.patterns
@@ -57,7 +61,14 @@ class Position:
             return (f"(?s:.*?){stops}" if stops else "(?s:.+)",)
         return (f"(?s:.*?)(?:{stops})",)
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether the text before the position ends there: it is a token."""
+        return isinstance(self.part, Special)
+
     def __str__(self) -> str:
+        if isinstance(self.part, Special):
+            return f"the token {' or '.join(map(repr, self.part.tokens))}"
         if isinstance(self.part, Embedded):
             return f"the grammar {(self.part.grammar.source_path or self.part.grammar.text)[:60]!r}"
         if isinstance(self.part, Free):
@@ -87,10 +98,50 @@ class Guards:
         self._positions = positions
         self._follow = follow
         self._ignores = _ignored(positions) != set()
-        self._at_start = self._leaks(first) if self._ignores else set()
-        again = set[int]().union(*follow) & self._at_start - {END}
-        if END in self._at_start or again:
-            raise self._error(first)
+        #: Whether texts of ignored lexemes alone are refused, between special tokens and elsewhere.
+        self.refuses_ignored = False
+        self._at_start: set[int] = set()
+        if self._ignores:
+            self._begin(first)
+
+    def _begin(self, first: set[int]) -> None:
+        """Find out what begins a text before which nothing may be ignored."""
+        cuts = [each.number for each in self._positions if each.is_cut]
+        begun = self._leaks(first).union(*(self._leaks(self._follow[each]) for each in cuts))
+        self._at_start = begun
+        self.refuses_ignored = any(self._is_end(each) for each in begun)
+        others = (following for number, following in enumerate(self._follow) if number not in cuts)
+        again = {each for each in set[int]().union(*others) & begun if not self._is_end(each)}
+        if again or (self.refuses_ignored and self._may_be_ignored()):
+            raise self._error(again or first)
+
+    def _may_be_ignored(self) -> bool:
+        """Return whether a text of ignored lexemes alone may be right."""
+        return any(
+            position.rules is not None and (position.is_optional or position.rules.special)
+            for position in self._positions
+        )
+
+    def without_ignored(self, rules: Rules) -> Rules:
+        """Return the rules of a grammar with the guard of what they ignore.
+
+        Raises
+        ------
+        GrammarError
+            If the guard would change which terminal wins.
+        """
+        if not self.refuses_ignored or not rules.ignored:
+            return rules
+        ignored = [each for each in rules.terminals if each.name in rules.ignored]
+        alone = rf"(?!\A(?:{'|'.join(each.pattern for each in ignored)})*\Z)"
+        guarded = (
+            replace(each, value=alone + each.pattern, is_string=False, flags="") for each in ignored
+        )
+        return replaced(rules, {each.name: each for each in guarded})
+
+    def _is_end(self, number: int) -> bool:
+        """Return whether a text ends before a position."""
+        return number == END or self._positions[number].is_cut
 
     def guarded(self, position: Position, pattern: str) -> str:
         """Return the pattern of a position with what must stand around it.
@@ -118,7 +169,7 @@ class Guards:
         found = {
             each
             for each in following
-            if each == END or isinstance(self._positions[each].part, Regular)
+            if self._is_end(each) or isinstance(self._positions[each].part, Regular)
         }
         if found and self._has_grammar(following):
             raise self._error(following)
@@ -130,14 +181,15 @@ class Guards:
         )
 
     def _ahead(self, following: set[int]) -> str:
-        if following == {END}:
+        ends = {each for each in following if self._is_end(each)}
+        if following == ends:
             return r"\Z"
         patterns = [
             pattern
-            for each in sorted(following - {END})
+            for each in sorted(following - ends)
             for pattern in self._positions[each].patterns
         ]
-        return f"(?={'|'.join(patterns + [chr(92) + 'Z'] * (END in following))})"
+        return f"(?={'|'.join(patterns + [chr(92) + 'Z'] * bool(ends))})"
 
     def _error(self, following: set[int]) -> GrammarError:
         names = [

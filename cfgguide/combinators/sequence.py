@@ -1,4 +1,4 @@
-r"""Grammars of several parts: free text up to a stop string, texts, values and other grammars.
+r"""Grammars of several parts: free text up to a stop string, texts, values, tokens, grammars.
 
 In: parts. Out: one grammar in Lark's language, for instance for text with a call in it::
 
@@ -21,11 +21,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cfgguide.automata.rewrite import rewritten
-from cfgguide.combinators.parts import Composed, Embedded, Free, Part, Regular, Repeated, Sequence
+from cfgguide.combinators.parts import (
+    Composed,
+    Embedded,
+    Free,
+    Part,
+    Regular,
+    Repeated,
+    Sequence,
+    Special,
+)
 from cfgguide.combinators.patterns import checked, grammar_of, listed, literal, regular
 from cfgguide.combinators.writer import text_of
 from cfgguide.errors import GrammarError, LimitError, shown
-from cfgguide.grammar.grammar import Grammar
+from cfgguide.grammar.grammar import Grammar, is_token
 
 #: Repetitions that are counted: each is copied.
 MAX_COUNT = 100_000
@@ -89,6 +98,40 @@ def concat(*parts: str | Grammar) -> Composed:
     PART1.1: /(?s:.*?)\./
     """
     return _written(Sequence(tuple(map(_part, parts))))
+
+
+def special(*tokens: str | int) -> Composed:
+    """Return the grammar of a special token of the vocabulary, or of any one of several.
+
+    Text never spells it, and it is never taken for text: no text, value or free text goes on across
+    it, so ``concat(free_text(), special("<tool_call>"))`` is any text and then that token.
+
+    Parameters
+    ----------
+    *tokens : str or int
+        Names among the `special_tokens` of a vocabulary, or ids.
+
+    Raises
+    ------
+    GrammarError
+        If there are no tokens, or one is neither.
+
+    Examples
+    --------
+    >>> grammar = concat(special("<call>"), "now", special("</call>", 7))
+    >>> print(grammar.text)
+    start: SPECIAL1_CALL PART1 SPECIAL0_CALL
+    PART1.2: /now/
+    %declare SPECIAL0_CALL SPECIAL1_CALL
+    >>> grammar.special
+    (('SPECIAL0_CALL', ('</call>', 7)), ('SPECIAL1_CALL', ('<call>',)))
+    """
+    if not tokens or not all(map(is_token, tokens)):
+        raise GrammarError(
+            "special takes names and ids of tokens, such as special('<tool_call>') or "
+            f"special('<|im_end|>', 2), not {shown(tokens)}"
+        )
+    return _written(Special(tuple(dict.fromkeys(tokens))))
 
 
 def repeat(part: str | Grammar, minimum: int = 0, maximum: int | None = None) -> Composed:

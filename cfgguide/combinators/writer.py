@@ -13,7 +13,18 @@ from dataclasses import dataclass, field
 
 from cfgguide.automata.notation import pattern_literal
 from cfgguide.combinators.boundaries import END, Guards, Position
-from cfgguide.combinators.parts import Embedded, Free, Part, Regular, Repeated, Sequence
+from cfgguide.combinators.parts import (
+    Embedded,
+    Free,
+    Part,
+    Regular,
+    Repeated,
+    Sequence,
+    Special,
+    special_terminals,
+    terminals_of,
+    token_sets,
+)
 from cfgguide.errors import GrammarError
 from cfgguide.grammar.fragments import Rules, ended, rules_of
 
@@ -48,6 +59,9 @@ class _Writer:
     follow: list[set[int]] = field(default_factory=list)
     repeated: list[str] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self.special = special_terminals(token_sets(self.part))
+
     def text(self) -> str:
         """Return the grammar in Lark's language."""
         whole = self._span(self.part)
@@ -70,11 +84,25 @@ class _Writer:
         lines = [f"start: {whole.written}", *self.repeated]
         for position in self.positions:
             if position.rules is not None:
-                lines.append(self._rules(position, position.rules).text(f"part{position.number}"))
+                rules = guards.without_ignored(self._rules(position, position.rules))
+                lines += self._written_rules(f"part{position.number}", rules)
             rank = max(priority, 0) + len(self.positions) - position.number
             for name, pattern in zip(_names(position), position.patterns, strict=True):
                 lines.append(f"{name}.{rank}: {pattern_literal(guards.guarded(position, pattern))}")
+        if self.special:
+            lines.append(f"%declare {' '.join(self.special)}")
         return "\n".join(lines)
+
+    def _written_rules(self, prefix: str, rules: Rules) -> list[str]:
+        """Return the rules of a grammar; its special terminals are those of the whole."""
+        special, lines = {}, []
+        for number, (name, tokens) in enumerate(rules.special):
+            names = terminals_of(tokens, self.special.items())
+            if len(names) > 1:
+                lines.append(f"{prefix}_special{number}: {' | '.join(names)}")
+                names = [f"{prefix}_special{number}"]
+            special[name] = names[0]
+        return [rules.text(prefix, special), *lines]
 
     def _span(self, part: Part) -> _Span:
         if isinstance(part, Sequence):
@@ -86,10 +114,13 @@ class _Writer:
         position = Position(number, part, rules)
         self.positions.append(position)
         self.follow.append(set())
-        written = f"part{number}" if rules is not None else " | ".join(_names(position))
+        names = _names(position)
+        if isinstance(part, Special):
+            names = terminals_of(part.tokens, self.special.items())
+        written = f"part{number}" if rules is not None else " | ".join(names)
         if position.is_optional and rules is None:
             written = f"[{written}]"
-        elif len(position.patterns) > 1:
+        elif len(names) > 1:
             written = f"({written})"
         return _Span(written, {number}, {number}, position.is_optional)
 
@@ -137,10 +168,11 @@ class _Writer:
                 f"{position} looks around, and in a sequence it would see the parts beside it; "
                 "leave out look-around, anchors and \\b"
             )
-        if position is not None and position.part == Free(()) and following != {END}:
+        goes_on = any(each != END and not self.positions[each].is_cut for each in following)
+        if position is not None and position.part == Free(()) and goes_on:
             raise GrammarError(
                 "free_text() goes on to the end, so nothing can follow it; say where it stops: "
-                "free_text(until=...)"
+                "free_text(until=...), or let a special token follow"
             )
         grammars = [self.positions[each] for each in sorted(following) if self._is_grammar(each)]
         if position is not None and self._is_grammar(position.number) and grammars:
@@ -178,6 +210,8 @@ def _times(name: str, least: int, most: int | None) -> str:
 
 def _may_be_read(position: Position, rules: Rules) -> bool:
     """Return whether a part may match where a terminal of a grammar does."""
+    if position.is_cut:
+        return False
     if not isinstance(position.part, Regular) or position.part.text is None:
         return True
     text = position.part.text

@@ -18,16 +18,17 @@ inside an array. With copies of the rules that can stand at the end there are tw
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from lark.lexer import PatternStr
+from lark.lexer import PatternRE, PatternStr
 
+from cfgguide.automata.charset import common_ranges
 from cfgguide.automata.notation import pattern_literal, text_literal
-from cfgguide.automata.preference import may_begin
+from cfgguide.automata.preference import first_characters, may_begin
 from cfgguide.errors import GrammarError
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.grammar.lark_frontend import parser_of
+from cfgguide.grammar.lark_frontend import check_declared, parser_of
 
 _TERMINAL = re.compile("[A-Z_][A-Z0-9_]*")
 
@@ -64,10 +65,20 @@ class TerminalText:
         """The literal that stands for it in a grammar."""
         return (text_literal if self.is_string else pattern_literal)(self.value, self.flags)
 
+    @property
+    def pattern(self) -> str:
+        """The pattern for ``re``, flags inside."""
+        return f"(?{self.flags}:{re.escape(self.value) if self.is_string else self.value})"
+
     def may_begin(self, text: str) -> bool:
         """Return whether it may match at the start of some text that begins with `text`."""
-        pattern = re.escape(self.value) if self.is_string else self.value
-        return may_begin(f"(?{self.flags}:{pattern})", text)
+        return may_begin(self.pattern, text)
+
+    @property
+    def rank(self) -> tuple[int, int, int, str]:
+        """What Lark's scanner sorts by: the first of two that match wins."""
+        made = (PatternStr if self.is_string else PatternRE)(self.value, tuple(self.flags))
+        return (-self.priority, -made.max_width, -len(self.value), self.name)
 
     @property
     def meaning(self) -> tuple[object, ...]:
@@ -89,12 +100,15 @@ class Rules:
         By name.
     ignored : tuple of str
         The terminals whose lexemes are dropped.
+    special : tuple of (str, tuple of str or int)
+        The terminals that are tokens, with these.
     """
 
     start: str
     productions: tuple[Production, ...]
     terminals: tuple[TerminalText, ...]
     ignored: tuple[str, ...]
+    special: tuple[tuple[str, tuple[str | int, ...]], ...] = ()
 
     @property
     def optional(self) -> frozenset[str]:
@@ -110,9 +124,18 @@ class Rules:
             }
         return frozenset(found)
 
-    def text(self, prefix: str) -> str:
-        """Return the rules and terminals in Lark's language; `prefix` is in lower case."""
-        terminals = self._names_of_terminals(prefix.upper())
+    def text(self, prefix: str, special: Mapping[str, str] | None = None) -> str:
+        """Return the rules and terminals in Lark's language.
+
+        Parameters
+        ----------
+        prefix : str
+            In lower case; what all names begin with.
+        special : mapping of str to str, optional
+            What is written for the special terminals, which are then declared elsewhere.
+        """
+        special = special or {}
+        terminals = {**self._names_of_terminals(prefix.upper()), **special}
         rules = _names_of_rules(
             sorted({each.left for each in self.productions} | {self.start}), prefix
         )
@@ -131,7 +154,7 @@ class Rules:
             f"{terminals[each.name]}.{each.priority}: {each.literal}" for each in self.terminals
         ]
         written += [f"%ignore {terminals[name]}" for name in self.ignored]
-        written += [f"%declare {terminals[name]}" for name in self._declared]
+        written += [f"%declare {terminals[name]}" for name in self._declared if name not in special]
         return "\n".join(written)
 
     @property
@@ -167,8 +190,9 @@ def rules_of(grammar: Grammar) -> Rules:
     Raises
     ------
     GrammarError
-        If Lark rejects the grammar, or it has an indenter, the basic lexer or flags for all
-        terminals: none of these can apply to a part of a text only.
+        If Lark rejects the grammar, a special terminal is not declared, or the grammar has an
+        indenter, the basic lexer or flags for all terminals: none of these can apply to a part of a
+        text only.
 
     Examples
     --------
@@ -188,7 +212,6 @@ def rules_of(grammar: Grammar) -> Rules:
         ("max_ignored", grammar.max_ignored is not None),
         ("keywords", grammar.keywords is not None),
         ("restrict", bool(grammar.restrict)),
-        ("special terminals", bool(grammar.special)),
     ):
         if is_there:
             raise GrammarError(
@@ -196,6 +219,7 @@ def rules_of(grammar: Grammar) -> Rules:
                 "text or not at all"
             )
     parser = parser_of(grammar)
+    check_declared(parser, grammar)
     productions = {
         Production(
             str(rule.origin.name),
@@ -218,11 +242,39 @@ def rules_of(grammar: Grammar) -> Rules:
             for each in sorted(parser.terminals, key=lambda each: str(each.name))
         ),
         tuple(sorted(map(str, parser.ignore_tokens))),
+        tuple(dict(grammar.special).items()),
     )
 
 
 def _key(production: Production) -> tuple[str, tuple[str, ...]]:
     return (production.left, tuple(each.name for each in production.right))
+
+
+def replaced(rules: Rules, terminals: Mapping[str, TerminalText]) -> Rules:
+    """Return rules with other patterns for some terminals.
+
+    Raises
+    ------
+    GrammarError
+        If that changes which of two terminals wins that can match at one place.
+    """
+    before = {each.name: number for number, each in enumerate(_ranked(rules.terminals))}
+    made = tuple(terminals.get(each.name, each) for each in rules.terminals)
+    ranked = _ranked(made)
+    begins = {each.name: first_characters(each.pattern) for each in made}
+    for number, second in enumerate(ranked):
+        for first in ranked[:number]:
+            is_kept = before[first.name] < before[second.name]
+            if not is_kept and common_ranges(begins[first.name].ranges, begins[second.name].ranges):
+                raise GrammarError(
+                    f"the terminals {first.name} and {second.name} may match at the same place, "
+                    f"and rewritten the other one would win; give {second.name} a higher priority"
+                )
+    return replace(rules, terminals=made)
+
+
+def _ranked(terminals: Iterable[TerminalText]) -> list[TerminalText]:
+    return sorted(terminals, key=lambda each: each.rank)
 
 
 def ended(rules: Rules) -> Rules:

@@ -314,7 +314,7 @@ def _checked_special(special: object) -> tuple[tuple[str, tuple[str | int, ...]]
     found: dict[str, tuple[str | int, ...]] = {}
     for name, given in special.items() if isinstance(special, Mapping) else [("", None)]:
         tokens = tuple(given) if isinstance(given, list | tuple) else (given,)
-        is_right = isinstance(name, str) and tokens and all(map(_is_token, tokens))
+        is_right = isinstance(name, str) and tokens and all(map(is_token, tokens))
         if not is_right:
             raise GrammarError(
                 "special maps names of terminals to tokens, each by its name or its id, "
@@ -324,7 +324,8 @@ def _checked_special(special: object) -> tuple[tuple[str, tuple[str | int, ...]]
     return tuple(sorted(found.items()))
 
 
-def _is_token(given: object) -> bool:
+def is_token(given: object) -> bool:
+    """Return whether something is the name or the id of a token."""
     is_id = isinstance(given, int) and not isinstance(given, bool) and given >= 0
     return is_id or (isinstance(given, str) and given != "")
 
