@@ -2,7 +2,7 @@
 
 In: a pattern of Python's ``re``. Out: whether the match that ``re`` prefers is the longest one
 (:func:`is_longest_first`), whether a text may be the beginning of a match or hold one
-(:func:`may_begin`), and with which characters matches begin
+(:func:`may_begin`), or be one (:func:`may_match`), and with which characters matches begin
 (:func:`first_characters`).
 
 The ordered threads of a pattern are followed twice: cut after the first that matches, as Lark reads
@@ -16,7 +16,7 @@ Source: Russ Cox, "Regular Expression Matching in the Wild" (2010), leftmost-fir
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from cfgguide.automata import syntax
 from cfgguide.automata.charset import ANY_CHARACTER, CharacterClass, characters_of
@@ -126,11 +126,32 @@ def may_begin(pattern: str, text: str) -> bool:
     >>> may_begin("<[a-z]+>", "<call>"), may_begin("<(?!<)", "<call>"), may_begin("[<>]=", "<call>")
     (True, True, False)
     """
-    nfa = parse_pattern(pattern, name="TEXT")
+    *before, states = _read(parse_pattern(pattern, name="TEXT"), text)
+    return bool(states) or any(MATCH in each for each in before)
+
+
+def may_match(pattern: str, text: str) -> bool:
+    r"""Return whether a pattern may match a text as a whole, if look-around is assumed to hold.
+
+    Raises
+    ------
+    PatternError, LimitError
+        As :func:`cfgguide.automata.nfa.parse_pattern`.
+
+    Examples
+    --------
+    >>> may_match("[0-9]+[.]?|[.][0-9]", "."), may_match(r"a|\.(?!a)", ".")
+    (False, True)
+    """
+    *_, states = _read(parse_pattern(pattern, name="TEXT"), text)
+    return MATCH in states
+
+
+def _read(nfa: Nfa, text: str) -> Iterator[list[int]]:
+    """Yield the states at the start of a text, and after each byte of it."""
     states = _reached(nfa, [nfa.start])
+    yield states
     for byte in text.encode():
-        if MATCH in states:
-            return True
         states = _reached(
             nfa,
             [
@@ -140,7 +161,7 @@ def may_begin(pattern: str, text: str) -> bool:
                 if low <= byte <= high
             ],
         )
-    return bool(states)
+        yield states
 
 
 def first_characters(pattern: str) -> CharacterClass:

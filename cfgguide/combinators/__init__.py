@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from cfgguide.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from cfgguide.combinators.escaping import json_string as json_string
     from cfgguide.combinators.patterns import choice as choice
     from cfgguide.combinators.patterns import regex as regex
     from cfgguide.combinators.sequence import concat as concat
@@ -19,6 +20,7 @@ _NAMES = {
     "choice": "patterns",
     "concat": "sequence",
     "free_text": "sequence",
+    "json_string": "escaping",
     "optional": "sequence",
     "regex": "patterns",
     "repeat": "sequence",

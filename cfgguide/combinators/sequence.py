@@ -64,7 +64,7 @@ def free_text(*, until: str | Iterable[str] | None = None) -> Composed:
     PART0.1: /(?s:.+)/
     """
     if until is None:
-        return _written(Free(()))
+        return grammar_of_part(Free(()))
     one_or_more = [until] if isinstance(until, str) else until
     given = [checked(stop) for stop in listed(one_or_more, "until is a stop string or several")]
     if not given or not all(given):
@@ -72,7 +72,7 @@ def free_text(*, until: str | Iterable[str] | None = None) -> Composed:
     stops = sorted(set(given))
     # A stop string that contains another one is never complete first.
     kept = [stop for stop in stops if not any(part in stop and part != stop for part in stops)]
-    return _written(Free(tuple(kept)))
+    return grammar_of_part(Free(tuple(kept)))
 
 
 def concat(*parts: str | Grammar) -> Composed:
@@ -97,7 +97,7 @@ def concat(*parts: str | Grammar) -> Composed:
     PART0.2: /Answer: (?:yes|no)/
     PART1.1: /(?s:.*?)\./
     """
-    return _written(Sequence(tuple(map(_part, parts))))
+    return grammar_of_part(Sequence(tuple(map(part_of, parts))))
 
 
 def special(*tokens: str | int) -> Composed:
@@ -131,7 +131,7 @@ def special(*tokens: str | int) -> Composed:
             "special takes names and ids of tokens, such as special('<tool_call>') or "
             f"special('<|im_end|>', 2), not {shown(tokens)}"
         )
-    return _written(Special(tuple(dict.fromkeys(tokens))))
+    return grammar_of_part(Special(tuple(dict.fromkeys(tokens))))
 
 
 def repeat(part: str | Grammar, minimum: int = 0, maximum: int | None = None) -> Composed:
@@ -165,7 +165,7 @@ def repeat(part: str | Grammar, minimum: int = 0, maximum: int | None = None) ->
             raise LimitError(f"{name} is at most {MAX_COUNT}; leave out `maximum` for any number")
     if maximum is not None and maximum < max(minimum, 1):
         raise GrammarError(f"maximum is at least 1 and not below minimum, not {maximum}")
-    return _written(Repeated(_part(part), minimum, maximum))
+    return grammar_of_part(Repeated(part_of(part), minimum, maximum))
 
 
 def optional(part: str | Grammar) -> Composed:
@@ -182,10 +182,17 @@ def optional(part: str | Grammar) -> Composed:
     start: TEXT
     TEXT: /ab?/
     """
-    return _written(Repeated(_part(part), 0, 1))
+    return grammar_of_part(Repeated(part_of(part), 0, 1))
 
 
-def _part(given: object) -> Part:
+def part_of(given: object) -> Part:
+    """Return the part that a text or a grammar is.
+
+    Raises
+    ------
+    GrammarError
+        If it is neither.
+    """
     if isinstance(given, str):
         return literal(given)
     if isinstance(given, Composed):
@@ -198,7 +205,7 @@ def _part(given: object) -> Part:
     )
 
 
-def _written(part: Part) -> Composed:
+def grammar_of_part(part: Part) -> Composed:
     """Return the grammar of a part."""
     joined = _joined(part)
     if isinstance(joined, Regular):
