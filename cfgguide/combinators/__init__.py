@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from cfgguide.combinators.patterns import choice as choice
     from cfgguide.combinators.patterns import regex as regex
     from cfgguide.combinators.sequence import concat as concat
+    from cfgguide.combinators.sequence import either as either
     from cfgguide.combinators.sequence import free_text as free_text
     from cfgguide.combinators.sequence import optional as optional
     from cfgguide.combinators.sequence import repeat as repeat
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _NAMES = {
     "choice": "patterns",
     "concat": "sequence",
+    "either": "sequence",
     "free_text": "sequence",
     "json_string": "escaping",
     "optional": "sequence",

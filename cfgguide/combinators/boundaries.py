@@ -15,7 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import combinations, product
 
+from cfgguide.automata.charset import common_ranges
+from cfgguide.automata.preference import first_characters, may_begin
 from cfgguide.automata.rewrite import escaped
 from cfgguide.combinators.parts import Embedded, Free, Regular, Special
 from cfgguide.errors import GrammarError
@@ -60,6 +63,14 @@ class Position:
         if len(self.part.stops) < 2:
             return (f"(?s:.*?){stops}" if stops else "(?s:.+)",)
         return (f"(?s:.*?)(?:{stops})",)
+
+    @property
+    def begins(self) -> tuple[str, ...]:
+        """Patterns that say how texts of the part may begin."""
+        if self.rules is None:
+            return self.patterns
+        names = self.rules.first | set(self.rules.ignored)
+        return tuple(each.pattern for each in self.rules.terminals if each.name in names)
 
     @property
     def is_cut(self) -> bool:
@@ -201,6 +212,36 @@ class Guards:
             f"{' or '.join(names)}; put what is ignored into the rules of that grammar, as the "
             "bundled json has it"
         )
+
+
+def check_apart(alternatives: list[list[Position]]) -> None:
+    """Check that the first positions of alternatives tell them apart.
+
+    Raises
+    ------
+    GrammarError
+        If one may begin like another one.
+    """
+    for mine, theirs in combinations(alternatives, 2):
+        for first, second in product(mine, theirs):
+            if _may_begin_alike(first, second):
+                raise GrammarError(
+                    f"either {first} or {second} may come, and one may begin like the other, so "
+                    "that Lark would read only one of them; put a text before each that differs"
+                )
+
+
+def _may_begin_alike(first: Position, second: Position) -> bool:
+    if first.is_cut or second.is_cut:
+        return False
+    texts = [each.part.text if isinstance(each.part, Regular) else None for each in (first, second)]
+    for text, other in zip(texts, (second, first), strict=True):
+        if text is not None:
+            return any(may_begin(pattern, text) for pattern in other.begins)
+    return any(
+        common_ranges(first_characters(mine).ranges, first_characters(theirs).ranges)
+        for mine, theirs in product(first.begins, second.begins)
+    )
 
 
 def _ignored(positions: Iterable[Position]) -> set[tuple[object, ...]]:

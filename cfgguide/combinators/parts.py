@@ -1,8 +1,8 @@
 """The parts of a composed grammar.
 
 Parts are frozen values: texts that match a pattern, free text, special tokens, a grammar, a
-sequence of parts, and a repeated part. A :class:`Composed` grammar knows its part, so it can become
-a part itself.
+sequence of parts, one of several, and a repeated part. A :class:`Composed` grammar knows its part,
+so it can become a part itself.
 :mod:`cfgguide.combinators.patterns` and :mod:`cfgguide.combinators.writer` write grammars of parts.
 """
 
@@ -92,6 +92,13 @@ class Sequence:
 
 
 @dataclass(frozen=True)
+class Either:
+    """One of some parts."""
+
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
 class Repeated:
     """A part several times; `most` is None for any number of times."""
 
@@ -100,7 +107,7 @@ class Repeated:
     most: int | None
 
 
-Part = Regular | Free | Embedded | Special | Sequence | Repeated
+Part = Regular | Free | Embedded | Special | Sequence | Either | Repeated
 
 
 class Composed(Grammar):
@@ -143,7 +150,7 @@ def token_sets(part: Part) -> Iterator[tuple[str | int, ...]]:
             yield part.tokens
         case Embedded():
             yield from dict(part.grammar.special).values()
-        case Sequence():
+        case Sequence() | Either():
             for each in part.parts:
                 yield from token_sets(each)
         case Repeated():

@@ -23,6 +23,7 @@ from collections.abc import Iterable
 from cfgguide.automata.rewrite import rewritten
 from cfgguide.combinators.parts import (
     Composed,
+    Either,
     Embedded,
     Free,
     Part,
@@ -168,6 +169,33 @@ def repeat(part: str | Grammar, minimum: int = 0, maximum: int | None = None) ->
     return grammar_of_part(Repeated(part_of(part), minimum, maximum))
 
 
+def either(*parts: str | Grammar) -> Composed:
+    """Return the grammar of one of several parts.
+
+    Parameters
+    ----------
+    *parts : str or Grammar
+        As for :func:`concat`. How each begins has to tell it from the others.
+
+    Raises
+    ------
+    GrammarError
+        If two parts may begin alike, or there are none.
+
+    Examples
+    --------
+    >>> print(either(concat("no: ", free_text()), special(7)).text)
+    start: either0
+    either0: PART0 [PART1] | SPECIAL0_7
+    PART0.3: /no: /
+    PART1.2: /(?s:.+)/
+    %declare SPECIAL0_7
+    """
+    if not parts:
+        raise GrammarError("either needs at least one part")
+    return grammar_of_part(Either(tuple(map(part_of, parts))))
+
+
 def optional(part: str | Grammar) -> Composed:
     """Return the grammar of a part, or of the empty text.
 
@@ -220,6 +248,8 @@ def _joined(part: Part) -> Part:
     """Return a part with its regular parts joined where possible."""
     if isinstance(part, Sequence):
         return _sequence(part.parts)
+    if isinstance(part, Either):
+        return _either(part.parts)
     if not isinstance(part, Repeated):
         return part
     body = _joined(part.part)
@@ -255,6 +285,24 @@ def _sequence(parts: Iterable[Part]) -> Part:
     if not found:
         return literal("")
     return found[0] if len(found) == 1 else Sequence(tuple(found))
+
+
+def _either(parts: Iterable[Part]) -> Part:
+    """Return one of some parts; regular ones are one."""
+    found: list[Part] = []
+    patterns: list[Regular] = []
+    for each in map(_joined, parts):
+        for inner in each.parts if isinstance(each, Either) else (each,):
+            if isinstance(inner, Regular) and not inner.looks:
+                patterns.append(inner)
+            else:
+                found.append(inner)
+    if len(patterns) == 1:
+        found.append(patterns[0])
+    elif patterns:
+        joined = "|".join(f"(?:{each.pattern})" for each in patterns)
+        found.append(regular(rewritten(joined)[0]))
+    return found[0] if len(found) == 1 else Either(tuple(found))
 
 
 def _is_one_pattern(part: Regular) -> bool:

@@ -12,8 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cfgguide.automata.notation import pattern_literal
-from cfgguide.combinators.boundaries import END, Guards, Position
+from cfgguide.combinators.boundaries import END, Guards, Position, check_apart
 from cfgguide.combinators.parts import (
+    Either,
     Embedded,
     Free,
     Part,
@@ -58,6 +59,7 @@ class _Writer:
     positions: list[Position] = field(default_factory=list)
     follow: list[set[int]] = field(default_factory=list)
     repeated: list[str] = field(default_factory=list)
+    either: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.special = special_terminals(token_sets(self.part))
@@ -81,7 +83,7 @@ class _Writer:
             ),
             default=0,
         )
-        lines = [f"start: {whole.written}", *self.repeated]
+        lines = [f"start: {whole.written}", *self.repeated, *self.either]
         for position in self.positions:
             if position.rules is not None:
                 rules = guards.without_ignored(self._rules(position, position.rules))
@@ -109,6 +111,8 @@ class _Writer:
             return self._sequence(part)
         if isinstance(part, Repeated):
             return self._repeated(part)
+        if isinstance(part, Either):
+            return self._either(part)
         number = len(self.positions)
         rules = rules_of(part.grammar) if isinstance(part, Embedded) else None
         position = Position(number, part, rules)
@@ -137,6 +141,23 @@ class _Writer:
                 whole.is_optional and span.is_optional,
             )
         return whole
+
+    def _either(self, part: Either) -> _Span:
+        spans = [self._span(each) for each in part.parts]
+        check_apart([[self.positions[each] for each in sorted(span.first)] for span in spans])
+        if sum(span.is_optional for span in spans) > 1:
+            raise GrammarError(
+                "two of the parts of either may be empty, and Lark could not tell which; write "
+                "optional(either(...)), of parts that are not empty"
+            )
+        name = f"either{len(self.either)}"
+        self.either.append(f"{name}: {' | '.join(span.written for span in spans)}")
+        return _Span(
+            name,
+            set[int]().union(*(span.first for span in spans)),
+            set[int]().union(*(span.last for span in spans)),
+            any(span.is_optional for span in spans),
+        )
 
     def _repeated(self, part: Repeated) -> _Span:
         body = self._span(part.part)

@@ -125,6 +125,21 @@ class Rules:
             }
         return frozenset(found)
 
+    @property
+    def first(self) -> frozenset[str]:
+        """The terminals with which sentences may begin."""
+        optional, found = self.optional, {self.start}
+        size = -1
+        while len(found) > size:
+            size = len(found)
+            for each in self.productions:
+                if each.left in found:
+                    for symbol in each.right:
+                        found.add(symbol.name)
+                        if symbol.is_terminal or symbol.name not in optional:
+                            break
+        return frozenset(found)
+
     def text(self, prefix: str, special: Mapping[str, str] | None = None) -> str:
         """Return the rules and terminals in Lark's language.
 
