@@ -39,6 +39,7 @@ from cfgguide.automata.syntax import (
     Repeat,
     Unsupported,
 )
+from cfgguide.combinators.ignoring import ignoring_nothing
 from cfgguide.combinators.parts import Composed, Embedded, Regular, Sequence
 from cfgguide.combinators.patterns import literal, regular
 from cfgguide.combinators.sequence import grammar_of_part, part_of
@@ -98,7 +99,8 @@ def json_string(part: str | Grammar) -> Composed:
 
 def _escaped_rules(rules: Rules) -> Rules:
     """Return the rules for the same sentences, as they stand in a JSON string."""
-    return replaced(rules, {each.name: _terminal(each) for each in rules.terminals})
+    written = replaced(rules, {each.name: _terminal(each) for each in rules.terminals})
+    return ignoring_nothing(written)
 
 
 def _terminal(terminal: TerminalText) -> TerminalText:

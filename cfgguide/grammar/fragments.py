@@ -313,7 +313,7 @@ def _blocks(terminals: list[TerminalText]) -> Iterator[list[TerminalText]]:
         tied = [
             number
             for first, second in combinations(range(len(members)), 2)
-            if _may_be_taken_out(members[first], members[second])
+            if may_be_taken_out(members[first], members[second])
             for number in (first, second)
         ]
         start, end = min(tied, default=0), max(tied, default=-1) + 1
@@ -323,7 +323,7 @@ def _blocks(terminals: list[TerminalText]) -> Iterator[list[TerminalText]]:
         yield from ([each] for each in members[end:])
 
 
-def _may_be_taken_out(first: TerminalText, second: TerminalText) -> bool:
+def may_be_taken_out(first: TerminalText, second: TerminalText) -> bool:
     """Return whether one may be a string that Lark takes out of the matches of the other."""
     return any(
         string.is_string and not pattern.is_string and may_match(pattern.pattern, string.value)

@@ -111,6 +111,12 @@ GRAMMARS = {  # and the letters of texts
     "lines": ("start: LINE+\nLINE: /.*?$\\n/m", "ab\n\\"),
     "longest": ('start: ("\\"" | "\\"\\"" | "\\\\" | "\\\\n" | "n")+', '"\\n'),
     "empty": ('start: x*\nx: "a" ["\\t"]', "a\t"),
+    "ignored": (
+        'start: A B* (C start)?\nA: /a+/\nB: /b"?/i\nC: /-+/\n'
+        '%ignore / +|\\n/\n%ignore /--[^n]*/\n%ignore /"(?=b)/',
+        'aBb"- \nn',
+    ),
+    "ignored last": ("start: A+\nA.2: /a | +n/\n%ignore / /", "a n"),
     "order": (
         r"""start: (A | B "!" | C "?")+
 A: /[#n]{1,3}/
