@@ -13,6 +13,7 @@ themselves have a guard: there must be something else up to the next one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import combinations, product
@@ -50,7 +51,12 @@ class Position:
         """Whether the part may be empty."""
         if self.rules is not None:
             return self.rules.start in self.rules.optional
-        return self.part == Free(()) or (isinstance(self.part, Regular) and self.part.is_optional)
+        return self.is_rest or (isinstance(self.part, Regular) and self.part.is_optional)
+
+    @property
+    def is_rest(self) -> bool:
+        """Whether the part is free text that goes on to the end, or to what it does not hold."""
+        return isinstance(self.part, Free) and not self.part.stops
 
     @property
     def patterns(self) -> tuple[str, ...]:
@@ -59,6 +65,8 @@ class Position:
             return ()
         if isinstance(self.part, Regular):
             return self.part.patterns
+        if self.part.without:
+            return (text_without(self.part.without),)
         stops = "|".join(map(escaped, self.part.stops))
         if len(self.part.stops) < 2:
             return (f"(?s:.*?){stops}" if stops else "(?s:.+)",)
@@ -83,8 +91,28 @@ class Position:
         if isinstance(self.part, Embedded):
             return f"the grammar {(self.part.grammar.source_path or self.part.grammar.text)[:60]!r}"
         if isinstance(self.part, Free):
+            if self.part.without:
+                return f"free_text(without={list(self.part.without)})"
             return f"free_text(until={list(self.part.stops) or None})"
         return repr(self.part.text) if self.part.text is not None else f"/{self.part.pattern[:60]}/"
+
+
+def text_without(words: Iterable[str]) -> str:
+    r"""Return the pattern of texts that do not hold some words, and are not empty.
+
+    >>> print(text_without(["<a>", "<b>", "["]))
+    (?:[^<\[]|<(?!a>|b>))+
+    """
+    rests: dict[str, list[str]] = {}
+    for word in sorted(words):
+        rests.setdefault(word[0], []).append(word[1:])
+    others = "".join(map(re.escape, rests))
+    branches = [
+        f"{escaped(first)}(?!{'|'.join(map(escaped, after))})"
+        for first, after in rests.items()
+        if all(after)
+    ]
+    return f"(?:{'|'.join([f'[^{others}]', *branches])})+"
 
 
 class Guards:
@@ -163,9 +191,10 @@ class Guards:
             As the class.
         """
         following = self._follow[position.number]
-        if position.part == Free(()):
+        if position.is_rest:
             return pattern  # nothing is left after it
         leaks = bool(self._leaks(following)) if self._ignores else False
+        leaks = leaks or self._is_cut_off(position)
         if leaks and isinstance(position.part, Free):
             raise self._error(following)
         is_sure = not isinstance(position.part, Regular) or position.part.is_longest_first
@@ -173,9 +202,24 @@ class Guards:
             pattern = f"(?:{pattern}){self._ahead(following)}"
         return rf"\A(?:{pattern})" if position.number in self._at_start else pattern
 
+    def _is_cut_off(self, position: Position) -> bool:
+        """Return whether a position has to end the text before a token, or it hides another one."""
+        text = position.part.text if isinstance(position.part, Regular) else None
+        return (
+            text is not None
+            and self._follow[position.number] != {END}
+            and all(map(self._is_end, self._follow[position.number]))
+            and any(
+                isinstance(other.part, Regular)
+                and (other.part.text or "").startswith(text)
+                and other.part.text != text
+                for other in self._positions
+            )
+        )
+
     def _leaks(self, following: set[int]) -> set[int]:
         """Return what may come next, but not after ignored text."""
-        if any(each != END and self._positions[each].part == Free(()) for each in following):
+        if any(each != END and self._positions[each].is_rest for each in following):
             return set()  # which would take that text
         found = {
             each
@@ -214,8 +258,28 @@ class Guards:
         )
 
 
-def check_apart(alternatives: list[list[Position]]) -> None:
+def may_follow_rest(position: Position, rest: Position) -> bool:
+    """Return whether a part may follow free text that has no end of its own."""
+    if position.is_cut:
+        return True
+    words = rest.part.without if isinstance(rest.part, Free) else ()
+    text = position.part.text if isinstance(position.part, Regular) else None
+    return text is not None and text.startswith(words)
+
+
+def check_apart(
+    alternatives: list[list[Position]], positions: list[Position], follow: list[set[int]]
+) -> None:
     """Check that the first positions of alternatives tell them apart.
+
+    Parameters
+    ----------
+    alternatives : list of list of Position
+        For each alternative, the positions that may come first.
+    positions : list of Position
+        All of them, by number.
+    follow : list of set of int
+        For each position, those that may come next.
 
     Raises
     ------
@@ -224,16 +288,32 @@ def check_apart(alternatives: list[list[Position]]) -> None:
     """
     for mine, theirs in combinations(alternatives, 2):
         for first, second in product(mine, theirs):
-            if _may_begin_alike(first, second):
+            tokens = {each.number for each in positions if each.is_cut}
+            is_clear = _is_ended(first, second, follow, tokens)
+            if _may_begin_alike(first, second) and not is_clear:
                 raise GrammarError(
                     f"either {first} or {second} may come, and one may begin like the other, so "
                     "that Lark would read only one of them; put a text before each that differs"
                 )
 
 
-def _may_begin_alike(first: Position, second: Position) -> bool:
-    if first.is_cut or second.is_cut:
+def _is_ended(first: Position, second: Position, follow: list[set[int]], tokens: set[int]) -> bool:
+    """Return whether one of two texts begins the other, and a token has to follow it.
+
+    Guards then look whether it does (:meth:`Guards.guarded`).
+    """
+    texts = [each.part.text if isinstance(each.part, Regular) else None for each in (first, second)]
+    if None in texts or texts[0] == texts[1]:
         return False
+    shorter = min((first, second), key=lambda each: len(each.patterns[0]))
+    return bool(follow[shorter.number]) and follow[shorter.number] <= tokens
+
+
+def _may_begin_alike(first: Position, second: Position) -> bool:
+    if isinstance(first.part, Special) or isinstance(second.part, Special):
+        return isinstance(first.part, Special) and not set(first.part.tokens).isdisjoint(
+            second.part.tokens if isinstance(second.part, Special) else ()
+        )
     texts = [each.part.text if isinstance(each.part, Regular) else None for each in (first, second)]
     for text, other in zip(texts, (second, first), strict=True):
         if text is not None:

@@ -34,13 +34,13 @@ _LEADING = "IGNORED"
 
 
 def ignoring_nothing(rules: Rules) -> Rules:
-    """Return rules for the same sentences without `ignored`; the same rules if there are none.
+    r"""Return rules for the same sentences without `ignored`; the same rules if there are none.
 
     Examples
     --------
     >>> from cfgguide import Grammar
     >>> from cfgguide.grammar.fragments import rules_of
-    >>> rules = rules_of(Grammar('start: "a" "b"' + "\\n%ignore / /"))
+    >>> rules = rules_of(Grammar('start: "a" "b"' + "\n%ignore / /"))
     >>> print(ignoring_nothing(rules).text("x"))
     x: x_ignored_start
     x_ignored_start: X_IGNORED x_start

@@ -59,9 +59,12 @@ class Free:
     ----------
     stops : tuple of str
         None of them is part of another one.
+    without : tuple of str
+        What the text does not hold; there are none where there are stop strings.
     """
 
     stops: tuple[str, ...]
+    without: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

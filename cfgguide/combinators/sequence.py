@@ -41,7 +41,9 @@ from cfgguide.grammar.grammar import Grammar, is_token
 MAX_COUNT = 100_000
 
 
-def free_text(*, until: str | Iterable[str] | None = None) -> Composed:
+def free_text(
+    *, until: str | Iterable[str] | None = None, without: str | Iterable[str] | None = None
+) -> Composed:
     r"""Return the grammar of any text up to and including a stop string, or of any text at all.
 
     Parameters
@@ -49,11 +51,14 @@ def free_text(*, until: str | Iterable[str] | None = None) -> Composed:
     until : str or iterable of str, optional
         Stop strings. The text ends with the first of them that is complete, and holds no other.
         Without stop strings, the text has any length and may be empty.
+    without : str or iterable of str, optional
+        What the text does not hold; only for a text without stop strings. What follows it has to
+        begin so, or to be a special token.
 
     Raises
     ------
     GrammarError
-        If a stop string is empty or not a text.
+        If one of these is empty or not a text, or both are given.
 
     Examples
     --------
@@ -64,16 +69,23 @@ def free_text(*, until: str | Iterable[str] | None = None) -> Composed:
     start: [PART0]
     PART0.1: /(?s:.+)/
     """
+    if without is not None:
+        if until is not None:
+            raise GrammarError("free_text takes `until` or `without`, not both")
+        return grammar_of_part(Free((), _strings(without, "without", "a text")))
     if until is None:
         return grammar_of_part(Free(()))
-    one_or_more = [until] if isinstance(until, str) else until
-    given = [checked(stop) for stop in listed(one_or_more, "until is a stop string or several")]
-    if not given or not all(given):
-        raise GrammarError("a stop string is a text that is not empty; leave out `until` for none")
-    stops = sorted(set(given))
-    # A stop string that contains another one is never complete first.
-    kept = [stop for stop in stops if not any(part in stop and part != stop for part in stops)]
-    return grammar_of_part(Free(tuple(kept)))
+    return grammar_of_part(Free(_strings(until, "until", "a stop string")))
+
+
+def _strings(given: str | Iterable[str], name: str, what: str) -> tuple[str, ...]:
+    """Return the texts that hold no other one: those are complete first."""
+    one_or_more = [given] if isinstance(given, str) else given
+    texts = [checked(text) for text in listed(one_or_more, f"{name} is {what} or several")]
+    if not texts or not all(texts):
+        raise GrammarError(f"{what} is a text that is not empty; leave out `{name}` for none")
+    known = sorted(set(texts))
+    return tuple(text for text in known if not any(part in text and part != text for part in known))
 
 
 def concat(*parts: str | Grammar) -> Composed:
@@ -302,6 +314,22 @@ def _either(parts: Iterable[Part]) -> Part:
     elif patterns:
         joined = "|".join(f"(?:{each.pattern})" for each in patterns)
         found.append(regular(rewritten(joined)[0]))
+    return _with_common_tokens(found)
+
+
+def _with_common_tokens(parts: list[Part]) -> Part:
+    """Return one of some parts; those that begin with the same token go on after it."""
+    begun: dict[Part, list[Part]] = {}
+    for each in parts:
+        steps = each.parts if isinstance(each, Sequence) else (each,)
+        begins = isinstance(steps[0], Special)
+        begun.setdefault(steps[0] if begins else each, []).append(
+            _sequence(steps[1:] if begins else ())
+        )
+    found = [
+        first if not isinstance(first, Special) else _sequence((first, _either(rests)))
+        for first, rests in begun.items()
+    ]
     return found[0] if len(found) == 1 else Either(tuple(found))
 
 

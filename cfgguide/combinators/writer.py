@@ -12,11 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cfgguide.automata.notation import pattern_literal
-from cfgguide.combinators.boundaries import END, Guards, Position, check_apart
+from cfgguide.combinators.boundaries import END, Guards, Position, check_apart, may_follow_rest
 from cfgguide.combinators.parts import (
     Either,
     Embedded,
-    Free,
     Part,
     Regular,
     Repeated,
@@ -60,6 +59,7 @@ class _Writer:
     follow: list[set[int]] = field(default_factory=list)
     repeated: list[str] = field(default_factory=list)
     either: list[str] = field(default_factory=list)
+    alternatives: list[list[list[Position]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.special = special_terminals(token_sets(self.part))
@@ -73,6 +73,8 @@ class _Writer:
         self._check(first, None)
         for position in self.positions:
             self._check(self.follow[position.number], position)
+        for alternatives in self.alternatives:
+            check_apart(alternatives, self.positions, self.follow)
         guards = Guards(self.positions, first, self.follow)
         priority = max(
             (
@@ -144,7 +146,9 @@ class _Writer:
 
     def _either(self, part: Either) -> _Span:
         spans = [self._span(each) for each in part.parts]
-        check_apart([[self.positions[each] for each in sorted(span.first)] for span in spans])
+        self.alternatives.append(
+            [[self.positions[each] for each in sorted(span.first)] for span in spans]
+        )
         if sum(span.is_optional for span in spans) > 1:
             raise GrammarError(
                 "two of the parts of either may be empty, and Lark could not tell which; write "
@@ -189,12 +193,14 @@ class _Writer:
                 f"{position} looks around, and in a sequence it would see the parts beside it; "
                 "leave out look-around, anchors and \\b"
             )
-        goes_on = any(each != END and not self.positions[each].is_cut for each in following)
-        if position is not None and position.part == Free(()) and goes_on:
-            raise GrammarError(
-                "free_text() goes on to the end, so nothing can follow it; say where it stops: "
-                "free_text(until=...), or let a special token follow"
-            )
+        if position is not None and position.is_rest:
+            for each in sorted(following - {END}):
+                if not may_follow_rest(self.positions[each], position):
+                    raise GrammarError(
+                        f"{self.positions[each]} follows free text, which goes on to the end, so "
+                        "nothing can follow it; say where it stops: free_text(until=...), or "
+                        "without=... a text that follows; or let a special token follow"
+                    )
         grammars = [self.positions[each] for each in sorted(following) if self._is_grammar(each)]
         if position is not None and self._is_grammar(position.number) and grammars:
             raise GrammarError(
