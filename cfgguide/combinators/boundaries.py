@@ -16,10 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from itertools import combinations, product
 
-from cfgguide.automata.charset import common_ranges
-from cfgguide.automata.preference import first_characters, may_begin
 from cfgguide.automata.rewrite import escaped
 from cfgguide.combinators.parts import Embedded, Free, Regular, Special
 from cfgguide.errors import GrammarError
@@ -256,72 +253,6 @@ class Guards:
             f"{' or '.join(names)}; put what is ignored into the rules of that grammar, as the "
             "bundled json has it"
         )
-
-
-def may_follow_rest(position: Position, rest: Position) -> bool:
-    """Return whether a part may follow free text that has no end of its own."""
-    if position.is_cut:
-        return True
-    words = rest.part.without if isinstance(rest.part, Free) else ()
-    text = position.part.text if isinstance(position.part, Regular) else None
-    return text is not None and text.startswith(words)
-
-
-def check_apart(
-    alternatives: list[list[Position]], positions: list[Position], follow: list[set[int]]
-) -> None:
-    """Check that the first positions of alternatives tell them apart.
-
-    Parameters
-    ----------
-    alternatives : list of list of Position
-        For each alternative, the positions that may come first.
-    positions : list of Position
-        All of them, by number.
-    follow : list of set of int
-        For each position, those that may come next.
-
-    Raises
-    ------
-    GrammarError
-        If one may begin like another one.
-    """
-    for mine, theirs in combinations(alternatives, 2):
-        for first, second in product(mine, theirs):
-            tokens = {each.number for each in positions if each.is_cut}
-            is_clear = _is_ended(first, second, follow, tokens)
-            if _may_begin_alike(first, second) and not is_clear:
-                raise GrammarError(
-                    f"either {first} or {second} may come, and one may begin like the other, so "
-                    "that Lark would read only one of them; put a text before each that differs"
-                )
-
-
-def _is_ended(first: Position, second: Position, follow: list[set[int]], tokens: set[int]) -> bool:
-    """Return whether one of two texts begins the other, and a token has to follow it.
-
-    Guards then look whether it does (:meth:`Guards.guarded`).
-    """
-    texts = [each.part.text if isinstance(each.part, Regular) else None for each in (first, second)]
-    if None in texts or texts[0] == texts[1]:
-        return False
-    shorter = min((first, second), key=lambda each: len(each.patterns[0]))
-    return bool(follow[shorter.number]) and follow[shorter.number] <= tokens
-
-
-def _may_begin_alike(first: Position, second: Position) -> bool:
-    if isinstance(first.part, Special) or isinstance(second.part, Special):
-        return isinstance(first.part, Special) and not set(first.part.tokens).isdisjoint(
-            second.part.tokens if isinstance(second.part, Special) else ()
-        )
-    texts = [each.part.text if isinstance(each.part, Regular) else None for each in (first, second)]
-    for text, other in zip(texts, (second, first), strict=True):
-        if text is not None:
-            return any(may_begin(pattern, text) for pattern in other.begins)
-    return any(
-        common_ranges(first_characters(mine).ranges, first_characters(theirs).ranges)
-        for mine, theirs in product(first.begins, second.begins)
-    )
 
 
 def _ignored(positions: Iterable[Position]) -> set[tuple[object, ...]]:

@@ -314,23 +314,30 @@ def _either(parts: Iterable[Part]) -> Part:
     elif patterns:
         joined = "|".join(f"(?:{each.pattern})" for each in patterns)
         found.append(regular(rewritten(joined)[0]))
-    return _with_common_tokens(found)
+    return _with_common_begin(found)
 
 
-def _with_common_tokens(parts: list[Part]) -> Part:
-    """Return one of some parts; those that begin with the same token go on after it."""
+def _with_common_begin(parts: list[Part]) -> Part:
+    """Return one of some parts; those that begin with the same text or token go on after it."""
     begun: dict[Part, list[Part]] = {}
     for each in parts:
-        steps = each.parts if isinstance(each, Sequence) else (each,)
-        begins = isinstance(steps[0], Special)
-        begun.setdefault(steps[0] if begins else each, []).append(
-            _sequence(steps[1:] if begins else ())
-        )
+        first = each.parts[0] if isinstance(each, Sequence) else each
+        begun.setdefault(first if _is_begin(first) else each, []).append(each)
     found = [
-        first if not isinstance(first, Special) else _sequence((first, _either(rests)))
-        for first, rests in begun.items()
+        of_one[0] if len(of_one) == 1 else _sequence((first, _either(map(_rest, of_one))))
+        for first, of_one in begun.items()
     ]
     return found[0] if len(found) == 1 else Either(tuple(found))
+
+
+def _rest(part: Part) -> Part:
+    """Return a part without the first one in it."""
+    return _sequence(part.parts[1:] if isinstance(part, Sequence) else ())
+
+
+def _is_begin(part: Part) -> bool:
+    """Return whether several parts may begin with this one."""
+    return isinstance(part, Special) or (isinstance(part, Regular) and part.text is not None)
 
 
 def _is_one_pattern(part: Regular) -> bool:

@@ -12,7 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cfgguide.automata.notation import pattern_literal
-from cfgguide.combinators.boundaries import END, Guards, Position, check_apart, may_follow_rest
+from cfgguide.combinators.alternatives import check_apart, may_follow_rest
+from cfgguide.combinators.boundaries import END, Guards, Position
 from cfgguide.combinators.parts import (
     Either,
     Embedded,

@@ -177,6 +177,10 @@ class Grammar:
             "postlex": self.postlex() if isinstance(self.postlex, type) else self.postlex,
         }
 
+    def for_tokens(self, special_tokens: Mapping[str, int]) -> Grammar:
+        """Return the grammar for a vocabulary with some special tokens; mostly it is the same."""
+        return self
+
     def symbols_in(self, special_tokens: Mapping[str, int]) -> dict[str, tuple[str | int, ...]]:
         """Return the tokens of a vocabulary that are terminals, by the names of these."""
         return dict(self.special)

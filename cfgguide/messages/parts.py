@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from cfgguide.grammar.grammar import Grammar
+
 
 @dataclass(frozen=True)
 class Exact:
@@ -82,6 +84,13 @@ class Value:
 
 
 @dataclass(frozen=True)
+class Sentence:
+    """A sentence of a grammar (:mod:`cfgguide.messages.grammar_tools`)."""
+
+    grammar: Grammar
+
+
+@dataclass(frozen=True)
 class Sequence:
     """Parts that come one after the other."""
 
@@ -114,7 +123,7 @@ class Repeat:
     most: int | None = None
 
 
-Part = Exact | Token | AnyText | Pattern | Value | Sequence | Choice | Repeat
+Part = Exact | Token | AnyText | Pattern | Value | Sentence | Sequence | Choice | Repeat
 
 NOTHING = Sequence(())
 

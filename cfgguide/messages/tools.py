@@ -13,6 +13,12 @@ from typing import Any
 from cfgguide.errors import SchemaError, shown
 from cfgguide.limits import Limits
 from cfgguide.messages.formats import ALIASES, FORMATS, Call, Tag, Wanted
+from cfgguide.messages.grammar_tools import (
+    ToolGrammar,
+    arguments,
+    has_grammar,
+    tool_grammar,
+)
 from cfgguide.messages.message import Reading
 from cfgguide.messages.message_grammar import MessageGrammar, message_grammar
 from cfgguide.schema.pydantic_models import closed
@@ -33,7 +39,7 @@ def tools(
     formats: bool = True,
     best_effort: bool = False,
     limits: Limits | None = None,
-) -> MessageGrammar:
+) -> MessageGrammar | ToolGrammar:
     r"""Return a grammar of messages that may call tools.
 
     Parameters
@@ -91,7 +97,15 @@ def tools(
         "max_whitespace_cnt": max_whitespace,
         "separators": FORMATS[name].separators,
     }
-    calls = [_call(each, value) for each in given]
+    options: dict[str, Any] = {"formats": formats, "best_effort": best_effort, "limits": limits}
+    written = {
+        "order": order,
+        "max_whitespace": max_whitespace,
+        "separators": FORMATS[name].separators,
+        **options,
+    }
+    written_options = tuple(sorted(written.items()))
+    calls = [_call(each, value, written_options) for each in given]
     if not calls and choice != "none":
         raise SchemaError("there are no tools; say choice='none' for text alone")
     is_forced = choice not in _CHOICES
@@ -104,11 +118,13 @@ def tools(
     wanted = Wanted(
         calls, choice == "required" or is_forced, parallel and not is_forced, max_thinking
     )
-    options: dict[str, Any] = {"formats": formats, "best_effort": best_effort, "limits": limits}
-    return message_grammar(FORMATS[name].tag(wanted), Reading(name), **options)
+    made = FORMATS[name].tag(wanted)
+    if any(call.arguments["type"] == "sentence" for call in calls):
+        return tool_grammar(made, Reading(name), written_options)
+    return message_grammar(made, Reading(name), **options)
 
 
-def _call(given: object, value: Mapping[str, Any]) -> Call:
+def _call(given: object, value: Mapping[str, Any], options: tuple[tuple[str, Any], ...]) -> Call:
     """Return the call of a tool."""
     if hasattr(given, "model_json_schema"):
         schema: Any = closed(given.model_json_schema())
@@ -117,7 +133,10 @@ def _call(given: object, value: Mapping[str, Any]) -> Call:
         given = given["function"]
     if not isinstance(given, Mapping):
         raise SchemaError(f"a tool is a mapping or a Pydantic model, not {shown(given)}")
-    return Call(_checked(given.get("name")), _arguments(given.get("parameters", {}), value))
+    parameters = given.get("parameters", {})
+    if has_grammar(parameters):
+        return Call(_checked(given.get("name")), arguments(parameters, options))
+    return Call(_checked(given.get("name")), _arguments(parameters, value))
 
 
 def _checked(name: object) -> str:
