@@ -1,8 +1,8 @@
 """Whether the beginnings of parts tell them apart.
 
 In: positions of parts, of which one or the other comes. Out: an error if Lark's lexer would read
-one where the other was meant: it takes the first terminal that matches, and does not go back. Tokens
-may be the same, if what comes after them tells the parts apart.
+one where the other was meant, since it takes the first terminal that matches, and does not go back.
+Tokens may be the same, if what comes after them tells the parts apart.
 """
 
 from __future__ import annotations

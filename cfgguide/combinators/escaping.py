@@ -99,8 +99,8 @@ def json_string(part: str | Grammar) -> Composed:
 
 def _escaped_rules(rules: Rules) -> Rules:
     """Return the rules for the same sentences, as they stand in a JSON string."""
-    written = replaced(rules, {each.name: _terminal(each) for each in rules.terminals})
-    return ignoring_nothing(written)
+    rules = ignoring_nothing(rules)
+    return replaced(rules, {each.name: _terminal(each) for each in rules.terminals})
 
 
 def _terminal(terminal: TerminalText) -> TerminalText:

@@ -40,6 +40,9 @@ from cfgguide.messages.parts import (
 from cfgguide.messages.structural_tag import TagReader
 from cfgguide.schema.json_schema import json_schema
 
+#: White space around a value would not be told from that around the call.
+SEPARATORS = (", ", ": ")
+
 ValueGrammar = Callable[[str], Grammar]
 
 

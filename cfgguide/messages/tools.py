@@ -14,6 +14,7 @@ from cfgguide.errors import SchemaError, shown
 from cfgguide.limits import Limits
 from cfgguide.messages.formats import ALIASES, FORMATS, Call, Tag, Wanted
 from cfgguide.messages.grammar_tools import (
+    SEPARATORS,
     ToolGrammar,
     arguments,
     has_grammar,
@@ -98,14 +99,8 @@ def tools(
         "separators": FORMATS[name].separators,
     }
     options: dict[str, Any] = {"formats": formats, "best_effort": best_effort, "limits": limits}
-    written = {
-        "order": order,
-        "max_whitespace": max_whitespace,
-        "separators": FORMATS[name].separators,
-        **options,
-    }
-    written_options = tuple(sorted(written.items()))
-    calls = [_call(each, value, written_options) for each in given]
+    written = tuple(sorted({**options, "order": order, "separators": SEPARATORS}.items()))
+    calls = [_call(each, value, written) for each in given]
     if not calls and choice != "none":
         raise SchemaError("there are no tools; say choice='none' for text alone")
     is_forced = choice not in _CHOICES
@@ -120,7 +115,9 @@ def tools(
     )
     made = FORMATS[name].tag(wanted)
     if any(call.arguments["type"] == "sentence" for call in calls):
-        return tool_grammar(made, Reading(name), written_options)
+        if max_whitespace is not None:
+            raise SchemaError("beside a grammar, JSON has the separators of json.dumps alone")
+        return tool_grammar(made, Reading(name), written)
     return message_grammar(made, Reading(name), **options)
 
 

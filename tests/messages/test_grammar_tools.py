@@ -49,9 +49,9 @@ NAMES = sorted(
         *("<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", "<｜tool▁sep｜>"),
     ]
 )
-N = 128
+N = 256
 SPECIAL = {name: N + number for number, name in enumerate(NAMES)}
-PIECES = [*(bytes([byte]) for byte in range(N)), *[None] * len(NAMES), "é".encode(), None]
+PIECES = [*(bytes([byte]) for byte in range(N)), *[None] * len(NAMES), None]
 EOS = len(PIECES) - 1
 WITH = cfgguide.Vocabulary(PIECES, eos_token_ids=EOS, special_tokens=SPECIAL)
 WITHOUT = cfgguide.Vocabulary(PIECES, eos_token_ids=EOS)
@@ -88,17 +88,17 @@ def twin_of(form, tools, choice, parallel):
 
 
 def decoded(token_ids):
-    names = {token_id: name for name, token_id in SPECIAL.items()}
-    return "".join(names[each] if each in names else PIECES[each].decode() for each in token_ids)
+    names = {token_id: name.encode() for name, token_id in SPECIAL.items()}
+    return b"".join(names.get(each) or PIECES[each] for each in token_ids).decode()
 
 
-def sampled(index, rng, n_tokens=150):
+def sampled(index, rng, n_tokens=400):
     """The tokens of a random message; few of them are backslashes, and many special."""
     guide, token_ids = cfgguide.Guide(index), []
     for left in range(n_tokens, 0, -1):
         allowed = guide.allowed_within(left).tolist()
         special = [each for each in allowed if each not in range(N)]
-        rare = [each for each in allowed if each != ord("\\")] or allowed
+        rare = [each for each in allowed if each < 128 and each != ord("\\")] or allowed
         token_id = rng.choice(special if special and rng.random() < 0.4 else rare)
         guide.advance(token_id)
         if guide.is_finished:
@@ -151,7 +151,7 @@ def test_messages_are_those_of_the_other_engine_with_sentences_in_them(form, voc
             expected = is_expected(form, text, message.content)
             assert is_written(index, token_ids) == expected, (choice, text)
             n_calls += expected and len(message.calls)
-    assert n_calls > 3
+    assert n_calls > 1
 
 
 @pytest.mark.parametrize("tools", TOOLS)
@@ -160,7 +160,7 @@ def test_random_messages_have_queries_and_values(form, tools):
     rng = random.Random(form + tools)
     n_calls = 0
     for choice in ("auto", "required"):
-        grammar = cfgguide.tools(TOOLS[tools], format=form, choice=choice, max_whitespace=1)
+        grammar = cfgguide.tools(TOOLS[tools], format=form, choice=choice)
         for vocabulary in (WITH, WITHOUT):
             index = cfgguide.compile(grammar, vocabulary, use_cache=False)
             for _ in range(8):
@@ -186,8 +186,8 @@ def test_a_message_is_read_back_with_what_sqlite_runs():
     query = "SELECT \"name\"\n  FROM users\n WHERE id = '\\' -- ".removesuffix(" -- ") + " ;"
     calls = [ToolCall("run-sql", {"query": query}), ToolCall("weather", {"city": "Rome"})]
     text = "I look.\n" + "\n".join(
-        f'<tool_call>\n{{"name": "{call.name}", "arguments": {json.dumps(call.arguments)}}}\n</tool_call>'
-        for call in calls
+        f'<tool_call>\n{{"name": "{name}", "arguments": {json.dumps(values)}}}\n</tool_call>'
+        for name, values in ((call.name, call.arguments) for call in calls)
     )
     assert grammar.parse(text) == Message("I look.\n", calls)
     index = cfgguide.compile(grammar, WITH)
@@ -246,8 +246,9 @@ def test_grammars_of_tools_are_values():
     ("parameters", "options", "message"),
     [
         ({"properties": {"query": SELECT, "n": {}}, "required": ["query"]}, {}, "all of which"),
+        ({"properties": {"query": SELECT}}, {"max_whitespace": 1}, "separators of json.dumps"),
         ({"properties": {"query": SELECT}, "minProperties": 1}, {}, "minProperties"),
-        ({"properties": {"query": SELECT}}, {"format": "harmony", "max_thinking": 9}, "not counted"),
+        ({"properties": {"q": SELECT}}, {"format": "harmony", "max_thinking": 9}, "not count"),
         ({"properties": {"query": cfgguide.Grammar.bundled("python")}}, {}, "an indenter"),
         ({"properties": {"query": cfgguide.combinators.special(3)}}, {}, "special tokens"),
     ],
