@@ -48,7 +48,8 @@ def tools(
     given : iterable of mapping or type
         The tools: ``{"type": "function", "function": {"name": ..., "parameters": ...}}`` or the
         inner mapping, with a JSON Schema of the arguments; or Pydantic models, whose names are
-        those of the tools.
+        those of the tools. Properties of the arguments may be grammars: the value is then a
+        sentence, such as SQL. All arguments of such a tool are required, in their order.
     format : str
         How the model writes calls: ``"qwen"`` or ``"hermes"``, ``"llama3"``, ``"mistral"`` (up to
         version 7 of its tokenizer), ``"mistral_v11"``, ``"harmony"`` or ``"gpt-oss"``,
@@ -66,14 +67,14 @@ def tools(
 
     Returns
     -------
-    MessageGrammar
-        Its `parse` makes a :class:`~cfgguide.messages.message.Message` of a text. A name such as
+    MessageGrammar or ToolGrammar
+        The latter if a tool has a grammar; Lark judges all of that. Its `parse` makes a :class:`~cfgguide.messages.message.Message` of a text. A name such as
         ``<tool_call>`` is a token if the vocabulary has one that is called so, and text otherwise.
 
     Raises
     ------
-    SchemaError
-        If a tool, a schema or an option is wrong.
+    SchemaError, GrammarError
+        If a tool, a schema, a grammar or an option is wrong.
 
     Examples
     --------
