@@ -320,7 +320,7 @@ def _either(parts: Iterable[Part]) -> Part:
 def _with_common_begin(parts: list[Part]) -> Part:
     """Return one of some parts; those that begin with the same text or token go on after it."""
     begun: dict[Part, list[Part]] = {}
-    for each in parts:
+    for each in dict.fromkeys(parts):
         first = each.parts[0] if isinstance(each, Sequence) else each
         begun.setdefault(first if _is_begin(first) else each, []).append(each)
     found = [

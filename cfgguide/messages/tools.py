@@ -68,8 +68,9 @@ def tools(
     Returns
     -------
     MessageGrammar or ToolGrammar
-        The latter if a tool has a grammar; Lark judges all of that. Its `parse` makes a :class:`~cfgguide.messages.message.Message` of a text. A name such as
-        ``<tool_call>`` is a token if the vocabulary has one that is called so, and text otherwise.
+        The latter if a tool has a grammar; Lark judges all of that. Its `parse` makes a
+        :class:`~cfgguide.messages.message.Message` of a text. A name such as ``<tool_call>`` is a
+        token if the vocabulary has one that is called so, and text otherwise.
 
     Raises
     ------

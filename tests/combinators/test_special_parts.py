@@ -8,6 +8,7 @@ letters.
 from __future__ import annotations
 
 import functools
+import itertools
 import pickle
 import random
 import re
@@ -18,7 +19,7 @@ from support.judges import parses
 
 import cfgguide
 from cfgguide import concat, free_text, regex, repeat
-from cfgguide.combinators import optional, special
+from cfgguide.combinators import either, optional, special
 from cfgguide.errors import GrammarError, VocabularyError
 from cfgguide.output_types import TreeParser
 
@@ -64,14 +65,20 @@ PARTS = {
     "<z>": (special(3), only({3})),
     "free text": (free_text(), is_text),
     "until a": (free_text(until="a"), ends_with("a")),
+    "without ab": (free_text(without="ab"), lambda text: is_text(text) and "ab" not in text),
     "ab": ("ab", "ab".__eq__),
     "pattern": (regex("a|ab|b*"), lambda text: re.fullmatch("a|ab|b*", text) is not None),
     "pairs": (PAIRS, lark_of(PAIRS)),
     "words": (WORDS, lark_of(WORDS)),
     "own": (OWN, own),
 }
-#: Parts after which it is clear what comes next, if a token follows some of them.
-CLEAR = ["<x>", "<x> or <y>", "<z>", "free text", "ab", "pairs", "own", "words"]
+TOKENS = ("<x>", "<x> or <y>", "<z>", "<y>")
+#: Parts side by side where it is clear, reading from the left, where the first one ends.
+CLEAR_PAIRS = {
+    *((first, second) for first in [*PARTS, "a", "b"] for second in TOKENS),
+    *((first, second) for first in TOKENS for second in [*PARTS, "a", "b"]),
+    *((first, second) for first in ("ab", "a", "b") for second in [*PARTS, "a", "b"]),
+}
 
 
 def one_after_the_other(judges):
@@ -195,6 +202,7 @@ def test_masks_allow_what_can_be_divided_into_the_parts(seed):
         ["own", "<z>", "own"],
         ["until a", "<x>", "ab"],
         ["<x>", "pattern", "<x> or <y>", "pattern"],
+        ["without ab", "<x>", "without ab", "ab", "<z>"],
     ],
     ids=", ".join,
 )
@@ -255,6 +263,51 @@ def test_grammars_with_tokens_are_values():
     assert again.special == grammar.special
     assert hash(again) == hash(grammar)
     assert grammar != concat(free_text(), special("<x>", 4), OWN)
+
+
+def either_of(*judges):
+    return lambda text: any(judge(text) for judge in judges)
+
+
+@pytest.mark.filterwarnings("ignore::cfgguide.errors.VocabularyWarning")
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 20))]
+)
+def test_of_several_parts_that_tokens_tell_apart_each_can_be_written(seed):
+    """What is not refused is exact, if tokens or texts end all parts of each alternative."""
+    rng = random.Random(seed)
+    names = ["<x>", "<x> or <y>", "<z>", "ab", "free text", "own", "pairs", "a", "b"]
+    more = {**PARTS, "a": ("a", "a".__eq__), "b": ("b", "b".__eq__)}
+    n_judged = n_sentences = 0
+    while n_judged < 10:
+        grammars, judges, said = [], [], []
+        for _ in range(rng.randint(2, 3)):
+            chosen = [rng.choice(names) for _ in range(rng.randint(1, 3))]
+            parts, said_of = zip(*(more[name] for name in chosen), strict=True)
+            grammars.append(concat(*parts, special("<y>")))
+            judges.append(one_after_the_other([*said_of, only({"<y>"})]))
+            said.append(chosen)
+        grammar, judge = either(*grammars), either_of(*judges)
+        if rng.random() < 0.4:
+            grammar, judge = repeat(grammar), repeated(judge, 0, None)
+        try:
+            cfgguide.index.compile_recognizer(grammar, use_cache=False)
+        except GrammarError:
+            continue
+        n_judged += 1
+        n_sentences += check(grammar, judge, rng, is_exact=False, name=said)
+        missed = [text for text in texts_of(rng, 300) if judge(text) != lark_says(grammar, text)]
+        assert not missed or is_ambiguous(said), (said, missed[:3], grammar.text)
+    assert n_sentences > 50
+
+
+def is_ambiguous(said):
+    """Whether a part may end in two places, so that a lexer takes the first one it can."""
+    return any(
+        (first, second) not in CLEAR_PAIRS
+        for chosen in said
+        for first, second in itertools.pairwise([*chosen, "<y>"])
+    )
 
 
 @pytest.mark.filterwarnings("ignore::cfgguide.errors.VocabularyWarning")
