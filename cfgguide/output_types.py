@@ -120,8 +120,8 @@ def _of_parts(what: Any) -> OutputType:
     from cfgguide.combinators.patterns import choice, regex
 
     if isinstance(what, Grammar):
-        parse = getattr(what, "parse", None) or TreeParser(what)  # messages have one
-        return OutputType(what, str if isinstance(what, Composed) else parse)
+        otherwise = str if isinstance(what, Composed) else TreeParser(what)
+        return OutputType(what, getattr(what, "parse", otherwise))  # messages have one
     if isinstance(what, re.Pattern):
         return OutputType(regex(what), str)
     if not what or not all(isinstance(text, str) for text in what):

@@ -1,8 +1,9 @@
 """Which match a pattern prefers, and which texts may begin a match.
 
 In: a pattern of Python's ``re``. Out: whether the match that ``re`` prefers is the longest one
-(:func:`is_longest_first`), and whether a text may be the beginning of a match or hold one
-(:func:`may_begin`).
+(:func:`is_longest_first`), whether a text may be the beginning of a match or hold one
+(:func:`may_begin`), or be one (:func:`may_match`), and with which characters matches begin
+(:func:`first_characters`).
 
 The ordered threads of a pattern are followed twice: cut after the first that matches, as Lark reads
 a terminal, and uncut. If a text matches only uncut, ``re`` prefers a shorter match::
@@ -15,8 +16,10 @@ Source: Russ Cox, "Regular Expression Matching in the Wild" (2010), leftmost-fir
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from cfgguide.automata import syntax
+from cfgguide.automata.charset import ANY_CHARACTER, CharacterClass, characters_of
 from cfgguide.automata.look_behind import moves
 from cfgguide.automata.nfa import MATCH, Nfa, closure, parse_pattern
 from cfgguide.errors import LimitError
@@ -123,11 +126,32 @@ def may_begin(pattern: str, text: str) -> bool:
     >>> may_begin("<[a-z]+>", "<call>"), may_begin("<(?!<)", "<call>"), may_begin("[<>]=", "<call>")
     (True, True, False)
     """
-    nfa = parse_pattern(pattern, name="TEXT")
+    *before, states = _read(parse_pattern(pattern, name="TEXT"), text)
+    return bool(states) or any(MATCH in each for each in before)
+
+
+def may_match(pattern: str, text: str) -> bool:
+    r"""Return whether a pattern may match a text as a whole, if look-around is assumed to hold.
+
+    Raises
+    ------
+    PatternError, LimitError
+        As :func:`cfgguide.automata.nfa.parse_pattern`.
+
+    Examples
+    --------
+    >>> may_match("[0-9]+[.]?|[.][0-9]", "."), may_match(r"a|\.(?!a)", ".")
+    (False, True)
+    """
+    *_, states = _read(parse_pattern(pattern, name="TEXT"), text)
+    return MATCH in states
+
+
+def _read(nfa: Nfa, text: str) -> Iterator[list[int]]:
+    """Yield the states at the start of a text, and after each byte of it."""
     states = _reached(nfa, [nfa.start])
+    yield states
     for byte in text.encode():
-        if MATCH in states:
-            return True
         states = _reached(
             nfa,
             [
@@ -137,7 +161,48 @@ def may_begin(pattern: str, text: str) -> bool:
                 if low <= byte <= high
             ],
         )
-    return bool(states)
+        yield states
+
+
+def first_characters(pattern: str) -> CharacterClass:
+    """Return the characters with which matches of a pattern may begin.
+
+    Look-around is assumed to hold.
+
+    Raises
+    ------
+    re.error, ValueError, OverflowError, RecursionError
+        As :func:`cfgguide.automata.syntax.parse`.
+
+    Examples
+    --------
+    >>> first_characters("(?=a)[xy]|(?i:b)?c").ranges
+    ((66, 66), (98, 99), (120, 121))
+    """
+    tree = syntax.parse(pattern)
+    ranges, _ = _first(tree.nodes, tree.flags)
+    return CharacterClass.of(ranges)
+
+
+def _first(nodes: syntax.Nodes, flags: int) -> tuple[list[tuple[int, int]], bool]:
+    """Return the first characters of matches of nodes, and whether a match may be empty."""
+    found: list[tuple[int, int]] = []
+    for node in nodes:
+        match node:
+            case syntax.Anchor() | syntax.Look():
+                continue
+            case syntax.Alternation() | syntax.Group() | syntax.Repeat():
+                inside = node.flags_inside(flags) if isinstance(node, syntax.Group) else flags
+                firsts = [_first(branch, inside) for branch in syntax.branches_of(node)]
+                found += [each for ranges, _ in firsts for each in ranges]
+                is_empty = any(empty for _, empty in firsts)
+                if not is_empty and not (isinstance(node, syntax.Repeat) and not node.min_count):
+                    return found, False
+            case syntax.Unsupported():
+                return [*ANY_CHARACTER.ranges], True
+            case _:
+                return [*found, *characters_of(node, flags).ranges], False
+    return found, True
 
 
 def _reached(nfa: Nfa, states: Iterable[int]) -> list[int]:

@@ -97,6 +97,15 @@ def escaped(text: str) -> str:
     return _SPECIAL.sub(r"\\\g<0>", text)
 
 
+def pattern_of(nodes: Nodes) -> str:
+    r"""Return the pattern that reads as some nodes.
+
+    >>> pattern_of(syntax.parse(r"(?:a)[b-c]*?|(?i:\d)").nodes)
+    'a[b-c]*?|(?i:\\d)'
+    """
+    return _sequence(nodes)
+
+
 def not_empty(pattern: str) -> str | None:
     r"""Return a pattern for the same texts except the empty one, or None if there are none.
 

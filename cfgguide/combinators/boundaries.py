@@ -5,17 +5,22 @@ that each needs. A value whose preferred match may be too short must be followed
 next. Lark follows an ``%ignore`` everywhere. Before and after the grammar that has it, that is
 right. Elsewhere a text or value must start the whole text (``\A``), or what may come next must
 follow it at once. Free text needs no guard before it: it takes everything up to its end.
+
+Special tokens end the text before them, so ``\A`` holds after one and ``\Z`` before one. Where
+nothing may stand between two of them, or outside of the first or last, the ignored terminals
+themselves have a guard: there must be something else up to the next one.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cfgguide.automata.rewrite import escaped
-from cfgguide.combinators.parts import Embedded, Free, Regular
+from cfgguide.combinators.parts import Embedded, Free, Regular, Special
 from cfgguide.errors import GrammarError
-from cfgguide.grammar.fragments import Rules
+from cfgguide.grammar.fragments import Rules, replaced
 
 END = -1  # the end of the text, among the positions that may follow
 
@@ -28,14 +33,14 @@ class Position:
     ----------
     number : int
         Places are numbered from the left.
-    part : Regular, Free or Embedded
+    part : Regular, Free, Embedded or Special
         The part.
     rules : Rules or None
         The rules, if the part is a grammar.
     """
 
     number: int
-    part: Regular | Free | Embedded
+    part: Regular | Free | Embedded | Special
     rules: Rules | None
 
     @property
@@ -43,26 +48,68 @@ class Position:
         """Whether the part may be empty."""
         if self.rules is not None:
             return self.rules.start in self.rules.optional
-        return self.part == Free(()) or (isinstance(self.part, Regular) and self.part.is_optional)
+        return self.is_rest or (isinstance(self.part, Regular) and self.part.is_optional)
+
+    @property
+    def is_rest(self) -> bool:
+        """Whether the part is free text that goes on to the end, or to what it does not hold."""
+        return isinstance(self.part, Free) and not self.part.stops
 
     @property
     def patterns(self) -> tuple[str, ...]:
-        """Patterns of the texts other than the empty one; none for a grammar."""
-        if isinstance(self.part, Embedded):
+        """Patterns of the texts other than the empty one; none for a grammar or a token."""
+        if isinstance(self.part, Embedded | Special):
             return ()
         if isinstance(self.part, Regular):
             return self.part.patterns
+        if self.part.without:
+            return (text_without(self.part.without),)
         stops = "|".join(map(escaped, self.part.stops))
         if len(self.part.stops) < 2:
             return (f"(?s:.*?){stops}" if stops else "(?s:.+)",)
         return (f"(?s:.*?)(?:{stops})",)
 
+    @property
+    def begins(self) -> tuple[str, ...]:
+        """Patterns that say how texts of the part may begin."""
+        if self.rules is None:
+            return self.patterns
+        names = self.rules.first | set(self.rules.ignored)
+        return tuple(each.pattern for each in self.rules.terminals if each.name in names)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the text before the position ends there: it is a token."""
+        return isinstance(self.part, Special)
+
     def __str__(self) -> str:
+        if isinstance(self.part, Special):
+            return f"the token {' or '.join(map(repr, self.part.tokens))}"
         if isinstance(self.part, Embedded):
             return f"the grammar {(self.part.grammar.source_path or self.part.grammar.text)[:60]!r}"
         if isinstance(self.part, Free):
+            if self.part.without:
+                return f"free_text(without={list(self.part.without)})"
             return f"free_text(until={list(self.part.stops) or None})"
         return repr(self.part.text) if self.part.text is not None else f"/{self.part.pattern[:60]}/"
+
+
+def text_without(words: Iterable[str]) -> str:
+    r"""Return the pattern of texts that do not hold some words, and are not empty.
+
+    >>> print(text_without(["<a>", "<b>", "["]))
+    (?:[^<\[]|<(?!a>|b>))+
+    """
+    rests: dict[str, list[str]] = {}
+    for word in sorted(words):
+        rests.setdefault(word[0], []).append(word[1:])
+    others = "".join(map(re.escape, rests))
+    branches = [
+        f"{escaped(first)}(?!{'|'.join(map(escaped, after))})"
+        for first, after in rests.items()
+        if all(after)
+    ]
+    return f"(?:{'|'.join([f'[^{others}]', *branches])})+"
 
 
 class Guards:
@@ -87,10 +134,50 @@ class Guards:
         self._positions = positions
         self._follow = follow
         self._ignores = _ignored(positions) != set()
-        self._at_start = self._leaks(first) if self._ignores else set()
-        again = set[int]().union(*follow) & self._at_start - {END}
-        if END in self._at_start or again:
-            raise self._error(first)
+        #: Whether texts of ignored lexemes alone are refused, between special tokens and elsewhere.
+        self.refuses_ignored = False
+        self._at_start: set[int] = set()
+        if self._ignores:
+            self._begin(first)
+
+    def _begin(self, first: set[int]) -> None:
+        """Find out what begins a text before which nothing may be ignored."""
+        cuts = [each.number for each in self._positions if each.is_cut]
+        begun = self._leaks(first).union(*(self._leaks(self._follow[each]) for each in cuts))
+        self._at_start = begun
+        self.refuses_ignored = any(self._is_end(each) for each in begun)
+        others = (following for number, following in enumerate(self._follow) if number not in cuts)
+        again = {each for each in set[int]().union(*others) & begun if not self._is_end(each)}
+        if again or (self.refuses_ignored and self._may_be_ignored()):
+            raise self._error(again or first)
+
+    def _may_be_ignored(self) -> bool:
+        """Return whether a text of ignored lexemes alone may be right."""
+        return any(
+            position.rules is not None and (position.is_optional or position.rules.special)
+            for position in self._positions
+        )
+
+    def without_ignored(self, rules: Rules) -> Rules:
+        """Return the rules of a grammar with the guard of what they ignore.
+
+        Raises
+        ------
+        GrammarError
+            If the guard would change which terminal wins.
+        """
+        if not self.refuses_ignored or not rules.ignored:
+            return rules
+        ignored = [each for each in rules.terminals if each.name in rules.ignored]
+        alone = rf"(?!\A(?:{'|'.join(each.pattern for each in ignored)})*\Z)"
+        guarded = (
+            replace(each, value=alone + each.pattern, is_string=False, flags="") for each in ignored
+        )
+        return replaced(rules, {each.name: each for each in guarded})
+
+    def _is_end(self, number: int) -> bool:
+        """Return whether a text ends before a position."""
+        return number == END or self._positions[number].is_cut
 
     def guarded(self, position: Position, pattern: str) -> str:
         """Return the pattern of a position with what must stand around it.
@@ -101,9 +188,10 @@ class Guards:
             As the class.
         """
         following = self._follow[position.number]
-        if position.part == Free(()):
+        if position.is_rest:
             return pattern  # nothing is left after it
         leaks = bool(self._leaks(following)) if self._ignores else False
+        leaks = leaks or self._is_cut_off(position)
         if leaks and isinstance(position.part, Free):
             raise self._error(following)
         is_sure = not isinstance(position.part, Regular) or position.part.is_longest_first
@@ -111,14 +199,29 @@ class Guards:
             pattern = f"(?:{pattern}){self._ahead(following)}"
         return rf"\A(?:{pattern})" if position.number in self._at_start else pattern
 
+    def _is_cut_off(self, position: Position) -> bool:
+        """Return whether a position has to end the text before a token, or it hides another one."""
+        text = position.part.text if isinstance(position.part, Regular) else None
+        return (
+            text is not None
+            and self._follow[position.number] != {END}
+            and all(map(self._is_end, self._follow[position.number]))
+            and any(
+                isinstance(other.part, Regular)
+                and (other.part.text or "").startswith(text)
+                and other.part.text != text
+                for other in self._positions
+            )
+        )
+
     def _leaks(self, following: set[int]) -> set[int]:
         """Return what may come next, but not after ignored text."""
-        if any(each != END and self._positions[each].part == Free(()) for each in following):
+        if any(each != END and self._positions[each].is_rest for each in following):
             return set()  # which would take that text
         found = {
             each
             for each in following
-            if each == END or isinstance(self._positions[each].part, Regular)
+            if self._is_end(each) or isinstance(self._positions[each].part, Regular)
         }
         if found and self._has_grammar(following):
             raise self._error(following)
@@ -130,14 +233,15 @@ class Guards:
         )
 
     def _ahead(self, following: set[int]) -> str:
-        if following == {END}:
+        ends = {each for each in following if self._is_end(each)}
+        if following == ends:
             return r"\Z"
         patterns = [
             pattern
-            for each in sorted(following - {END})
+            for each in sorted(following - ends)
             for pattern in self._positions[each].patterns
         ]
-        return f"(?={'|'.join(patterns + [chr(92) + 'Z'] * (END in following))})"
+        return f"(?={'|'.join(patterns + [chr(92) + 'Z'] * bool(ends))})"
 
     def _error(self, following: set[int]) -> GrammarError:
         names = [

@@ -1,13 +1,15 @@
 """The parts of a composed grammar.
 
-Parts are frozen values: texts that match a pattern, free text, a grammar, a sequence of parts, and
-a repeated part. A :class:`Composed` grammar knows its part, so it can become a part itself.
+Parts are frozen values: texts that match a pattern, free text, special tokens, a grammar, a
+sequence of parts, one of several, and a repeated part. A :class:`Composed` grammar knows its part,
+so it can become a part itself.
 :mod:`cfgguide.combinators.patterns` and :mod:`cfgguide.combinators.writer` write grammars of parts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,9 +59,12 @@ class Free:
     ----------
     stops : tuple of str
         None of them is part of another one.
+    without : tuple of str
+        What the text does not hold; there are none where there are stop strings.
     """
 
     stops: tuple[str, ...]
+    without: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,8 +75,28 @@ class Embedded:
 
 
 @dataclass(frozen=True)
+class Special:
+    """One of some special tokens.
+
+    Attributes
+    ----------
+    tokens : tuple of str or int
+        Their names or ids.
+    """
+
+    tokens: tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
 class Sequence:
     """Parts one after the other."""
+
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class Either:
+    """One of some parts."""
 
     parts: tuple[Part, ...]
 
@@ -85,13 +110,14 @@ class Repeated:
     most: int | None
 
 
-Part = Regular | Free | Embedded | Sequence | Repeated
+Part = Regular | Free | Embedded | Special | Sequence | Either | Repeated
 
 
 class Composed(Grammar):
     """A grammar that was made of parts, and can be a part.
 
-    Its text is written at its first use, since some parts cannot stand alone.
+    Its text is written at its first use, since some parts cannot stand alone. The special tokens
+    of its parts are known at once.
 
     Parameters
     ----------
@@ -104,7 +130,9 @@ class Composed(Grammar):
     part: Part
 
     def __init__(self, part: Part, write: Callable[[Any], str]) -> None:
+        terminals = special_terminals(token_sets(part))
         object.__setattr__(self, "part", part)
+        object.__setattr__(self, "special", tuple(sorted(terminals.items())))
         object.__setattr__(self, "_write", write)
 
     def __getattr__(self, name: str) -> Any:
@@ -113,3 +141,61 @@ class Composed(Grammar):
         text = self._write(self.part)
         object.__setattr__(self, "text", text)
         return text
+
+
+# --- Special tokens ------------------------------------------------------------------------------
+
+
+def token_sets(part: Part) -> Iterator[tuple[str | int, ...]]:
+    """Yield the tokens of each special part, and of each special terminal of a grammar."""
+    match part:
+        case Special():
+            yield part.tokens
+        case Embedded():
+            yield from dict(part.grammar.special).values()
+        case Sequence() | Either():
+            for each in part.parts:
+                yield from token_sets(each)
+        case Repeated():
+            yield from token_sets(part.part)
+
+
+def special_terminals(
+    sets: Iterable[tuple[str | int, ...]],
+) -> dict[str, tuple[str | int, ...]]:
+    """Return the special terminals for some sets of tokens, by their names.
+
+    Tokens that are in the same sets share a terminal, so each set is that of some terminals.
+
+    Examples
+    --------
+    >>> special_terminals([("<a>",), ("<a>", "<b>", 7)])
+    {'SPECIAL0_A': ('<a>',), 'SPECIAL1_B': ('<b>', 7)}
+    """
+    known = list(sets)
+    groups: dict[tuple[int, ...], list[str | int]] = {}
+    for token in sorted({token for each in known for token in each}, key=_order):
+        inside = tuple(number for number, each in enumerate(known) if token in each)
+        groups.setdefault(inside, []).append(token)
+    return {
+        f"SPECIAL{number}{_words(tokens[0])}": tuple(tokens)
+        for number, tokens in enumerate(groups.values())
+    }
+
+
+def terminals_of(
+    tokens: tuple[str | int, ...], terminals: Iterable[tuple[str, tuple[str | int, ...]]]
+) -> list[str]:
+    """Return the names of the terminals that stand for some tokens together."""
+    return [name for name, each in terminals if each[0] in tokens]
+
+
+def _order(token: str | int) -> tuple[bool, int, str]:
+    is_id = isinstance(token, int)
+    return (is_id, int(token) if is_id else 0, str(token))
+
+
+def _words(token: str | int) -> str:
+    """Return what a name of a terminal has of a token's name."""
+    words = re.sub("[^A-Z0-9]+", "_", str(token).upper()).strip("_")
+    return f"_{words}" if words else ""

@@ -1,4 +1,4 @@
-r"""Grammars of several parts: free text up to a stop string, texts, values and other grammars.
+r"""Grammars of several parts: free text up to a stop string, texts, values, tokens, grammars.
 
 In: parts. Out: one grammar in Lark's language, for instance for text with a call in it::
 
@@ -21,17 +21,29 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cfgguide.automata.rewrite import rewritten
-from cfgguide.combinators.parts import Composed, Embedded, Free, Part, Regular, Repeated, Sequence
+from cfgguide.combinators.parts import (
+    Composed,
+    Either,
+    Embedded,
+    Free,
+    Part,
+    Regular,
+    Repeated,
+    Sequence,
+    Special,
+)
 from cfgguide.combinators.patterns import checked, grammar_of, listed, literal, regular
 from cfgguide.combinators.writer import text_of
 from cfgguide.errors import GrammarError, LimitError, shown
-from cfgguide.grammar.grammar import Grammar
+from cfgguide.grammar.grammar import Grammar, is_token
 
 #: Repetitions that are counted: each is copied.
 MAX_COUNT = 100_000
 
 
-def free_text(*, until: str | Iterable[str] | None = None) -> Composed:
+def free_text(
+    *, until: str | Iterable[str] | None = None, without: str | Iterable[str] | None = None
+) -> Composed:
     r"""Return the grammar of any text up to and including a stop string, or of any text at all.
 
     Parameters
@@ -39,11 +51,14 @@ def free_text(*, until: str | Iterable[str] | None = None) -> Composed:
     until : str or iterable of str, optional
         Stop strings. The text ends with the first of them that is complete, and holds no other.
         Without stop strings, the text has any length and may be empty.
+    without : str or iterable of str, optional
+        What the text does not hold; only for a text without stop strings. What follows it has to
+        begin so, or to be a special token.
 
     Raises
     ------
     GrammarError
-        If a stop string is empty or not a text.
+        If one of these is empty or not a text, or both are given.
 
     Examples
     --------
@@ -54,16 +69,23 @@ def free_text(*, until: str | Iterable[str] | None = None) -> Composed:
     start: [PART0]
     PART0.1: /(?s:.+)/
     """
+    if without is not None:
+        if until is not None:
+            raise GrammarError("free_text takes `until` or `without`, not both")
+        return grammar_of_part(Free((), _strings(without, "without", "a text")))
     if until is None:
-        return _written(Free(()))
-    one_or_more = [until] if isinstance(until, str) else until
-    given = [checked(stop) for stop in listed(one_or_more, "until is a stop string or several")]
-    if not given or not all(given):
-        raise GrammarError("a stop string is a text that is not empty; leave out `until` for none")
-    stops = sorted(set(given))
-    # A stop string that contains another one is never complete first.
-    kept = [stop for stop in stops if not any(part in stop and part != stop for part in stops)]
-    return _written(Free(tuple(kept)))
+        return grammar_of_part(Free(()))
+    return grammar_of_part(Free(_strings(until, "until", "a stop string")))
+
+
+def _strings(given: str | Iterable[str], name: str, what: str) -> tuple[str, ...]:
+    """Return the texts that hold no other one: those are complete first."""
+    one_or_more = [given] if isinstance(given, str) else given
+    texts = [checked(text) for text in listed(one_or_more, f"{name} is {what} or several")]
+    if not texts or not all(texts):
+        raise GrammarError(f"{what} is a text that is not empty; leave out `{name}` for none")
+    known = sorted(set(texts))
+    return tuple(text for text in known if not any(part in text and part != text for part in known))
 
 
 def concat(*parts: str | Grammar) -> Composed:
@@ -88,7 +110,41 @@ def concat(*parts: str | Grammar) -> Composed:
     PART0.2: /Answer: (?:yes|no)/
     PART1.1: /(?s:.*?)\./
     """
-    return _written(Sequence(tuple(map(_part, parts))))
+    return grammar_of_part(Sequence(tuple(map(part_of, parts))))
+
+
+def special(*tokens: str | int) -> Composed:
+    """Return the grammar of a special token of the vocabulary, or of any one of several.
+
+    Text never spells it, and it is never taken for text: no text, value or free text goes on across
+    it, so ``concat(free_text(), special("<tool_call>"))`` is any text and then that token.
+
+    Parameters
+    ----------
+    *tokens : str or int
+        Names among the `special_tokens` of a vocabulary, or ids.
+
+    Raises
+    ------
+    GrammarError
+        If there are no tokens, or one is neither.
+
+    Examples
+    --------
+    >>> grammar = concat(special("<call>"), "now", special("</call>", 7))
+    >>> print(grammar.text)
+    start: SPECIAL1_CALL PART1 SPECIAL0_CALL
+    PART1.2: /now/
+    %declare SPECIAL0_CALL SPECIAL1_CALL
+    >>> grammar.special
+    (('SPECIAL0_CALL', ('</call>', 7)), ('SPECIAL1_CALL', ('<call>',)))
+    """
+    if not tokens or not all(map(is_token, tokens)):
+        raise GrammarError(
+            "special takes names and ids of tokens, such as special('<tool_call>') or "
+            f"special('<|im_end|>', 2), not {shown(tokens)}"
+        )
+    return grammar_of_part(Special(tuple(dict.fromkeys(tokens))))
 
 
 def repeat(part: str | Grammar, minimum: int = 0, maximum: int | None = None) -> Composed:
@@ -122,7 +178,34 @@ def repeat(part: str | Grammar, minimum: int = 0, maximum: int | None = None) ->
             raise LimitError(f"{name} is at most {MAX_COUNT}; leave out `maximum` for any number")
     if maximum is not None and maximum < max(minimum, 1):
         raise GrammarError(f"maximum is at least 1 and not below minimum, not {maximum}")
-    return _written(Repeated(_part(part), minimum, maximum))
+    return grammar_of_part(Repeated(part_of(part), minimum, maximum))
+
+
+def either(*parts: str | Grammar) -> Composed:
+    """Return the grammar of one of several parts.
+
+    Parameters
+    ----------
+    *parts : str or Grammar
+        As for :func:`concat`. How each begins has to tell it from the others.
+
+    Raises
+    ------
+    GrammarError
+        If two parts may begin alike, or there are none.
+
+    Examples
+    --------
+    >>> print(either(concat("no: ", free_text()), special(7)).text)
+    start: either0
+    either0: PART0 [PART1] | SPECIAL0_7
+    PART0.3: /no: /
+    PART1.2: /(?s:.+)/
+    %declare SPECIAL0_7
+    """
+    if not parts:
+        raise GrammarError("either needs at least one part")
+    return grammar_of_part(Either(tuple(map(part_of, parts))))
 
 
 def optional(part: str | Grammar) -> Composed:
@@ -139,10 +222,17 @@ def optional(part: str | Grammar) -> Composed:
     start: TEXT
     TEXT: /ab?/
     """
-    return _written(Repeated(_part(part), 0, 1))
+    return grammar_of_part(Repeated(part_of(part), 0, 1))
 
 
-def _part(given: object) -> Part:
+def part_of(given: object) -> Part:
+    """Return the part that a text or a grammar is.
+
+    Raises
+    ------
+    GrammarError
+        If it is neither.
+    """
     if isinstance(given, str):
         return literal(given)
     if isinstance(given, Composed):
@@ -155,7 +245,7 @@ def _part(given: object) -> Part:
     )
 
 
-def _written(part: Part) -> Composed:
+def grammar_of_part(part: Part) -> Composed:
     """Return the grammar of a part."""
     joined = _joined(part)
     if isinstance(joined, Regular):
@@ -170,6 +260,8 @@ def _joined(part: Part) -> Part:
     """Return a part with its regular parts joined where possible."""
     if isinstance(part, Sequence):
         return _sequence(part.parts)
+    if isinstance(part, Either):
+        return _either(part.parts)
     if not isinstance(part, Repeated):
         return part
     body = _joined(part.part)
@@ -205,6 +297,47 @@ def _sequence(parts: Iterable[Part]) -> Part:
     if not found:
         return literal("")
     return found[0] if len(found) == 1 else Sequence(tuple(found))
+
+
+def _either(parts: Iterable[Part]) -> Part:
+    """Return one of some parts; regular ones are one."""
+    found: list[Part] = []
+    patterns: list[Regular] = []
+    for each in map(_joined, parts):
+        for inner in each.parts if isinstance(each, Either) else (each,):
+            if isinstance(inner, Regular) and not inner.looks:
+                patterns.append(inner)
+            else:
+                found.append(inner)
+    if len(patterns) == 1:
+        found.append(patterns[0])
+    elif patterns:
+        joined = "|".join(f"(?:{each.pattern})" for each in patterns)
+        found.append(regular(rewritten(joined)[0]))
+    return _with_common_begin(found)
+
+
+def _with_common_begin(parts: list[Part]) -> Part:
+    """Return one of some parts; those that begin with the same text or token go on after it."""
+    begun: dict[Part, list[Part]] = {}
+    for each in dict.fromkeys(parts):
+        first = each.parts[0] if isinstance(each, Sequence) else each
+        begun.setdefault(first if _is_begin(first) else each, []).append(each)
+    found = [
+        of_one[0] if len(of_one) == 1 else _sequence((first, _either(map(_rest, of_one))))
+        for first, of_one in begun.items()
+    ]
+    return found[0] if len(found) == 1 else Either(tuple(found))
+
+
+def _rest(part: Part) -> Part:
+    """Return a part without the first one in it."""
+    return _sequence(part.parts[1:] if isinstance(part, Sequence) else ())
+
+
+def _is_begin(part: Part) -> bool:
+    """Return whether several parts may begin with this one."""
+    return isinstance(part, Special) or (isinstance(part, Regular) and part.text is not None)
 
 
 def _is_one_pattern(part: Regular) -> bool:

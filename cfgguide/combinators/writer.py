@@ -12,8 +12,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cfgguide.automata.notation import pattern_literal
+from cfgguide.combinators.alternatives import check_apart, may_follow_rest
 from cfgguide.combinators.boundaries import END, Guards, Position
-from cfgguide.combinators.parts import Embedded, Free, Part, Regular, Repeated, Sequence
+from cfgguide.combinators.parts import (
+    Either,
+    Embedded,
+    Part,
+    Regular,
+    Repeated,
+    Sequence,
+    Special,
+    special_terminals,
+    terminals_of,
+    token_sets,
+)
 from cfgguide.errors import GrammarError
 from cfgguide.grammar.fragments import Rules, ended, rules_of
 
@@ -47,6 +59,11 @@ class _Writer:
     positions: list[Position] = field(default_factory=list)
     follow: list[set[int]] = field(default_factory=list)
     repeated: list[str] = field(default_factory=list)
+    either: list[str] = field(default_factory=list)
+    alternatives: list[list[list[Position]]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.special = special_terminals(token_sets(self.part))
 
     def text(self) -> str:
         """Return the grammar in Lark's language."""
@@ -57,6 +74,8 @@ class _Writer:
         self._check(first, None)
         for position in self.positions:
             self._check(self.follow[position.number], position)
+        for alternatives in self.alternatives:
+            check_apart(alternatives, self.positions, self.follow)
         guards = Guards(self.positions, first, self.follow)
         priority = max(
             (
@@ -67,29 +86,48 @@ class _Writer:
             ),
             default=0,
         )
-        lines = [f"start: {whole.written}", *self.repeated]
+        lines = [f"start: {whole.written}", *self.repeated, *self.either]
         for position in self.positions:
             if position.rules is not None:
-                lines.append(self._rules(position, position.rules).text(f"part{position.number}"))
+                rules = guards.without_ignored(self._rules(position, position.rules))
+                lines += self._written_rules(f"part{position.number}", rules)
             rank = max(priority, 0) + len(self.positions) - position.number
             for name, pattern in zip(_names(position), position.patterns, strict=True):
                 lines.append(f"{name}.{rank}: {pattern_literal(guards.guarded(position, pattern))}")
+        if self.special:
+            lines.append(f"%declare {' '.join(self.special)}")
         return "\n".join(lines)
+
+    def _written_rules(self, prefix: str, rules: Rules) -> list[str]:
+        """Return the rules of a grammar; its special terminals are those of the whole."""
+        special, lines = {}, []
+        for number, (name, tokens) in enumerate(rules.special):
+            names = terminals_of(tokens, self.special.items())
+            if len(names) > 1:
+                lines.append(f"{prefix}_special{number}: {' | '.join(names)}")
+                names = [f"{prefix}_special{number}"]
+            special[name] = names[0]
+        return [rules.text(prefix, special), *lines]
 
     def _span(self, part: Part) -> _Span:
         if isinstance(part, Sequence):
             return self._sequence(part)
         if isinstance(part, Repeated):
             return self._repeated(part)
+        if isinstance(part, Either):
+            return self._either(part)
         number = len(self.positions)
         rules = rules_of(part.grammar) if isinstance(part, Embedded) else None
         position = Position(number, part, rules)
         self.positions.append(position)
         self.follow.append(set())
-        written = f"part{number}" if rules is not None else " | ".join(_names(position))
+        names = _names(position)
+        if isinstance(part, Special):
+            names = terminals_of(part.tokens, self.special.items())
+        written = f"part{number}" if rules is not None else " | ".join(names)
         if position.is_optional and rules is None:
             written = f"[{written}]"
-        elif len(position.patterns) > 1:
+        elif len(names) > 1:
             written = f"({written})"
         return _Span(written, {number}, {number}, position.is_optional)
 
@@ -106,6 +144,25 @@ class _Writer:
                 whole.is_optional and span.is_optional,
             )
         return whole
+
+    def _either(self, part: Either) -> _Span:
+        spans = [self._span(each) for each in part.parts]
+        self.alternatives.append(
+            [[self.positions[each] for each in sorted(span.first)] for span in spans]
+        )
+        if sum(span.is_optional for span in spans) > 1:
+            raise GrammarError(
+                "two of the parts of either may be empty, and Lark could not tell which; write "
+                "optional(either(...)), of parts that are not empty"
+            )
+        name = f"either{len(self.either)}"
+        self.either.append(f"{name}: {' | '.join(span.written for span in spans)}")
+        return _Span(
+            name,
+            set[int]().union(*(span.first for span in spans)),
+            set[int]().union(*(span.last for span in spans)),
+            any(span.is_optional for span in spans),
+        )
 
     def _repeated(self, part: Repeated) -> _Span:
         body = self._span(part.part)
@@ -137,11 +194,14 @@ class _Writer:
                 f"{position} looks around, and in a sequence it would see the parts beside it; "
                 "leave out look-around, anchors and \\b"
             )
-        if position is not None and position.part == Free(()) and following != {END}:
-            raise GrammarError(
-                "free_text() goes on to the end, so nothing can follow it; say where it stops: "
-                "free_text(until=...)"
-            )
+        if position is not None and position.is_rest:
+            for each in sorted(following - {END}):
+                if not may_follow_rest(self.positions[each], position):
+                    raise GrammarError(
+                        f"{self.positions[each]} follows free text, which goes on to the end, so "
+                        "nothing can follow it; say where it stops: free_text(until=...), or "
+                        "without=... a text that follows; or let a special token follow"
+                    )
         grammars = [self.positions[each] for each in sorted(following) if self._is_grammar(each)]
         if position is not None and self._is_grammar(position.number) and grammars:
             raise GrammarError(
@@ -178,6 +238,8 @@ def _times(name: str, least: int, most: int | None) -> str:
 
 def _may_be_read(position: Position, rules: Rules) -> bool:
     """Return whether a part may match where a terminal of a grammar does."""
+    if position.is_cut:
+        return False
     if not isinstance(position.part, Regular) or position.part.text is None:
         return True
     text = position.part.text

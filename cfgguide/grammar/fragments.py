@@ -18,16 +18,18 @@ inside an array. With copies of the rules that can stand at the end there are tw
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import combinations, groupby
 
-from lark.lexer import PatternStr
+from lark.lexer import PatternRE, PatternStr
 
+from cfgguide.automata.charset import common_ranges
 from cfgguide.automata.notation import pattern_literal, text_literal
-from cfgguide.automata.preference import may_begin
+from cfgguide.automata.preference import first_characters, may_begin, may_match
 from cfgguide.errors import GrammarError
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.grammar.lark_frontend import parser_of
+from cfgguide.grammar.lark_frontend import check_declared, parser_of
 
 _TERMINAL = re.compile("[A-Z_][A-Z0-9_]*")
 
@@ -64,10 +66,20 @@ class TerminalText:
         """The literal that stands for it in a grammar."""
         return (text_literal if self.is_string else pattern_literal)(self.value, self.flags)
 
+    @property
+    def pattern(self) -> str:
+        """The pattern for ``re``, flags inside."""
+        return f"(?{self.flags}:{re.escape(self.value) if self.is_string else self.value})"
+
     def may_begin(self, text: str) -> bool:
         """Return whether it may match at the start of some text that begins with `text`."""
-        pattern = re.escape(self.value) if self.is_string else self.value
-        return may_begin(f"(?{self.flags}:{pattern})", text)
+        return may_begin(self.pattern, text)
+
+    @property
+    def rank(self) -> tuple[int, int, int, str]:
+        """What Lark's scanner sorts by: the first of two that match wins."""
+        made = (PatternStr if self.is_string else PatternRE)(self.value, tuple(self.flags))
+        return (-self.priority, -made.max_width, -len(self.value), self.name)
 
     @property
     def meaning(self) -> tuple[object, ...]:
@@ -89,12 +101,15 @@ class Rules:
         By name.
     ignored : tuple of str
         The terminals whose lexemes are dropped.
+    special : tuple of (str, tuple of str or int)
+        The terminals that are tokens, with these.
     """
 
     start: str
     productions: tuple[Production, ...]
     terminals: tuple[TerminalText, ...]
     ignored: tuple[str, ...]
+    special: tuple[tuple[str, tuple[str | int, ...]], ...] = ()
 
     @property
     def optional(self) -> frozenset[str]:
@@ -110,9 +125,33 @@ class Rules:
             }
         return frozenset(found)
 
-    def text(self, prefix: str) -> str:
-        """Return the rules and terminals in Lark's language; `prefix` is in lower case."""
-        terminals = self._names_of_terminals(prefix.upper())
+    @property
+    def first(self) -> frozenset[str]:
+        """The terminals with which sentences may begin."""
+        optional, found = self.optional, {self.start}
+        size = -1
+        while len(found) > size:
+            size = len(found)
+            for each in self.productions:
+                if each.left in found:
+                    for symbol in each.right:
+                        found.add(symbol.name)
+                        if symbol.is_terminal or symbol.name not in optional:
+                            break
+        return frozenset(found)
+
+    def text(self, prefix: str, special: Mapping[str, str] | None = None) -> str:
+        """Return the rules and terminals in Lark's language.
+
+        Parameters
+        ----------
+        prefix : str
+            In lower case; what all names begin with.
+        special : mapping of str to str, optional
+            What is written for the special terminals, which are then declared elsewhere.
+        """
+        special = special or {}
+        terminals = {**self._names_of_terminals(prefix.upper()), **special}
         rules = _names_of_rules(
             sorted({each.left for each in self.productions} | {self.start}), prefix
         )
@@ -131,7 +170,7 @@ class Rules:
             f"{terminals[each.name]}.{each.priority}: {each.literal}" for each in self.terminals
         ]
         written += [f"%ignore {terminals[name]}" for name in self.ignored]
-        written += [f"%declare {terminals[name]}" for name in self._declared]
+        written += [f"%declare {terminals[name]}" for name in self._declared if name not in special]
         return "\n".join(written)
 
     @property
@@ -167,8 +206,9 @@ def rules_of(grammar: Grammar) -> Rules:
     Raises
     ------
     GrammarError
-        If Lark rejects the grammar, or it has an indenter, the basic lexer or flags for all
-        terminals: none of these can apply to a part of a text only.
+        If Lark rejects the grammar, a special terminal is not declared, or the grammar has an
+        indenter, the basic lexer or flags for all terminals: none of these can apply to a part of a
+        text only.
 
     Examples
     --------
@@ -188,7 +228,6 @@ def rules_of(grammar: Grammar) -> Rules:
         ("max_ignored", grammar.max_ignored is not None),
         ("keywords", grammar.keywords is not None),
         ("restrict", bool(grammar.restrict)),
-        ("special terminals", bool(grammar.special)),
     ):
         if is_there:
             raise GrammarError(
@@ -196,6 +235,7 @@ def rules_of(grammar: Grammar) -> Rules:
                 "text or not at all"
             )
     parser = parser_of(grammar)
+    check_declared(parser, grammar)
     productions = {
         Production(
             str(rule.origin.name),
@@ -218,11 +258,77 @@ def rules_of(grammar: Grammar) -> Rules:
             for each in sorted(parser.terminals, key=lambda each: str(each.name))
         ),
         tuple(sorted(map(str, parser.ignore_tokens))),
+        tuple(dict(grammar.special).items()),
     )
 
 
 def _key(production: Production) -> tuple[str, tuple[str, ...]]:
     return (production.left, tuple(each.name for each in production.right))
+
+
+def replaced(rules: Rules, terminals: Mapping[str, TerminalText]) -> Rules:
+    """Return rules with other patterns for some terminals, of which the same ones win as before.
+
+    Terminals get other priorities where Lark would sort them otherwise. Strings that Lark takes out
+    of the match of a pattern have to keep that of the pattern, and so do those between them.
+
+    Raises
+    ------
+    GrammarError
+        If that leaves two in another order that can match at one place.
+    """
+    before = sorted(rules.terminals, key=lambda each: each.rank)
+    made = [terminals.get(each.name, each) for each in before]
+    if _swapped(made) is not None:
+        blocks = list(_blocks(before))
+        made = [
+            replace(each, priority=len(blocks) - number)
+            for number, block in enumerate(blocks)
+            for each in (terminals.get(old.name, old) for old in block)
+        ]
+    swapped = _swapped(made)
+    if swapped is not None:
+        raise GrammarError(
+            f"the terminals {swapped[0].name} and {swapped[1].name} may match at the same place, "
+            "and rewritten the other one would win; give the first one a higher priority"
+        )
+    return replace(rules, terminals=tuple(sorted(made, key=lambda each: each.name)))
+
+
+def _swapped(terminals: list[TerminalText]) -> tuple[TerminalText, TerminalText] | None:
+    """Return two that can match at one place, and that Lark sorts otherwise."""
+    begins = [first_characters(each.pattern).ranges for each in terminals]
+    ranks = [each.rank for each in terminals]
+    for second in range(len(terminals)):
+        for first in range(second):
+            if ranks[first] > ranks[second] and common_ranges(begins[first], begins[second]):
+                return terminals[first], terminals[second]
+    return None
+
+
+def _blocks(terminals: list[TerminalText]) -> Iterator[list[TerminalText]]:
+    """Yield terminals, as Lark sorts them, in groups that have to have one priority each."""
+    for _, level in groupby(terminals, key=lambda each: each.priority):
+        members = list(level)
+        tied = [
+            number
+            for first, second in combinations(range(len(members)), 2)
+            if may_be_taken_out(members[first], members[second])
+            for number in (first, second)
+        ]
+        start, end = min(tied, default=0), max(tied, default=-1) + 1
+        yield from ([each] for each in members[:start])
+        if tied:
+            yield members[start:end]
+        yield from ([each] for each in members[end:])
+
+
+def may_be_taken_out(first: TerminalText, second: TerminalText) -> bool:
+    """Return whether one may be a string that Lark takes out of the matches of the other."""
+    return any(
+        string.is_string and not pattern.is_string and may_match(pattern.pattern, string.value)
+        for string, pattern in ((first, second), (second, first))
+    )
 
 
 def ended(rules: Rules) -> Rules:

@@ -177,6 +177,10 @@ class Grammar:
             "postlex": self.postlex() if isinstance(self.postlex, type) else self.postlex,
         }
 
+    def for_tokens(self, special_tokens: Mapping[str, int]) -> Grammar:
+        """Return the grammar for a vocabulary with some special tokens; mostly it is the same."""
+        return self
+
     def symbols_in(self, special_tokens: Mapping[str, int]) -> dict[str, tuple[str | int, ...]]:
         """Return the tokens of a vocabulary that are terminals, by the names of these."""
         return dict(self.special)
@@ -314,7 +318,7 @@ def _checked_special(special: object) -> tuple[tuple[str, tuple[str | int, ...]]
     found: dict[str, tuple[str | int, ...]] = {}
     for name, given in special.items() if isinstance(special, Mapping) else [("", None)]:
         tokens = tuple(given) if isinstance(given, list | tuple) else (given,)
-        is_right = isinstance(name, str) and tokens and all(map(_is_token, tokens))
+        is_right = isinstance(name, str) and tokens and all(map(is_token, tokens))
         if not is_right:
             raise GrammarError(
                 "special maps names of terminals to tokens, each by its name or its id, "
@@ -324,7 +328,8 @@ def _checked_special(special: object) -> tuple[tuple[str, tuple[str | int, ...]]
     return tuple(sorted(found.items()))
 
 
-def _is_token(given: object) -> bool:
+def is_token(given: object) -> bool:
+    """Return whether something is the name or the id of a token."""
     is_id = isinstance(given, int) and not isinstance(given, bool) and given >= 0
     return is_id or (isinstance(given, str) and given != "")
 

@@ -368,15 +368,26 @@ def _patterns(parser: lark.Lark, grammar: Grammar) -> tuple[Terminal, ...]:
         for terminal in parser.terminals
     ]
     symbols = symbols_of(dict(grammar.special))
+    check_declared(parser, grammar)
+    patterns += [Terminal(name, "", 0, False, byte) for name, byte in symbols.items()]
+    return tuple(sorted(patterns, key=lambda terminal: terminal.name))
+
+
+def check_declared(parser: lark.Lark, grammar: Grammar) -> None:
+    """Check that the special terminals of a grammar are declared, and nothing else.
+
+    Raises
+    ------
+    GrammarError
+        If one is not.
+    """
     declared = {str(name) for name, (tree, _) in parser.grammar.term_defs if tree is None}
-    for name, byte in symbols.items():
+    for name in dict(grammar.special):
         if name not in declared:
             raise GrammarError(
                 f"the special terminal {name} has to be declared, and nothing else: write "
                 f"%declare {name}"
             )
-        patterns.append(Terminal(name, "", 0, False, byte))
-    return tuple(sorted(patterns, key=lambda terminal: terminal.name))
 
 
 def _definitions(parser: lark.Lark, start: str) -> Definitions:

@@ -97,13 +97,14 @@ def compile(
     """
     chosen = output_type(grammar)
     vocabulary = Vocabulary.of(tokenizer_or_vocabulary)
-    vocabulary = vocabulary.with_symbols(chosen.grammar.symbols_in(vocabulary.special_tokens))
-    schema_index = _of_schema(chosen.grammar, vocabulary, max_bytes)
+    written = chosen.grammar.for_tokens(vocabulary.special_tokens)
+    vocabulary = vocabulary.with_symbols(written.symbols_in(vocabulary.special_tokens))
+    schema_index = _of_schema(written, vocabulary, max_bytes)
     if schema_index is not None:
         schema_index.output_type = chosen
         return schema_index
     with within_limits(limits, progress, cancelled) as budget:
-        byte_liveness = _byte_liveness(chosen.grammar, budget=budget, use_cache=use_cache)
+        byte_liveness = _byte_liveness(written, budget=budget, use_cache=use_cache)
         budget.begin("vocabulary")
         spelling = vocabulary.spelling
         liveness = restrict_to_spelling(byte_liveness, spelling, budget=budget, use_cache=use_cache)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cfgguide.integrations.generation import Generation as Generation
     from cfgguide.integrations.generation import generate as generate
     from cfgguide.integrations.llama_cpp import LlamaCppProcessor as LlamaCppProcessor
+    from cfgguide.integrations.transformers_batching import guide_requests as guide_requests
     from cfgguide.integrations.transformers_model import TransformersModel as TransformersModel
     from cfgguide.integrations.transformers_processor import LogitsProcessor as LogitsProcessor
 
@@ -25,6 +26,7 @@ _NAMES = {
     "apply_bitmask": "bitmask",
     "bool_mask": "dense_mask",
     "generate": "generation",
+    "guide_requests": "transformers_batching",
 }
 
 __all__ = sorted(_NAMES)

@@ -22,7 +22,7 @@ from cfgguide.index.step_cache import StepNode
 from cfgguide.mask.subset import Int32Array, bitmask_of, is_in_bitmask
 
 _MAX_STEPS = 256  # of each row that are remembered
-_RESERVE = 64  # tokens by which one token is not known to lengthen what finishes a sentence
+RESERVE = 64  # tokens by which one token is not known to lengthen what finishes a sentence
 
 Ids = tuple[int, ...]
 IdArray = npt.NDArray[np.int64]
@@ -201,7 +201,7 @@ class GeneratedRows:
         if self._max_new_tokens is None:
             return index.allowed(step_node).bitmask
         n_left = self._max_new_tokens - len(generated)
-        if not self._is_exact and TokenBudget.of(index).fits(step_node, n_left - _RESERVE):
+        if not self._is_exact and TokenBudget.of(index).fits(step_node, n_left - RESERVE):
             return index.allowed(step_node).bitmask
         before = self._states[number].get(generated[:-1]) if generated else None
         step = (before, generated[-1]) if before is not None else None

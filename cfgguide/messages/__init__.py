@@ -5,6 +5,7 @@ In: a structural tag, or tools and the format of a model. Out: a
 
     structural_tag.py   reads the tags that vLLM, SGLang and XGrammar have
     tools.py            writes such tags for the formats of models, and reads calls back
+    grammar_tools.py    tools with arguments in a grammar, such as SQL
     thinking.py         puts thinking before an answer
     parts.py            what a message is made of
     structure.py        its automaton, but for the JSON values in it

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cfgguide.errors import SchemaError
+from cfgguide.grammar.grammar import Grammar
 
 
 class UnsupportedTagError(SchemaError):
@@ -88,6 +89,13 @@ class Value:
 
 
 @dataclass(frozen=True)
+class Sentence:
+    """A sentence of a grammar (:mod:`cfgguide.messages.grammar_tools`)."""
+
+    grammar: Grammar
+
+
+@dataclass(frozen=True)
 class Sequence:
     """Parts that come one after the other."""
 
@@ -120,7 +128,7 @@ class Repeat:
     most: int | None = None
 
 
-Part = Exact | Token | AnyText | Pattern | Value | Sequence | Choice | Repeat
+Part = Exact | Token | AnyText | Pattern | Value | Sentence | Sequence | Choice | Repeat
 
 NOTHING = Sequence(())
 

@@ -13,6 +13,13 @@ from typing import Any
 from cfgguide.errors import SchemaError, shown
 from cfgguide.limits import Limits
 from cfgguide.messages.formats import ALIASES, FORMATS, Call, Tag, Wanted
+from cfgguide.messages.grammar_tools import (
+    SEPARATORS,
+    ToolGrammar,
+    arguments,
+    has_grammar,
+    tool_grammar,
+)
 from cfgguide.messages.message import Reading
 from cfgguide.messages.message_grammar import MessageGrammar, message_grammar
 from cfgguide.schema.pydantic_models import closed
@@ -33,7 +40,7 @@ def tools(
     formats: bool = True,
     best_effort: bool = False,
     limits: Limits | None = None,
-) -> MessageGrammar:
+) -> MessageGrammar | ToolGrammar:
     r"""Return a grammar of messages that may call tools.
 
     Parameters
@@ -41,7 +48,8 @@ def tools(
     given : iterable of mapping or type
         The tools: ``{"type": "function", "function": {"name": ..., "parameters": ...}}`` or the
         inner mapping, with a JSON Schema of the arguments; or Pydantic models, whose names are
-        those of the tools.
+        those of the tools. Properties of the arguments may be grammars: the value is then a
+        sentence, such as SQL. All arguments of such a tool are required, in their order.
     format : str
         How the model writes calls: ``"qwen"`` or ``"hermes"``, ``"llama3"``, ``"mistral"`` (up to
         version 7 of its tokenizer), ``"mistral_v11"``, ``"harmony"`` or ``"gpt-oss"``,
@@ -59,14 +67,15 @@ def tools(
 
     Returns
     -------
-    MessageGrammar
-        Its `parse` makes a :class:`~cfgguide.messages.message.Message` of a text. A name such as
-        ``<tool_call>`` is a token if the vocabulary has one that is called so, and text otherwise.
+    MessageGrammar or ToolGrammar
+        The latter if a tool has a grammar; Lark judges all of that. Its `parse` makes a
+        :class:`~cfgguide.messages.message.Message` of a text. A name such as ``<tool_call>`` is a
+        token if the vocabulary has one that is called so, and text otherwise.
 
     Raises
     ------
-    SchemaError
-        If a tool, a schema or an option is wrong.
+    SchemaError, GrammarError
+        If a tool, a schema, a grammar or an option is wrong.
 
     Examples
     --------
@@ -91,7 +100,9 @@ def tools(
         "max_whitespace_cnt": max_whitespace,
         "separators": FORMATS[name].separators,
     }
-    calls = [_call(each, value) for each in given]
+    options: dict[str, Any] = {"formats": formats, "best_effort": best_effort, "limits": limits}
+    written = tuple(sorted({**options, "order": order, "separators": SEPARATORS}.items()))
+    calls = [_call(each, value, written) for each in given]
     if not calls and choice != "none":
         raise SchemaError("there are no tools; say choice='none' for text alone")
     is_forced = choice not in _CHOICES
@@ -104,11 +115,15 @@ def tools(
     wanted = Wanted(
         calls, choice == "required" or is_forced, parallel and not is_forced, max_thinking
     )
-    options: dict[str, Any] = {"formats": formats, "best_effort": best_effort, "limits": limits}
-    return message_grammar(FORMATS[name].tag(wanted), Reading(name), **options)
+    made = FORMATS[name].tag(wanted)
+    if any(call.arguments["type"] == "sentence" for call in calls):
+        if max_whitespace is not None:
+            raise SchemaError("beside a grammar, JSON has the separators of json.dumps alone")
+        return tool_grammar(made, Reading(name), written)
+    return message_grammar(made, Reading(name), **options)
 
 
-def _call(given: object, value: Mapping[str, Any]) -> Call:
+def _call(given: object, value: Mapping[str, Any], options: tuple[tuple[str, Any], ...]) -> Call:
     """Return the call of a tool."""
     if hasattr(given, "model_json_schema"):
         schema: Any = closed(given.model_json_schema())
@@ -117,7 +132,10 @@ def _call(given: object, value: Mapping[str, Any]) -> Call:
         given = given["function"]
     if not isinstance(given, Mapping):
         raise SchemaError(f"a tool is a mapping or a Pydantic model, not {shown(given)}")
-    return Call(_checked(given.get("name")), _arguments(given.get("parameters", {}), value))
+    parameters = given.get("parameters", {})
+    if has_grammar(parameters):
+        return Call(_checked(given.get("name")), arguments(parameters, options))
+    return Call(_checked(given.get("name")), _arguments(parameters, value))
 
 
 def _checked(name: object) -> str:

@@ -20,7 +20,7 @@ from support.judges import accepts, parses
 
 import cfgguide
 from cfgguide import concat, free_text, regex, repeat
-from cfgguide.combinators import optional
+from cfgguide.combinators import either, optional
 from cfgguide.errors import GrammarError, VocabularyWarning
 from cfgguide.grammar.fragments import ended, rules_of
 
@@ -461,6 +461,80 @@ def test_what_a_part_ignores_is_ignored_there_only(grammar, accepted, refused):
         assert not both_accept(grammar, text), text
 
 
+# --- One of several ------------------------------------------------------------------------------
+
+ABC = {
+    "pairs": cfgguide.Grammar(GRAMMARS["pairs"]),
+    "a": cfgguide.Grammar('start: "a" start? | "("'),
+}
+
+
+def either_of(*judges: Judge) -> Judge:
+    return lambda text: any(judge(text) for judge in judges)
+
+
+PAIRS, RIGHT = (functools.cache(parses(each)) for each in ABC.values())
+EITHER: list[tuple[cfgguide.Grammar, Judge]] = [
+    (either("a", "ab", regex("b*")), re.compile("a|ab|b*").fullmatch),
+    (
+        either(concat("a", ABC["pairs"]), concat("b", ABC["a"], "b")),
+        either_of(
+            one_after_the_other(("a".__eq__, PAIRS)),
+            one_after_the_other(("b".__eq__, RIGHT, "b".__eq__)),
+        ),
+    ),
+    (
+        concat(either(concat("ab", ABC["a"]), concat("(", ABC["pairs"]), "b"), "b"),
+        one_after_the_other((
+            either_of(
+                one_after_the_other(("ab".__eq__, RIGHT)),
+                one_after_the_other(("(".__eq__, PAIRS)),
+                "b".__eq__,
+            ),
+            "b".__eq__,
+        )),
+    ),
+    (
+        repeat(either(concat("aa", free_text(until="b")), concat("b", ABC["pairs"]), "(")),
+        repeated(
+            either_of(
+                one_after_the_other(("aa".__eq__, ends_at_the_first(["b"]))),
+                one_after_the_other(("b".__eq__, PAIRS)),
+                "(".__eq__,
+            ),
+            0,
+            None,
+        ),
+    ),
+    (
+        either(optional(concat("a", ABC["pairs"])), either(concat("b", free_text()))),
+        either_of(
+            "".__eq__, one_after_the_other(("a".__eq__, PAIRS)), lambda text: text[:1] == "b"
+        ),
+    ),
+    (
+        concat(either(concat("aa", WORDS, "("), concat("(", WORDS)), "b("),
+        one_after_the_other((
+            either_of(
+                one_after_the_other(("aa".__eq__, parses(WORDS), "(".__eq__)),
+                one_after_the_other(("(".__eq__, parses(WORDS))),
+            ),
+            "b(".__eq__,
+        )),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(EITHER)))
+def test_one_of_several_parts(number):
+    grammar, defined = EITHER[number]
+    accepted = [text for text in TEXTS if both_accept(grammar, text)]
+    assert accepted
+    if number < 5:
+        assert accepted == [text for text in TEXTS if defined(text)]
+    assert all(defined(text) for text in accepted)
+
+
 # --- Refusals ------------------------------------------------------------------------------------
 
 BRACKETS = cfgguide.Grammar('start: "(" start ")" | "x"')
@@ -488,6 +562,19 @@ BRACKETS = cfgguide.Grammar('start: "(" start ")" | "x"')
         (lambda: concat("a", cfgguide.Grammar("start: /b/", lexer="basic")), "lexer='basic'"),
         (lambda: concat("a", cfgguide.Grammar("start: /b/", regex_flags=re.I)), "regex_flags"),
         (lambda: concat("a", cfgguide.Grammar("start: b")), "Lark rejects the grammar"),
+        (lambda: either(), "either needs at least one part"),
+        (lambda: either(JSON, BRACKETS), "either the grammar"),
+        (
+            lambda: either(concat("a", JSON), concat("ab", JSON)),
+            "put a text before each that differs",
+        ),
+        (lambda: either(concat("a", JSON), free_text(until="b")), "may begin like the other"),
+        (lambda: either(concat("t", JSON), JSON), "may begin like the other"),
+        (
+            lambda: either(concat(regex("[ab]"), JSON), concat(regex("[bc]"), JSON)),
+            "may begin like",
+        ),
+        (lambda: either(optional(concat("a", JSON)), optional(concat("b", JSON))), "may be empty"),
         (lambda: concat(1), "a part is a text or a Grammar, not int"),
         (lambda: concat(re.compile("a")), "for a pattern write cfgguide.regex(pattern)"),
         (lambda: repeat("a", -1), "minimum is a number from 0 up, not -1"),
