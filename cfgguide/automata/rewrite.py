@@ -135,7 +135,7 @@ def shortest_first(pattern: str) -> str:
     Examples
     --------
     >>> shortest_first("(?:abc|a)+b*"), shortest_first("[a-z]{2,}!")
-    ('(?:a|abc)+?b*?', '[a-z]{2,}?!')
+    ('(?:a(?:|bc))+?b*?', '[a-z]{2,}?!')
     """
     return _sequence(_lazy(syntax.parse(pattern).nodes))
 

@@ -49,6 +49,7 @@ _ASCII = {
     "word": "09AZaz__",
     "xdigit": "09AFaf",
 }
+_TURKISH = CharacterClass.of([(0x130, 0x131)])
 _CONTROL = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 _LITERAL = frozenset(r"\.+*?()|[]{}^$#&-~/" + "\"'!%,:;<=>@`_ ")
 _COUNT = re.compile(r"\{\s*(\d+)\s*(?:(,)\s*(\d+)?\s*)?\}")
@@ -98,8 +99,8 @@ def as_python(pattern: str, flags: str = "") -> str:
 
     Examples
     --------
-    >>> as_python(r"[a-z&&[^aeiou]]+ \x{41}", "x")
-    '[b-df-hj-np-tv-z]+A'
+    >>> as_python(r"[a-z&&[^aeiou]] \x{41}", "x")
+    '[b-df-hj-np-tv-z]A'
     >>> as_python("(?i)ok")
     '[Oo][Kk\\u212a]'
     """
@@ -265,7 +266,7 @@ class _Translator:
     def _literal(self, point: int, flags: _Flags) -> str:
         if not flags.ignores_case:
             return _character(point)
-        return spelled(ignoring_case(CharacterClass.of_characters([point]), ascii_only=False))
+        return spelled(_folded(CharacterClass.of_characters([point])))
 
     # --- Escapes and sets of characters ----------------------------------------------------------
 
@@ -319,7 +320,7 @@ class _Translator:
             found = property_class(name, is_negated=is_negated)
         except SchemaError as error:
             self._fail(f"{error.args[0]}; write the ranges of the characters", begin)
-        return ignoring_case(found, ascii_only=False) if flags.ignores_case else found
+        return _folded(found) if flags.ignores_case else found
 
     def _set(self, flags: _Flags) -> CharacterClass:
         """Return the characters of a set in brackets, which may hold others."""
@@ -368,7 +369,7 @@ class _Translator:
                 self._fail("a range goes from one character to a later one", begin)
             last = end
         found = CharacterClass.of([(first, last)])
-        return ignoring_case(found, ascii_only=False) if flags.ignores_case else found
+        return _folded(found) if flags.ignores_case else found
 
     def _member(self, flags: _Flags) -> int | CharacterClass:
         sign = self._next()
@@ -385,7 +386,7 @@ class _Translator:
         points = [ord(each) for each in bounds]
         found = CharacterClass.of(list(zip(points[::2], points[1::2], strict=True)))
         if flags.ignores_case:
-            found = ignoring_case(found, ascii_only=False)
+            found = _folded(found)
         return found.complement() if name.startswith("^") else found
 
 
@@ -414,7 +415,16 @@ def any_case(text: str) -> str:
     '[Hh][Ii]!'
     """
     classes = (CharacterClass.of_characters([ord(each)]) for each in text)
-    return "".join(spelled(ignoring_case(each, ascii_only=False)) for each in classes)
+    return "".join(spelled(_folded(each)) for each in classes)
+
+
+def _folded(characters: CharacterClass) -> CharacterClass:
+    """Return characters in any case; Python takes two Turkish letters for ``i``, Rust does not."""
+    turkish = CharacterClass.of(common_ranges(characters.ranges, _TURKISH.ranges))
+    others = CharacterClass.of(common_ranges(characters.ranges, _TURKISH.complement().ranges))
+    found = ignoring_case(others, ascii_only=False)
+    kept = common_ranges(found.ranges, _TURKISH.complement().ranges)
+    return CharacterClass.of([*kept, *turkish.ranges])
 
 
 def spelled(characters: CharacterClass) -> str:

@@ -70,7 +70,7 @@ def pattern_of(chunks: tuple[str, ...]) -> str:
     Examples
     --------
     >>> pattern_of(("a", "b", "a", "c"))
-    'a(?:b(?:ac?)?|c)?|b(?:ac?)?|c'
+    'a(?:b(?:a(?:c)?)?|c)?|b(?:a(?:c)?)?|c'
     """
     kept = tuple(filter(None, chunks))
     n_characters = sum(len(each) * (at + 1) * (len(kept) - at) for at, each in enumerate(kept))

@@ -30,7 +30,7 @@ _WORD = re.compile(
     | (?P<directive> %[A-Za-z_]+ )
     | (?P<rule> !?[_?]?[a-z][_a-z0-9-]* )
     | (?P<terminal> _?[A-Z][_A-Z0-9-]* )
-    | (?P<number> [+-]?[0-9]+(?:\.[0-9]+)?(?![0-9a-zA-Z]) )
+    | (?P<number> 0[xX][0-9A-Fa-f]+ | [+-]?[0-9]+(?:\.[0-9]+)?(?![0-9a-zA-Z]) )
     | (?P<mark> ->|\.\.|::|[:,.(){}\[\]|~&=+*?_-] )
     """,
     re.VERBOSE | re.DOTALL,

@@ -89,10 +89,9 @@ class Attributes:
             if end is None:
                 continue
             pattern = f"(?:{pattern})(?:{self._terminals.pattern(end)})"
-        leaf = self._lexemes.of_lazy(
+        return self._lexemes.of_lazy(
             self._terminals, self._source, rule.at, pattern, rule.name.upper()
         )
-        return leaf, leaf is None
 
     def _check(self, rule: Rule) -> None:
         for each in rule.attributes:

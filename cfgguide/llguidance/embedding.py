@@ -22,7 +22,15 @@ from cfgguide.schema.json_schema import json_schema
 
 _NUMBER_ENDS = "(?![-+.0-9eE])"  # as schemas have it; what follows the value may begin so
 _OPTIONS = "x-guidance"  # llguidance's own keyword, at the top of a schema
-_KNOWN = ("item_separator", "key_separator", "whitespace_flexible", "coerce_one_of", "lenient")
+_ESCAPES = "json_allow_general_unicode_escapes"  # they are allowed anyway
+_KNOWN = (
+    "item_separator",
+    "key_separator",
+    "whitespace_flexible",
+    "coerce_one_of",
+    "lenient",
+    _ESCAPES,
+)
 
 
 def rules_of_schema(schema: Any, limits: Limits) -> tuple[Rules, tuple[tuple[str, str], ...], bool]:

@@ -81,7 +81,7 @@ def first_ends(pattern: str, others: Sequence[str]) -> str | None:
     Examples
     --------
     >>> first_ends("[a-c]*b", ["[a-c]*c"])
-    '(?:a)*b'
+    'a*b'
     """
     languages = [language_of(each) for each in dict.fromkeys([pattern, *others])]
     parts = _limited(lambda: grouped(languages, lambda met: (any(met), met[0])))

@@ -88,7 +88,7 @@ class Lexemes:
         """
         pattern = terminals.checked(at, pattern)
         if pattern == NOTHING:
-            raise source.error(at, "no text matches this")
+            return None, False
         key = (pattern, False, False)
         if key not in self._known:
             try:
@@ -106,8 +106,8 @@ class Lexemes:
 
     def of_lazy(
         self, terminals: Terminals, source: Source, at: int, pattern: str, name: str
-    ) -> Leaf | None:
-        """Return the leaf for the shortest texts of a pattern; None if that is the empty one.
+    ) -> tuple[Leaf | None, bool]:
+        """Return the leaf for the shortest texts of a pattern, and whether that is the empty one.
 
         Raises
         ------
@@ -116,7 +116,7 @@ class Lexemes:
         """
         pattern = terminals.checked(at, pattern)
         if pattern == NOTHING:
-            raise source.error(at, "no text matches this")
+            return None, False
         key = (pattern, False, True)
         if key not in self._known:
             leaf = None
@@ -126,7 +126,7 @@ class Lexemes:
                     self._names.new(name), pattern, False, True, source, at, terminals
                 )
             self._known[key] = (leaf, leaf is None)
-        return self._known[key][0]
+        return self._known[key]
 
     def lines(self, together: Mapping[Leaf, frozenset[Leaf]]) -> list[str]:
         """Return the terminals in Lark's language.

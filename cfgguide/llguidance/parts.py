@@ -78,20 +78,21 @@ def alternatives(parts: Iterable[Part]) -> Part:
 
 
 def sequence(parts: Iterable[tuple[Part | None, bool]]) -> Part | None:
-    """Return parts one after the other, not all of them empty; None if all are.
+    """Return parts one after the other, not all empty; None if there is no such text.
 
     Parameters
     ----------
     parts : iterable of (Part or None, bool)
         What is not empty of each, and whether it may be empty.
     """
-    kept = [(part, may_miss) for part, may_miss in parts if part is not None]
-    written = [optional(part) if may_miss else part for part, may_miss in kept]
-    if not kept:
+    given = list(parts)
+    kept = [(part, is_optional) for part, is_optional in given if part is not None]
+    rows = [optional(part) if is_optional else part for part, is_optional in kept]
+    if not kept or (None, False) in given:
         return None
-    if not all(may_miss for _, may_miss in kept):
-        return _row(written)
-    return alternatives(_row([part, *written[index + 1 :]]) for index, (part, _) in enumerate(kept))
+    if not all(is_optional for _, is_optional in kept):
+        return _row(rows)
+    return alternatives(_row([part, *rows[index + 1 :]]) for index, (part, _) in enumerate(kept))
 
 
 def _row(parts: list[Part]) -> Part:
