@@ -118,7 +118,7 @@ class _Translator:
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern
         self._at = 0
-        self._depth = 0
+        self._depth = -1  # the whole is no group
 
     def whole(self, flags: _Flags) -> str:
         """Return all of the pattern."""
@@ -133,15 +133,15 @@ class _Translator:
     def _next(self, count: int = 1) -> str:
         return self._pattern[self._at : self._at + count]
 
-    def _enter(self) -> None:
+    def _enter(self, at: int) -> None:
         self._depth += 1
         if self._depth > MAX_NESTING:
-            self._fail(f"more than {MAX_NESTING} groups inside each other")
+            self._fail(f"more than {MAX_NESTING} groups inside each other", at)
 
     # --- Groups and repetitions ------------------------------------------------------------------
 
-    def _choice(self, flags: _Flags) -> str:
-        self._enter()
+    def _choice(self, flags: _Flags, begin: int = 0) -> str:
+        self._enter(begin)
         branches: list[list[str]] = [[]]
         while self._at < len(self._pattern) and self._next() != ")":
             if self._next() == "|":
@@ -242,7 +242,7 @@ class _Translator:
         is_first = (sign, self._at) in (("^", 0), ("A", 1))
         is_last = sign in ("$", "z") and self._at + 1 == len(self._pattern)
         self._at += 1
-        if flags.is_multiline or self._depth > 1 or not (is_first or is_last):
+        if flags.is_multiline or self._depth > 0 or not (is_first or is_last):
             self._fail("a terminal always matches as a whole; leave out this anchor", self._at - 1)
         return ""
 
@@ -257,7 +257,7 @@ class _Translator:
             self._fail(
                 f"(?{self._pattern[self._at + 1 : self._at + 2]} is not supported{_NOT_REGULAR}"
             )
-        inside = self._choice(flags)
+        inside = self._choice(flags, begin)
         if self._next() != ")":
             self._fail("this group is never closed", begin)
         self._at += 1
@@ -300,7 +300,7 @@ class _Translator:
             digits = self._pattern[self._at + 1 : max(end, 0)]
             self._at = end + 1
         else:
-            digits = self._next(_HEX_LENGTH[letter])
+            digits = self._next(_HEX_LENGTH[letter]).ljust(_HEX_LENGTH[letter])
             self._at += _HEX_LENGTH[letter]
         is_hex = re.fullmatch("[0-9A-Fa-f]{1,8}", digits) is not None
         if not is_hex or int(digits, 16) > 0x10FFFF or 0xD800 <= int(digits, 16) < 0xE000:
@@ -314,8 +314,6 @@ class _Translator:
             end = self._pattern.find("}", self._at)
             name = self._pattern[self._at : max(end, 0)]
             self._at = end + 1
-        if name.startswith("^"):
-            is_negated, name = not is_negated, name[1:]
         try:
             found = property_class(name, is_negated=is_negated)
         except SchemaError as error:
@@ -325,7 +323,7 @@ class _Translator:
     def _set(self, flags: _Flags) -> CharacterClass:
         """Return the characters of a set in brackets, which may hold others."""
         begin = self._at
-        self._enter()
+        self._enter(begin)
         self._at += 1
         is_negated = self._next() == "^"
         self._at += is_negated
