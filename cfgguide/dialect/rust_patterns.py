@@ -16,8 +16,17 @@ import re
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from cfgguide.automata.charset import CharacterClass, category, common_ranges, ignoring_case
+from cfgguide.automata.charset import CharacterClass, category
 from cfgguide.automata.syntax import Category
+from cfgguide.dialect.rust_sets import (
+    ASCII,
+    SPACES,
+    ascii_set,
+    character,
+    combined,
+    folded,
+    spelled,
+)
 from cfgguide.ecma.notation import property_class
 from cfgguide.errors import SchemaError
 
@@ -26,30 +35,6 @@ MAX_NESTING = 50
 #: Characters of a pattern in Python's notation.
 MAX_CHARACTERS = 50_000
 
-_SPACES = CharacterClass.of(
-    [
-        *((0x09, 0x0D), (0x20, 0x20), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680)),
-        *((0x2000, 0x200A), (0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F)),
-        (0x3000, 0x3000),
-    ]
-)
-_ASCII = {
-    "alnum": "09AZaz",
-    "alpha": "AZaz",
-    "ascii": "\x00\x7f",
-    "blank": "\t\t  ",
-    "cntrl": "\x00\x1f\x7f\x7f",
-    "digit": "09",
-    "graph": "!~",
-    "lower": "az",
-    "print": " ~",
-    "punct": "!/:@[`{~",
-    "space": "\t\r  ",
-    "upper": "AZ",
-    "word": "09AZaz__",
-    "xdigit": "09AFaf",
-}
-_TURKISH = CharacterClass.of([(0x130, 0x131)])
 _CONTROL = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 _LITERAL = frozenset(r"\.+*?()|[]{}^$#&-~/" + "\"'!%,:;<=>@`_ ")
 _COUNT = re.compile(r"\{\s*(\d+)\s*(?:(,)\s*(\d+)?\s*)?\}")
@@ -265,8 +250,8 @@ class _Translator:
 
     def _literal(self, point: int, flags: _Flags) -> str:
         if not flags.ignores_case:
-            return _character(point)
-        return spelled(_folded(CharacterClass.of_characters([point])))
+            return character(point)
+        return spelled(folded(CharacterClass.of_characters([point])))
 
     # --- Escapes and sets of characters ----------------------------------------------------------
 
@@ -282,7 +267,7 @@ class _Translator:
         if letter and letter in "dDwWsS":
             is_negated = letter.isupper()
             if letter in "sS":
-                return _SPACES.complement() if is_negated else _SPACES
+                return SPACES.complement() if is_negated else SPACES
             return category(Category(letter.lower(), is_negated), ascii_only=False)
         if letter and letter in "pP":
             return self._property(letter == "P", begin, flags)
@@ -318,7 +303,7 @@ class _Translator:
             found = property_class(name, is_negated=is_negated)
         except SchemaError as error:
             self._fail(f"{error.args[0]}; write the ranges of the characters", begin)
-        return _folded(found) if flags.ignores_case else found
+        return folded(found) if flags.ignores_case else found
 
     def _set(self, flags: _Flags) -> CharacterClass:
         """Return the characters of a set in brackets, which may hold others."""
@@ -335,7 +320,7 @@ class _Translator:
             if self._next() == "]" and not is_first:
                 break
             if self._next(2) in ("&&", "--", "~~") and not is_first:
-                left, found = _combined(left, operation, found), CharacterClass.of([])
+                left, found = combined(left, operation, found), CharacterClass.of([])
                 operation = self._next(2)
                 self._at += 2
                 continue
@@ -343,7 +328,7 @@ class _Translator:
             is_first = False
         self._at += 1
         self._depth -= 1
-        result = _combined(left, operation, found)
+        result = combined(left, operation, found)
         return result.complement() if is_negated else result
 
     def _item(self, flags: _Flags) -> CharacterClass:
@@ -367,7 +352,7 @@ class _Translator:
                 self._fail("a range goes from one character to a later one", begin)
             last = end
         found = CharacterClass.of([(first, last)])
-        return _folded(found) if flags.ignores_case else found
+        return folded(found) if flags.ignores_case else found
 
     def _member(self, flags: _Flags) -> int | CharacterClass:
         sign = self._next()
@@ -377,98 +362,10 @@ class _Translator:
     def _posix(self, flags: _Flags) -> CharacterClass:
         end = self._pattern.find(":]", self._at)
         name = self._pattern[self._at + 2 : max(end, 0)]
-        bounds = _ASCII.get(name.removeprefix("^"))
-        if bounds is None:
-            self._fail(f"there is no set [:{name[:20]}:]; there are {', '.join(_ASCII)}")
+        found = ascii_set(name.removeprefix("^"))
+        if found is None:
+            self._fail(f"there is no set [:{name[:20]}:]; there are {', '.join(ASCII)}")
         self._at = end + 2
-        points = [ord(each) for each in bounds]
-        found = CharacterClass.of(list(zip(points[::2], points[1::2], strict=True)))
         if flags.ignores_case:
-            found = _folded(found)
+            found = folded(found)
         return found.complement() if name.startswith("^") else found
-
-
-def _combined(left: CharacterClass, operation: str, right: CharacterClass) -> CharacterClass:
-    if operation == "":
-        return right
-    if operation == "&&":
-        return CharacterClass.of(_common(left, right))
-    if operation == "--":
-        return CharacterClass.of(_common(left, right.complement()))
-    return CharacterClass.of(
-        [*_common(left, right.complement()), *_common(right, left.complement())]
-    )
-
-
-def _common(one: CharacterClass, other: CharacterClass) -> list[tuple[int, int]]:
-    return [*common_ranges(one.ranges, other.ranges)]
-
-
-def any_case(text: str) -> str:
-    """Return a pattern of a text in any case.
-
-    Examples
-    --------
-    >>> any_case("Hi!")
-    '[Hh][Ii]!'
-    """
-    classes = (CharacterClass.of_characters([ord(each)]) for each in text)
-    return "".join(spelled(_folded(each)) for each in classes)
-
-
-def _folded(characters: CharacterClass) -> CharacterClass:
-    """Return characters in any case; Python takes two Turkish letters for ``i``, Rust does not."""
-    turkish = CharacterClass.of(common_ranges(characters.ranges, _TURKISH.ranges))
-    others = CharacterClass.of(common_ranges(characters.ranges, _TURKISH.complement().ranges))
-    found = ignoring_case(others, ascii_only=False)
-    kept = common_ranges(found.ranges, _TURKISH.complement().ranges)
-    return CharacterClass.of([*kept, *turkish.ranges])
-
-
-def spelled(characters: CharacterClass) -> str:
-    """Return a set of characters in Python's notation.
-
-    Examples
-    --------
-    >>> spelled(CharacterClass.of([(48, 57), (97, 97)]))
-    '[0-9a]'
-    """
-    ranges = characters.ranges
-    if not ranges:
-        return r"[^\s\S]"
-    if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:
-        return _character(ranges[0][0])
-    others = characters.complement().ranges
-    if 0 < len(others) < len(ranges):
-        return f"[^{''.join(map(_range, others))}]"
-    return f"[{''.join(map(_range, ranges))}]"
-
-
-def _range(bounds: tuple[int, int]) -> str:
-    low, high = (_in_set(point) for point in bounds)
-    return low if low == high else low + high if bounds[1] == bounds[0] + 1 else f"{low}-{high}"
-
-
-def _in_set(point: int) -> str:
-    character = chr(point)
-    if character.isascii() and (character.isalnum() or character in " _!\"#$%'()*+,./:;<=>?@`{}"):
-        return character
-    return _escaped(point)
-
-
-def _character(point: int) -> str:
-    """Return one character in Python's notation."""
-    character = chr(point)
-    if character.isalnum() or character in " _!\"#%',/:;<=>@`":
-        return character
-    return f"\\{character}" if character in r"\.+*?()|[]{}^$&~-" else _escaped(point)
-
-
-def _escaped(point: int) -> str:
-    named = {9: r"\t", 10: r"\n", 12: r"\f", 13: r"\r"}
-    if point in named:
-        return named[point]
-    if point < 0x80 and chr(point) in r"\]^-[&|~":
-        return f"\\{chr(point)}"
-    width = 2 if point < 0x100 else 4 if point < 0x10000 else 8
-    return f"\\{'xuU'[(width // 4)]}{point:0{width}x}"

@@ -20,7 +20,8 @@ from cfgguide.automata.language import (
     intersection,
     smallest,
 )
-from cfgguide.dialect.rust_patterns import MAX_CHARACTERS, spelled
+from cfgguide.dialect.rust_patterns import MAX_CHARACTERS
+from cfgguide.dialect.rust_sets import spelled
 from cfgguide.ecma.automaton import found_anywhere
 from cfgguide.ecma.notation import END, START, Characters, Choice, Nodes, Repeat
 from cfgguide.errors import LimitError, SchemaError

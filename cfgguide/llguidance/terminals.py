@@ -11,12 +11,8 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from cfgguide.automata.rewrite import escaped, rewritten
-from cfgguide.dialect.rust_patterns import (
-    MAX_CHARACTERS,
-    RustPatternError,
-    any_case,
-    as_python,
-)
+from cfgguide.dialect.rust_patterns import MAX_CHARACTERS, RustPatternError, as_python
+from cfgguide.dialect.rust_sets import any_case
 from cfgguide.dialect.source import Source
 from cfgguide.dialect.substrings import pattern_of
 from cfgguide.dialect.syntax import (
