@@ -62,6 +62,11 @@ class Lexemes:
         """Return the name of a terminal in Lark's language."""
         return self._lexemes[leaf].name
 
+    def text(self, leaf: Leaf) -> str | None:
+        """Return the text that a terminal is, or None if it is a pattern."""
+        lexeme = self._lexemes[leaf]
+        return lexeme.pattern if lexeme.is_text else None
+
     def named_text(
         self, terminals: Terminals, source: Source, at: int, text: str, name: str
     ) -> Leaf:

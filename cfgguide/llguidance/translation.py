@@ -22,10 +22,12 @@ from cfgguide.dialect.syntax import Document, Nested, Reference, Schema
 from cfgguide.errors import CfgGuideError
 from cfgguide.grammar.fragments import Rules
 from cfgguide.grammar.grammar import Grammar
+from cfgguide.grammar.rejections import n_conflicts
 from cfgguide.limits import Budget, Limits
 from cfgguide.llguidance.conversion import Conversion, Found, Parts
 from cfgguide.llguidance.embedding import can_be_empty, rules_of_grammar, rules_of_schema
 from cfgguide.llguidance.ends import together
+from cfgguide.llguidance.fused import fused
 from cfgguide.llguidance.lexemes import Lexemes
 from cfgguide.llguidance.names import Names
 from cfgguide.llguidance.parts import Alternatives, Leaf, Part, Sequence, Times, optional, written
@@ -208,8 +210,8 @@ class Translation:
     # --- Lark's language -------------------------------------------------------------------------
 
     def _written(self, start: str) -> tuple[list[str], str, dict[str, tuple[str | int, ...]]]:
+        """Return the grammar, with texts in a row joined if it has fewer conflicts so."""
         rules = self._parts.rules
-        found = together(rules, start, self._lexemes.lazy) if len(self._lexemes.lazy) > 1 else {}
         leaves = [leaf for part in rules.values() for leaf in _leaves_of(part)]
         sets: list[Any] = [leaf.key for leaf in leaves if leaf.kind == "tokens"]
         special, parts = terminals_of(sets, self._names)
@@ -217,18 +219,38 @@ class Translation:
             tokens: terminals[0] if len(terminals) == 1 else f"({' | '.join(terminals)})"
             for tokens, terminals in parts.items()
         }
+        others = self._lines(start, special)
+        lines = [*self._rules(rules, names), *others]
+        joined = fused(rules, self._text_of) if self._ignored is None else None
+        if joined is not None:
+            shorter = [*self._rules(joined, names), *others]
+            if 0 < _n_conflicts(lines, start) > _n_conflicts(shorter, start):
+                lines = shorter
+        return lines, start, special
 
+    def _rules(self, rules: Mapping[str, Part], names: Mapping[Tokens, str]) -> list[str]:
         def name_of(leaf: Leaf) -> str:
             return self._name_of(leaf, names)
 
-        lines = [f"{name}: {written(part, name_of)}".rstrip() for name, part in rules.items()]
-        lines += self._lexemes.lines(found)
+        return [f"{name}: {written(part, name_of)}".rstrip() for name, part in rules.items()]
+
+    def _lines(self, start: str, special: Mapping[str, Any]) -> list[str]:
+        """Return all but the rules: terminals, embedded grammars, directives."""
+        lazy = self._lexemes.lazy
+        found = together(self._parts.rules, start, lazy) if len(lazy) > 1 else {}
+        lines = self._lexemes.lines(found)
         lines += [rules.text(prefix) for prefix, rules in self._embedded]
         if self._ignored is not None:
             name = self._names.new("IGNORED")
             lines += [f"{name}: {pattern_literal(self._guarded(special))}", f"%ignore {name}"]
-        lines += [f"%declare {' '.join(special)}"] if special else []
-        return lines, start, special
+        return lines + ([f"%declare {' '.join(special)}"] if special else [])
+
+    def _text_of(self, leaf: Leaf) -> str | None:
+        """Return the text that a leaf stands for, if it is one in this case alone."""
+        key: Any = leaf.key
+        if leaf.kind == "lexeme":
+            return self._lexemes.text(leaf)
+        return key[0] if leaf.kind == "literal" and not key[1] else None
 
     def _guarded(self, special: Mapping[str, Any]) -> str:
         """Return the pattern of ignored text, which does not come first unless options say so."""
@@ -252,6 +274,10 @@ class Translation:
                 return special[key]
             case _:
                 return str(key)
+
+
+def _n_conflicts(lines: list[str], start: str) -> int:
+    return n_conflicts(Grammar("\n".join(lines), start))
 
 
 def _leaves_of(part: Part) -> list[Leaf]:

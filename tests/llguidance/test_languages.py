@@ -68,6 +68,14 @@ LANGUAGES = [
     ('start: _a _B\n_a: "x"\n_B: "y"', ["xy"], ["x"]),
     ('start: "x" | "(" start ")"', ["x", "((x))"], ["", "(x", "x)"]),
     ('start: item ("," item)*\nitem: "x" | "[" start? "]"', ["x,x", "[]", "[x,[x]]"], ["[x,]"]),
+    # Where the next terminal does not decide, but the next two do.
+    (
+        'start: sum\nsum: product (SP "+" SP product)*\nproduct: N (SP "*" SP N)*\n'
+        'SP: " "\nN: /[0-9]+/',
+        ["1", "1 + 2 * 3", "1 * 2 + 3 + 4 * 5"],
+        ["1 +", "1  + 2", "1+2"],
+    ),
+    ('start: ("if" " " N | "if" ":")+\nN: /[a-z]+/', ["if x", "if:if:"], ["if", "ifx"]),
     # What may be empty, inside of what may be empty.
     ('start: a b c\na: "a"?\nb: "b"*\nc: ""', ["", "a", "bb", "abb"], ["ba", "c"]),
     ("start: X*\nX: /a?/", ["", "aaa"], ["b"]),
