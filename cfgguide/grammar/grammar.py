@@ -160,7 +160,9 @@ class Grammar:
         changed = [
             f"{option.name}={value!r}"
             for option in fields(self)
-            if option.kw_only and (value := getattr(self, option.name)) != option.default
+            if option.kw_only
+            and option.repr
+            and (value := getattr(self, option.name)) != option.default
         ]
         named = [*source, f"n_characters={len(self.text)}", f"start={self.start!r}", *changed]
         return f"Grammar({', '.join(named)})"

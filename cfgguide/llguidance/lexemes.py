@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from cfgguide.automata.determinize import fsm_of_pattern
 from cfgguide.automata.dfa import DEAD
+from cfgguide.automata.nfa import parse_pattern
 from cfgguide.automata.notation import pattern_literal, text_literal
 from cfgguide.automata.rewrite import can_be_empty, shortest_first
 from cfgguide.combinators.patterns import regular
@@ -98,6 +99,8 @@ class Lexemes:
         if key not in self._known:
             try:
                 part = regular(pattern)
+                for each in part.patterns:  # so that what is too large has a place
+                    parse_pattern(each, name=name, budget=self._budget)
             except CfgGuideError as error:
                 raise source.error(at, str(error.args[0]), type(error)) from None
             leaf = None

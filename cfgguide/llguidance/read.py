@@ -41,7 +41,9 @@ class LlguidanceGrammar(Grammar):
     The others are those of :class:`Grammar`.
     """
 
-    left_out: tuple[tuple[str, str], ...] = field(default=(), kw_only=True, compare=False)
+    left_out: tuple[tuple[str, str], ...] = field(
+        default=(), kw_only=True, compare=False, repr=False
+    )
 
 
 def read_grammar(

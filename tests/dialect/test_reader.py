@@ -189,6 +189,8 @@ def test_a_grammar_is_a_text(given):
         ("start: A\nA: ~/(a|b)*a(a|b){18}/", "too many states"),
         ("start: /" + "a?" * 5000 + "/", "more than 300 parts in a row"),
         ("start: a\na[lazy]: /(a|b)*a(a|b){16}/", "max_fsm_states"),
+        ("start: A\nA: /(a{1000}){1000}/", "the grammar, line 2, column 1: "),
+        ("start: /(a{1000}){1000}/", "the grammar, line 1, column 8: "),
         (" " * 1_000_001, "at most 1000000 fit"),
     ],
 )
