@@ -185,8 +185,11 @@ def silent_conflicts(grammar: Grammar) -> tuple[int, tuple[str, ...]]:
 
 
 def n_conflicts(grammar: Grammar) -> int:
-    """Return how many conflicts of both kinds a grammar has, whether Lark takes it or not."""
-    parser = _Unparsed(expansions.read(grammar), **grammar.lark_options)
+    """Return how many conflicts of both kinds a grammar has; 0 if Lark cannot read its rules."""
+    try:
+        parser = _Unparsed(expansions.read(grammar), **grammar.lark_options)
+    except lark.exceptions.LarkError:
+        return 0
     automaton, _ = lr_automaton.build(parser.rules, grammar.start, strict=False)
     return len(conflicts.find(automaton, strict=True))
 

@@ -15,7 +15,6 @@ from cfgguide.automata.dfa import DEAD
 from cfgguide.automata.nfa import parse_pattern
 from cfgguide.automata.notation import pattern_literal, text_literal
 from cfgguide.automata.rewrite import can_be_empty, shortest_first
-from cfgguide.combinators.patterns import regular
 from cfgguide.dialect.source import Source
 from cfgguide.errors import CfgGuideError, LimitError
 from cfgguide.limits import Budget
@@ -97,12 +96,8 @@ class Lexemes:
             return None, False
         key = (pattern, False, False)
         if key not in self._known:
-            try:
-                part = regular(pattern)
-                for each in part.patterns:  # so that what is too large has a place
-                    parse_pattern(each, name=name, budget=self._budget)
-            except CfgGuideError as error:
-                raise source.error(at, str(error.args[0]), type(error)) from None
+            part = terminals.regular(at, pattern)
+            self._check_size(source, at, part.patterns, name)
             leaf = None
             if part.patterns:
                 leaf = Leaf("lexeme", len(self._lexemes))
@@ -111,6 +106,14 @@ class Lexemes:
                 )
             self._known[key] = (leaf, part.is_optional)
         return self._known[key]
+
+    def _check_size(self, source: Source, at: int, patterns: tuple[str, ...], name: str) -> None:
+        """Raise an error that has a place; compiling would raise one without."""
+        try:
+            for pattern in patterns:
+                parse_pattern(pattern, name=name, budget=self._budget)
+        except CfgGuideError as error:
+            raise source.error(at, str(error.args[0]), type(error)) from None
 
     def of_lazy(
         self, terminals: Terminals, source: Source, at: int, pattern: str, name: str

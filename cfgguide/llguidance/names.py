@@ -6,6 +6,8 @@ same names for different rules.
 
 from __future__ import annotations
 
+_PLAIN = "abcdefghijklmnopqrstuvwxyz0123456789"
+
 
 class Names:
     """The names that are taken.
@@ -13,6 +15,8 @@ class Names:
     Examples
     --------
     >>> names = Names()
+    >>> names.new("json_text"), names.prefix("json")
+    ('json_text', 'json2')
     >>> names.new("tool-call"), names.new("tool_call"), names.new("A"), names.new("A")
     ('tool_call', 'tool_call_2', 'A', 'A_2')
     """
@@ -28,5 +32,17 @@ class Names:
         while name in self._taken:
             self._numbers[plain] = self._numbers.get(plain, 1) + 1
             name = f"{plain}_{self._numbers[plain]}"
+        self._taken.add(name)
+        return name
+
+    def prefix(self, wanted: str) -> str:
+        """Return a name in lower case that no other one begins with, and take it."""
+        letters = "".join(each if each in _PLAIN else "_" for each in wanted.lower())
+        plain = letters if letters[:1].isalpha() else f"grammar{letters}"
+        taken = {name.lower() for name in self._taken}
+        name, number = plain, 1
+        while any(each == name or each.startswith(f"{name}_") for each in taken):
+            number += 1
+            name = f"{plain}{number}"
         self._taken.add(name)
         return name

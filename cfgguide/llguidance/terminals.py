@@ -11,6 +11,8 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from cfgguide.automata.rewrite import escaped, rewritten
+from cfgguide.combinators.parts import Regular
+from cfgguide.combinators.patterns import regular
 from cfgguide.dialect.rust_patterns import MAX_CHARACTERS, RustPatternError, as_python
 from cfgguide.dialect.rust_sets import any_case
 from cfgguide.dialect.source import Source
@@ -181,6 +183,19 @@ class Terminals:
         """
         try:
             return rewritten(pattern)[0]
+        except CfgGuideError as error:
+            raise self._source.error(at, str(error.args[0]), type(error)) from None
+
+    def regular(self, at: int, pattern: str) -> Regular:
+        """Return the part of a grammar for the texts of a pattern, as :meth:`checked` has it.
+
+        Raises
+        ------
+        LimitError
+            If it is too large.
+        """
+        try:
+            return regular(pattern)
         except CfgGuideError as error:
             raise self._source.error(at, str(error.args[0]), type(error)) from None
 

@@ -14,7 +14,6 @@ from typing import Any, NoReturn
 from cfgguide.automata.determinize import fsm_of_pattern
 from cfgguide.automata.notation import pattern_literal, text_literal
 from cfgguide.automata.witness import is_part_of
-from cfgguide.combinators.patterns import regular
 from cfgguide.dialect.options import Options
 from cfgguide.dialect.reader import read
 from cfgguide.dialect.source import Source
@@ -60,7 +59,8 @@ class Translation:
         self._lexemes = Lexemes(self._names, budget)
         self._parts = Parts(self._names, self._lexemes, self._inside)
         self._known: dict[object, Found] = {}
-        self._embedded: list[tuple[str, Rules]] = []
+        self._embedded: dict[Leaf, Rules] = {}
+        self._prefixes: dict[Leaf, str] = {}  # of the names of their rules and terminals
         self._open: list[str] = []
         self._ignored: str | None = None
         self._options = Options()
@@ -173,11 +173,9 @@ class Translation:
         return self._embed(part.name, rules_of_grammar(grammar)), can_be_empty(grammar)
 
     def _embed(self, name: str, rules: Rules) -> Part:
-        prefix = self._names.new("".join(c if c.isalnum() else "_" for c in name.lower()))
-        while prefix[:1] not in "abcdefghijklmnopqrstuvwxyz" or not prefix.isascii():
-            prefix = self._names.new("grammar")
-        self._embedded.append((prefix, rules))
-        return Leaf("grammar", prefix)
+        leaf = Leaf("grammar", (name, len(self._embedded)))
+        self._embedded[leaf] = rules
+        return leaf
 
     def _nested(self, source: Source, document: Document, at: int, inner: Source) -> Found:
         options = Options.of(inner, document)
@@ -199,7 +197,9 @@ class Translation:
         if not patterns:
             return None
         at = document.ignored[0].at
-        found = regular(conversion.terminals.checked(at, "|".join(patterns)))
+        found = conversion.terminals.regular(
+            at, conversion.terminals.checked(at, "|".join(patterns))
+        )
         if not found.patterns:
             self._fail(source, at, "%ignore ignores nothing")
         return found.patterns[0]
@@ -219,6 +219,8 @@ class Translation:
             tokens: terminals[0] if len(terminals) == 1 else f"({' | '.join(terminals)})"
             for tokens, terminals in parts.items()
         }
+        for leaf in self._embedded:  # all other names are known now
+            self._prefixes[leaf] = self._names.prefix(_hint_of(leaf))
         others = self._lines(start, special)
         lines = [*self._rules(rules, names), *others]
         joined = fused(rules, self._text_of) if self._ignored is None else None
@@ -239,7 +241,7 @@ class Translation:
         lazy = self._lexemes.lazy
         found = together(self._parts.rules, start, lazy) if len(lazy) > 1 else {}
         lines = self._lexemes.lines(found)
-        lines += [rules.text(prefix) for prefix, rules in self._embedded]
+        lines += [rules.text(self._prefixes[leaf]) for leaf, rules in self._embedded.items()]
         if self._ignored is not None:
             name = self._names.new("IGNORED")
             lines += [f"{name}: {pattern_literal(self._guarded(special))}", f"%ignore {name}"]
@@ -272,8 +274,16 @@ class Translation:
                 return self._lexemes.name(leaf)
             case "tokens":
                 return special[key]
+            case "grammar":
+                return self._prefixes[leaf]
             case _:
                 return str(key)
+
+
+def _hint_of(leaf: Leaf) -> str:
+    """Return the name that an embedded grammar has."""
+    key: Any = leaf.key
+    return str(key[0])
 
 
 def _n_conflicts(lines: list[str], start: str) -> int:
