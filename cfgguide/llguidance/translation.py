@@ -23,6 +23,7 @@ from cfgguide.grammar.fragments import Rules
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.grammar.rejections import n_conflicts
 from cfgguide.limits import Budget, Limits
+from cfgguide.llguidance.beginnings import confused
 from cfgguide.llguidance.conversion import Conversion, Found, Parts
 from cfgguide.llguidance.embedding import can_be_empty, rules_of_grammar, rules_of_schema
 from cfgguide.llguidance.ends import together
@@ -60,6 +61,7 @@ class Translation:
         self._parts = Parts(self._names, self._lexemes, self._inside)
         self._known: dict[object, Found] = {}
         self._embedded: dict[Leaf, Rules] = {}
+        self._places: dict[Leaf, tuple[Source, int]] = {}
         self._prefixes: dict[Leaf, str] = {}  # of the names of their rules and terminals
         self._open: list[str] = []
         self._ignored: str | None = None
@@ -87,6 +89,7 @@ class Translation:
         if part is None and not is_optional:
             raise source.error(document.rules["start"].at, "no text is a sentence")
         start = self._with_start(part, is_optional)
+        self._check_beginnings(start)
         return self._written(start)
 
     def _with_start(self, part: Part | None, is_optional: bool) -> str:
@@ -151,7 +154,7 @@ class Translation:
         self.left_out.extend((f"%json {path}", why) for path, why in left_out)
         if self._ignored is not None:
             self._check_space(source, part, has_space)
-        return self._embed("json", rules), False
+        return self._embed(source, part.at, "json", rules), False
 
     def _check_space(self, source: Source, part: Schema, has_space: bool) -> None:
         """Refuse a schema if Lark would ignore in its values what is no white space of JSON."""
@@ -170,11 +173,13 @@ class Translation:
     def _grammar(self, source: Source, part: Reference, grammar: Grammar) -> Found:
         if self._ignored is not None:
             self._fail(source, part.at, "Lark follows %ignore everywhere, also in this grammar")
-        return self._embed(part.name, rules_of_grammar(grammar)), can_be_empty(grammar)
+        found = self._embed(source, part.at, part.name, rules_of_grammar(grammar))
+        return found, can_be_empty(grammar)
 
-    def _embed(self, name: str, rules: Rules) -> Part:
+    def _embed(self, source: Source, at: int, name: str, rules: Rules) -> Part:
         leaf = Leaf("grammar", (name, len(self._embedded)))
         self._embedded[leaf] = rules
+        self._places[leaf] = (source, at)
         return leaf
 
     def _nested(self, source: Source, document: Document, at: int, inner: Source) -> Found:
@@ -206,6 +211,25 @@ class Translation:
 
     def _fail(self, source: Source, at: int, said: str) -> NoReturn:
         raise source.error(at, said)
+
+    def _check_beginnings(self, start: str) -> None:
+        """Refuse grammars at one place that Lark could not tell apart."""
+        if len(self._embedded) < 2:
+            return
+        beside = together(self._parts.rules, start, self._embedded)
+        found = confused(self._embedded, beside, self._budget)
+        if found is None:
+            return
+        source, at = self._places[found[1]]
+        other, before = self._places[found[0]]
+        line = other.text.count("\n", 0, before) + 1
+        self._fail(
+            source,
+            at,
+            f"this may come where the one of line {line} may, and both may begin with the same "
+            "text, so Lark could not tell which has begun; put a text before one of them, or make "
+            'one schema of them, with "anyOf"',
+        )
 
     # --- Lark's language -------------------------------------------------------------------------
 

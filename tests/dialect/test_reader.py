@@ -103,6 +103,12 @@ WRONG = [
     # What Lark would do elsewhere than meant.
     ("%ignore /#.*/\nstart: %json {}", 2, 8, "where this is no white space"),
     ('%ignore " "\nstart: "a" %lark { start: "b" }', 2, 12, "Lark follows one %ignore everywhere"),
+    (
+        'start: a | b\na: %json {} "x"\nb: %json {"type": "string"} "y"',
+        3,
+        4,
+        "this may come where the one of line 2 may",
+    ),
     ("start: start", 1, 1, "no text is a sentence"),
     ('start: "a" A\nA: "a" & "b"', 1, 1, "no text is a sentence"),
 ]

@@ -167,6 +167,17 @@ LANGUAGES = [
         ['{"a":1}', '{ "a": 1}'],
     ),
     ('%ignore / +/\nstart: "f(" %json {"type": "array"} ")"', ["f( [ 1 ] )", "f([])"], ["f [])"]),
+    (
+        'start: a | b\na: %json {"type": "integer"} "x"\nb: %json {"type": "string"} "y"',
+        ["12x", '"12"y'],
+        ["12y", '"12"x'],
+    ),
+    (
+        'start: json_value_0 json\njson: "a" json_start\njson_start: "b" json_start?\n'
+        'json_value_0: %json {"enum": [1, [2]]} ";"',
+        ["1;ab", "[2];abb"],
+        ["1;a"],
+    ),
     # Grammars inside of grammars.
     (
         'start: item %lark {\n  start: item item\n  item: "b"\n} item\nitem: "a"',
