@@ -64,12 +64,10 @@ class Attributes:
         """Return whether a rule is a lazy terminal."""
         return any(each.name == "lazy" or _end_of(each) is not None for each in rule.attributes)
 
-    def stops_with(self, rule: Rule, text: Text) -> bool:
-        """Return whether a rule stops with a text that is written again after it."""
-        return any(
-            each.name == "stop" and isinstance(each.value, Text) and _same(each.value, text)
-            for each in rule.attributes
-        )
+    def stop(self, rule: Rule) -> Expression | None:
+        """Return what a rule stops with, if that is not empty."""
+        found = (_end_of(each) for each in rule.attributes if each.name == "stop")
+        return next(found, None)
 
     def lazy(self, rule: Rule) -> tuple[Part | None, bool] | None:
         """Return the lazy terminal that a rule is, or None if it is none.
@@ -134,8 +132,3 @@ def _end_of(attribute: Attribute) -> Expression | None:
     value = attribute.value
     assert not isinstance(value, str)
     return None if isinstance(value, Text) and not value.text else value
-
-
-def _same(one: Text, other: Text) -> bool:
-    is_same = (one.text, one.ignores_case) == (other.text, other.ignores_case)
-    return is_same and one.text != ""

@@ -221,16 +221,28 @@ class Conversion:
         found: list[Found] = []
         before: Expression | None = None
         for part in row.parts:
-            if not (isinstance(part, Text) and self._has_stop(before, part)):
+            if not self._has_stop(before, part):
                 found.append(self._found(part, hint))
             before = part
         return sequence(found), all(is_optional for _, is_optional in found)
 
-    def _has_stop(self, before: Expression | None, text: Text) -> bool:
+    def _has_stop(self, before: Expression | None, part: Expression) -> bool:
         """Return whether a text was read already, by the rule before it that stops with it."""
-        if not (isinstance(before, Name) and before.name in self._document.rules):
+        text = self._text_meant(part)
+        if text is None or not (isinstance(before, Name) and before.name in self._document.rules):
             return False
-        return self._attributes.stops_with(self._document.rules[before.name], text)
+        stop = self._attributes.stop(self._document.rules[before.name])
+        meant = None if stop is None else self._text_meant(stop)
+        return meant is not None and (meant.text, meant.ignores_case) == (
+            text.text,
+            text.ignores_case,
+        )
+
+    def _text_meant(self, expression: Expression) -> Text | None:
+        """Return the text that an expression is, if it is one that is not empty, or names one."""
+        if isinstance(expression, Name) and expression.name in self._document.terminals:
+            expression = self._document.terminals[expression.name].body
+        return expression if isinstance(expression, Text) and expression.text else None
 
     def _choice(self, choice: Choice, hint: str) -> Found:
         options = [self._resolved(option) for option in choice.options]

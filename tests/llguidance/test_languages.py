@@ -138,6 +138,7 @@ LANGUAGES = [
     ("start: a /b*/\na[lazy]: /ab|a/", ["a", "ab", "abb"], ["", "b"]),
     ('start: a "c"\na[lazy]: /a+b?/', ["ac"], ["aac", "abc"]),
     (STOP, ["a\nb\n", "\n\n"], ["a\nb", "a\n", "a\nb\nc\n"]),
+    ('start: a END "b"\na[stop=END]: /.*/\nEND: "!"', ["x!b", "!b"], ["x!!b", "xb"]),
     ('start: a "b"\na[stop="c"]: /.*/', ["acb", "cb"], ["ab", "acc"]),
     ('start: a ";"\na[suffix=END]: /[a-z]*/\nEND: "!" | "?"', ["ab!;", "?;"], ["ab;", "ab!!;"]),
     ('start: a "b"\na[stop=""]: /a*/', ["b", "aab"], ["a"]),
