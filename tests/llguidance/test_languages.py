@@ -201,6 +201,7 @@ DIFFERENT = [
     ('start: stmt\nstmt: "if" NAME ":" | NAME "=" N\nNAME: /[a-z]+/\nN: /[0-9]+/', "if=1", False),
     ("start: (A | B | ABC)+\nA: /a/\nB: /b/\nABC: /abc/", "abab", True),
     ('%ignore " "\nstart: "a"', "a ", True),
+    ('%ignore " "\nstart: "f" %json {}', "f 1", True),
     ('start: %json {"type": "string"}', '"\\u00e9"', True),
     ('start: %json {"type": "integer"}', "1.0", True),
     ("start: head\nhead[lazy]: /.*/", "a", False),
