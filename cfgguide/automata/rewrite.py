@@ -133,6 +133,22 @@ def can_be_empty(pattern: str) -> bool:
     return _can_be_empty(syntax.parse(pattern).nodes)
 
 
+def shortest_first(pattern: str) -> str:
+    """Return a pattern for the same texts that prefers to take less where it can choose.
+
+    Parameters
+    ----------
+    pattern : str
+        A pattern that does not look around.
+
+    Examples
+    --------
+    >>> shortest_first("(?:abc|a)+b*"), shortest_first("[a-z]{2,}!")
+    ('(?:a(?:|bc))+?b*?', '[a-z]{2,}?!')
+    """
+    return _sequence(_lazy(syntax.parse(pattern).nodes))
+
+
 # --- What a pattern is changed to ----------------------------------------------------------------
 
 
@@ -178,6 +194,24 @@ def _greedy_node(node: Node) -> Node:
             return replace(node, body=_greedy(node.body))
         case Repeat():
             return replace(node, body=_greedy(node.body), is_greedy=True)
+        case _:
+            return node
+
+
+def _lazy(nodes: Nodes) -> Nodes:
+    """Return nodes that prefer to take less."""
+    return tuple([_lazy_node(node) for node in nodes])
+
+
+def _lazy_node(node: Node) -> Node:
+    match node:
+        case Alternation():
+            branches = map(_lazy, node.branches)
+            return Alternation(tuple(sorted(branches, key=_max_width)))
+        case Group():
+            return replace(node, body=_lazy(node.body))
+        case Repeat():
+            return replace(node, body=_lazy(node.body), is_greedy=False)
         case _:
             return node
 

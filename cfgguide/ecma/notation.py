@@ -185,7 +185,7 @@ def _as_python(pattern: str) -> str:
         nonlocal is_in_class
         kind, text = str(match.lastgroup), match[str(match.lastgroup)]
         if kind == "property":
-            ranges = _property(text[2:-1], is_negated=text[0] == "P").ranges
+            ranges = property_class(text[2:-1], is_negated=text[0] == "P").ranges
             inside = "".join(f"\\U{low:08x}-\\U{high:08x}" for low, high in ranges)
             return inside if is_in_class else f"[{inside}]"
         if kind == "control":
@@ -231,7 +231,7 @@ def _ranges_by_category() -> dict[str, list[tuple[int, int]]]:
 
 
 @lru_cache(maxsize=_KEPT)
-def _property(name: str, *, is_negated: bool) -> CharacterClass:
+def property_class(name: str, *, is_negated: bool) -> CharacterClass:
     r"""Return the class of ``\p{name}``: a general category, by its short or long name."""
     bare = re.sub(r"^(gc|general_category)=", "", name, flags=re.IGNORECASE)
     short = _LONG_NAMES.get(bare.lower(), bare)

@@ -12,9 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cfgguide.errors import GrammarError
+
+if TYPE_CHECKING:
+    from cfgguide.limits import Limits
+    from cfgguide.llguidance.read import LlguidanceGrammar
 
 _PACKAGED = Path(__file__).parents[1] / "grammars"  # in an installed wheel
 _CHECKOUT = Path(__file__).parents[2] / "grammars"  # in a source checkout
@@ -42,6 +46,8 @@ _PARTS = ("python_names", "sql_schema")
 #: A folder, or a loader such as ``lark.load_grammar.FromPackageLoader``: Lark calls it with the
 #: path of the importing grammar and a relative path, and gets a path and a text.
 ImportPath = str | Callable[[Any, str], tuple[Any, str]]
+
+_DIALECT = "cfgguide.llguidance.read"  # which makes grammars, and imports this module
 
 MAX_IGNORED = 1000  # for `max_ignored`
 LEXERS = ("contextual", "basic")
@@ -154,7 +160,9 @@ class Grammar:
         changed = [
             f"{option.name}={value!r}"
             for option in fields(self)
-            if option.kw_only and (value := getattr(self, option.name)) != option.default
+            if option.kw_only
+            and option.repr
+            and (value := getattr(self, option.name)) != option.default
         ]
         named = [*source, f"n_characters={len(self.text)}", f"start={self.start!r}", *changed]
         return f"Grammar({', '.join(named)})"
@@ -237,6 +245,49 @@ class Grammar:
             return grammar
         pattern = rf"[ \t\n\r]{{1,{max_ignored}}}" if max_ignored else None
         return replace(grammar, max_ignored=None, restrict={"WS": pattern})
+
+    @classmethod
+    def llguidance(
+        cls,
+        text: str,
+        *,
+        grammars: Mapping[str, Grammar | str] | None = None,
+        limits: Limits | None = None,
+    ) -> LlguidanceGrammar:
+        """Return a grammar from a text in llguidance's dialect of Lark's language.
+
+        Parameters
+        ----------
+        text : str
+            The grammar; docs/llguidance.md says what it may have.
+        grammars : mapping of str to Grammar or str, optional
+            The grammars that the text calls ``@name``; a text is in the dialect too.
+        limits : Limits, optional
+            What reading it may cost.
+
+        Returns
+        -------
+        LlguidanceGrammar
+            A :class:`Grammar` in Lark's own language. Its `left_out` says what the text asks for
+            and has no effect, such as captures.
+
+        Raises
+        ------
+        GrammarError, PatternError
+            If the text is not in the dialect, or has what a grammar here cannot guarantee. The
+            message points to the place.
+        LimitError
+            If reading it would exceed a limit.
+
+        Examples
+        --------
+        >>> print(Grammar.llguidance('start: <|call|> "a"{2,}').text)
+        start: CALL "a"~2 "a"*
+        %declare CALL
+        """
+        module = import_module(_DIALECT)
+        read: LlguidanceGrammar = module.read_grammar(text, grammars=grammars, limits=limits)
+        return read
 
     @classmethod
     def bundled_names(cls) -> tuple[str, ...]:

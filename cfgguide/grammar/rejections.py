@@ -184,6 +184,16 @@ def silent_conflicts(grammar: Grammar) -> tuple[int, tuple[str, ...]]:
     return len(found), tuple(_shown(each, examples.of(each), texts) for each in found[:MAX_SHOWN])
 
 
+def n_conflicts(grammar: Grammar) -> int:
+    """Return how many conflicts of both kinds a grammar has; 0 if Lark cannot read its rules."""
+    try:
+        parser = _Unparsed(expansions.read(grammar), **grammar.lark_options)
+    except lark.exceptions.LarkError:
+        return 0
+    automaton, _ = lr_automaton.build(parser.rules, grammar.start, strict=False)
+    return len(conflicts.find(automaton, strict=True))
+
+
 def _of_conflicts(parser: lark.Lark, grammar: Grammar) -> str:
     states, said = lr_automaton.build(parser.rules, grammar.start, strict=grammar.strict)
     found = conflicts.find(states, strict=grammar.strict)

@@ -10,8 +10,9 @@ In: the kind of a request and its text, as vLLM and SGLang have them. Out: a
 
 A *name* is that of a bundled grammar or of a `.lark` file in the operator's folder; options may
 follow it, as a JSON object: `cfgguide:sql {"tables": {"users": ["id", "name"]}}`. If a line break
-follows the colon, the rest is a grammar. No other file is read: a request comes from strangers, so
-compiling has :meth:`Limits.for_strangers`.
+follows the colon, the rest is a grammar in Lark's language. After `cfgguide:llguidance` and a line
+break it is one in llguidance's dialect, and so is a text that begins with `%llguidance`. No other
+file is read: a request comes from strangers, so compiling has :meth:`Limits.for_strangers`.
 
 What was asked before is at hand: grammars by kind and text, indexes in an
 :class:`~cfgguide.index.pool.IndexPool`. One line is logged for each that is compiled.
@@ -43,6 +44,8 @@ from cfgguide.sql.names import with_schema
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
 PREFIX = "cfgguide:"  # of a name
+#: What a grammar in llguidance's dialect begins with; the second is a part of it.
+DIALECT = re.compile(r"(?:cfgguide:llguidance[ \t]*\r?\n|(?=\s*%llguidance\b))")
 KINDS = ("json", "json_object", "regex", "choice", "grammar", "structural_tag")
 
 #: A grammar that has a name is the operator's or ours; what follows the name is a stranger's.
@@ -85,7 +88,7 @@ class Metrics:
 
 
 class Backend:
-    """Makes matchers; thread-safe.
+    r"""Makes matchers; thread-safe.
 
     Parameters
     ----------
@@ -109,6 +112,7 @@ class Backend:
     >>> matcher.accept(list(b"no")), matcher.accept(list(b"n")), backend.metrics.n_compiled
     (True, False, 1)
     >>> select = backend.grammar("grammar", 'cfgguide:sql_select {"tables": {"users": ["id"]}}')
+    >>> call = backend.grammar("grammar", 'cfgguide:llguidance\nstart: "a"{2} %json {}')
     """
 
     def __init__(
@@ -260,6 +264,8 @@ class Backend:
             return structural_tag(text, limits=self._limits)
         if kind != "grammar":
             raise GrammarError(f"no request is of kind {kind!r:.60}; there is {', '.join(KINDS)}")
+        if found := DIALECT.match(text):
+            return Grammar.llguidance(text[found.end() :], limits=self._limits)
         return Grammar(text.removeprefix(PREFIX))
 
     def _by_name(self, text: str) -> Grammar:
@@ -297,7 +303,9 @@ class Backend:
 
 def _is_named(kind: str, text: str) -> bool:
     """Return whether a request names a grammar instead of giving one."""
-    return kind == "grammar" and text.startswith(PREFIX) and text[len(PREFIX) :][:1] not in "\r\n"
+    if kind != "grammar" or DIALECT.match(text):
+        return False
+    return text.startswith(PREFIX) and text[len(PREFIX) :][:1] not in "\r\n"
 
 
 def _json(text: str, wanted: type, expected: str) -> Any:

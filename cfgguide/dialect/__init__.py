@@ -1,0 +1,1 @@
+"""Reads llguidance's dialect of Lark's language."""

@@ -1,0 +1,49 @@
+"""The text of a grammar, and errors that point to a place in it.
+
+In: a text as its author wrote it. Out: errors with line, column and an excerpt. Whatever is made of
+the text, a mistake in it is shown where the author finds it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cfgguide.errors import CfgGuideError, GrammarError
+
+_SHOWN = 80  # characters of a line
+
+
+@dataclass(frozen=True)
+class Source:
+    r"""A text in llguidance's dialect.
+
+    Attributes
+    ----------
+    text : str
+        The text.
+    name : str
+        How messages call it.
+
+    Examples
+    --------
+    >>> raise Source('start: "a"\nb: [', "the grammar").error(14, "this bracket is never closed")
+    Traceback (most recent call last):
+    cfgguide.errors.GrammarError: [grammar] the grammar, line 2, column 4: this bracket is never ...
+    b: [
+       ^
+    """
+
+    text: str
+    name: str
+
+    def error(self, at: int, said: str, kind: type[CfgGuideError] = GrammarError) -> CfgGuideError:
+        """Return an error about a place in the text, given as an offset."""
+        at = min(at, len(self.text))
+        begin = self.text.rfind("\n", 0, at) + 1
+        end = self.text.find("\n", at)
+        line, column = self.text.count("\n", 0, at) + 1, at - begin + 1
+        shown = self.text[begin : end if end >= 0 else len(self.text)]
+        first = max(0, min(column - _SHOWN // 2, len(shown) - _SHOWN))
+        excerpt = shown[first : first + _SHOWN].replace("\t", " ").rstrip("\r")
+        caret = " " * (column - 1 - first) + "^"
+        return kind(f"{self.name}, line {line}, column {column}: {said}\n{excerpt}\n{caret}")

@@ -1,0 +1,1 @@
+"""Grammars in llguidance's dialect, translated into Lark's own language."""

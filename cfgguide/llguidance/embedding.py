@@ -1,0 +1,132 @@
+"""Whole grammars inside a grammar: JSON Schemas, and grammars that are given by name.
+
+In: a schema, or a :class:`~cfgguide.grammar.grammar.Grammar`. Out: their rules and terminals in
+Lark's language, under names that begin with a prefix. Rules for the end of a sentence are separate
+(:func:`cfgguide.grammar.fragments.ended`), so that what comes next is never tried inside of it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from cfgguide.automata.preference import is_longest_first
+from cfgguide.errors import GrammarError
+from cfgguide.grammar.fragments import Rules, TerminalText, ended, rules_of
+from cfgguide.grammar.grammar import Grammar
+from cfgguide.limits import Limits
+from cfgguide.schema.json_schema import json_schema
+
+_NUMBER_ENDS = "(?![-+.0-9eE])"  # as schemas have it; what follows the value may begin so
+_OPTIONS = "x-guidance"  # llguidance's own keyword, at the top of a schema
+_ESCAPES = "json_allow_general_unicode_escapes"  # they are allowed anyway
+_KNOWN = (
+    "item_separator",
+    "key_separator",
+    "whitespace_flexible",
+    "coerce_one_of",
+    "lenient",
+    _ESCAPES,
+)
+
+
+def rules_of_schema(schema: Any, limits: Limits) -> tuple[Rules, tuple[tuple[str, str], ...], bool]:
+    """Return rules for the values of a schema, what is left out, and whether they take white space.
+
+    There is no white space before or after the value. Properties come in the order in which they
+    are declared.
+
+    Raises
+    ------
+    GrammarError, LimitError
+        If a grammar cannot guarantee the schema.
+    """
+    schema, options = _divided(schema)
+    grammar = json_schema(schema, order="declared", limits=limits, **options)
+    rules = rules_of(grammar)
+    inner = [
+        each for each in rules.productions if each.left == rules.start and len(each.right) == 1
+    ]
+    kept = [each for each in rules.productions if each.left != rules.start or each in inner]
+    terminals = tuple(map(_without_guard, rules.terminals))
+    rules = replace(rules, productions=tuple(kept), terminals=terminals)
+    return ended(_used(rules)), grammar.left_out, "separators" not in options
+
+
+def rules_of_grammar(grammar: Grammar) -> Rules:
+    """Return rules for the sentences of a grammar but the empty one.
+
+    Raises
+    ------
+    GrammarError
+        If Lark rejects the grammar, or it cannot be a part of another one.
+    """
+    rules = rules_of(grammar)
+    if rules.ignored:
+        raise GrammarError(
+            "it has an %ignore, which would hold in the whole text; put what is ignored into its "
+            "rules"
+        )
+    found = ended(rules)
+    if rules.start not in rules.optional:
+        return found
+    return replace(found, start=found.start.removesuffix("__end"))
+
+
+def can_be_empty(grammar: Grammar) -> bool:
+    """Return whether the empty text is a sentence; raises as :func:`rules_of_grammar`."""
+    rules = rules_of(grammar)
+    return rules.start in rules.optional
+
+
+def one_of_schemas(schemas: list[Any]) -> Any:
+    """Return a schema of what any of some allow; each keeps its own references.
+
+    >>> one_of_schemas([{"type": "null"}, {"$ref": "#/$defs/a"}])["anyOf"][1]
+    {'$id': 'urn:llguidance:1', '$ref': '#/$defs/a'}
+    """
+    named = [
+        {"$id": f"urn:llguidance:{number}", **schema}
+        if isinstance(schema, dict) and "$ref" in json.dumps(schema) and "$id" not in schema
+        else schema
+        for number, schema in enumerate(schemas)
+    ]
+    return {"anyOf": named}
+
+
+def _divided(schema: Any) -> tuple[Any, dict[str, Any]]:
+    """Return a schema without llguidance's options, and what they say in ours."""
+    given = schema.get(_OPTIONS) if isinstance(schema, Mapping) else None
+    if given is None:
+        return schema, {}
+    if not isinstance(given, Mapping) or not {*given} <= {*_KNOWN}:
+        raise GrammarError(f"{_OPTIONS} may have {', '.join(_KNOWN)}, and nothing else")
+    plain = {name: value for name, value in schema.items() if name != _OPTIONS}
+    options: dict[str, Any] = {}
+    if given.get("lenient"):
+        options["best_effort"] = True
+    separators = (given.get("item_separator", ","), given.get("key_separator", ":"))
+    if not given.get("whitespace_flexible", True):
+        options["separators"] = separators
+    elif separators != (",", ":"):
+        raise GrammarError(
+            f'{_OPTIONS}: separators of one\'s own go with "whitespace_flexible": false'
+        )
+    return plain, options
+
+
+def _without_guard(terminal: TerminalText) -> TerminalText:
+    """Return a terminal for numbers that may stand before anything, if it is greedy anyway."""
+    pattern = terminal.value.removesuffix(_NUMBER_ENDS)
+    if pattern == terminal.value or re.search(r"\(\?[!=<]", pattern) is not None:
+        return terminal
+    return replace(terminal, value=pattern) if is_longest_first(pattern) else terminal
+
+
+def _used(rules: Rules) -> Rules:
+    """Return rules without terminals that none of them uses."""
+    used = {each.name for production in rules.productions for each in production.right}
+    return replace(rules, terminals=tuple(each for each in rules.terminals if each.name in used))

@@ -1,0 +1,112 @@
+r"""Grammars in llguidance's dialect of Lark's language.
+
+In: a text in the dialect, as users of llguidance, of XGrammar's ``Grammar.from_lark`` and of
+services have it. Out: a :class:`~cfgguide.grammar.grammar.Grammar` in Lark's own language, which
+judges as ever. ::
+
+    start: call* TEXT                        start: call* TEXT?
+    call: head %json {...} "</call>"   ->    call: HEAD json "</call>"
+    head[lazy]: TEXT "<call>"                HEAD.1: /(?s:.)*?<call>/
+    TEXT: /(.|\n)*/                          TEXT: /(?s:.)+/        and the rules of the schema
+
+A lazy rule is a terminal that ends as soon as it can. What may be empty is so in rules, for Lark's
+terminals are not. ``%json`` and ``@name`` become rules, and tokens special terminals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cfgguide.dialect.source import Source
+from cfgguide.errors import GrammarError, LimitError
+from cfgguide.grammar.grammar import Grammar
+from cfgguide.limits import Budget, Limits
+from cfgguide.llguidance.translation import Translation
+
+#: Characters of a text.
+MAX_CHARACTERS = 1_000_000
+
+
+@dataclass(frozen=True, repr=False)
+class LlguidanceGrammar(Grammar):
+    """A grammar that was written in llguidance's dialect; its `text` is in Lark's language.
+
+    Parameters
+    ----------
+    left_out : tuple of (str, str)
+        What the text asks for and has no effect on what is written, such as captures, and why.
+
+    The others are those of :class:`Grammar`.
+    """
+
+    left_out: tuple[tuple[str, str], ...] = field(
+        default=(), kw_only=True, compare=False, repr=False
+    )
+
+
+def read_grammar(
+    text: str,
+    *,
+    grammars: Mapping[str, Grammar | str] | None = None,
+    limits: Limits | None = None,
+) -> LlguidanceGrammar:
+    """Return a grammar from a text in llguidance's dialect.
+
+    Parameters
+    ----------
+    text : str
+        The grammar.
+    grammars : mapping of str to Grammar or str, optional
+        The grammars that the text calls ``@name``; a text is in the dialect too.
+    limits : Limits, optional
+        What reading may cost: `max_seconds`, `max_memory`, and states of automata.
+
+    Raises
+    ------
+    GrammarError
+        If it is not in the dialect, or has what a grammar here cannot guarantee. The message
+        points to the place.
+    PatternError, LimitError
+        If a terminal cannot be an automaton, or reading takes too long.
+
+    Examples
+    --------
+    >>> print(read_grammar('start: "a"{2} | <|end|>').text)
+    start: "a"~2 | END
+    %declare END
+    """
+    if not isinstance(text, str):
+        raise GrammarError(f"a grammar is a text, not {type(text).__name__}")
+    if len(text) > MAX_CHARACTERS:
+        raise LimitError(
+            f"the grammar has {len(text)} characters, and at most {MAX_CHARACTERS} fit"
+        )
+    budget = Budget(limits)
+    budget.begin("reading the grammar")
+    with budget.watched():
+        translation = Translation(_checked(grammars), limits or Limits(), budget)
+        try:
+            lines, start, special = translation.of(Source(text, "the grammar"))
+        except RecursionError:
+            raise LimitError("the grammar nests too deeply; split its rules") from None
+    return LlguidanceGrammar(
+        "\n".join(lines),
+        start,
+        special=special,
+        left_out=tuple(dict.fromkeys(translation.left_out)),
+    )
+
+
+def _checked(grammars: Any) -> dict[str, Grammar | str]:
+    if grammars is None:
+        return {}
+    if not isinstance(grammars, Mapping) or not all(
+        isinstance(name, str) and isinstance(grammar, str | Grammar)
+        for name, grammar in grammars.items()
+    ):
+        raise GrammarError(
+            "grammars maps names, without @, to grammars or to texts in llguidance's dialect"
+        )
+    return dict(grammars)
