@@ -10,6 +10,7 @@ import difflib
 from collections.abc import Callable
 from typing import NoReturn
 
+from cfgguide.automata.determinize import fsm_of_pattern
 from cfgguide.automata.rewrite import escaped, rewritten
 from cfgguide.combinators.parts import Regular
 from cfgguide.combinators.patterns import regular
@@ -36,10 +37,12 @@ from cfgguide.dialect.syntax import (
     Text,
 )
 from cfgguide.errors import CfgGuideError, LimitError
+from cfgguide.limits import Budget, Limits
 from cfgguide.llguidance import languages
 
 #: Terminals that one is made of, each by the one before.
 MAX_NESTING = 50
+_SMALL = Limits(max_nfa_states=1000, max_fsm_states=200)
 NOTHING = r"[^\s\S]"  # matches no text
 _NOT_IN_TERMINALS = {
     Special: "a token cannot stand in a terminal; write the name of a rule, in lower case",
@@ -189,15 +192,25 @@ class Terminals:
     def regular(self, at: int, pattern: str) -> Regular:
         """Return the part of a grammar for the texts of a pattern, as :meth:`checked` has it.
 
+        Where it can be written so, ``re`` prefers the longest match, as llguidance does.
+
         Raises
         ------
         LimitError
             If it is too large.
         """
         try:
-            return regular(pattern)
+            found = regular(pattern)
         except CfgGuideError as error:
             raise self._source.error(at, str(error.args[0]), type(error)) from None
+        if found.is_longest_first:
+            return found
+        try:  # written anew from its automaton, if that is small, it may prefer the longest match
+            fsm_of_pattern(pattern, name="TEXT", budget=Budget(_SMALL))
+            again = regular(rewritten(languages.both([pattern]) or pattern)[0])
+        except CfgGuideError:
+            return found
+        return again if again.is_longest_first else found
 
     def _fail(self, at: int, said: str) -> NoReturn:
         raise self._source.error(at, said)

@@ -102,6 +102,7 @@ LANGUAGES = [
     ("start: N\nN: S? D+\nS: /[+-]/\nD: /[0-9]/", ["0", "-12"], ["", "+", "--1"]),
     ('start: W\nW: ("a" | "b"){2} "c"i', ["abc", "bbC"], ["ac"]),
     ("start: /.../ /a+/", ["abca", "😀éxaa"], ["aba", "abc"]),
+    ('start: A "d"\nA: /(a|ab)(c|bcd)?/', ["abcdd", "ad", "abd", "acd"], ["abcd"]),
     ('start: A "b"\nA: /a|ab/', ["abb"], ["a", "ab"]),  # the longest match
     ("start: C\nC: /[a-z]+/ & /.*[aeiou].*/ & ~/(?s:.*)q(?s:.*)/", ["abc", "e"], ["bcd", "aq", ""]),
     ('start: "x" | N\nN: /ab/ & /b/', ["x"], ["ab", "b"]),  # no text at all
