@@ -20,7 +20,8 @@ from dataclasses import dataclass, replace
 from cfgguide.automata.rewrite import escaped
 from cfgguide.combinators.parts import Embedded, Free, Regular, Special
 from cfgguide.errors import GrammarError
-from cfgguide.grammar.fragments import Rules, replaced
+from cfgguide.grammar.fragments import Rules
+from cfgguide.grammar.terminal_order import replaced
 
 END = -1  # the end of the text, among the positions that may follow
 

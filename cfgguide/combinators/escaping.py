@@ -11,7 +11,7 @@ So does look-ahead, to which the closing quote is the end of the text. Looking b
 ``n`` one cannot tell, from a bounded part of the text, a letter from the end of a line break.
 
 Which terminal wins must not change. Lark sorts them by the width and length of their patterns too,
-and :func:`~cfgguide.grammar.fragments.replaced` gives them priorities where that would matter.
+and :func:`~cfgguide.grammar.terminal_order.replaced` gives them priorities where that would matter.
 """
 
 from __future__ import annotations
@@ -44,8 +44,9 @@ from cfgguide.combinators.parts import Composed, Embedded, Regular, Sequence
 from cfgguide.combinators.patterns import literal, regular
 from cfgguide.combinators.sequence import grammar_of_part, part_of
 from cfgguide.errors import GrammarError
-from cfgguide.grammar.fragments import Rules, TerminalText, replaced, rules_of
+from cfgguide.grammar.fragments import Rules, TerminalText, rules_of
 from cfgguide.grammar.grammar import Grammar
+from cfgguide.grammar.terminal_order import replaced
 
 #: The characters that JSON strings escape, and how: the code of each.
 CODES = {

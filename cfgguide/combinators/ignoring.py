@@ -26,9 +26,8 @@ from cfgguide.grammar.fragments import (
     Rules,
     Symbol,
     TerminalText,
-    may_be_taken_out,
-    replaced,
 )
+from cfgguide.grammar.terminal_order import may_be_taken_out, replaced
 
 _LEADING = "IGNORED"
 
