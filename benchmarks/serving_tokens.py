@@ -3,7 +3,9 @@
 One server for each backend, all started before; then each is asked in its turn, without a grammar
 and with one, in changing order, so that what else the machine does hits all alike. All answers have
 the same number of tokens: they go on past EOS, and the grammars allow no end before. The first turn
-of each, in which grammars are compiled, is left out. The ratio is the median over the turns.
+of each, in which grammars are compiled, is left out. The ratios are medians over the turns: of
+tokens a second, and of tokens for each second of processor time of all processes of the server,
+which other work on the machine disturbs less.
 
     .venv-vllm/bin/python benchmarks/serving_tokens.py MODEL_FOLDER --batches 1 8 32
 """
@@ -52,6 +54,9 @@ BACKENDS = {
 }
 
 
+Rate = tuple[float, float]  # tokens a second: of the clock, of processor time
+
+
 class Server:
     """A server with one backend."""
 
@@ -92,8 +97,20 @@ class Server:
                 time.sleep(0.5)
         raise TimeoutError("the server does not start")
 
-    def rate(self, batch: int, n_tokens: int, schema: Any) -> float:
-        """Return tokens a second of some requests at once."""
+    def processor_seconds(self) -> float:
+        """Return the processor time of all processes of the server."""
+        total = 0
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                after_name = path.read_text().rpartition(")")[2].split()
+            except OSError:  # it has ended
+                continue
+            if int(after_name[2]) == self.process.pid:  # the process group
+                total += int(after_name[11]) + int(after_name[12])
+        return total / os.sysconf("SC_CLK_TCK")
+
+    def rate(self, batch: int, n_tokens: int, schema: Any) -> Rate:
+        """Return tokens a second, and a second of processor time, of some requests at once."""
         options = {} if schema is None else {"structured_outputs": {"json": schema}}
 
         def ask(number: int) -> int:
@@ -106,12 +123,13 @@ class Server:
             )
             return answer.usage.completion_tokens
 
-        started = time.perf_counter()
+        started, before = time.perf_counter(), self.processor_seconds()
         with ThreadPoolExecutor(batch) as threads:
             found = list(threads.map(ask, range(batch)))
         seconds = time.perf_counter() - started
         assert found == [n_tokens] * batch, f"answers of other lengths: {found}"
-        return batch * n_tokens / seconds
+        n_all = batch * n_tokens
+        return n_all / seconds, n_all / (self.processor_seconds() - before)
 
     def kill(self) -> None:
         """End it, with the processes that it has started."""
@@ -121,9 +139,9 @@ class Server:
 
 def measured(
     servers: dict[str, Server], batch: int, schema: Any, arguments: argparse.Namespace
-) -> dict[str, list[tuple[float, float]]]:
-    """Return tokens a second, unguided and guided, of each turn of each backend."""
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in servers}
+) -> dict[str, list[tuple[Rate, Rate]]]:
+    """Return the rates, unguided and guided, of each turn of each backend."""
+    found: dict[str, list[tuple[Rate, Rate]]] = {name: [] for name in servers}
     for turn in range(arguments.turns + 1):
         for name, server in servers.items():
             asked = [None, schema] if turn % 2 else [schema, None]
@@ -132,6 +150,19 @@ def measured(
             if turn:
                 found[name].append((unguided, guided))
     return found
+
+
+def row_of(turns: list[tuple[Rate, Rate]]) -> str:
+    """Return medians as the cells of a table."""
+    unguided, guided = (
+        statistics.median(each[0] for each in side) for side in zip(*turns, strict=True)
+    )
+    ratios = sorted(guided[0] / unguided[0] for unguided, guided in turns)
+    of_time = statistics.median(guided[1] / unguided[1] for unguided, guided in turns)
+    return (
+        f"{unguided:.0f} | {guided:.0f} | {statistics.median(ratios):.3f} | "
+        f"{ratios[0]:.2f}, {ratios[-1]:.2f} | {of_time:.3f}"
+    )
 
 
 def main() -> None:
@@ -149,21 +180,13 @@ def main() -> None:
         for backend in arguments.backends:
             servers[backend] = Server(backend, arguments.model, folder)
             servers[backend].wait()
-        print("| schema | batch | backend | unguided | guided | guided / unguided | from, to |")
-        print("|---|---|---|---|---|---|---|")
+        print("| schema | batch | backend | unguided | guided | ratio | from, to | processor |")
+        print("|---|---|---|---|---|---|---|---|")
         for schema in arguments.schemas:
             for batch in arguments.batches:
                 found = measured(servers, batch, SCHEMAS[schema], arguments)
                 for name, turns in found.items():
-                    ratios = sorted(guided / unguided for unguided, guided in turns)
-                    unguided, guided = (
-                        statistics.median(each) for each in zip(*turns, strict=True)
-                    )
-                    print(
-                        f"| {schema} | {batch} | {name} | {unguided:.0f} | {guided:.0f} | "
-                        f"{statistics.median(ratios):.3f} | {ratios[0]:.2f}, {ratios[-1]:.2f} |",
-                        flush=True,
-                    )
+                    print(f"| {schema} | {batch} | {name} | {row_of(turns)} |", flush=True)
     finally:
         for server in servers.values():
             server.kill()
