@@ -99,8 +99,9 @@ class Structure:
     Examples
     --------
     >>> structure = Structure(Sequence((AnyText(("<",)), Exact("<end>"))), {"<end>": 0xF5})
-    >>> [(len(data), state) for data, state in structure.states[0].moves if len(data) < 2]
-    [(1, 2)]
+    >>> [end] = [state for data, state in structure.states[0].moves if 0xF5 in data]
+    >>> structure.states[0].is_end, structure.states[end].is_end
+    (False, True)
     """
 
     def __init__(
