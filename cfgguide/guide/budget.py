@@ -377,12 +377,16 @@ class TokenBudget:
         return around
 
     def _look_around(self, root: Configuration, n: int, effort: int) -> bool:
-        """Shorten distances by a search, token by token; return if all within `n` was searched."""
-        if n > _MAX_SEARCHED:
+        """Shorten distances by a search, token by token; return if all within `n` was searched.
+
+        With many tokens left, short endings do; where there is none, what is near is searched.
+        """
+        is_all = n <= _MAX_SEARCHED
+        if not is_all and self._path(root) is not None:
             return False
+        n = min(n, _MAX_SEARCHED)
         steps: dict[Configuration, _Surroundings] = {}
         level, depth = [root], 0
-        is_all = True
         while level and depth + 2 <= n:  # with one token left only EOS fits
             following: dict[Configuration, None] = {}
             for here in level:

@@ -310,6 +310,21 @@ def test_random_walks_within_a_budget_finish_within_it(name, n_walks):
         assert guide.is_finished
 
 
+def test_a_small_grammar_is_searched_where_no_short_ending_is_known():
+    """After `(`, the shortest lexeme of B, `b`, would be read as a part of A."""
+    grammar = cfgguide.Grammar("start: A B\nA.2: /\\((?:b+|ab|a)?/\nB.1: /(?s:.*?)b/")
+    index = cfgguide.compile(
+        grammar, cfgguide.Vocabulary([b"a", b"b", b"(", None], eos_token_ids=3)
+    )
+    for seed in range(20):
+        rng, guide = random.Random(seed), cfgguide.Guide(index)
+        for left in range(20, 0, -1):
+            guide.advance(rng.choice(guide.allowed_within(left).tolist()))
+            if guide.is_finished:
+                break
+        assert guide.is_finished
+
+
 def test_random_walks_in_json_finish_within_three_tokens():
     index, rng = bundled("json"), random.Random(0)
     for n in (2, 3, 3, 3):
