@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from cfgguide.serving.backend import Backend as Backend
     from cfgguide.serving.backend import Metrics as Metrics
     from cfgguide.serving.matcher import Matcher as Matcher
+    from cfgguide.serving.matcher import fill_bitmasks as fill_bitmasks
     from cfgguide.serving.mlx import MlxProcessor as MlxProcessor
 
 _NAMES = {
@@ -17,6 +18,7 @@ _NAMES = {
     "Matcher": "matcher",
     "Metrics": "backend",
     "MlxProcessor": "mlx",
+    "fill_bitmasks": "matcher",
 }
 
 __all__ = sorted(_NAMES)

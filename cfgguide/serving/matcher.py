@@ -25,9 +25,11 @@ from cfgguide.errors import BitmaskError, RollbackError
 from cfgguide.guide.guide import Guide, as_token_id
 from cfgguide.index.index import Index
 from cfgguide.mask.arrays import Int32Array
+from cfgguide.mask.rows import copy_rows
 from cfgguide.mask.subset import bitmask_of
 
 PADDING = -1  # what engines write where there is no token
+_EVERYTHING = -1  # a word with all of its bits set
 
 
 class Matcher:
@@ -196,35 +198,86 @@ class Matcher:
         BitmaskError
             If `bitmasks` has another dtype or shape, or too few words.
         """
-        rows = rows_of(bitmasks)
+        out = rows_of(bitmasks)[row]
         n_words = self.index.vocabulary.n_words
-        out = rows[row]
         if len(out) != n_words:
             if len(out) < n_words:
-                raise BitmaskError(
-                    f"the vocabulary needs {n_words} words, the bitmasks have {len(out)}"
-                )
+                raise _too_few(n_words, len(out))
             out[n_words:] = 0
             out = out[:n_words]
+        out[:] = self.bitmask()
+
+    def bitmask(self) -> Int32Array:
+        """Return the mask of the next token, to be read only; see :meth:`fill_bitmask`.
+
+        Returns
+        -------
+        int32, shape (ceil(vocabulary size / 32),)
+            Bit ``i % 32`` of word ``i // 32`` is set if token ``i`` may come.
+        """
+        vocabulary, stops = self.index.vocabulary, self._stop_bits
         if self.is_terminated:
-            out[:] = bitmask_of(self.index.vocabulary.eos_token_ids, n_words)
-        else:
-            step_node = self._guide._steps[-1][0]
-            subset = step_node.subset or self.index.allowed(step_node)
-            out[:] = subset.bitmask
-            if self._stop_bits is None:
-                return
-            if not int(out[self._eos_word]) & self._eos_bit:  # the text may not end here
-                others = out & ~self._stop_bits
-                if others.any():
-                    out[:] = others
-                return
-        if self._stop_bits is not None:
-            out |= self._stop_bits
+            ends = bitmask_of(vocabulary.eos_token_ids, vocabulary.n_words)
+            return ends if stops is None else ends | stops
+        step_node = self._guide._steps[-1][0]
+        bitmask = (step_node.subset or self.index.allowed(step_node)).bitmask
+        if stops is None:
+            return bitmask
+        if int(bitmask[self._eos_word]) & self._eos_bit:
+            return bitmask | stops
+        others = bitmask & ~stops  # the text may not end here
+        return others if others.any() else bitmask
 
     def forced_token_ids(self, tokenizer: object) -> tuple[int, ...]:
         """Return the tokens that have to come; see :meth:`Guide.forced_token_ids`."""
         return () if self.is_terminated else self._guide.forced_token_ids(tokenizer)
+
+
+def fill_bitmasks(matchers: Sequence[Matcher | None], bitmasks: Any) -> None:
+    """Write the masks of many requests into rows, in one copy that lets other threads run.
+
+    Parameters
+    ----------
+    matchers : sequence of Matcher or None
+        One for each row; None for a row without a grammar, where everything is allowed.
+    bitmasks : int32 array, shape (n_matchers, n_words)
+        As for :meth:`Matcher.fill_bitmask`.
+
+    Raises
+    ------
+    BitmaskError
+        If `bitmasks` has another dtype or shape, or too few words; nothing is written then.
+
+    Examples
+    --------
+    >>> import cfgguide, numpy as np
+    >>> vocabulary = cfgguide.Vocabulary([b"a", b"b", None], eos_token_ids=2)
+    >>> index = cfgguide.compile(cfgguide.Grammar('start: "a" "b"'), vocabulary)
+    >>> rows = np.zeros((2, 1), dtype=np.int32)
+    >>> fill_bitmasks([Matcher(index), None], rows)
+    >>> rows.tolist()
+    [[1], [-1]]
+    """
+    rows = rows_of(bitmasks)
+    if len(rows) != len(matchers):
+        raise BitmaskError(f"{len(matchers)} matchers need as many rows, not {len(rows)}")
+    n_words = len(rows[0]) if rows else 0
+    everything = np.full(n_words, _EVERYTHING, dtype=np.int32)
+    masks = [everything if matcher is None else matcher.bitmask() for matcher in matchers]
+    longest = max(map(len, masks), default=0)
+    if longest > n_words:
+        raise _too_few(longest, n_words)
+    out = np.asarray(bitmasks)
+    if out.strides[1] == out.itemsize:
+        copy_rows(masks, out)
+        return
+    packed = np.empty(out.shape, dtype=np.int32)  # the words lie apart
+    copy_rows(masks, packed)
+    out[:] = packed
+
+
+def _too_few(needed: int, n_words: int) -> BitmaskError:
+    return BitmaskError(f"the vocabulary needs {needed} words, the bitmasks have {n_words}")
 
 
 _Address = tuple[int, int] | None  # of a tensor's first word, and how many there are

@@ -12,7 +12,7 @@ from support.small_tokenizers import standard_library_tokenizer
 
 import cfgguide
 from cfgguide.errors import BitmaskError, RollbackError, TokenRejectedError
-from cfgguide.serving import Matcher
+from cfgguide.serving import Matcher, fill_bitmasks
 
 GRAMMARS = {
     "list": 'start: "[" (WORD ("," WORD)*)? "]"\nWORD: /[ab]+/\n%ignore /[ \\n]/',
@@ -71,6 +71,10 @@ def mask_of(matcher: Matcher, n_words: int = 1) -> set[int]:
     rows = np.full((2, n_words), -1, dtype=np.int32)
     matcher.fill_bitmask(rows, 1)
     assert (rows[0] == -1).all()
+    for shape in ((2, n_words), (2, 2 * n_words)):  # words side by side, and apart
+        batch = np.zeros(shape, dtype=np.int32)[:, :: shape[1] // n_words]
+        fill_bitmasks([None, matcher], batch)
+        assert (batch == rows).all()
     return set(np.flatnonzero(np.unpackbits(rows[1].view(np.uint8), bitorder="little")).tolist())
 
 
@@ -124,6 +128,17 @@ def test_wide_rows_have_zeros_beyond_the_vocabulary():
     assert mask_of(matcher, n_words=5) == mask_of(matcher)
     assert matcher.accept([0, 1, EOS])
     assert mask_of(matcher, n_words=5) == mask_of(matcher) == {EOS, OTHER_EOS, NEWLINE}
+
+
+def test_rows_of_a_batch_that_do_not_fit_are_refused():
+    matcher = Matcher(index_of("list"))
+    with pytest.raises(BitmaskError, match="2 matchers need as many rows, not 3"):
+        fill_bitmasks([matcher, None], np.zeros((3, 1), dtype=np.int32))
+    with pytest.raises(BitmaskError, match="needs 1 words, the bitmasks have 0"):
+        fill_bitmasks([matcher], np.zeros((1, 0), dtype=np.int32))
+    with pytest.raises(BitmaskError, match="int32"):
+        fill_bitmasks([matcher], np.zeros((1, 1), dtype=np.int64))
+    fill_bitmasks([], np.zeros((0, 1), dtype=np.int32))
 
 
 def test_a_tensor_is_written_where_it_is():
