@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import ContextVar
 from typing import Any
@@ -96,8 +97,16 @@ class _Backends:
                 self._made[id(tokenizer), n_logits] = tokenizer, backend
             return self._made[id(tokenizer), n_logits][1]
 
-    def takes(self, request: Asked, tokenizer: Any, model_config: Any) -> bool:
+    def takes(
+        self,
+        request: Asked,
+        tokenizer: Any,
+        model_config: Any,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> bool:
         """Compile what a request asks for; False if that is for vLLM's own backend.
+
+        `cancelled` is as for :meth:`Backend.index`.
 
         Raises
         ------
@@ -107,7 +116,7 @@ class _Backends:
         if request in self._referred:
             return False
         try:
-            self.of(tokenizer, model_config).index(*request)
+            self.of(tokenizer, model_config).index(*request, cancelled=cancelled)
         except UnsupportedTagError:
             self._refer(request)
             return False
@@ -179,9 +188,15 @@ def _wrap_front_end(takes_all: bool, backends: _Backends) -> None:
         request = asked(getattr(params, "structured_outputs", None), takes_all)
         tokenizer = self.input_processor.tokenizer
         if request is not None and tokenizer is not None:
-            compiling = functools.partial(backends.takes, request, tokenizer, self.model_config)
-            if await asyncio.get_running_loop().run_in_executor(threads, compiling):
-                _COMPILED.set(params.structured_outputs)
+            has_left = threading.Event()
+            compiling = functools.partial(
+                backends.takes, request, tokenizer, self.model_config, has_left.is_set
+            )
+            try:
+                if await asyncio.get_running_loop().run_in_executor(threads, compiling):
+                    _COMPILED.set(params.structured_outputs)
+            finally:
+                has_left.set()  # when vLLM ends this task, since the client has
         return await before(self, request_id, prompt, params, *rest, **options)
 
     AsyncLLM.add_request = add_request

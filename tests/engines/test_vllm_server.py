@@ -302,6 +302,22 @@ def test_others_are_served_while_a_grammar_takes_long(server):
     assert waited
 
 
+def test_a_grammar_whose_client_has_left_is_compiled_no_further(server):
+    grammar = f"start: /{'(a|b|c|d|f)?' * 60}(a|b)*a(a|b){{14}}/"
+    client = server.client.with_options(timeout=1.0)
+    with pytest.raises(openai.APITimeoutError):
+        client.chat.completions.create(
+            model="smollm2",
+            messages=[{"role": "user", "content": "Go."}],
+            extra_body={"structured_outputs": {"grammar": grammar}},
+        )
+    end = time.monotonic() + 60
+    while "compiling was cancelled" not in (server.folder / "log").read_text():
+        assert time.monotonic() < end
+        time.sleep(0.2)
+    server.ask(GREETING, max_tokens=3)
+
+
 def _refused(server: Running, grammar: str) -> None:
     try:
         server.chat(max_tokens=1, extra_body={"structured_outputs": {"grammar": grammar}})
