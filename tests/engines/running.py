@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -16,7 +17,7 @@ from engines.asked import Asked, is_one_of
 
 from cfgguide.models.load import prepare_smollm2
 
-START = 300.0  # seconds that a server gets to start
+START = 600.0  # seconds that a server gets to start
 
 
 def run_server(folder: Path, port: int) -> subprocess.Popen[bytes]:
@@ -68,11 +69,16 @@ class Running:
 
     def start(self) -> None:
         self.process = run_server(self.folder, self.port)
-        wait_for(self.process, self.client, self.folder)
+        try:
+            wait_for(self.process, self.client, self.folder)
+        except BaseException:
+            self.kill()
+            raise
 
     def kill(self) -> None:
         """As `kill -9` does, with the processes that it has started."""
-        os.killpg(self.process.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
     def chat(self, said: str = "Give me an example.", **options: Any) -> Any:
