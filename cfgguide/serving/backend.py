@@ -9,10 +9,11 @@ In: the kind of a request and its text, as vLLM and SGLang have them. Out: a
     structural_tag  a structural tag: text, calls of tools, thinking
 
 A *name* is that of a bundled grammar or of a `.lark` file in the operator's folder; options may
-follow it, as a JSON object: `cfgguide:sql {"tables": {"users": ["id", "name"]}}`. If a line break
-follows the colon, the rest is a grammar in Lark's language. After `cfgguide:llguidance` and a line
-break it is one in llguidance's dialect, and so is a text that begins with `%llguidance`. No other
-file is read: a request comes from strangers, so compiling has :meth:`Limits.for_strangers`.
+follow it, as a JSON object: `cfgguide:sql {"tables": {"users": ["id", "name"]}}`. Bundled grammars
+are tidy, as for :func:`cfgguide.generate`; `{"tidy": false}` asks for the whole language. If a line
+break follows the colon, the rest is a grammar in Lark's language. After `cfgguide:llguidance` and a
+line break it is one in llguidance's dialect, and so is a text that begins with `%llguidance`. No
+other file is read: a request comes from strangers, so compiling has :meth:`Limits.for_strangers`.
 
 What was asked before is at hand: grammars by kind and text, indexes in an
 :class:`~cfgguide.index.pool.IndexPool`. One line is logged for each that is compiled.
@@ -297,7 +298,7 @@ class Backend:
         if is_own and path is not None:
             grammar = Grammar.open(path, **options)
         else:
-            grammar = Grammar.bundled(name, **options)
+            grammar = Grammar.bundled(name, **{"tidy": True, **options})
         return grammar if tables is None else with_schema(grammar, tables)
 
 
