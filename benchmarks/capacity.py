@@ -121,7 +121,7 @@ def _of_named(backend: Backend, tokenizer: Tokenizer, name: str) -> Cost:
     cost = Cost([], [], [], [])
     made = (documents.made(name, seed) for seed in itertools.count())
     texts = [tokenizer.encode(text) for text in itertools.islice(made, N_TEXTS[name])]
-    add(cost, backend, "grammar", f"cfgguide:{NAMED[name]}", texts)
+    add(cost, backend, "grammar", f'cfgguide:{NAMED[name]} {{"tidy": false}}', texts)
     return cost
 
 

@@ -39,7 +39,8 @@ _ACCEPTED = (
     "re.compile(...), a list of texts, the name of a bundled grammar, or a cfgguide.Grammar"
 )
 _N_KEPT = 64
-_STARTS = {"sql": "statement", "postgresql": "statement"}  # not whole scripts
+#: Where bundled grammars begin: models write statements, not whole scripts.
+STARTS = {"sql": "statement", "postgresql": "statement"}
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ def _bundled(name: str) -> OutputType:
             "grammar, cfgguide.Grammar.open(path) a file, cfgguide.json_schema(text) a schema and "
             "cfgguide.regex(pattern) a pattern"
         )
-    grammar = Grammar.bundled(name, start=_STARTS.get(name, "start"), tidy=True)
+    grammar = Grammar.bundled(name, start=STARTS.get(name, "start"), tidy=True)
     return OutputType(grammar, TreeParser(grammar))
 
 

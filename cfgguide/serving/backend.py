@@ -10,10 +10,11 @@ In: the kind of a request and its text, as vLLM and SGLang have them. Out: a
 
 A *name* is that of a bundled grammar or of a `.lark` file in the operator's folder; options may
 follow it, as a JSON object: `cfgguide:sql {"tables": {"users": ["id", "name"]}}`. Bundled grammars
-are tidy, as for :func:`cfgguide.generate`; `{"tidy": false}` asks for the whole language. If a line
-break follows the colon, the rest is a grammar in Lark's language. After `cfgguide:llguidance` and a
-line break it is one in llguidance's dialect, and so is a text that begins with `%llguidance`. No
-other file is read: a request comes from strangers, so compiling has :meth:`Limits.for_strangers`.
+are tidy, and those of SQL one statement, as for :func:`cfgguide.generate`; `{"tidy": false}` asks
+for the whole language. If a line break follows the colon, the rest is a grammar in Lark's language.
+After `cfgguide:llguidance` and a line break it is one in llguidance's dialect, and so is a text
+that begins with `%llguidance`. No other file is read: a request comes from strangers, so compiling
+has :meth:`Limits.for_strangers`.
 
 What was asked before is at hand: grammars by kind and text, indexes in an
 :class:`~cfgguide.index.pool.IndexPool`. One line is logged for each that is compiled.
@@ -39,6 +40,7 @@ from cfgguide.index.pool import DEFAULT_MAX_BYTES, IndexPool
 from cfgguide.limits import Limits
 from cfgguide.locks import new_lock
 from cfgguide.messages.message_grammar import structural_tag
+from cfgguide.output_types import STARTS
 from cfgguide.schema.json_schema import json_schema
 from cfgguide.serving.matcher import Matcher
 from cfgguide.sql.names import with_schema
@@ -298,7 +300,9 @@ class Backend:
         if is_own and path is not None:
             grammar = Grammar.open(path, **options)
         else:
-            grammar = Grammar.bundled(name, **{"tidy": True, **options})
+            if options.setdefault("tidy", True):
+                options.setdefault("start", STARTS.get(name, "start"))
+            grammar = Grammar.bundled(name, **options)
         return grammar if tables is None else with_schema(grammar, tables)
 
 

@@ -40,6 +40,8 @@ def takes(backend: Backend, kind: str, text: str, written: str) -> bool:
         ("grammar", "cfgguide:json", "[1]", "[1"),
         ("grammar", 'cfgguide:json {"max_ignored": 2}', "[  1]", "[   1]"),
         ("grammar", "cfgguide:sql_select", "SELECT 1;", "SELECT  1;"),
+        ("grammar", "cfgguide:sql", "DELETE FROM a", "DELETE FROM a; D"),
+        ("grammar", 'cfgguide:sql {"tidy": false}', "delete from a; DELETE FROM b", "de,"),
         ("grammar", 'cfgguide:sql_select {"tidy": false}', "select  1;", "selec"),
         ("grammar", "cfgguide:sql_select ", "SELECT x FROM y", "DROP TABLE y"),
         (
