@@ -26,7 +26,7 @@ VOCABULARY = vocabulary_of(["ye", "es", "[1", ",2", "1]", '{"', '": ', "(1+", ")
 RULES = {"use_async_batching": False, "use_cuda_graph": False}
 
 
-def manager_of(model, *, blocks=None, sampling=True, per_request=False, **options):
+def manager_of(model, *, blocks=400, sampling=True, per_request=False, **options):
     generation = transformers.GenerationConfig(
         do_sample=sampling, eos_token_id=EOS, pad_token_id=EOS, max_new_tokens=30
     )
@@ -63,9 +63,11 @@ def model():
 
 
 @pytest.mark.parametrize("sampling", [True, False])
-@pytest.mark.parametrize("blocks", [None, 12])
+@pytest.mark.parametrize("blocks", [400, 12])
 def test_each_request_writes_a_sentence_of_its_grammar(model, sampling, blocks, monkeypatch):
-    """With few blocks requests are stopped, and begin again with what they have written."""
+    """Memory is given in blocks: by default it is most of the machine's.
+
+    With few blocks requests are stopped, and begin again with what they have written."""
     again = []
     state = batching.requests.RequestState
     begin_again = state.create_equivalent_initial_request
@@ -95,7 +97,7 @@ def test_each_request_writes_a_sentence_of_its_grammar(model, sampling, blocks, 
         text = VOCABULARY.spell(token_ids[:-1]).decode()
         assert judges[options["grammar"]](text), (options, text)
     assert n_unguided
-    assert bool(again) == (blocks is not None)
+    assert bool(again) == (blocks == 12)
     assert not again or max(again) > 0
 
 
