@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Protocol, TypeVar
@@ -93,6 +94,8 @@ class Index:
         The tokens that no configuration can tell apart.
     output_type : OutputType or None
         What the index was compiled from; None if it was read from a file.
+    seconds_made : float
+        Spent in making the masks that are counted in `n_made`.
     """
 
     def __init__(
@@ -108,6 +111,7 @@ class Index:
         self._liveness = liveness
         self.token_classes = TokenClasses(recognizer, vocabulary.trie)
         self.output_type: OutputType | None = None
+        self.seconds_made = 0.0
         self._walker = self.walker()
         self._indentations = (
             IndentationKeys(recognizer, vocabulary) if recognizer.indentation_rules else None
@@ -567,10 +571,13 @@ class Index:
             return self._liveness.expected(configuration)
 
     def _fill(self, configuration: Configuration, indentation_key: IndentationKey | None) -> Subset:
+        started = time.perf_counter()
         is_sentence = indentation_key is not None and indentation_key.is_sentence
         mask = self._mask(configuration, is_sentence=is_sentence)
         assert mask is not None, "nothing lies below the bottom of a whole stack"
-        return self._entries.add(configuration, mask, indentation_key)
+        subset = self._entries.add(configuration, mask, indentation_key)
+        self.seconds_made += time.perf_counter() - started
+        return subset
 
     def _mask(self, configuration: Configuration, *, is_sentence: bool = False) -> Mask | None:
         if (walk := self._walker.walk(configuration)) is None:

@@ -17,7 +17,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from cfgguide.errors import LimitError
 from cfgguide.grammar.grammar import Grammar
@@ -35,6 +35,13 @@ _MAX_WORKSPACES = 16  # indexes that keep theirs
 _SPREAD = 1.25  # resident bytes per counted byte: freed objects leave holes (docs/design/0010)
 _N_REQUESTS = 32  # after so many, another index is measured again
 _PAUSE = 100  # no index is measured again for so many times as long as the last measurement took
+
+
+class FirstVisits(NamedTuple):
+    """Masks that were made for the first time, and the seconds of that."""
+
+    n: int
+    seconds: float
 
 
 class _Entry:
@@ -95,6 +102,7 @@ class IndexPool:
         self._with_workspace: OrderedDict[Grammar, None] = OrderedDict()
         self._n_requests = 0
         self._pause_ends = 0.0  # by the clock of `time.monotonic`
+        self._visits_dropped = FirstVisits(0, 0.0)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For `pickle`, and so for processes: an empty pool like this one."""
@@ -114,6 +122,17 @@ class IndexPool:
         """Bytes that the indexes held when each was measured last."""
         with self._lock:
             return sum(entry.nbytes for entry in self._entries.values())
+
+    @property
+    def first_visits(self) -> FirstVisits:
+        """What all indexes made so far, those included that were dropped: until they were."""
+        with self._lock:
+            made = [entry.index for entry in self._entries.values() if entry.index is not None]
+            dropped = self._visits_dropped
+        return FirstVisits(
+            dropped.n + sum(index.n_made for index in made),
+            dropped.seconds + sum(index.seconds_made for index in made),
+        )
 
     def index(
         self,
@@ -204,6 +223,10 @@ class IndexPool:
                     n_bytes -= entry.nbytes
                     del self._entries[grammar]
                     self._with_workspace.pop(grammar, None)
+                    n, seconds = self._visits_dropped
+                    self._visits_dropped = FirstVisits(
+                        n + entry.index.n_made, seconds + entry.index.seconds_made
+                    )
                     entry.index.clear_step_cache()
 
     def _to_measure(self, requested: Grammar, *, is_new: bool) -> list[tuple[_Entry, Index]]:

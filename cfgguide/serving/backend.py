@@ -78,6 +78,10 @@ class Metrics:
         Requests with an error of ours.
     seconds : float
         Spent in compiling, errors included.
+    n_first_visits : int
+        Masks that were made for the first time.
+    first_visit_seconds : float
+        Spent in making them.
     n_indexes, n_bytes : int
         Indexes at hand, and what they held when they were measured last.
     """
@@ -86,6 +90,8 @@ class Metrics:
     n_hits: int = 0
     n_refused: int = 0
     seconds: float = 0.0
+    n_first_visits: int = 0
+    first_visit_seconds: float = 0.0
     n_indexes: int = 0
     n_bytes: int = 0
 
@@ -146,8 +152,11 @@ class Backend:
     def metrics(self) -> Metrics:
         """What was done so far."""
         pools = self._pools.values()
+        visits = [pool.first_visits for pool in pools]
         return replace(
             self._metrics,
+            n_first_visits=sum(each.n for each in visits),
+            first_visit_seconds=sum(each.seconds for each in visits),
             n_indexes=sum(map(len, pools)),
             n_bytes=sum(pool.nbytes for pool in pools),
         )

@@ -31,7 +31,7 @@ from cfgguide.messages.parts import UnsupportedTagError
 from cfgguide.serving.backend import KINDS, PREFIX, Backend
 from cfgguide.serving.guarded import GuardedMatcher
 from cfgguide.serving.matcher import Matcher
-from cfgguide.serving.vllm_metrics import Exported
+from cfgguide.serving.vllm_metrics import ENGINE, FRONT_END, REFERRED, Exported
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
 #: What is wrapped: a class, a method, and the first of its arguments.
@@ -86,7 +86,7 @@ class _Backends:
         self._lock = new_lock()
         self._made: dict[tuple[int, int], tuple[Any, Backend]] = {}
         self._referred: dict[Asked, None] = {}
-        self._exported = Exported()
+        self._counted = {True: Exported(ENGINE), False: Exported(FRONT_END)}
 
     def of(self, tokenizer: Any, model_config: Any) -> Backend:
         """Return the backend of an engine."""
@@ -123,8 +123,13 @@ class _Backends:
         except CfgGuideError as error:
             raise VLLMValidationError(f"cfgguide: {error}") from error
         finally:
-            self._exported.show([made.metrics for _, made in list(self._made.values())])
+            self.count(in_engine=False)
         return True
+
+    def count(self, *, in_engine: bool) -> None:
+        """Show in `/metrics` what was done so far."""
+        backends = [backend for _, backend in list(self._made.values())]
+        self._counted[in_engine].show(backend.metrics for backend in backends)
 
     def _refer(self, request: Asked) -> None:
         with self._lock:
@@ -133,7 +138,7 @@ class _Backends:
             self._referred[request] = None
             while len(self._referred) > _MAX_REFERRED:
                 self._referred.pop(next(iter(self._referred)))
-        self._exported.refer()
+        REFERRED.inc()
         _LOG.warning("vLLM's own backend takes this structural tag, now and later: %.200r", request)
 
 
@@ -236,6 +241,7 @@ def _compiled(manager: Any, params: Any, stops: Iterable[int], backends: _Backen
     wanted = asked(params, takes_all=True)
     assert wanted is not None, "the front end has found it to be ours"
     backend = backends.of(manager.tokenizer, manager.vllm_config.model_config)
+    backends.count(in_engine=True)
     return VllmGrammar(backend.matcher(*wanted, stop_token_ids=stops))
 
 

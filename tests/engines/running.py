@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -26,6 +27,8 @@ def run_server(folder: Path, port: int) -> subprocess.Popen[bytes]:
     command += ["--max-model-len", "1024", "--max-num-seqs", "64", "--enforce-eager"]
     command += ["--port", str(port)]
     command += ["--enable-auto-tool-choice", "--tool-call-parser", "hermes"]
+    shutil.rmtree(metrics := folder / "metrics", ignore_errors=True)
+    metrics.mkdir()
     environment = {
         **os.environ,
         "CFGGUIDE_VLLM": "all",
@@ -34,6 +37,7 @@ def run_server(folder: Path, port: int) -> subprocess.Popen[bytes]:
         "VLLM_HTTP_TIMEOUT_KEEP_ALIVE": "60",
         "CFGGUIDE_CACHE": str(folder / "cache"),
         "CFGGUIDE_GRAMMARS": str(folder),
+        "PROMETHEUS_MULTIPROC_DIR": str(metrics),
     }
     (folder / "greeting.lark").write_text('start: ("hello" | "bye") "!"?\n', encoding="utf-8")
     with (folder / "log").open("ab") as log:

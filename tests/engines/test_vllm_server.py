@@ -128,6 +128,16 @@ def test_calls_of_tools_are_ours_and_what_their_schemas_allow(server, choice):
         check_calls(calls, is_finished)
 
 
+def test_first_visits_of_masks_are_counted(server):
+    asked = {"structured_outputs": {"grammar": 'cfgguide:\nstart: "first" " visit" "!"*'}}
+    before = counters(server)
+    server.chat(extra_body=asked)
+    server.chat(extra_body=asked)  # what the first one did is counted when the second one comes
+    after = counters(server)
+    for name in ("cfgguide_first_visits_total", "cfgguide_first_visit_seconds_total"):
+        assert after[name] > before.get(name, 0)
+
+
 def test_calls_of_tools_come_in_streams(server):
     parts = server.chat(
         "Save Ann.", tools=TOOLS, tool_choice="required", max_tokens=200, stream=True

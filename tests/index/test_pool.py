@@ -84,11 +84,14 @@ def test_many_grammars_stay_within_the_bound():
     max_bytes = 3_000_000
     pool = IndexPool(VOCABULARY, max_bytes=max_bytes)
     alive: weakref.WeakSet[cfgguide.Index] = weakref.WeakSet()
+    n_made = 0
     for number in range(60):
         index = pool.index(grammar(number))
         alive.add(index)
         walked(index, number)
+        n_made += index.n_made
         del index
+        assert pool.first_visits.n == n_made, "those of dropped indexes count as well"
         assert pool.nbytes <= max_bytes
         assert len(alive) == len(pool), "an index that is let go is gone at once"
     assert 2 <= len(pool) < 40

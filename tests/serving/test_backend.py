@@ -6,6 +6,7 @@ import json
 import logging
 import threading
 
+import numpy as np
 import pytest
 
 import cfgguide
@@ -144,6 +145,11 @@ def test_what_was_asked_before_is_at_hand(caplog):
     assert (now.n_compiled, now.n_hits, now.n_refused, now.n_indexes) == (1, 1, 1, 1)
     assert now.seconds > 0
     assert now.n_bytes > 0
+    assert now.n_first_visits == 1  # of the first mask
+    first.accept(list(b"["))
+    first.fill_bitmask(np.zeros((1, VOCABULARY.n_words), np.int32), 0)
+    assert backend.metrics.n_first_visits == 2
+    assert backend.metrics.first_visit_seconds > now.first_visit_seconds > 0
     compiled, refused = caplog.messages
     assert compiled.startswith('compiled json \'{"type"')
     assert refused.startswith("refused json '{' after")
