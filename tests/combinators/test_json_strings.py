@@ -237,7 +237,15 @@ def sentences(name, rng):
         yield from (json.dumps(json.loads(text)) for text in ('{"é": [1.5, null]}', '"\\u0001"'))
 
 
-@pytest.mark.parametrize("name", ["sql_select", "sql_select of users", "json", "sql"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("sql_select", marks=pytest.mark.slow),
+        "sql_select of users",
+        "json",
+        pytest.param("sql", marks=pytest.mark.slow),
+    ],
+)
 def test_real_sentences_can_be_written_in_a_call(name):
     grammar, index = index_of(name)
     is_sentence, rng = parses(grammar), random.Random(name)

@@ -177,6 +177,7 @@ def test_random_messages_have_queries_and_values(form, tools):
     assert n_calls > 10
 
 
+@pytest.mark.slow
 def test_a_message_is_read_back_with_what_sqlite_runs():
     database = sqlite3.connect(":memory:")
     database.execute("CREATE TABLE users (id, name)")
