@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import re
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,22 @@ def check(rows: list[dict[str, Any]]) -> None:
         jsonschema.validate(json.loads(row["review"]), ray_batch.SCHEMA)
 
 
-def test_every_row_comes_once_though_a_node_is_killed(tmp_path):
+def writer_that_tells(folder: Path) -> type:
+    """A writer that tells with a file on which node it has begun to write.
+
+    It is made in a function, so that Ray sends all of it to the nodes.
+    """
+
+    class Telling(ray_batch.Writer):
+        def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+            (folder / ray.get_runtime_context().get_node_id()).touch()
+            return super().__call__(batch)
+
+    return Telling
+
+
+def test_every_row_comes_once_though_a_node_is_killed(tmp_path, monkeypatch):
+    monkeypatch.setattr(ray_batch, "Writer", writer_that_tells(tmp_path))
     index_path = tmp_path / "review.index"
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
     try:
@@ -49,20 +64,15 @@ def test_every_row_comes_once_though_a_node_is_killed(tmp_path):
             runtime_env={"env_vars": {"PYTHONPATH": str(EXAMPLES), "OMP_NUM_THREADS": "1"}},
         )
         assert sum(node["Alive"] for node in ray.nodes()) == 3
-        killed: list[float] = []
-
-        def kill() -> None:
-            while ray.available_resources().get("CPU", 0) > 0:
-                time.sleep(0.2)
-            time.sleep(15)  # both actors are there; now they load their models, and write
+        with ThreadPoolExecutor(1) as thread:  # nodes are Ray's main thread's
+            rows = thread.submit(ray_batch.write, CITIES, index_path, n_actors=2)
+            while not (tmp_path / doomed.node_id).exists():
+                assert not rows.done(), "the rows came before the node was killed"
+                time.sleep(0.05)
             cluster.remove_node(doomed, allow_graceful=False)
-            killed.append(time.monotonic())
+            assert not rows.done()
             cluster.add_node(num_cpus=1)
-
-        threading.Thread(target=kill, daemon=True).start()
-        rows = ray_batch.write(CITIES, index_path, n_actors=2)
-        assert killed, "the rows came before the node was killed"
-        check(rows)
+            check(rows.result())
     finally:
         ray.shutdown()
         cluster.shutdown()
