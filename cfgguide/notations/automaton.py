@@ -9,7 +9,7 @@ from cfgguide.automata.language import DEAD, NO_TEXTS, Language, Row, smallest
 from cfgguide.notations.patterns import Pattern
 from cfgguide.notations.syntax import Ranges
 
-#: States of an automaton, sets of a pattern once counts are written out, and intervals of characters.
+#: States, sets of a pattern once counts are written out, and intervals of characters.
 MAX_STATES = 600
 MAX_POSITIONS = 2_000
 MAX_CUTS = 4_000

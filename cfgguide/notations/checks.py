@@ -51,9 +51,9 @@ def needed(source: Source, rules: Mapping[str, Rule], root: str) -> dict[str, Ru
     if root not in rules:
         raise source.error(0, f"there is no rule called {root}, with which a grammar starts")
     for rule in rules.values():
-        for name in names_in(rule.body):
-            if name.name not in rules:
-                raise source.error(name.at, _unknown(name.name, rules))
+        for used in names_in(rule.body):
+            if used.name not in rules:
+                raise source.error(used.at, _unknown(used.name, rules))
     found = {root: rules[root]}
     pending = [root]
     for name in pending:  # grows while it is walked
@@ -83,7 +83,7 @@ def facts_of(source: Source, rules: Mapping[str, Rule]) -> dict[str, Facts]:
     for name, rule in rules.items():
         for used in dict.fromkeys(each.name for each in names_in(rule.body)):
             users[used].append(name)
-    # Rules after those that they use, so that the facts of a subtrahend are final when they are used.
+    # Rules come after those that they use: what is subtracted is final when it is looked at.
     pending, is_pending = sorted((place, name) for name, place in places.items()), set(rules)
     while pending:
         _, name = heappop(pending)
@@ -136,9 +136,7 @@ def facts_in(expression: Expression, facts_of_rule: Callable[[str], Facts]) -> F
 def _of_row(parts: list[Facts]) -> Facts:
     if NOTHING in parts:
         return NOTHING
-    return Facts(
-        all(each.is_optional for each in parts), any(each.is_something for each in parts)
-    )
+    return Facts(all(each.is_optional for each in parts), any(each.is_something for each in parts))
 
 
 def _of_repeated(node: Repeated, part: Facts) -> Facts:

@@ -1,15 +1,16 @@
-"""Rules over characters as a grammar in Lark's language.
+r"""Rules over characters as a grammar in Lark's language.
 
-In: the rules of a grammar in a notation. Out: lines of Lark's language for its Earley parser with the
-lexer `dynamic_complete`, in which a terminal may end wherever its pattern matches.
+In: the rules of a grammar in a notation. Out: lines of Lark's language for its Earley parser with
+the lexer `dynamic_complete`, in which a terminal may end wherever its pattern matches.
 
 A part without recursion is regular. As many regular parts as stand beside each other become one
 terminal, if ``re`` reads it exactly (:mod:`cfgguide.notations.longest`) and it is not too large;
 otherwise its parts do::
 
-    root ::= "[" ws (item ("," ws item)*)? "]"        start: root
-    item ::= [0-9]+ ws | root                   ->    root: ROOT ROOT_2
-    ws   ::= ([ ] ws)?                                      | ROOT item ROOT_2 | ...
+    root ::= "[" ws item* "]"            start: root
+    item ::= [0-9]+ ws | root ws    ->   root: ROOT item* "]"
+    ws   ::= ([ ] ws)?                   item: root WS? | ITEM
+                                         ROOT: /\[ */      WS: / +/      ITEM: /[0-9]+ */
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ from cfgguide.notations.syntax import (
     nodes_of,
 )
 
-#: Of one terminal: characters of its pattern, sets of it once counts are written out, nested groups.
+#: Of one terminal: characters of its pattern, its sets once counts are written out, and groups
+#: inside each other.
 MAX_SIZE = (4_000, 2_000, MAX_DEPTH)
 #: Of the whole grammar that is written.
 MAX_CHARACTERS = 10_000_000
@@ -156,7 +158,7 @@ class Conversion:
     # --- Regular parts ---------------------------------------------------------------------------
 
     def _regular_of(self, node: Expression, parts: Sequence[Found | None]) -> Regular | None:
-        """Return an expression as a regular part; None if it is none, or too large for a terminal."""
+        """Return an expression as a regular part, or None if it is none that fits a terminal."""
         known = [part for part in parts if isinstance(part, Regular)]
         if isinstance(node, Minus):
             return self._minus(node, known)

@@ -4,8 +4,8 @@ In: the text. Out: its rules by name, in which nothing is looked up yet.
 
 Source: XGrammar 0.2 (docs/defining_structures/ebnf_grammar.md and cpp/grammar_parser.cc). It is
 GBNF without ``.`` and with other escapes and names, where line ends mean nothing: a rule ends where
-the next one begins. Macros are functions of XGrammar's; ``Token`` is the one that a grammar here can
-say, and the others are refused by name.
+the next one begins. Macros are functions of XGrammar's; ``Token`` is the one that a grammar here
+can say, and the others are refused by name.
 """
 
 from __future__ import annotations
@@ -22,10 +22,9 @@ _NAME = re.compile(r"[A-Za-z_.-][A-Za-z0-9_.-]*")
 _RULE = re.compile(r"[A-Za-z_.-][A-Za-z0-9_.-]*(?:\[[^\]\r\n]*\])?(?:[ \t\r\n]|#[^\r\n]*)*::=")
 _OPTION = re.compile(r"[ \t]*([A-Za-z_]+)")
 _ID = re.compile("[0-9]{1,9}")
-_ESCAPES = {
-    **{each: each for each in "'\"?\\/"},
-    **{"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"},
-    **{"0": "\0", "e": "\x1b"},
+_CONTROLS = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, "0": 0, "e": 27}
+_ESCAPES = {letter: chr(point) for letter, point in _CONTROLS.items()} | {
+    each: each for each in "'\"?\\/"
 }
 _CLASS_ESCAPES = _ESCAPES | {each: each for each in "^$\\.*+?()[]{}|/-"}
 _DIGITS: dict[str, tuple[int, int | None]] = {"x": (1, None), "u": (4, 4), "U": (8, 8)}
@@ -191,7 +190,7 @@ class _Reader:
             cursor.fail(f"\\{letter} is not supported in a class; list the characters", at)
         if letter not in escapes:
             cursor.fail(
-                f"there is no escape \\{letter} here; there are those of C, such as \\n and \\\", "
+                f'there is no escape \\{letter} here; there are those of C, such as \\n and \\", '
                 "and \\xX..., \\uXXXX and \\UXXXXXXXX",
                 at,
             )

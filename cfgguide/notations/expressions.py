@@ -46,7 +46,9 @@ class _Group:
     at: int
     options: list[Expression] = field(default_factory=list)
     row: list[Expression] = field(default_factory=list)
-    minus: list[int] = field(default_factory=list)  # for each part of the row: where - stands, or -1
+    minus: list[int] = field(
+        default_factory=list
+    )  # for each part of the row: where - stands, or -1
     row_at: int = 0
 
 
@@ -155,7 +157,9 @@ class _Reader:
         if not row:
             self._cursor.fail(f"nothing stands before {self._cursor.here} that could be repeated")
         if self._is_counted and not self._notation.has_several_counts:
-            self._cursor.fail("two counts for one part; put brackets around the part with the first")
+            self._cursor.fail(
+                "two counts for one part; put brackets around the part with the first"
+            )
         mark = _MARKS.get(self._cursor.here)
         self._cursor.at += 1
         least, most = self._braces(at) if mark is None else mark

@@ -66,8 +66,7 @@ class _Reader:
             if name is None:
                 way_out = "; alternatives go on after a | at the end of a line, or in brackets"
                 cursor.fail(
-                    f"expected the name of a rule, not {cursor.shown}"
-                    + way_out * cursor.is_at("|")
+                    f"expected the name of a rule, not {cursor.shown}" + way_out * cursor.is_at("|")
                 )
             if name[0] in found:
                 cursor.fail(f"{name[0]} is defined twice", at)
@@ -134,7 +133,7 @@ class _Reader:
             return cursor.code_point(at, _DIGITS[letter], _DIGITS[letter])
         if letter not in _ESCAPES:
             cursor.fail(
-                f"there is no escape \\{letter}; there are \\n, \\r, \\t, \\\\, \\\", \\[, \\], "
+                f'there is no escape \\{letter}; there are \\n, \\r, \\t, \\\\, \\", \\[, \\], '
                 "\\-, \\xXX, \\uXXXX and \\UXXXXXXXX",
                 at,
             )

@@ -1,7 +1,7 @@
-"""Rules that repeat something by calling themselves at one end.
+r"""Rules that repeat something by calling themselves at one end.
 
-In: a rule such as ``ws ::= ([ \\t] ws)?``, as grammars without counts have it. Out: the same
-language as a repetition, ``[ \\t]*``, which can be a terminal::
+In: a rule such as ``ws ::= ([ \t] ws)?``, as grammars without counts have it. Out: the same
+language as a repetition, ``[ \t]*``, which can be a terminal::
 
     r = A r | B   ->   A* B          r = r A | B   ->   B A*
 
@@ -60,9 +60,7 @@ def without_itself(rule: Rule) -> Rule:
     return rule
 
 
-def _split(
-    expression: Expression, name: str, *, is_last: bool, depth: int
-) -> _Split | None:
+def _split(expression: Expression, name: str, *, is_last: bool, depth: int) -> _Split | None:
     """Return an expression as ``A r | B``, or ``r A | B``; None if it is neither."""
     if depth > _MAX_DEPTH:
         return None

@@ -2,16 +2,16 @@ r"""Regular expressions over characters, with what decides whether ``re`` reads 
 
 In: sets of characters, put together. Out: a :class:`Pattern`, which knows how it is written for
 ``re``, how large it is, and whether it is *deterministic*: wherever a text is in it, the next
-character says how to go on, and going on is preferred to stopping. Then the match that ``re`` prefers
-is the longest one::
+character says how to go on, and going on is preferred to stopping. Then the match that ``re``
+prefers is the longest one::
 
     [0-9]+(?:\.[0-9]+)?     deterministic
     a|ab                    not: both alternatives begin with a
     a?ab                    not: an a may be either
 
-Source: Brüggemann-Klein and Wood 1998, "One-unambiguous regular languages", with counts as Kilpeläinen
-and Tuhkanen 2007, "One-unambiguity of regular expressions with numeric occurrence indicators"; the
-strong form here looks at a count as if it could always go on.
+Source: Brüggemann-Klein and Wood 1998, "One-unambiguous regular languages", with counts as
+Kilpeläinen and Tuhkanen 2007, "One-unambiguity of regular expressions with numeric occurrence
+indicators"; the strong form here looks at a count as if it could always go on.
 """
 
 from __future__ import annotations
@@ -122,17 +122,30 @@ def written_set(ranges: Ranges) -> str:
     if not others:
         return "(?s:.)"
     if ranges[0][0] == ranges[-1][1]:
-        return escaped(chr(ranges[0][0]))
+        return escaped(chr(ranges[0][0])) if _is_shown(ranges[0][0]) else _number(ranges[0][0])
     is_negated = ranges[-1][1] == MAX_CODE_POINT
     members = "".join(_written_range(*each) for each in (others if is_negated else ranges))
     return f"[{'^' * is_negated}{members}]"
 
 
 def _written_range(first: int, last: int) -> str:
-    ends = [_IN_CLASS.get(chr(point), chr(point)) for point in (first, last)]
+    ends = [
+        _IN_CLASS.get(chr(point), chr(point)) if _is_shown(point) else _number(point)
+        for point in (first, last)
+    ]
     if last - first < 2:
         return "".join(ends[: last - first + 1])
     return "-".join(ends)
+
+
+def _is_shown(point: int) -> bool:
+    """Return whether a character can be written as itself; ASCII is escaped later, for Lark."""
+    return point < 127 or chr(point).isprintable()
+
+
+def _number(point: int) -> str:
+    """Return the escape of a character."""
+    return f"\\u{point:04x}" if point < 0x10000 else f"\\U{point:08x}"
 
 
 def _joined(*ranges: Ranges) -> Ranges:
@@ -181,14 +194,16 @@ def in_row(parts: Sequence[Pattern]) -> Pattern:
         flat.extend(part.parts if part.kind == "row" else [part])
     if len(flat) == 1:
         return flat[0]
-    is_optional, first, following, is_deterministic = True, (), (), True
+    first: Ranges = ()
+    following: Ranges = ()
+    is_optional = is_deterministic = True
     for part in flat:
         is_deterministic &= part.is_deterministic and not _meet(following, part.first)
         if is_optional:
             is_deterministic &= not _meet(first, part.first)
             first = _joined(first, part.first)
-        following = _joined(part.following, part.first, following) if part.is_optional else (
-            part.following
+        following = (
+            _joined(part.following, part.first, following) if part.is_optional else (part.following)
         )
         is_optional &= part.is_optional
     return Pattern(

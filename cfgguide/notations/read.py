@@ -137,9 +137,7 @@ def w3c(text: str, *, root: str | None = None) -> Converted:
     return _converted(text, root, read_w3c)
 
 
-def _converted(
-    text: Any, root: str | None, read: Callable[[Source], dict[str, Rule]]
-) -> Converted:
+def _converted(text: Any, root: str | None, read: Callable[[Source], dict[str, Rule]]) -> Converted:
     if not isinstance(text, str):
         raise GrammarError(f"a grammar is a text, not {type(text).__name__}")
     if len(text) > MAX_TEXT:

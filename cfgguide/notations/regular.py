@@ -1,7 +1,7 @@
 """Regular parts of a grammar, with and without the empty text.
 
-In: the regular expressions of parts. Out: that of the whole, twice: with all its texts (`every`), and
-with those that are not empty (`some`), since Lark's terminals are never empty::
+In: the regular expressions of parts. Out: that of the whole, twice: with all its texts (`every`),
+and with those that are not empty (`some`), since Lark's terminals are never empty::
 
     a? b?    every  a?b?    some  ab?|b
 """

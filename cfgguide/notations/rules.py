@@ -1,7 +1,7 @@
 """Rules of Lark's language that no empty text matches.
 
-In: what the parts of a right-hand side have become. Out: what the whole becomes (:class:`Piece`), with
-rules of its own where it needs them (:class:`Rules`).
+In: what the parts of a right-hand side have become. Out: what the whole becomes (:class:`Piece`),
+with rules of its own where it needs them (:class:`Rules`).
 
 What may be empty is so where it is used, ``a?``, and no rule is empty: an Earley parser then has no
 cycles of empty rules to follow. Lark writes out alternatives inside of rows, each ``?`` twice; so a
@@ -30,7 +30,7 @@ class Piece:
     Attributes
     ----------
     alternatives : tuple of tuple of str
-        Rows of symbols, none of them empty. No alternative at all: no text but perhaps the empty one.
+        Rows of symbols, none of them empty. Without any, no text belongs to it, or the empty one.
     is_optional : bool
         Whether the empty text belongs to it too.
     """
@@ -80,7 +80,11 @@ class Rules:
 
     def name_of(self, alternatives: tuple[Alternative, ...]) -> str:
         """Return a symbol for alternatives: the one that they are, or a rule for them."""
-        if len(alternatives) == 1 and len(alternatives[0]) == 1 and alternatives[0][0][-1] not in "?*+":
+        if (
+            len(alternatives) == 1
+            and len(alternatives[0]) == 1
+            and alternatives[0][0][-1] not in "?*+"
+        ):
             return alternatives[0][0]
         if alternatives not in self._known:
             name = self._names.new(self.owner)
@@ -97,7 +101,9 @@ class Rules:
         optional = [piece for piece in pieces if piece.is_optional]
         if len(optional) > _MAX_OPTIONAL:
             half = len(pieces) // 2
-            return self.row([self._apart(self.row(pieces[:half])), self._apart(self.row(pieces[half:]))])
+            return self.row(
+                [self._apart(self.row(pieces[:half])), self._apart(self.row(pieces[half:]))]
+            )
         if len(optional) < len(pieces):
             return Piece((tuple(self._all(pieces)),), is_optional=False)
         rows = [
@@ -169,4 +175,10 @@ class Rules:
 
 def _optional(written: str) -> str:
     """Return a symbol that may be left out."""
-    return f"{written[:-1]}*" if written[-1] == "+" else written if written[-1] in "?*" else f"{written}?"
+    return (
+        f"{written[:-1]}*"
+        if written[-1] == "+"
+        else written
+        if written[-1] in "?*"
+        else f"{written}?"
+    )

@@ -3,8 +3,8 @@
 In: the text. Out: its rules by name, in which nothing is looked up yet.
 
 Source: *Extensible Markup Language (XML) 1.0*, section 6, "Notation". Texts and classes have no
-escapes: a character that cannot be written is ``#xN``. ``A - B`` is all of A but B, and holds its two
-parts together more closely than a row does. Numbers before rules, ``[1]``, are read over.
+escapes: a character that cannot be written is ``#xN``. ``A - B`` is all of A but B, and holds its
+two parts together more closely than a row does. Numbers before rules, ``[1]``, are read over.
 """
 
 from __future__ import annotations

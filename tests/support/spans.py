@@ -97,7 +97,9 @@ class _Table:
             case Minus():
                 return tuple(
                     one & ~other
-                    for one, other in zip(self._whole(node.part), self._whole(node.other), strict=True)
+                    for one, other in zip(
+                        self._whole(node.part), self._whole(node.other), strict=True
+                    )
                 )
 
     def _repeated(self, part: Spans, node: Repeated) -> Spans:
