@@ -96,10 +96,10 @@ def facts_of(source: Source, rules: Mapping[str, Rule]) -> dict[str, Facts]:
             if user not in is_pending:
                 is_pending.add(user)
                 heappush(pending, (places[user], user))
-    for name, rule in rules.items():
+    for name in places:  # the first to blame is one that no other is to blame for
         if facts[name] == NOTHING:
             raise source.error(
-                rule.at,
+                rules[name].at,
                 f"no text matches {name}: each of its alternatives needs {name} again, or a rule "
                 "that no text matches",
             )
@@ -179,9 +179,10 @@ def ordered(rules: Mapping[str, Rule]) -> list[tuple[str, bool]]:
             if walk:
                 lowest[walk[-1][0]] = min(lowest[walk[-1][0]], lowest[name])
             if lowest[name] == numbers[name]:
-                begin = component.index(name)
-                members = component[begin:]
-                del component[begin:]
+                members = [component.pop()]
+                while members[-1] != name:
+                    members.append(component.pop())
+                members.reverse()
                 is_open -= set(members)
                 is_cyclic = len(members) > 1 or name in uses[name]
                 found += [(member, is_cyclic) for member in members]

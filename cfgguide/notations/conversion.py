@@ -22,7 +22,7 @@ from typing import NoReturn
 from cfgguide.automata.language import difference
 from cfgguide.automata.notation import pattern_literal, text_literal
 from cfgguide.dialect.source import Source
-from cfgguide.errors import CfgGuideError, GrammarError, LimitError
+from cfgguide.errors import CfgGuideError, GrammarError, LimitError, SchemaError
 from cfgguide.llguidance.names import Names
 from cfgguide.llguidance.special_tokens import Tokens, terminals_of
 from cfgguide.notations.automaton import automaton_of
@@ -166,7 +166,7 @@ class Conversion:
             return None
         match node:
             case Characters():
-                found = regular(one_of_characters(node.ranges))
+                return regular(one_of_characters(node.ranges))  # a terminal, however long it is
             case Text():
                 found = regular(of_text(node.text))
             case Name():
@@ -174,7 +174,10 @@ class Conversion:
             case Special():
                 return None
             case Row():
-                found = regular_row(known)
+                row = regular_row(known)
+                if row is None:
+                    return None
+                found = row
             case Choice():
                 found = regular_choice(known)
             case Repeated():
@@ -197,7 +200,10 @@ class Conversion:
         automaton, without = automaton_of(part.some), automaton_of(other.some)
         if automaton is None or without is None:
             self._fail(node.at, "the automata of both sides of this - are too large", LimitError)
-        left = difference(automaton, without)
+        try:
+            left = difference(automaton, without)
+        except SchemaError:  # which speaks of schemas
+            self._fail(node.at, "the automaton of this - is too large", LimitError)
         if left.is_empty:
             self._fail(node.at, _NOTHING_LEFT)
         pattern = from_automaton(left)
@@ -237,7 +243,7 @@ class Conversion:
             before = found[-1] if found else None
             if isinstance(before, Regular) and isinstance(part, Regular):
                 both = regular_row([before, part])
-                if _fits(both):
+                if both is not None and _fits(both):
                     found[-1] = both
                     continue
             found.append(part)
@@ -283,7 +289,7 @@ class Conversion:
             return text_literal(pattern.text)
         if pattern.written not in self._terminals:
             good = longest_first(pattern)
-            is_good = good is not None and _fits(Regular(good, good))
+            is_good = good is not None and (good.kind == "set" or _fits(Regular(good, good)))
             written = good.written if good is not None and is_good else None
             self._terminals[pattern.written] = written and self._named(pattern, written)
         return self._terminals[pattern.written]

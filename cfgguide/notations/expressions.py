@@ -20,6 +20,7 @@ MAX_NESTING = 500
 #: The largest number in braces; llama.cpp's is 2000.
 MAX_COUNT = 10_000
 
+_ODD = "!$%&',/:;<=>@`}"  # no notation has them here
 _NUMBER = re.compile("[0-9]+")
 _MARKS: dict[str, tuple[int, int | None]] = {"?": (0, 1), "*": (0, None), "+": (1, None)}
 
@@ -98,6 +99,9 @@ class _Reader:
             if cursor.here == "":
                 cursor.fail("this bracket is never closed", self._open[-1].at)
             cursor.fail(f"expected ) or more of the group, not {cursor.shown}")
+        is_odd = bool(cursor.here) and cursor.here in _ODD
+        if is_odd and not self._open[-1].row and not notation.has_empty_alternatives:
+            cursor.fail(f"expected a name, a text, a class or a group, not {cursor.shown}")
         self._end_row(cursor.at)
         return _one_of(self._open[0])
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from cfgguide.dialect.source import Source
 from cfgguide.errors import GrammarError, LimitError
+from cfgguide.limits import Budget, Limits
 from cfgguide.notations.conversion import MAX_CHARACTERS, Conversion
 from cfgguide.notations.ebnf_reader import read_ebnf
 from cfgguide.notations.gbnf_reader import read_gbnf
@@ -53,7 +54,7 @@ class Converted:
     names: dict[str, str] = field(default_factory=dict)
 
 
-def gbnf(text: str, *, root: str = "root") -> Converted:
+def gbnf(text: str, *, root: str = "root", limits: Limits | None = None) -> Converted:
     r"""Return a grammar from a text in GBNF, llama.cpp's notation.
 
     Rules may call themselves at their left end, which llama.cpp refuses.
@@ -64,6 +65,8 @@ def gbnf(text: str, *, root: str = "root") -> Converted:
         The grammar.
     root : str
         The rule with which it starts.
+    limits : Limits, optional
+        What reading may cost: `max_seconds` and `max_memory`.
 
     Raises
     ------
@@ -82,10 +85,10 @@ def gbnf(text: str, *, root: str = "root") -> Converted:
     ROOT_2: /[a-z]+,/
     %declare END
     """
-    return _converted(text, root, read_gbnf)
+    return _converted(text, root, read_gbnf, limits)
 
 
-def ebnf(text: str, *, root: str = "root") -> Converted:
+def ebnf(text: str, *, root: str = "root", limits: Limits | None = None) -> Converted:
     """Return a grammar from a text in XGrammar's EBNF.
 
     Parameters
@@ -94,6 +97,8 @@ def ebnf(text: str, *, root: str = "root") -> Converted:
         The grammar.
     root : str
         The rule with which it starts.
+    limits : Limits, optional
+        What reading may cost: `max_seconds` and `max_memory`.
 
     Raises
     ------
@@ -108,10 +113,10 @@ def ebnf(text: str, *, root: str = "root") -> Converted:
     >>> ebnf("root ::= Token(3, 4)").special
     {'TOKENS': (3, 4)}
     """
-    return _converted(text, root, read_ebnf)
+    return _converted(text, root, read_ebnf, limits)
 
 
-def w3c(text: str, *, root: str | None = None) -> Converted:
+def w3c(text: str, *, root: str | None = None, limits: Limits | None = None) -> Converted:
     """Return a grammar from a text in the EBNF of W3C's specifications.
 
     Parameters
@@ -120,6 +125,8 @@ def w3c(text: str, *, root: str | None = None) -> Converted:
         The grammar.
     root : str, optional
         The rule with which it starts; by default the first.
+    limits : Limits, optional
+        As for :func:`gbnf`.
 
     Raises
     ------
@@ -134,19 +141,24 @@ def w3c(text: str, *, root: str | None = None) -> Converted:
     start: LETTER
     LETTER: /[b-df-hj-np-tv-z]/
     """
-    return _converted(text, root, read_w3c)
+    return _converted(text, root, read_w3c, limits)
 
 
-def _converted(text: Any, root: str | None, read: Callable[[Source], dict[str, Rule]]) -> Converted:
+def _converted(
+    text: Any, root: str | None, read: Callable[[Source], dict[str, Rule]], limits: Limits | None
+) -> Converted:
     if not isinstance(text, str):
         raise GrammarError(f"a grammar is a text, not {type(text).__name__}")
     if len(text) > MAX_TEXT:
         raise LimitError(f"the grammar has {len(text)} characters, and at most {MAX_TEXT} fit")
     source = Source(text, "the grammar")
-    rules = read(source)
-    if not rules:
-        raise source.error(0, "there is no rule; a rule is written name ::= ...")
-    found = Conversion(source, rules, next(iter(rules)) if root is None else root)
+    budget = Budget(limits)
+    budget.begin("reading the grammar")
+    with budget.watched():
+        rules = read(source)
+        if not rules:
+            raise source.error(0, "there is no rule; a rule is written name ::= ...")
+        found = Conversion(source, rules, next(iter(rules)) if root is None else root)
     if sum(map(len, found.lines)) > MAX_CHARACTERS:
         raise LimitError(
             f"the grammar has more than {MAX_CHARACTERS} characters in Lark's language; give parts "

@@ -46,6 +46,8 @@ class Regular:
         )
 
 
+#: Parts of a row that may all be left out: without the empty text, that is a pattern for each.
+MAX_OPTIONAL = 60
 NO_TEXT = Regular(EMPTY, None)
 
 
@@ -61,12 +63,14 @@ def optional(some: Pattern | None, *, is_optional: bool) -> Regular:
     return Regular(times(some, 0, 1) if is_optional else some, some)
 
 
-def regular_row(parts: Sequence[Regular]) -> Regular:
-    """Return texts one after the other."""
+def regular_row(parts: Sequence[Regular]) -> Regular | None:
+    """Return texts one after the other, or None if that is large for sure."""
     parts = [part for part in parts if part.some is not None]
     every = in_row([part.every for part in parts])
     if not every.is_optional:
         return Regular(every, every)
+    if len(parts) > MAX_OPTIONAL:
+        return None
     options = [
         in_row([part.some, *(after.every for after in parts[place + 1 :])])
         for place, part in enumerate(parts)

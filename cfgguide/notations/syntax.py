@@ -128,11 +128,15 @@ def folded(
     >>> folded(Row(0, (Text(0, "a"), Text(3, "bc"))), lambda node, of_parts: 1 + sum(of_parts))
     3
     """
+    order, pending = list[Expression](), [expression]
+    while pending:
+        order.append(pending.pop())
+        pending.extend(parts_of(order[-1]))
     results: list[Result] = []
-    for node in reversed(nodes_of(expression)):  # parts come first, the last of them first
-        n = len(parts_of(node))
-        of_parts = results[len(results) - n :][::-1]
-        del results[len(results) - n :]
+    for node in reversed(order):  # from left to right, each after its parts
+        first = len(results) - len(parts_of(node))
+        of_parts = results[first:]
+        del results[first:]
         results.append(result_of(node, of_parts))
     return results[0]
 

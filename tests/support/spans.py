@@ -6,8 +6,12 @@ definition says, and all rules are looked at again until nothing changes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
+import lark
+
+from cfgguide.notations import Converted
 from cfgguide.notations.syntax import (
     Characters,
     Choice,
@@ -25,6 +29,15 @@ from cfgguide.notations.syntax import (
 Spans = tuple[int, ...]
 #: Tokens stand in texts as these characters: the one with the id n is the n-th after this one.
 FIRST_TOKEN = 0xE000
+
+
+def lark_parser(converted: Converted) -> lark.Lark:
+    """Return Lark's Earley parser for a grammar, in which tokens are characters too."""
+    text = re.sub("^%declare.*", "", converted.text, flags=re.MULTILINE)
+    for name, tokens in converted.special.items():
+        characters = "".join(f"\\u{FIRST_TOKEN + int(token):04x}" for token in tokens)
+        text += f"\n{name}: /[{characters}]/"
+    return lark.Lark(text, parser="earley", lexer=converted.lexer, start=converted.start)
 
 
 class Recogniser:
