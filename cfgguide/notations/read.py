@@ -80,9 +80,9 @@ def gbnf(text: str, *, root: str = "root", limits: Limits | None = None) -> Conv
     --------
     >>> print(gbnf('root ::= [a-z]+ ("," root)? <|end|>').text)
     start: root
-    root: ROOT END | ROOT_2 root END
+    root: ROOT root_2? END
+    root_2: "," root
     ROOT: /[a-z]+/
-    ROOT_2: /[a-z]+,/
     %declare END
     """
     return _converted(text, root, read_gbnf, limits)
