@@ -32,6 +32,7 @@ from cfgguide.limits import Budget
 from cfgguide.liveness.always_live import AlwaysLive, possible_terminal_ids, written
 from cfgguide.liveness.lexemes import Between, End, Lexemes
 from cfgguide.liveness.line_breaks import LineBreaks
+from cfgguide.liveness.one_byte import OneByte
 from cfgguide.liveness.pushdown import ACCEPTED, Controls, Ending, Line, Pushdown
 from cfgguide.parser.indentation_names import NEWLINE
 from cfgguide.parser.stack import Stack
@@ -117,6 +118,10 @@ class Liveness:
             return None
         return LineBreaks(self.recognizer, self.always_live)
 
+    @cached_property
+    def _one_byte(self) -> OneByte:
+        return OneByte(self.recognizer, self.always_live)
+
     @property
     def _lexemes(self) -> Lexemes:
         return self._pushdown.lexemes
@@ -141,7 +146,10 @@ class Liveness:
 
     def _decide_hypothesis(self, hypothesis: Hypothesis, context: int) -> tuple[bool, int]:
         if self._line_breaks is not None:
-            decided = self._line_breaks.decide(hypothesis)
+            # The search takes seconds in languages with indentation.
+            decided = self._line_breaks.decide(hypothesis) or self._one_byte.decide(
+                hypothesis, context
+            )
             if decided is not None:
                 return decided
         return self.decide_stack(self.controls(hypothesis, context), hypothesis.stack)
