@@ -3,7 +3,8 @@
 In: the options `restrict`, `keywords` and `max_ignored` of a
 :class:`~cfgguide.grammar.grammar.Grammar`, and Lark's terminals. Out: :class:`Restriction` objects,
 one or more for a terminal. The lexer reads a text as it would without them; then a lexeme that is
-not wanted is refused. So a sentence is what Lark takes, if its lexemes are wanted, too. ::
+not wanted is refused. So a sentence is what Lark takes, if its lexemes are wanted, too. Where line
+breaks are restricted in Python, an empty last line has no white space either. ::
 
     keywords="upper"   SELECT a    `select a` is refused, and `select` does not become a name
 """

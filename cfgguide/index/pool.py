@@ -16,6 +16,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -42,6 +43,14 @@ class FirstVisits(NamedTuple):
 
     n: int
     seconds: float
+
+
+@dataclass(frozen=True)
+class Requested:
+    """An index, and whether it was made when it was requested."""
+
+    index: Index
+    is_new: bool
 
 
 class _Entry:
@@ -161,6 +170,16 @@ class IndexPool:
         CfgGuideError
             As :func:`cfgguide.compile`. The next request tries to compile the grammar again.
         """
+        return self.requested(grammar, progress=progress, cancelled=cancelled).index
+
+    def requested(
+        self,
+        grammar: Grammar,
+        *,
+        progress: bool | None = False,
+        cancelled: Cancelled | None = None,
+    ) -> Requested:
+        """Return the index of a grammar as :meth:`index` does, and whether it was made for this."""
         is_new = False
         while True:
             with self._lock:
@@ -183,7 +202,7 @@ class IndexPool:
                 entry.asking.remove(has_left)
         index = entry.index
         self._bound(grammar, is_new=is_new)
-        return index
+        return Requested(index, is_new)
 
     def _compiled(self, grammar: Grammar, entry: _Entry, progress: bool | None) -> Index:
         try:

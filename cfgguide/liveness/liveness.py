@@ -31,7 +31,9 @@ from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.limits import Budget
 from cfgguide.liveness.always_live import AlwaysLive, possible_terminal_ids, written
 from cfgguide.liveness.lexemes import Between, End, Lexemes
-from cfgguide.liveness.pushdown import ACCEPTED, Controls, Line, Pushdown
+from cfgguide.liveness.line_breaks import LineBreaks
+from cfgguide.liveness.one_byte import OneByte
+from cfgguide.liveness.pushdown import ACCEPTED, Controls, Ending, Line, Pushdown
 from cfgguide.parser.indentation_names import NEWLINE
 from cfgguide.parser.stack import Stack
 from cfgguide.parser.table import END, START_STATE
@@ -109,6 +111,17 @@ class Liveness:
     def _pushdown(self) -> Pushdown:
         return Pushdown(self.recognizer, self._spelling, budget=self._budget)
 
+    @cached_property
+    def _line_breaks(self) -> LineBreaks | None:
+        """What decides lines that have begun; None without an indenter."""
+        if self.recognizer.indentation_reader is None:
+            return None
+        return LineBreaks(self.recognizer, self.always_live)
+
+    @cached_property
+    def _one_byte(self) -> OneByte:
+        return OneByte(self.recognizer, self.always_live)
+
     @property
     def _lexemes(self) -> Lexemes:
         return self._pushdown.lexemes
@@ -127,10 +140,19 @@ class Liveness:
         for hypothesis in configuration.hypotheses:
             height = hypothesis.stack.height + 1
             if not is_live:
-                controls = self.controls(hypothesis, configuration.context)
-                is_live, height = self.decide_stack(controls, hypothesis.stack)
+                is_live, height = self._decide_hypothesis(hypothesis, configuration.context)
             heights.append(height)
         return Answer(is_live, tuple(heights))
+
+    def _decide_hypothesis(self, hypothesis: Hypothesis, context: int) -> tuple[bool, int]:
+        if self._line_breaks is not None:
+            # The search takes seconds in languages with indentation.
+            decided = self._line_breaks.decide(hypothesis) or self._one_byte.decide(
+                hypothesis, context
+            )
+            if decided is not None:
+                return decided
+        return self.decide_stack(self.controls(hypothesis, context), hypothesis.stack)
 
     def controls(self, hypothesis: Hypothesis, context: int) -> Controls:
         """Return the controls in which the lexeme that the scanner is in may end."""
@@ -177,6 +199,8 @@ class Liveness:
             choice = reader.choice(scanner_state, indentation)
             for after in breaks:
                 controls |= self._pushdown.after_line(Line(after, *choice))
+                if reader.is_last_free[scanner_state] and self._pushdown.may_end(after):
+                    controls |= self._pushdown.after_line(Ending())
                 if indentation.level:  # it is dropped if the parser does not take it
                     controls |= self._pushdown.at(after)
         return controls

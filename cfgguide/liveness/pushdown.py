@@ -149,8 +149,12 @@ class Pushdown:
         controls = self._after(ends, state)
         return frozenset(self._number(control) for control in controls)
 
-    def after_line(self, line: Line) -> Controls:
-        """Return the control of a line break that is fed in a place, as a set."""
+    def may_end(self, between: Between) -> bool:
+        """Return whether the text may end between two lexemes."""
+        return between.node == BOUNDARY and self._ahead.may_end(between.obligations)
+
+    def after_line(self, line: Line | Ending) -> Controls:
+        """Return the control of a line break that is fed, with what comes after it, as a set."""
         assert self._indentation_rules is not None, "there is an indenter"
         return frozenset(
             {self._number(Lookahead(frozenset({(self._indentation_rules.newline, line)})))}
@@ -274,7 +278,7 @@ class Pushdown:
         """Yield the controls after one more lexeme, or after the end of the text."""
         terminal_set = int(self._table.set_of_state[state])
         yield from self._after(self.lexemes.next_ends(terminal_set, between), state)
-        if between.node != BOUNDARY or not self._ahead.may_end(between.obligations):
+        if not self.may_end(between):
             return
         if self._indentation_rules is None:
             yield Lookahead(frozenset({(END, THE_END)}))

@@ -7,6 +7,7 @@ copying, rolling back and branching cost nothing. A cell never changes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 
 class Stack:
@@ -52,12 +53,23 @@ class Stack:
         return Stack(state, self)
 
     def pop(self, n: int) -> Stack:
-        """Return this stack without its `n` topmost states."""
+        """Return this stack without its `n` topmost states.
+
+        Raises
+        ------
+        IndexError
+            If none is left, which no reduction does to a whole stack.
+        """
         cell = self
         for _ in range(n):
-            assert cell.below is not None, "a reduction never empties the stack"
+            if cell.below is None:
+                raise IndexError("nothing is left of the stack")
             cell = cell.below
         return cell
+
+    def top(self, n: int) -> Stack:
+        """Return a stack of its `n` topmost states alone."""
+        return Stack.of(list(islice(self, n))[::-1])
 
     def __iter__(self) -> Iterator[int]:
         """Iterate over the states, the top first."""

@@ -52,6 +52,10 @@ class IndentationReader:
         Whether the lexeme may still become a line break.
     is_free : bool, shape (n_scanner_states,)
         Whether it may hold one more break, and so come to any column.
+    is_last_free : bool, shape (n_scanner_states,)
+        Whether the column does not matter if the text ends: by CPython's rules white space after
+        the last line break is no line. But where some line breaks are refused and no other can
+        come, as in tidy grammars, an empty line has no white space.
     can_widen : bool, shape (n_scanner_states,)
         Whether it may come to any greater column.
     opening_bytes : frozenset of int
@@ -83,6 +87,11 @@ class IndentationReader:
         self.is_free = self.is_newline & reaching(
             scanner.moves, leads_to_break, within=self.is_newline
         )
+        after = reachable(scanner.moves, np.flatnonzero(self.is_newline))
+        is_restricted = bool((scanner.match[after] > scanner.ignored).any())
+        self.is_last_free = np.full(scanner.n_states, indentation_rules.is_cpython)
+        if is_restricted:
+            self.is_last_free &= self.is_free
         space = int(np.flatnonzero(self.kinds == SPACE)[0])
         self.can_widen = scanner.match[scanner.transitions[:, space]] == indentation_rules.newline
         self.is_counted = leads[:, 1] & ~self.is_newline
@@ -162,12 +171,11 @@ class IndentationReader:
             return False
         return role == INLINE or place != IN_STRING
 
-    def last(self, indentation: Indentation, terminal_id: int) -> Indentation | None:
-        """Return the indentation before the last lexeme, or None if it cannot be the last.
-
-        By CPython's rules white space at the end of the text, after a line break, is not a line.
-        """
-        if self._roles[terminal_id] == NEWLINE and self.indentation_rules.is_cpython:
+    def last(
+        self, indentation: Indentation, terminal_id: int, scanner_state: int
+    ) -> Indentation | None:
+        """Return the indentation before the last lexeme, or None if it cannot be the last."""
+        if self._roles[terminal_id] == NEWLINE and self.is_last_free[scanner_state]:
             return indentation._replace(column=NO_COLUMN)
         return None if self._roles[terminal_id] == JOIN else indentation
 

@@ -333,7 +333,7 @@ class Recognizer:
             return None
         reader, terminal_id = self.indentation_reader, self._match[state]
         if terminal_id != NO_MATCH:
-            last = indentation if reader is None else reader.last(indentation, terminal_id)
+            last = indentation if reader is None else reader.last(indentation, terminal_id, state)
             shifted = None if last is None else self.shift(stack, last, terminal_id)
             if shifted is None:
                 return None

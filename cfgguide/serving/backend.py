@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 import time
 from collections import OrderedDict
@@ -71,9 +72,9 @@ class Metrics:
     Attributes
     ----------
     n_compiled : int
-        Requests whose grammar was compiled.
+        Requests for which a grammar was compiled, again if its index had been dropped.
     n_hits : int
-        Requests whose grammar was there.
+        Requests whose grammar was there, or was being compiled for another one.
     n_refused : int
         Requests with an error of ours.
     seconds : float
@@ -145,8 +146,27 @@ class Backend:
         }
         self._lock = new_lock()
         self._known: OrderedDict[tuple[str, str], Grammar] = OrderedDict()
-        self._ready: dict[Grammar, None] = {}
         self._metrics = Metrics()
+
+    @classmethod
+    def from_environment(cls, tokenizer_or_vocabulary: object) -> Backend:
+        """Return the backend of an engine's plug-in.
+
+        The operator says what it may hold, in the environment::
+
+            CFGGUIDE_GRAMMARS   the folder of `.lark` files
+            CFGGUIDE_MEMORY     `max_bytes` in megabytes, 500 if it is not set
+
+        Raises
+        ------
+        ValueError
+            If the memory is no number of megabytes.
+        """
+        folder, memory = os.environ.get("CFGGUIDE_GRAMMARS"), os.environ.get("CFGGUIDE_MEMORY")
+        if memory is not None and not memory.isdecimal():
+            raise ValueError(f"CFGGUIDE_MEMORY is {memory!r}; it is a number of megabytes")
+        max_bytes = DEFAULT_MAX_BYTES if memory is None else int(memory) * 1_000_000
+        return cls(tokenizer_or_vocabulary, folder=folder, max_bytes=max_bytes)
 
     @property
     def metrics(self) -> Metrics:
@@ -210,26 +230,21 @@ class Backend:
         started = time.perf_counter()
         try:
             grammar = self.grammar(kind, text)
-            with self._lock:
-                is_known = grammar in self._ready
-            index = self._pools[_is_named(kind, text)].index(grammar, cancelled=cancelled)
+            pool = self._pools[_is_named(kind, text)]
+            requested = pool.requested(grammar, cancelled=cancelled)
         except CfgGuideError as error:
             seconds = time.perf_counter() - started
             self._count(n_refused=1, seconds=seconds)
             said = " ".join(str(error).split())[:_MAX_SAID]
             _LOG.warning("refused %s after %.3f s: %s", _shown(kind, text), seconds, said)
             raise
-        if is_known:
+        if not requested.is_new:
             self._count(n_hits=1)
-            return index
-        with self._lock:
-            self._ready[grammar] = None
-            while len(self._ready) > _MAX_KNOWN:
-                self._ready.pop(next(iter(self._ready)))
+            return requested.index
         seconds = time.perf_counter() - started
         self._count(n_compiled=1, seconds=seconds)
         _LOG.info("compiled %s in %.3f s", _shown(kind, text), seconds)
-        return index
+        return requested.index
 
     def _count(self, **more: float) -> None:
         with self._lock:

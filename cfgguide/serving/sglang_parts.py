@@ -5,7 +5,6 @@ Imported by :mod:`cfgguide.serving.sglang` only, where SGLang is installed.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -35,7 +34,7 @@ def backend_of(
         eos_token_ids=sorted(eos_token_ids) if eos_token_ids else None,
         size=vocab_size,
     )
-    backend = SglangBackend(Backend(vocabulary, folder=os.environ.get("CFGGUIDE_GRAMMARS")))
+    backend = SglangBackend(Backend.from_environment(vocabulary))
     serving = get_serving()
     if not serving.reasoning_parser:
         return backend

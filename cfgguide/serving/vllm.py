@@ -17,6 +17,7 @@ what is ours::
                         all         all
                         off         nothing
     CFGGUIDE_GRAMMARS   a folder    of `.lark` files: `cfgguide:mine` is `mine.lark`
+    CFGGUIDE_MEMORY     megabytes   that the indexes of a process may hold
 
 A version of vLLM in which one of the methods is missing or takes other arguments is left alone,
 with an error in the log; one that was not tested gets a warning.
@@ -61,4 +62,4 @@ def register() -> None:
             return
     if not version.startswith(tuple(f"{minor}." for minor in TESTED)):
         _LOG.warning("cfgguide was tested with vLLM %s, not %s", ", ".join(TESTED), version)
-    vllm_parts.wrap(takes_all=mode == "all", folder=os.environ.get("CFGGUIDE_GRAMMARS"))
+    vllm_parts.wrap(takes_all=mode == "all")

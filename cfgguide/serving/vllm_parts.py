@@ -56,12 +56,12 @@ _COMPILED: ContextVar[Any] = ContextVar("compiled", default=None)
 Asked = tuple[str, str]  # a kind and a text, as Backend takes them
 
 
-def wrap(*, takes_all: bool, folder: str | None) -> None:
+def wrap(*, takes_all: bool) -> None:
     """Wrap the methods; more than once does no harm."""
     if hasattr(SamplingParams._validate_structured_outputs, "__wrapped__"):
         return
     _LOG.parent = logging.getLogger("vllm")  # our lines come where vLLM's do
-    backends = _Backends(folder)
+    backends = _Backends()
     _wrap_validation(takes_all, backends)
     _wrap_front_end(takes_all, backends)
     _wrap_engine(backends)
@@ -81,8 +81,7 @@ def asked(params: Any, takes_all: bool) -> Asked | None:
 class _Backends:
     """The backend of each tokenizer and number of logits: mostly one."""
 
-    def __init__(self, folder: str | None) -> None:
-        self._folder = folder
+    def __init__(self) -> None:
         self._lock = new_lock()
         self._made: dict[tuple[int, int], tuple[Any, Backend]] = {}
         self._referred: dict[Asked, None] = {}
@@ -93,7 +92,7 @@ class _Backends:
         n_logits = model_config.get_vocab_size()
         with self._lock:
             if (id(tokenizer), n_logits) not in self._made:
-                backend = Backend(_vocabulary_of(tokenizer, n_logits), folder=self._folder)
+                backend = Backend.from_environment(_vocabulary_of(tokenizer, n_logits))
                 self._made[id(tokenizer), n_logits] = tokenizer, backend
             return self._made[id(tokenizer), n_logits][1]
 

@@ -173,6 +173,39 @@ def test_an_answer_holds_for_all_stacks_that_are_equal_as_far_as_it_read(grammar
     assert n_shared, "no two configurations were alike: the test says nothing"
 
 
+@pytest.mark.parametrize(
+    ("grammar", "tokens"),
+    [
+        *SMALL,
+        (GLUED, LETTERS),
+        (KEYWORD, LETTERS),
+        (TWO_DEBTS, LETTERS),
+        (Grammar.bundled("json").text, LETTERS),
+        ('start: NAME " " /x+/\nNAME: /[\U00010400-\U0001044f]+x?/', LETTERS),
+    ],
+)
+def test_what_one_byte_shows_to_be_live_is_live(grammar, tokens):
+    recognizer, liveness = liveness_of(grammar, tokens)
+    one_byte = liveness._one_byte
+    answers: dict[object, bool] = {}
+    n_shown = 0
+    for configuration in reachable(recognizer, n=300):
+        for hypothesis in configuration.hypotheses:
+            shown = one_byte.decide(hypothesis, configuration.context)
+            if shown is not None:
+                n_shown += 1
+                controls = liveness.controls(hypothesis, configuration.context)
+                is_live = liveness.decide_stack(controls, hypothesis.stack)[0]
+                assert is_live
+            # What was read decides, and nothing below.
+            state, obligations, stack, _ = hypothesis
+            height = 1 if shown is None else shown[1]
+            top = tuple(itertools.islice(stack, stack.height - height + 1))
+            key = state, obligations, top, configuration.context
+            assert answers.setdefault(key, shown is not None) == (shown is not None)
+    assert n_shown or tokens is not LETTERS
+
+
 def reachable(recognizer: Recognizer, n: int) -> list[Configuration]:
     """Return configurations breadth-first over the bytes that occur in lexemes, live or not."""
     used = sorted(recognizer.scanner.used_bytes())

@@ -156,6 +156,26 @@ def test_what_was_asked_before_is_at_hand(caplog):
     assert all(len(message) < 300 and "\n" not in message for message in caplog.messages)
 
 
+def test_an_index_that_was_dropped_counts_as_compiled_again():
+    backend = Backend(VOCABULARY, max_bytes=2, use_cache=False)
+    for text in ('["a"]', '["b"]', '["a"]', '["a"]'):
+        backend.matcher("choice", text)
+    assert (backend.metrics.n_compiled, backend.metrics.n_hits) == (3, 1)
+
+
+def test_the_operator_says_how_much_memory_there_is(monkeypatch, tmp_path):
+    monkeypatch.setenv("CFGGUIDE_MEMORY", "0")
+    monkeypatch.setenv("CFGGUIDE_GRAMMARS", str(tmp_path))
+    (tmp_path / "mine.lark").write_text('start: "a"', encoding="utf-8")
+    backend = Backend.from_environment(VOCABULARY)
+    for text in ("cfgguide:mine", "cfgguide:json"):
+        backend.matcher("grammar", text)
+    assert backend.metrics.n_indexes == 1
+    monkeypatch.setenv("CFGGUIDE_MEMORY", "plenty")
+    with pytest.raises(ValueError, match="'plenty'; it is a number of megabytes"):
+        Backend.from_environment(VOCABULARY)
+
+
 def test_threads_share_a_backend():
     backend = Backend(VOCABULARY, use_cache=False)
     texts = [f'start: "a{n % 5}"' for n in range(40)]
@@ -182,4 +202,4 @@ def test_many_requests_are_not_remembered_for_ever(monkeypatch):
     backend = Backend(VOCABULARY, use_cache=False)
     for n in range(8):
         backend.matcher("choice", json.dumps([f"{n}"]))
-    assert len(backend._known) == len(backend._ready) == 3
+    assert len(backend._known) == 3

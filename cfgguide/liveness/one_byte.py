@@ -1,0 +1,137 @@
+"""Whether a sentence can follow, since one more byte leads to where it certainly can.
+
+In: a hypothesis that no table decides. Out: that it is live, and how much of its stack says so; or
+None. A text is tried instead of searching all that can follow, which takes seconds for a large
+language (:mod:`cfgguide.liveness.pushdown`), and mostly some byte settles it::
+
+    x = f(a)␣    no line break may follow the space, so not all that the table offers can;
+                 but a `+` can, and after that a name
+
+If the text was cut inside a character, the rest of that comes first. The recogniser reads on the
+topmost states alone. If these were enough, the answer holds for every stack with them on top.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+
+from cfgguide.lexer.scanner import NO_MATCH
+from cfgguide.liveness.always_live import AlwaysLive
+from cfgguide.parser.indentation import NO_COLUMN, ONE_SPACE, unpacked
+from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
+
+_DEPTHS = (4, 16, 64, 256)  # states on top that are tried
+_MAX_KNOWN = 10_000  # answers
+_LONGEST_REST = 3  # bytes of a character after its first
+_MAX_CUT = 16  # ways to go on in the character that a lexeme was cut in
+
+
+class OneByte:
+    """Tries single bytes.
+
+    Parameters
+    ----------
+    recognizer : Recognizer
+        Of the grammar.
+    always_live : AlwaysLive
+        What is live on every stack.
+    """
+
+    def __init__(self, recognizer: Recognizer, always_live: AlwaysLive) -> None:
+        self._recognizer = recognizer.with_whole_stacks()
+        self._always_live = always_live
+        classes = recognizer.scanner.byte_classes
+        firsts = np.unique(classes, return_index=True)[1]
+        letters = [byte for byte in firsts.tolist() if always_live.is_letter[classes[byte]]]
+        # What begins a name or a number mostly does.
+        self._letters = sorted(map(bytes, zip(letters, strict=True)), key=bytes.isalnum)[::-1]
+        self._reader = recognizer.indentation_reader
+        self._match: list[int] = recognizer.scanner.match.tolist()
+        self._has_space = bool(always_live.is_letter[classes[ord(" ")]])
+        self._known: dict[tuple[Hypothesis, int], int | None] = {}
+
+    def decide(self, hypothesis: Hypothesis, context: int) -> tuple[bool, int] | None:
+        """Return True and the lowest height of the stack that was read; None if it is not known."""
+        height = hypothesis.stack.height
+        for depth in _DEPTHS:
+            top = hypothesis._replace(stack=hypothesis.stack.top(depth))
+            question = (top, context)
+            if question not in self._known:
+                if len(self._known) >= _MAX_KNOWN:
+                    self._known.clear()
+                self._known[question] = self._n_read(top, context)
+            n_read = self._known[question]
+            if n_read is not None:
+                return (True, height - n_read + 1) if n_read else None
+            if depth >= height:
+                return None
+        return None
+
+    def _n_read(self, hypothesis: Hypothesis, context: int) -> int | None:
+        """Return how much of a stack shows that a byte leads on for sure.
+
+        0 if none does, and None if the stack is too short to say.
+        """
+        try:
+            text = self._found(hypothesis, context)
+        except IndexError:
+            return None
+        if not text:
+            return 0
+        too_few, enough = 0, hypothesis.stack.height
+        while enough - too_few > 1:
+            between = (enough + too_few) // 2
+            top = hypothesis._replace(stack=hypothesis.stack.top(between))
+            try:
+                after = self._recognizer.advance(Configuration((top,), context), text)
+                if after is not None and self._holds_for(after):
+                    enough = between
+                else:
+                    too_few = between
+            except IndexError:
+                too_few = between
+        return enough
+
+    def _found(self, hypothesis: Hypothesis, context: int) -> bytes:
+        """Return a text after which a sentence follows for sure, empty if none is found.
+
+        Raises
+        ------
+        IndexError
+            If the stack is too short.
+        """
+        is_cut = self._match[hypothesis.scanner_state] == NO_MATCH
+        spaces = self._spaces(hypothesis)
+        pending = {Configuration((hypothesis,), context): b""}
+        for _ in range(_LONGEST_REST if is_cut else 1):
+            found: dict[Configuration, bytes] = {}
+            for (before, read), letter, first in product(pending.items(), self._letters, spaces):
+                text = first + letter
+                after = self._recognizer.advance(before, text)
+                if after is None:
+                    continue
+                if self._holds_for(after):
+                    return read + text
+                found.setdefault(after, read + text)
+            pending = dict(list(found.items())[:_MAX_CUT])
+        return b""
+
+    def _holds_for(self, configuration: Configuration) -> bool:
+        return self._always_live.holds_for(self._recognizer, configuration)
+
+    def _spaces(self, hypothesis: Hypothesis) -> list[bytes]:
+        """Return the spaces after which a line that has begun may be where a block is."""
+        state, _, _, (columns, _, column) = hypothesis
+        reader = self._reader
+        if reader is None or not reader.is_newline[state] or column == NO_COLUMN:
+            return [b""]
+        found = {0: b""}
+        if self._has_space and reader.can_widen[state]:
+            narrow = unpacked(column)[1]
+            for block in (*columns, columns[-1] + ONE_SPACE):
+                n = unpacked(block)[1] - narrow
+                if n > 0:
+                    found[n] = b" " * n
+        return list(found.values())
