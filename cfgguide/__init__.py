@@ -97,6 +97,7 @@ _FOLDERS = (
     "integrations",
     "messages",
     "models",
+    "notations",
     "precompute",
     "serving",
     "sql",
