@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cfgguide import integrations as integrations
     from cfgguide import messages as messages
     from cfgguide import models as models
+    from cfgguide import notations as notations
     from cfgguide import precompute as precompute
     from cfgguide import serving as serving
     from cfgguide import sql as sql
@@ -97,6 +98,7 @@ _FOLDERS = (
     "integrations",
     "messages",
     "models",
+    "notations",
     "precompute",
     "serving",
     "sql",

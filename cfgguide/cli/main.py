@@ -1,4 +1,7 @@
-"""The command line: ``cfgguide grammars | check | generate | trace | index | model | cache``.
+"""The command line, ``cfgguide COMMAND``.
+
+The commands are ``grammars``, ``check``, ``convert``, ``generate``, ``trace``, ``index``, ``model``
+and ``cache``.
 
 ``check`` without files reports on a grammar; a grammar with warnings is still usable.
 Exit status: 0 yes, 1 no (a text is not a sentence), 2 wrong usage, or a grammar, tokenizer or model
@@ -78,6 +81,15 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--text", type=_text, metavar="TEXT", help="a text to check")
     command.add_argument("files", nargs="*", metavar="FILE", help="a text; - for standard input")
     command.set_defaults(run=_check)
+
+    command = commands.add_parser("convert", help="write a grammar in Lark's language")
+    command.add_argument("file", metavar="FILE", help="a grammar in another notation")
+    command.add_argument(
+        "--notation",
+        choices=["gbnf", "ebnf", "w3c"],
+        help="llama.cpp's, XGrammar's EBNF or W3C's; by default the ending of FILE says so",
+    )
+    command.set_defaults(run=_convert)
 
     command = commands.add_parser("generate", help="let a model write a sentence")
     add_grammar(command, is_written=True)
@@ -164,6 +176,12 @@ def _check(options: argparse.Namespace) -> int:
     from cfgguide.cli.checking import check_command
 
     return check_command(options)
+
+
+def _convert(options: argparse.Namespace) -> int:
+    from cfgguide.cli.converting import convert_command
+
+    return convert_command(options)
 
 
 def _trace(options: argparse.Namespace) -> int:

@@ -15,7 +15,7 @@ _SHOWN = 80  # characters of a line
 
 @dataclass(frozen=True)
 class Source:
-    r"""A text in llguidance's dialect.
+    r"""A text in one of the notations that are read here.
 
     Attributes
     ----------

@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
+import lark
 import pytest
 from support import sql_judge
 from support.tiny_models import N_SMALL, random_model, small_tokenizer
@@ -576,6 +577,47 @@ def test_wrong_usage_ends_with_2_and_shows_the_usage(run, arguments):
     found = run(*arguments)
     assert (found.status, found.out) == (2, "")
     assert found.err.startswith("usage: cfgguide")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options"),
+    [
+        ("a.gbnf", 'root ::= "(" root ")" | [0-9]', []),
+        ("a.ebnf", 'root ::= "(" root ")" | [0-9]', []),
+        ("a.txt", 'root ::= "(" root ")" | [0-9]', ["--notation", "gbnf"]),
+        ("a.ebnf", "root ::= '(' root ')' | [#x30-#x39]", ["--notation", "w3c"]),
+    ],
+)
+def test_convert_writes_a_grammar_that_lark_reads(run, name, text, options):
+    Path(name).write_text(text, encoding="utf-8")
+    found = run("convert", name, *options)
+    assert (found.status, found.err) == (0, "")
+    parser = lark.Lark(found.out, parser="earley", lexer="dynamic_complete")
+    parser.parse("((7))")
+    with pytest.raises(lark.exceptions.LarkError):
+        parser.parse("((7)")
+
+
+def test_convert_names_the_tokens(run):
+    Path("a.gbnf").write_text('root ::= "a" <|end|> <[7]>', encoding="utf-8")
+    said = run("convert", "a.gbnf").out
+    assert "is a token: '<|end|>'.\n" in said
+    assert "is a token: 7.\n" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.txt", b"root ::= [0-9]", "the ending of a.txt does not say which notation it is in"),
+        ("a.gbnf", b"root ::= b", "line 1, column 10: there is no rule called b"),
+        ("a.gbnf", b"root ::= \xff", "cannot read a.gbnf"),
+    ],
+)
+def test_what_cannot_be_converted_is_an_error(run, name, text, said):
+    Path(name).write_bytes(text)
+    found = run("convert", name)
+    assert (found.status, found.out) == (2, "")
+    assert said in found.err
 
 
 @pytest.mark.parametrize("command", [[], ["check"], ["generate"], ["trace"], ["grammars"]])

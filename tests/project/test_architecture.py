@@ -190,7 +190,10 @@ KNOWN_BY = {
     },
     "tokenizers": {"vocabulary.tokenizer_bytes", "models.smollm2"},
     "gguf": {"models.smollm2"},
-    "argparse": {"cli.main", "cli.arguments", "cli.checking", "cli.generating", "cli.indexing"},
+    "argparse": {
+        *("cli.main", "cli.arguments", "cli.checking", "cli.converting", "cli.generating"),
+        "cli.indexing",
+    },
     # Private modules of Python: how `re` reads a pattern, and how it ignores case.
     "re._parser": {"automata.syntax"},
     "re._constants": set(),
