@@ -70,7 +70,7 @@ REFERRED = [
 @pytest.fixture(scope="module")
 def front_end() -> Any:
     """Whether a request is ours, as the front end of a server asks."""
-    tokenizer, backends = AutoTokenizer.from_pretrained(prepare_smollm2()), _Backends(None)
+    tokenizer, backends = AutoTokenizer.from_pretrained(prepare_smollm2()), _Backends()
     config = SimpleNamespace(get_vocab_size=lambda: len(tokenizer))
     return lambda asked: backends.takes(asked, tokenizer, config)
 
@@ -101,7 +101,7 @@ def test_all_formats_of_calls_that_vllm_knows_are_listed():
 def test_the_vocabulary_has_the_tokens_that_have_logits(n_logits):
     tokenizer = AutoTokenizer.from_pretrained(prepare_smollm2())
     config = SimpleNamespace(get_vocab_size=lambda: n_logits)
-    backends = _Backends(None)
+    backends = _Backends()
     backend = backends.of(tokenizer, config)
     assert backend.vocabulary.size == n_logits
     assert backends.of(tokenizer, config) is backend
