@@ -106,6 +106,7 @@ def test_random_rules_written_as_rests_are_the_same_language(monkeypatch, seed):
     compared(Rules(seed).text())
 
 
+@pytest.mark.slow
 def test_two_hundred_optionals_in_a_row_are_an_ordinary_grammar():
     words = [f"w{number}w" for number in range(200)]
     text = "start: " + " ".join(f'"{word}"?' for word in words)

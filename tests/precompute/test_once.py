@@ -79,6 +79,7 @@ def test_a_killed_builder_is_followed_by_another(tmp_path):
     assert len(builders(path)) == 2
 
 
+@pytest.mark.slow
 def test_a_builder_that_lives_is_waited_for(tmp_path):
     """It touches its file every two seconds, and takes longer than the other's patience."""
     path = tmp_path / "numbers.index"
