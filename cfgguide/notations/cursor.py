@@ -7,6 +7,7 @@ The notations here have no words that all of them share, so each reader cuts its
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import NoReturn
 
 from cfgguide.automata.charset import MAX_CODE_POINT, SURROGATES, CharacterClass
@@ -110,16 +111,49 @@ class Cursor:
             )
         return point
 
-    def ranges(
-        self, found: list[tuple[int, int]], begin: int, *, is_negated: bool, is_any: bool = False
+    def read_class(
+        self,
+        begin: int,
+        character: Callable[[], int],
+        *,
+        is_on_line: bool = False,
+        is_any: bool = False,
     ) -> Ranges:
-        """Return the characters of a class.
+        """Return the characters of a class, whose opening bracket was read.
+
+        Parameters
+        ----------
+        begin : int
+            Where it begins.
+        character : callable
+            Reads one character, perhaps an escape, and returns its code point.
+        is_on_line : bool
+            Whether it has to end on its line.
+        is_any : bool
+            Whether ``[^]`` is any character.
 
         Raises
         ------
         GrammarError
-            If there are none.
+            If it is never closed, has no character, or a range in it ends before it begins.
         """
+        line_ends = ("\n", "\r") if is_on_line else ()
+        unclosed = "this class is never closed" + ": it ends on its line" * is_on_line
+        found = list[tuple[int, int]]()
+        is_negated = self.took("^")
+        while not self.took("]"):
+            if not self.here or self.is_at(*line_ends):
+                self.fail(unclosed, begin)
+            at = self.at
+            first = last = character()
+            if self.is_at("-") and not self.is_at("-]", *(f"-{end}" for end in line_ends)):
+                self.at += 1
+                if not self.here:
+                    self.fail(unclosed, begin)
+                last = character()
+            if last < first:
+                self.fail(f"the range {chr(first)!r} to {chr(last)!r} ends before it begins", at)
+            found.append((first, last))
         if not found and not (is_negated and is_any):
             self.fail('a class needs characters; the empty text is written ""', begin)
         members = CharacterClass.of(found)

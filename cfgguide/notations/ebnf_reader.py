@@ -107,7 +107,10 @@ class _Reader:
         if cursor.took('"'):
             return Text(at, self._text(at))
         if cursor.took("["):
-            return self._class(at)
+            ranges = cursor.read_class(
+                at, lambda: self._character(_CLASS_ESCAPES), is_on_line=True, is_any=True
+            )
+            return Characters(at, ranges)
         if _RULE.match(cursor.source.text, at):
             return None
         name = cursor.match(_NAME)
@@ -156,25 +159,6 @@ class _Reader:
                 )
             found.append(chr(self._character(_ESCAPES)))
         return "".join(found)
-
-    def _class(self, begin: int) -> Expression:
-        cursor, found = self._cursor, list[tuple[int, int]]()
-        is_negated = cursor.took("^")
-        while not cursor.took("]"):
-            if not cursor.here or cursor.is_at("\n", "\r"):
-                cursor.fail("this class is never closed: it ends on its line", begin)
-            at = cursor.at
-            first = last = self._character(_CLASS_ESCAPES)
-            if cursor.is_at("-") and not cursor.is_at("-]", "-\n", "-\r"):
-                cursor.at += 1
-                if not cursor.here:
-                    cursor.fail("this class is never closed: it ends on its line", begin)
-                last = self._character(_CLASS_ESCAPES)
-            if last < first:
-                cursor.fail(f"the range {chr(first)!r} to {chr(last)!r} ends before it begins", at)
-            found.append((first, last))
-        ranges = cursor.ranges(found, begin, is_negated=is_negated, is_any=True)
-        return Characters(begin, ranges)
 
     def _character(self, escapes: dict[str, str]) -> int:
         cursor = self._cursor

@@ -87,7 +87,7 @@ class _Reader:
         if cursor.took('"'):
             return Text(at, self._text(at))
         if cursor.took("["):
-            return self._class(at)
+            return Characters(at, cursor.read_class(at, self._character))
         if cursor.took("."):
             return Characters(at, _ANY)
         if cursor.is_at("<", "!"):
@@ -102,24 +102,6 @@ class _Reader:
                 self._cursor.fail("this text is never closed", begin)
             found.append(chr(self._character()))
         return "".join(found)
-
-    def _class(self, begin: int) -> Expression:
-        cursor, found = self._cursor, list[tuple[int, int]]()
-        is_negated = cursor.took("^")
-        while not cursor.took("]"):
-            if not cursor.here:
-                cursor.fail("this class is never closed", begin)
-            at = cursor.at
-            first = last = self._character()
-            if cursor.is_at("-") and not cursor.is_at("-]"):
-                cursor.at += 1
-                if not cursor.here:
-                    cursor.fail("this class is never closed", begin)
-                last = self._character()
-            if last < first:
-                cursor.fail(f"the range {chr(first)!r} to {chr(last)!r} ends before it begins", at)
-            found.append((first, last))
-        return Characters(begin, cursor.ranges(found, begin, is_negated=is_negated))
 
     def _character(self) -> int:
         cursor = self._cursor

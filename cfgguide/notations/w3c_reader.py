@@ -92,7 +92,7 @@ class _Reader:
         if _NOTE.match(cursor.source.text, at):
             cursor.fail("conditions beside the grammar, such as [wfc: ...], are not supported", at)
         if cursor.took("["):
-            return self._class(at)
+            return Characters(at, cursor.read_class(at, self._character))
         name = cursor.match(_NAME)
         return None if name is None else Name(at, name[0])
 
@@ -106,24 +106,6 @@ class _Reader:
             cursor.checked(ord(character), begin + 1 + place)
         cursor.at = end + 1
         return text
-
-    def _class(self, begin: int) -> Expression:
-        cursor, found = self._cursor, list[tuple[int, int]]()
-        is_negated = cursor.took("^")
-        while not cursor.took("]"):
-            if not cursor.here:
-                cursor.fail("this class is never closed", begin)
-            at = cursor.at
-            first = last = self._character()
-            if cursor.is_at("-") and not cursor.is_at("-]"):
-                cursor.at += 1
-                if not cursor.here:
-                    cursor.fail("this class is never closed", begin)
-                last = self._character()
-            if last < first:
-                cursor.fail(f"the range {chr(first)!r} to {chr(last)!r} ends before it begins", at)
-            found.append((first, last))
-        return Characters(begin, cursor.ranges(found, begin, is_negated=is_negated))
 
     def _character(self) -> int:
         cursor = self._cursor
