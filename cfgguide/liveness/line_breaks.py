@@ -1,31 +1,28 @@
-"""Whether a sentence can follow a line break whose column is known, without a search.
+"""Whether the parser refuses whatever a line break can still lead to, without a search.
 
 In: a hypothesis in a lexeme that can become nothing but a line break, and has broken the line for
-the last time. Out: whether a sentence can follow, or None where this does not tell.
+the last time. Out: that no sentence can follow; or None where this does not tell.
 
 Of a line that has begun, the column says which blocks it closes or opens, so the parser decides
-alone: without the search over all that can follow in :mod:`cfgguide.liveness.pushdown`. It may
-refuse whatever the column can still lead to. Or it takes a column that spaces lead to, and comes to
-a state that is always live. ::
+alone: without the search over all that can follow in :mod:`cfgguide.liveness.pushdown`. What it
+does not refuse :mod:`cfgguide.liveness.one_byte` tries. ::
 
     x = 1⏎␣␣        only INDENT could be fed, and is refused after `x = 1`    dead
-    if x:⏎␣␣        INDENT is fed, and a statement can follow                 live
+    if x:⏎␣␣        INDENT is fed                                             not told
 """
 
 from __future__ import annotations
 
 from cfgguide.liveness.always_live import AlwaysLive
-from cfgguide.parser.indentation import NO_COLUMN, SPACE, unpacked
+from cfgguide.parser.indentation import NO_COLUMN
 from cfgguide.parser.indentation_names import NEWLINE
 from cfgguide.parser.stack import Stack
 from cfgguide.parser.table import ERROR, ParseTable
 from cfgguide.recognizer.recognizer import Hypothesis, Recognizer
 
-_MAX_SPACES = 256  # that are tried until a line is where a block is
-
 
 class LineBreaks:
-    """Decides what a line break in a column leads to.
+    """Tells which line breaks lead nowhere.
 
     Parameters
     ----------
@@ -43,14 +40,11 @@ class LineBreaks:
         self._table = recognizer.parse_table
         self._scanner = recognizer.scanner
         self._always_live = always_live
-        space = int(recognizer.scanner.byte_classes[ord(" ")])
-        self._after_space: list[int] = recognizer.scanner.transitions[:, space].tolist()
-        self._has_space = bool(always_live.is_letter[space])
 
     def decide(self, hypothesis: Hypothesis) -> tuple[bool, int] | None:
-        """Return whether a sentence can follow, and the lowest height of the stack that was read.
+        """Return False and the lowest height of the stack that was read, if no sentence can follow.
 
-        None if that has to be searched.
+        None if that is not known.
         """
         state, obligations, stack, indentation = hypothesis
         if (
@@ -71,9 +65,6 @@ class LineBreaks:
             return None
         if after is None:  # inside brackets the line break is dropped
             return None if indentation.level else (False, parser.lowest)
-        columns = indentation.columns
-        if self._leads_on(state, parser, after, columns, indentation.column):
-            return True, parser.lowest
         may_stay, may_indent, most, least = self._reader.choice(state, indentation)
         if may_stay or parser.is_too_short or self._reader.is_last_free[state]:
             return None
@@ -98,48 +89,6 @@ class LineBreaks:
         return all(
             terminal_id == self._rules.newline or terminal_id > self._scanner.ignored
             for terminal_id in terminal_ids
-        )
-
-    def _leads_on(
-        self, state: int, parser: _Reading, after: Stack, columns: tuple[int, ...], column: int
-    ) -> bool:
-        """Return whether some number of spaces leads to a column with which all is well."""
-        for _ in range(_MAX_SPACES):
-            if self._scanner.match[state] != self._rules.newline:
-                return False
-            begun = self._begun(parser, after, columns, column)
-            if begun is not None and self._is_always_live(state, begun):
-                return True
-            wider = self._rules.column_after(column, SPACE)
-            if parser.is_too_short or wider is None or not self._has_space:
-                return False
-            if unpacked(column)[0] > unpacked(columns[-1])[0]:
-                return False  # a greater one is no other
-            state, column = self._after_space[state], wider
-        return False
-
-    def _begun(
-        self, parser: _Reading, after: Stack, columns: tuple[int, ...], column: int
-    ) -> Stack | None:
-        """Return the stack when a line has begun in a column, None if it cannot."""
-        (wide, narrow), (top, narrow_top) = unpacked(column), unpacked(columns[-1])
-        if wide > top:
-            return parser.shift(after, self._rules.indent) if narrow > narrow_top else None
-        inner = len(columns) - 1
-        stack: Stack | None = after
-        while stack is not None and wide < unpacked(columns[inner])[0]:
-            stack = parser.shift(stack, self._rules.dedent)
-            inner -= 1
-        return stack if column == columns[inner] else None
-
-    def _is_always_live(self, state: int, stack: Stack) -> bool:
-        """Return whether a sentence follows for sure if the line break ends in a scanner state."""
-        live = self._always_live
-        ends = range(live.end_offsets[state], live.end_offsets[state + 1])
-        return all(
-            live.is_always_live[stack.state, live.end_groups[end]]
-            for end in ends
-            if live.end_terminal_ids[end] == self._rules.newline
         )
 
 
