@@ -335,6 +335,13 @@ def _general(
         return table, (_terminal_set(parser.parser.lexer, fsms),)
     ignored = tuple(SetMember(str(name), True, ()) for name in sorted(set(parser.ignore_tokens)))
     special = dict(grammar.special)
+    known = {terminal.name for terminal in parser.terminals} | special.keys()
+    for name in table.terminals[1:]:
+        if name not in known:
+            raise GrammarError(
+                f"the terminal {name} is declared without a pattern, and Lark's dynamic lexers fail "
+                "where it might stand; use lexer='basic', or name its token in `special`"
+            )
     numbers: dict[TerminalSet, int] = {}
     set_of_state = []
     for row in table.action[:, 1:] != ERROR:  # without the end of the text
