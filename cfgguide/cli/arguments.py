@@ -14,7 +14,7 @@ from importlib import import_module
 
 from cfgguide.cli.presets import preset_of
 from cfgguide.errors import GrammarError
-from cfgguide.grammar.grammar import LEXERS, Grammar
+from cfgguide.grammar.grammar import AUTO, LEXERS, PARSERS, Grammar
 
 YES, NO, UNUSABLE = 0, 1, 2  # exit statuses
 
@@ -39,7 +39,14 @@ def add_grammar(command: argparse.ArgumentParser, *, is_written: bool = False) -
         metavar="MODULE:CLASS",
         help="the postlex of a .lark file with indentation; modules of the current folder count",
     )
-    command.add_argument("--lexer", choices=LEXERS, default=LEXERS[0], help="Lark's lexer")
+    command.add_argument(
+        "--parser",
+        choices=PARSERS,
+        default=AUTO,
+        help="Lark's parser (default: lalr if Lark takes the grammar so, else earley)",
+    )
+    lexers = sorted({name for known in LEXERS.values() for name in known} - {AUTO})
+    command.add_argument("--lexer", choices=lexers, help="Lark's lexer (default: the parser's own)")
     command.add_argument(
         "--strict",
         action="store_true",

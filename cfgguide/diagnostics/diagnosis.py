@@ -194,10 +194,10 @@ def lexemes(recognizer: Recognizer, text: bytes) -> list[Lexeme]:
         found.append(lexeme)
         if reader is not None:
             indentation = reader.read(indentation, lexeme.text, terminal_id)
-        shifted = recognizer.shift(stack, indentation, terminal_id)
-        if shifted is None:
+        shifted = recognizer.shifts(stack, indentation, terminal_id)
+        if not shifted:
             break
-        stack, indentation = shifted
+        stack, indentation = shifted[0]
         for byte in lexeme.text:
             context = int(scanner.contexts[context, scanner.byte_classes[byte]])
         start = end

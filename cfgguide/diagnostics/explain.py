@@ -407,7 +407,7 @@ class _Why:
             return f"{said} does not go on with it to {names(_names_of(recognizer, taken))}"
         name = name_of(recognizer, terminal_id)
         reader = recognizer.indentation_reader
-        if recognizer.shift(stack, indentation, terminal_id) is None:
+        if not recognizer.shifts(stack, indentation, terminal_id):
             if reader is not None and terminal_id == reader.indentation_rules.newline:
                 return "no line may begin in that column there"
             return f"{said} would end before it as {name}, which may not stand there"
@@ -437,7 +437,7 @@ def _taken(
     return [
         terminal_id
         for terminal_id in terminal_ids
-        if recognizer.shift(stack, indentation, terminal_id) is not None
+        if recognizer.shifts(stack, indentation, terminal_id)
         or _may_be_line_break(recognizer, hypothesis, terminal_id)
     ]
 

@@ -221,7 +221,8 @@ def rules_of(grammar: Grammar) -> Rules:
     """
     for what, is_there in (
         ("an indenter (postlex)", grammar.postlex is not None),
-        ("lexer='basic'", grammar.lexer != "contextual"),
+        (f"parser={grammar.parser!r}", grammar.parser == "earley"),
+        ("lexer='basic'", grammar.lexer == "basic"),
         ("regex_flags", grammar.regex_flags != 0),
         ("max_ignored", grammar.max_ignored is not None),
         ("keywords", grammar.keywords is not None),

@@ -50,9 +50,15 @@ ImportPath = str | Callable[[Any, str], tuple[Any, str]]
 _DIALECT = "cfgguide.llguidance.read"  # which makes grammars, and imports this module
 
 MAX_IGNORED = 1000  # for `max_ignored`
-LEXERS = ("contextual", "basic")
+AUTO = "auto"
+#: The lexers of each of Lark's parsers, its own choice first.
+LEXERS = {
+    "lalr": ("contextual", "basic"),
+    "earley": ("dynamic", "dynamic_complete", "basic"),
+    AUTO: (AUTO, "basic"),
+}
+PARSERS = tuple(LEXERS)
 
-_EARLEY_LEXERS = ("dynamic", "dynamic_complete")
 _REGEX_FLAGS = int(re.ASCII | re.IGNORECASE | re.MULTILINE | re.DOTALL | re.UNICODE | re.VERBOSE)
 
 
@@ -71,9 +77,15 @@ class Grammar:
     import_paths : tuple of str or callable
         Where ``%import`` also looks for ``.lark`` files: folders, or loaders as Lark takes them.
         Two grammars with loaders are equal only if the loaders are the same objects.
-    lexer : {"contextual", "basic"}
-        Lark's `lexer`. The basic lexer tries all terminals everywhere, the contextual one only
-        those that the parse table has in the state on top of the stack.
+    parser : {"lalr", "earley", "auto"}
+        Lark's `parser`. Its LALR parser does not take all grammars, and resolves some conflicts in
+        favour of one reading; its Earley parser takes every grammar, with all readings. With "auto"
+        it is LALR if Lark takes the grammar so, and else Earley.
+    lexer : {"contextual", "basic", "dynamic", "dynamic_complete"}, optional
+        Lark's `lexer`; by default that which Lark itself takes for the parser. The basic lexer
+        tries all terminals everywhere; the contextual one, with LALR, only those that the parse
+        table has in the state on top of the stack. The dynamic one, with Earley, asks each terminal
+        that the parser expects by itself, for its longest match; the complete one for all matches.
     strict : bool
         Lark's `strict`: shift/reduce conflicts and terminals that collide are errors.
     regex_flags : int
@@ -115,7 +127,8 @@ class Grammar:
     start: str = "start"
     source_path: str | None = None
     import_paths: tuple[ImportPath, ...] = ()
-    lexer: str = field(default="contextual", kw_only=True)
+    parser: str = field(default="lalr", kw_only=True)
+    lexer: str | None = field(default=None, kw_only=True)
     strict: bool = field(default=False, kw_only=True)
     regex_flags: int = field(default=0, kw_only=True)
     postlex: object | None = field(default=None, kw_only=True)
@@ -141,12 +154,14 @@ class Grammar:
                 f"({', '.join(self.bundled_names())})"
             )
         object.__setattr__(self, "import_paths", _checked_import_paths(self.import_paths))
-        _check_lexer(self.lexer)
+        object.__setattr__(self, "lexer", _checked_lexer(self.parser, self.lexer))
         if not isinstance(self.strict, bool):
             raise GrammarError(f"strict is True or False, not {self.strict!r}")
         object.__setattr__(self, "regex_flags", _checked_flags(self.regex_flags))
         if self.postlex is not None:
             _indenters().indentation_names(self.postlex)  # raises if it is not an indenter
+            if self.parser == "earley":
+                raise GrammarError("an indenter (postlex) needs parser='lalr'")
         n = self.max_ignored
         if n is not None and (type(n) is not int or not 0 <= n <= MAX_IGNORED):  # True is none
             raise GrammarError(f"max_ignored is a number from 0 to {MAX_IGNORED}, not {n!r}")
@@ -163,6 +178,7 @@ class Grammar:
             if option.kw_only
             and option.repr
             and (value := getattr(self, option.name)) != option.default
+            and not (option.name == "lexer" and value == LEXERS[self.parser][0])
         ]
         named = [*source, f"n_characters={len(self.text)}", f"start={self.start!r}", *changed]
         return f"Grammar({', '.join(named)})"
@@ -171,12 +187,18 @@ class Grammar:
     def lark_options(self) -> dict[str, Any]:
         """The options with which Lark judges: ``lark.Lark(grammar.text, **grammar.lark_options)``.
 
+        With `parser` "auto", Lark is asked first.
+
         >>> Grammar('start: "a"').lark_options["parser"]
         'lalr'
+        >>> Grammar('start: x | y\nx: "a"\ny: "a"', parser="auto").lark_options["parser"]
+        'earley'
         """
+        if self.parser == AUTO:
+            return self.chosen().lark_options
         return {
             "start": self.start,
-            "parser": "lalr",
+            "parser": self.parser,
             "lexer": self.lexer,
             "strict": self.strict,
             "g_regex_flags": self.regex_flags,
@@ -184,6 +206,19 @@ class Grammar:
             "import_paths": list(self.import_paths),
             "postlex": self.postlex() if isinstance(self.postlex, type) else self.postlex,
         }
+
+    def chosen(self) -> Grammar:
+        """Return the grammar with the parser that takes it; it is another one only with "auto".
+
+        Raises
+        ------
+        GrammarError
+            If Lark takes it neither way.
+        """
+        if self.parser != AUTO:
+            return self
+        chosen: Grammar = import_module("cfgguide.grammar.lark_frontend").chosen(self)
+        return chosen
 
     def for_tokens(self, special_tokens: Mapping[str, int]) -> Grammar:
         """Return the grammar for a vocabulary with some special tokens; mostly it is the same."""
@@ -235,7 +270,7 @@ class Grammar:
             )
         path = bundled_folder() / f"{name}.lark"
         postlex = getattr(_indenters(), _INDENTERS[name]) if name in _INDENTERS else None
-        grammar = cls.open(path, start=start, postlex=postlex)
+        grammar = cls.open(path, start=start, postlex=postlex, parser="lalr")
         if tidy:
             grammar = replace(grammar, **_TIDY[name])
         if max_ignored is None:
@@ -302,13 +337,17 @@ class Grammar:
         *,
         start: str = "start",
         import_paths: Sequence[ImportPath] = (),
-        lexer: str = "contextual",
+        parser: str = AUTO,
+        lexer: str | None = None,
         strict: bool = False,
         regex_flags: int = 0,
         postlex: object | None = None,
         special: Mapping[str, Any] | None = None,
     ) -> Grammar:
         """Return the grammar in a ``.lark`` file; the options are those of :class:`Grammar`.
+
+        By default it is read with LALR if Lark takes it so, and else with Earley; with an indenter
+        always with LALR.
 
         Raises
         ------
@@ -324,6 +363,7 @@ class Grammar:
             start,
             str(path),
             _checked_import_paths(import_paths),
+            parser=parser,
             lexer=lexer,
             strict=strict,
             regex_flags=regex_flags,
@@ -385,17 +425,23 @@ def is_token(given: object) -> bool:
     return is_id or (isinstance(given, str) and given != "")
 
 
-def _check_lexer(lexer: object) -> None:
-    if lexer in LEXERS:
-        return
-    way_out = (
-        "; Lark's dynamic lexers need its Earley parser, which has no table that a mask could be "
-        "made from: write the grammar for lark.Lark(..., parser='lalr')"
-    )
-    raise GrammarError(
-        f"lexer is 'contextual' or 'basic', not {lexer!r}"
-        + (way_out if lexer in _EARLEY_LEXERS else "")
-    )
+def _checked_lexer(parser: object, lexer: object) -> str:
+    if parser not in PARSERS:
+        raise GrammarError(f"parser is {_listed(PARSERS)}, not {parser!r}")
+    lexers = LEXERS[str(parser)]
+    if lexer is None:
+        return lexers[0]
+    if lexer not in lexers:
+        others = [each for each, known in LEXERS.items() if lexer in known]
+        way_out = f"; {lexer!r} goes with parser={others[0]!r}" if others else ""
+        raise GrammarError(
+            f"lexer is {_listed(lexers)} with parser={parser!r}, not {lexer!r}{way_out}"
+        )
+    return str(lexer)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " or ".join([", ".join(map(repr, names[:-1])), repr(names[-1])])
 
 
 def _checked_flags(flags: object) -> int:

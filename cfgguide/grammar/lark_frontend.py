@@ -3,7 +3,9 @@
 In: a :class:`~cfgguide.grammar.grammar.Grammar`. Out: a :class:`CompiledGrammar`: the LALR(1)
 tables as arrays, the pattern of each terminal, and for each parse state the *terminal set* that
 Lark's lexer would try there, in the order in which it would try them. The contextual lexer has many
-such sets, the basic lexer one. Together with :mod:`cfgguide.grammar.lr_automaton` and
+such sets, the basic lexer one. For Lark's Earley parser there is no table of Lark's: it is made
+here of Lark's rules (:mod:`cfgguide.lr.general`). Its dynamic lexers try each terminal by itself;
+the set of a state then is in no order. Together with :mod:`cfgguide.grammar.lr_automaton` and
 :mod:`cfgguide.grammar.rejections`, which explain why Lark refuses a grammar, and
 :mod:`cfgguide.grammar.fragments`, which writes one out again, this is all that knows Lark.
 
@@ -15,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any
 
@@ -31,16 +33,17 @@ from cfgguide.automata.syntax import names_of_groups
 from cfgguide.errors import CfgGuideError, GrammarError, LimitError
 from cfgguide.grammar import expansions, lark_parts
 from cfgguide.grammar.definitions import Definitions
-from cfgguide.grammar.grammar import Grammar
+from cfgguide.grammar.grammar import AUTO, Grammar
 from cfgguide.grammar.imports import ImportedFile, ImportedFiles
 from cfgguide.grammar.indenters import indentation_names
 from cfgguide.grammar.lark_parts import Actions
-from cfgguide.grammar.rejections import explain
+from cfgguide.grammar.rejections import explain, is_of_conflicts
 from cfgguide.grammar.restrictions import Restriction, restrictions_of
 from cfgguide.limits import Budget
 from cfgguide.parser.indentation import IndentationRules
 from cfgguide.parser.indentation_names import INLINE, JOIN, IndentationNames
-from cfgguide.parser.table import NO_STATE, ParseTable
+from cfgguide.lr.general import general_table
+from cfgguide.parser.table import ERROR, NO_STATE, ParseTable
 from cfgguide.symbols import symbols_of
 
 END_NAME = "$END"
@@ -99,6 +102,8 @@ class CompiledGrammar:
 
     Attributes
     ----------
+    lexer, parser : str
+        As Lark calls them.
     parse_table : ParseTable
         The LALR(1) automaton.
     patterns : tuple of Terminal
@@ -118,6 +123,8 @@ class CompiledGrammar:
         The FSMs of the terminals.
     """
 
+    lexer: str
+    parser: str
     parse_table: ParseTable
     patterns: tuple[Terminal, ...]
     terminal_sets: tuple[TerminalSet, ...]
@@ -156,28 +163,20 @@ def load(grammar: Grammar, *, budget: Budget | None = None) -> CompiledGrammar:
     names = indentation_names(grammar.postlex) if grammar.postlex is not None else None
     budget = budget or Budget()
     imports = ImportedFiles(grammar, allows_files=budget.limits.allows_imports)
-    parser = parser_of(grammar, imports, budget=budget)
-    table: Any = parser.parser.parser._parse_table
-    rules = {rule.origin.name for rule in parser.rules}
-    order = _canonical_order(table.states, table.start_states[grammar.start])
+    grammar, parser = _chosen(grammar, imports, budget)
     patterns = _patterns(parser, grammar)
     fsms = TerminalFsms(patterns, budget)
-    terminal_sets, set_of_state = _terminal_sets(_lexers(parser, order), fsms)
+    if grammar.parser == "earley":
+        parse_table, terminal_sets = _general(parser, grammar, fsms, budget)
+    else:
+        parse_table, terminal_sets = _of_lalr(parser, grammar, names, fsms, budget)
     special = tuple(SetMember(each.name, False, ()) for each in patterns if each.symbol is not None)
     terminal_sets = tuple((*members, *special) for members in terminal_sets)
-    parse_table = _parse_table(
-        table,
-        order,
-        grammar.start,
-        rules,
-        set_of_state,
-        conflicts=tuple(sorted(parser.parser.parser.conflicts)),
-        unused=_unused(parser, names) if names is not None else [],
-        budget=budget,
-    )
     definitions = _definitions(parser, grammar.start)
     dropped = [name for name, role in names.roles if role in (INLINE, JOIN)] if names else []
     return CompiledGrammar(
+        str(grammar.lexer),
+        grammar.parser,
         parse_table,
         patterns,
         terminal_sets,
@@ -193,6 +192,37 @@ def load(grammar: Grammar, *, budget: Budget | None = None) -> CompiledGrammar:
     )
 
 
+def chosen(grammar: Grammar) -> Grammar:
+    """Return a grammar whose parser is "auto" with the parser that takes it.
+
+    Raises
+    ------
+    GrammarError, LimitError
+        As :func:`load`.
+    """
+    return _chosen(grammar, None, Budget())[0]
+
+
+def _chosen(
+    grammar: Grammar, imports: ImportedFiles | None, budget: Budget
+) -> tuple[Grammar, lark.Lark]:
+    """Return a grammar with a parser that takes it, and that parser."""
+    if grammar.parser != AUTO:
+        return grammar, parser_of(grammar, imports, budget=budget)
+    lexer = grammar.lexer if grammar.lexer != AUTO else None
+    with_lalr = replace(grammar, parser="lalr", lexer=lexer)
+    try:
+        return with_lalr, _parser_of(with_lalr, imports, budget)
+    except lark.exceptions.GrammarError as error:
+        has_other_way = grammar.postlex is None and not grammar.strict
+        if has_other_way and is_of_conflicts(error):
+            with_earley = replace(grammar, parser="earley", lexer=lexer)
+            return with_earley, parser_of(with_earley, imports, budget=budget)
+    except Exception:  # noqa: BLE001, S110  # whatever it is, it is explained below
+        pass
+    return with_lalr, parser_of(with_lalr, imports, budget=budget)
+
+
 def parser_of(
     grammar: Grammar, imports: ImportedFiles | None = None, *, budget: Budget | None = None
 ) -> lark.Lark:
@@ -203,8 +233,29 @@ def parser_of(
     GrammarError, LimitError
         As :func:`load`.
     """
-    lark_parts.build_reader_of_grammars()
     where = grammar.source_path or "the grammar"
+    rules: list[Any] = []
+    try:
+        return _parser_of(grammar, imports, budget, rules)
+    except RecursionError:
+        raise LimitError(
+            f"{where} nests too deeply for Lark to read; split its rules into smaller ones"
+        ) from None
+    except CfgGuideError:
+        raise
+    except Exception as error:  # Lark reports some mistakes with assertions, TypeErrors and others
+        said = explain(error, grammar, rules[0] if rules else None)
+        raise GrammarError(f"Lark rejects {where}:\n{said}") from error
+
+
+def _parser_of(
+    grammar: Grammar,
+    imports: ImportedFiles | None,
+    budget: Budget | None,
+    rules: list[Any] | None = None,
+) -> lark.Lark:
+    """Return Lark's parser of a grammar; what Lark has read of it is added to `rules` first."""
+    lark_parts.build_reader_of_grammars()
     grammar.text  # noqa: B018  # may have to be written first
     options: dict[str, Any] = dict(grammar.lark_options)
     options["_plugins"] = {"LALR_Parser": lark_parts.Parser}
@@ -213,19 +264,10 @@ def parser_of(
             "ContextualLexer": lark_parts.Contextual,
             "BasicLexer": lark_parts.Basic,
         }
-    rules = None
-    try:
-        rules = expansions.read(grammar, imports, budget)
-        return lark.Lark(rules, **options)
-    except RecursionError:
-        raise LimitError(
-            f"{where} nests too deeply for Lark to read; split its rules into smaller ones"
-        ) from None
-    except CfgGuideError:
-        raise
-    except Exception as error:  # Lark reports some mistakes with assertions, TypeErrors and others
-        said = explain(error, grammar, rules)
-        raise GrammarError(f"Lark rejects {where}:\n{said}") from error
+    read = expansions.read(grammar, imports, budget)
+    if rules is not None:
+        rules.append(read)
+    return lark.Lark(read, **options)
 
 
 def tree_of(parser: lark.Lark, grammar: Grammar, data: bytes) -> Any:
@@ -240,6 +282,70 @@ def tree_of(parser: lark.Lark, grammar: Grammar, data: bytes) -> Any:
     frontend: Any = parser.parser
     thread = lark_parts.SymbolThread(frontend.lexer, data, names)
     return frontend.parser.parse(thread, grammar.start)
+
+
+def _of_lalr(
+    parser: lark.Lark,
+    grammar: Grammar,
+    names: IndentationNames | None,
+    fsms: TerminalFsms,
+    budget: Budget,
+) -> tuple[ParseTable, tuple[TerminalSet, ...]]:
+    """Return the table of Lark's LALR parser, and its terminal sets."""
+    table: Any = parser.parser.parser._parse_table
+    rules = {rule.origin.name for rule in parser.rules}
+    order = _canonical_order(table.states, table.start_states[grammar.start])
+    terminal_sets, set_of_state = _terminal_sets(_lexers(parser, order), fsms)
+    parse_table = _parse_table(
+        table,
+        order,
+        grammar.start,
+        rules,
+        set_of_state,
+        conflicts=tuple(sorted(parser.parser.parser.conflicts)),
+        unused=_unused(parser, names) if names is not None else [],
+        budget=budget,
+    )
+    return parse_table, terminal_sets
+
+
+def _general(
+    parser: lark.Lark, grammar: Grammar, fsms: TerminalFsms, budget: Budget
+) -> tuple[ParseTable, tuple[TerminalSet, ...]]:
+    """Return the table of all of a grammar's rules, and its terminal sets.
+
+    Raises
+    ------
+    GrammarError
+        If no text is a sentence.
+    """
+    productions = [lark_parts.production_of(rule) for rule in parser.rules]
+    table = general_table(productions, grammar.start, dict(grammar.special), budget)
+    if table is None:
+        if not any(left == grammar.start for left, _ in productions):
+            raise GrammarError(
+                f"there is no rule {grammar.start!r} to start from; its rules are "
+                f"{', '.join(sorted({left for left, _ in productions}))}"
+            )
+        raise GrammarError(
+            f"no text at all is a sentence of the grammar (start rule {grammar.start!r}): each "
+            "rule needs another one first"
+        )
+    if grammar.lexer == "basic":
+        return table, (_terminal_set(parser.parser.lexer, fsms),)
+    ignored = tuple(SetMember(str(name), True, ()) for name in sorted(set(parser.ignore_tokens)))
+    special = dict(grammar.special)
+    numbers: dict[TerminalSet, int] = {}
+    set_of_state = []
+    for row in table.action[:, 1:] != ERROR:  # without the end of the text
+        members = tuple(
+            SetMember(table.terminals[terminal], False, ())
+            for terminal in (np.flatnonzero(row) + 1).tolist()
+            if table.terminals[terminal] not in special
+        )
+        set_of_state.append(numbers.setdefault((*members, *ignored), len(numbers)))
+    table = replace(table, set_of_state=np.array(set_of_state, dtype=np.int32))
+    return table, tuple(numbers)
 
 
 def _canonical_order(states: dict[int, Actions], start: int) -> list[int]:

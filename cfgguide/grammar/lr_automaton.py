@@ -15,7 +15,8 @@ from typing import Any
 
 import lark
 
-from cfgguide.grammar import lalr, lark_parts
+from cfgguide.grammar import lark_parts
+from cfgguide.lr import lalr
 from cfgguide.parser.items import Item, productions_of
 from cfgguide.parser.table import Production
 

@@ -66,7 +66,7 @@ _WAYS_OUT = [
         "terminals in upper case",
     ),
     (
-        r"zero-width terminals",
+        r"zero-width (?:terminals|regexps)",
         "a terminal must match one character or more. Take the `?` or `*` out of the terminal and "
         "write it where a rule uses the terminal, as in `[A]` or `A*`; after %ignore write `+`",
     ),
@@ -107,7 +107,7 @@ def explain(error: Exception, grammar: Grammar, rules: LarkGrammar | None = None
         excerpt = error.get_context(grammar.text)
         return f"line {error.line}, column {error.column}: {error}\n{excerpt}".rstrip()
     said = str(error) or type(error).__name__
-    if isinstance(error, lark.exceptions.GrammarError) and re.match(r"\w+/Reduce co", said):
+    if is_of_conflicts(error):
         return _of_conflicts(_Unparsed(rules or grammar.text, **grammar.lark_options), grammar)
     if found := re.match(r"Cannot compile token (\w+): ", said):
         parser = _Unparsed(rules or grammar.text, **grammar.lark_options)
@@ -125,6 +125,12 @@ def explain(error: Exception, grammar: Grammar, rules: LarkGrammar | None = None
         if re.search(pattern, said):
             return f"{said.rstrip()}\nWay out: {way_out}."
     return said
+
+
+def is_of_conflicts(error: Exception) -> bool:
+    """Return whether Lark has refused a grammar for its conflicts, which Earley's parser takes."""
+    is_of_grammar = isinstance(error, lark.exceptions.GrammarError)
+    return is_of_grammar and re.match(r"\w+/Reduce co", str(error)) is not None
 
 
 def _of_collisions(grammar: Grammar, rules: LarkGrammar | None) -> str:

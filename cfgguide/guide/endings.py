@@ -223,13 +223,13 @@ class Endings:
         self, stack: Stack, indentation: Indentation, context: int, terminal_id: int
     ) -> _End | None:
         """Return what follows a lexeme, and remember it; None if nothing can."""
-        shifted = self._recognizer.shift(stack, indentation, terminal_id)
         end = None
-        if shifted is not None:
+        for shifted in self._recognizer.shifts(stack, indentation, terminal_id):
             place = Place(*shifted, context)
             ending = self._joined(_Step(b"", NO_OBLIGATIONS, place, True))
-            if ending is not None:
-                end = _End(self._costs.need(place.stack).length, ending)
+            needed = self._costs.need(place.stack).length
+            if ending is not None and (end is None or needed < end.needed):
+                end = _End(needed, ending)
         self._n_bytes += _OVERHEAD + (0 if end is None else len(end.ending))
         self._ends[stack, indentation, context, terminal_id] = end
         return end
@@ -354,13 +354,12 @@ class Endings:
         if self._rules is not None and terminal_id == self._rules.newline:
             return list(self._line_breaks(hypothesis, context))
         piece = self._known_piece(state, obligations, context, terminal_id)
-        shifted = None
-        if piece is not None:
-            shifted = self._recognizer.shift(stack, indentation, terminal_id)
-        if piece is None or shifted is None:
+        if piece is None:
             return []
-        place = Place(*shifted, piece.context)
-        return [_Step(piece.text, piece.obligations, place, piece.may_end)]
+        return [
+            _Step(piece.text, piece.obligations, Place(*shifted, piece.context), piece.may_end)
+            for shifted in self._recognizer.shifts(stack, indentation, terminal_id)
+        ]
 
     def _line_breaks(self, hypothesis: Hypothesis, context: int) -> Iterator[_Step]:
         """Yield ways to end a line break, one for each column that matters."""
@@ -371,15 +370,13 @@ class Endings:
         for more, column in () if rest is None else self._columns(rest, indentation):
             piece = self._known_piece(state, obligations, context, newline, more)
             there = indentation._replace(column=column)
-            shifted = None
-            if piece is not None:
-                shifted = self._recognizer.shift(stack, there, newline)
-            if piece is None or shifted is None:
+            if piece is None:
                 continue
-            place = Place(*shifted, piece.context)
-            end = Hypothesis(piece.state, piece.before, stack, there)
-            may_end = self._may_be_sentence(place) and self._is_sentence(end, piece.context)
-            yield _Step(piece.text, piece.obligations, place, may_end)
+            for shifted in self._recognizer.shifts(stack, there, newline):
+                place = Place(*shifted, piece.context)
+                end = Hypothesis(piece.state, piece.before, stack, there)
+                may_end = self._may_be_sentence(place) and self._is_sentence(end, piece.context)
+                yield _Step(piece.text, piece.obligations, place, may_end)
 
     def _known_piece(
         self,
@@ -430,8 +427,9 @@ class Endings:
             if self._match[here.scanner_state] != terminal_id:
                 continue
             obligations = self._lookahead.ending(here.scanner_state, here.obligations)
-            shifted = self._recognizer.shift(here.stack, here.indentation, terminal_id)
-            if after is not None and shifted is not None:
+            if after is None:
+                continue
+            for shifted in self._recognizer.shifts(here.stack, here.indentation, terminal_id):
                 place = Place(*shifted, after.context)
                 may_end = self._may_be_sentence(place) and self._is_sentence(here, after.context)
                 yield _Step(text, obligations, place, may_end)

@@ -7,7 +7,8 @@ know that. A long chain of reductions then costs as much as a look-up of each st
 
     [ 1 , 2    and `]`     reads 5 states, one below `[`      pops 3, pushes those of elements, `]`
 
-One table serves all stacks with the same states on top, however deep they are.
+One table serves all stacks with the same states on top, however deep they are. General tables,
+whose shifts lead to several stacks, remember nothing.
 """
 
 from __future__ import annotations
@@ -83,6 +84,8 @@ class RememberedShifts(ParseTable):
 
     def is_sentence(self, stack: Stack) -> bool:
         """Return whether the text may end here: whether ``$END`` leads to acceptance."""
+        if self.is_general:
+            return super().is_sentence(stack)
         return self._shift(stack, END).pushed is not None
 
     def _shift(self, stack: Stack, terminal: int) -> _Shift:

@@ -84,8 +84,8 @@ class LexemeEndClasses:
         letters : iterable of int
             The bytes to use.
         is_certain : bool
-            Whether to go on from an assertion state only with bytes that resolve it at once; else
-            with all bytes, and both answers.
+            Whether to go on from an assertion state, other than a fork, only with bytes that
+            resolve it at once; else with all bytes, and both answers.
 
         Returns
         -------
@@ -95,11 +95,14 @@ class LexemeEndClasses:
         by_bytes, by_answers = scanner.moves
         by_bytes = by_bytes[:, classes]
         if is_certain:
-            by_bytes[scanner.is_assertion] = _moves_of_assertion(scanner, by_bytes)
+            is_assertion = scanner.is_assertion & ~scanner.is_fork
+            by_bytes[is_assertion] = _moves_of_assertion(scanner, by_bytes)
         goals = np.zeros((scanner.n_states, len(self.terminal_ids)), dtype=np.bool_)
         matching = np.flatnonzero(self.class_of_state >= 0)
         goals[matching, self.class_of_state[matching]] = True
-        return reaching((by_bytes,) if is_certain else (by_bytes, by_answers), goals)
+        if is_certain:
+            by_answers = np.where(scanner.is_fork[:, None], by_answers, DEAD)
+        return reaching((by_bytes, by_answers), goals)
 
 
 def classes_of(scanner: Scanner, letters: Iterable[int]) -> Int32Array:
@@ -122,11 +125,12 @@ def _refusals(scanner: Scanner, resolves: BoolArray) -> tuple[Int32Array, Int32A
     refused : bool, shape (n, n_byte_classes)
         Whether a byte proves that all assertions fail.
     """
-    assertion = here = np.flatnonzero(scanner.is_assertion).astype(np.int32)
+    is_assertion = scanner.is_assertion & ~scanner.is_fork
+    assertion = here = np.flatnonzero(is_assertion).astype(np.int32)
     refused = np.ones((len(assertion), resolves.shape[1]), dtype=np.bool_)
     is_open = np.ones(len(assertion), dtype=np.bool_)
     is_waiting = _is_waiting(scanner)
-    while (is_asked := scanner.is_assertion[here]).any():
+    while (is_asked := is_assertion[here]).any():
         looked_for = scanner.assertions[here, LOOKED_FOR]
         is_open &= ~is_asked | is_waiting[looked_for]
         refused &= ~is_asked[:, None] | resolves[scanner.equivalence_classes[looked_for]]
@@ -143,9 +147,10 @@ def _moves_of_assertion(scanner: Scanner, moves: Int32Array) -> Int32Array:
         Where they lead from the other states.
     """
     letters = np.arange(moves.shape[1])
-    here = np.flatnonzero(scanner.is_assertion)[:, None].repeat(len(letters), axis=1)
+    is_assertion = scanner.is_assertion & ~scanner.is_fork
+    here = np.flatnonzero(is_assertion)[:, None].repeat(len(letters), axis=1)
     is_waiting = _is_waiting(scanner)
-    while (is_asked := scanner.is_assertion[here]).any():
+    while (is_asked := is_assertion[here]).any():
         looked_for = scanner.assertions[here, LOOKED_FOR]
         ahead = moves[looked_for, letters]
         is_match = scanner.match[ahead] != NO_MATCH

@@ -94,10 +94,15 @@ class Lookahead:
         key = (state, obligations)
         if key not in self._resolved:
             looked_for, if_holds, if_fails = self._assertions[state]
+            is_fork = looked_for == state  # whose answers owe nothing
             self._resolved[key] = tuple(
                 possible
                 for is_match, following in ((True, if_holds), (False, if_fails))
-                for after in self._all([self._obligations(looked_for, is_match)], obligations)
+                for after in (
+                    (obligations,)
+                    if is_fork
+                    else self._all([self._obligations(looked_for, is_match)], obligations)
+                )
                 for possible in self.resolved(following, after)
                 if possible[0] != DEAD
             )

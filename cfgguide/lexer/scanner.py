@@ -19,6 +19,17 @@ lexeme equals the keyword and is retyped. ::
 A union state is an assertion state (:mod:`cfgguide.automata.dfa`) if a terminal in it is in one; it
 takes over the first such assertion, and one answer serves all terminals with the same assertion.
 What the text before a lexeme means to the terminals is one context for all of them.
+
+Lark's dynamic lexers ask each terminal by itself, whatever the others match. Then a union state is
+the set of all FSM states that are alive, and where some of several match, it is a *fork*: an
+assertion state that looks for itself, so that both answers are followed and nothing is owed. One
+leads to a state that has matched as one terminal and ends there, the other goes on. ::
+
+    IF "if", NAME /[a-z]+/    "if" -> fork: (IF final), which ends      or (NAME final), as always
+    NAME, WORD /[a-z.]+/      "a"  -> fork: NAME ends, or WORD ends, or (NAME, WORD) goes on
+
+What such an end owes is about its own terminal alone: the *dynamic* lexer takes the longest match
+of each. The *dynamic_complete* lexer takes every match, and its ends owe nothing.
 """
 
 from __future__ import annotations
@@ -35,12 +46,15 @@ import numpy.typing as npt
 from cfgguide.automata.dfa import DEAD, IF_FAILS, IF_HOLDS, LOOKED_FOR, N_BYTES
 from cfgguide.automata.partition import distinct_columns, refined
 from cfgguide.lexer.reachability import reachable
+from cfgguide.errors import PatternError
 from cfgguide.limits import Budget
 
 if TYPE_CHECKING:  # Lark takes long to import, and compiled grammars do without it
     from cfgguide.grammar.lark_frontend import CompiledGrammar, TerminalSet
 
 NO_MATCH = -1  # in `match`
+COMPLETE = "dynamic_complete"
+DYNAMIC = ("dynamic", COMPLETE)  # Lark's lexers that ask each terminal by itself
 
 
 @dataclass(frozen=True)
@@ -58,7 +72,8 @@ class Scanner:
         terminal's number, or `ignored` for a lexeme that the lexer drops.
     assertions : int32, shape (n_states, 3)
         Of assertion states: the state that is to come to a match, and the states to go on with if
-        it will and if it will not; see :class:`~cfgguide.automata.dfa.Fsm`. All 0 for other states.
+        it will and if it will not; see :class:`~cfgguide.automata.dfa.Fsm`. A fork looks for
+        itself: both are gone on with. All 0 for other states.
     starts : int32, shape (n_terminal_sets, n_contexts)
         Start state of each terminal set, by what the text before it means to the terminals.
     contexts : int32, shape (n_contexts, n_byte_classes)
@@ -71,7 +86,8 @@ class Scanner:
         Whether any byte leads on.
     equivalence_classes : int32, shape (n_states,)
         States of one class match or fail to match alike on every non-empty continuation, whatever
-        the terminal. Class 0 is that of states that never match again.
+        the terminal. Class 0 is that of states that never match again. A state that matches has the
+        class of what it owes if its lexeme ends there: that none of that may match.
     class_representatives : int32, shape (n_equivalence_classes,)
         One state of each class.
     """
@@ -98,6 +114,19 @@ class Scanner:
         """Whether each state is an assertion state, shape (n_states,)."""
         is_assertion: npt.NDArray[np.bool_] = self.assertions[:, LOOKED_FOR] != DEAD
         return is_assertion
+
+    @cached_property
+    def is_fork(self) -> npt.NDArray[np.bool_]:
+        """Whether each state is a fork, shape (n_states,)."""
+        looked_for = self.assertions[:, LOOKED_FOR]
+        is_fork: npt.NDArray[np.bool_] = looked_for == np.arange(self.n_states)
+        is_fork[DEAD] = False
+        return is_fork
+
+    @cached_property
+    def looks_ahead(self) -> bool:
+        """Whether any terminal looks at the text after it."""
+        return bool((self.is_assertion & ~self.is_fork).any())
 
     @property
     def moves(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
@@ -156,7 +185,7 @@ class Scanner:
         state : int
             The start state.
         text : bytes
-            All of the text: it decides assertions.
+            All of the text: it decides assertions. Forks it cannot decide, and there are none.
         start : int
             Where the lexeme starts.
 
@@ -195,17 +224,28 @@ def build(grammar: CompiledGrammar, *, budget: Budget | None = None) -> Scanner:
     """
     budget = budget or Budget()
     components = _Components(grammar, budget)
+    if grammar.lexer == COMPLETE:
+        components.check_no_looks()
     contexts = components.contexts()
-    union = _Union(components, budget)
+    union = (_EachTerminal if grammar.lexer in DYNAMIC else _Union)(components, budget)
     starts = [
-        [union.number(start, is_start=True) for start in components.starts(members, contexts)]
+        [
+            union.number(union.kept(start, start), is_start=True)
+            for start in components.starts(members, contexts)
+        ]
         for members in grammar.terminal_sets
     ]
     union.complete()
     transitions = union.transitions()
     assertions = np.array(union.assertions, dtype=np.int32)
-    match = np.array([components.terminal_id(rows) for rows, _ in union.states], dtype=np.int32)
+    match = np.array(union.terminal_ids(), dtype=np.int32)
     equivalence_classes = _future_classes(transitions, assertions, match != NO_MATCH)
+    if grammar.lexer == COMPLETE:
+        equivalence_classes[match != NO_MATCH] = equivalence_classes[DEAD]
+        equivalence_classes = np.unique(equivalence_classes, return_inverse=True)[1].astype(np.int32)
+    elif isinstance(union, _EachTerminal):
+        ending = np.array(list(union.endings.items()), dtype=np.int32).reshape(-1, 2)
+        equivalence_classes[ending[:, 0]] = equivalence_classes[ending[:, 1]]
     return Scanner(
         transitions=transitions,
         byte_classes=components.byte_classes,
@@ -213,7 +253,7 @@ def build(grammar: CompiledGrammar, *, budget: Budget | None = None) -> Scanner:
         assertions=assertions,
         starts=np.array(starts, dtype=np.int32),
         contexts=np.array(list(contexts.values()), dtype=np.int32),
-        is_start=np.array([is_start for _, is_start in union.states], dtype=np.bool_),
+        is_start=np.array([is_start for _, is_start, _ in union.states], dtype=np.bool_),
         ignored=components.ignored,
         can_continue=(transitions != DEAD).any(axis=1),
         equivalence_classes=equivalence_classes,
@@ -222,6 +262,12 @@ def build(grammar: CompiledGrammar, *, budget: Budget | None = None) -> Scanner:
 
 
 Rows = tuple[int, ...]  # of the table of components: a union state before it is numbered
+_Key = tuple[Rows, bool, int]  # rows, whether no byte is read yet, and the kind of state
+
+_WHOLE = -1  # a kind of state: all that its rows say
+_GOING_ON = -2  # its lexeme does not end here
+_ENDING = -3  # its lexeme ends here
+# Other kinds are forks: how many of the rows have been asked whether the lexeme ends as they say.
 
 
 class _Union:
@@ -233,17 +279,19 @@ class _Union:
     def __init__(self, components: _Components, budget: Budget) -> None:
         self._components = components
         self._budget = budget
-        self._numbers: dict[tuple[Rows, bool], int] = {((), False): DEAD}
-        self.states: list[tuple[Rows, bool]] = [((), False)]
+        self._numbers: dict[_Key, int] = {((), False, _WHOLE): DEAD}
+        self.states: list[_Key] = [((), False, _WHOLE)]
         self._n_answers = [0]
         # Per state the first byte class of each run that leads to one state, and that state.
         self._firsts: list[list[int]] = []
         self._targets: list[list[int]] = []
         self.assertions: list[list[int]] = []
 
-    def number(self, rows: Rows, *, is_start: bool = False, n_answers: int = 0) -> int:
+    def number(
+        self, rows: Rows, *, is_start: bool = False, n_answers: int = 0, kind: int = _WHOLE
+    ) -> int:
         """Return the number of a union state, to which so many answers have led."""
-        key = (rows, is_start)
+        key = (rows, is_start, kind)
         if key not in self._numbers:
             self._budget.check("max_scanner_states", len(self.states), "the union of terminals")
             self._budget.check("max_nesting", n_answers, "the union of terminals")
@@ -254,20 +302,22 @@ class _Union:
 
     def complete(self) -> None:
         """Make the rows of all states that were numbered, and of those that they lead to."""
-        for state, (rows, is_start) in enumerate(self.states):  # grows while it is walked
-            assertion = self._components.assertion(rows)
-            if assertion is None:
-                firsts, targets = self._moves(rows)
-                assertions = [DEAD] * 3
-            else:
+        for state, (rows, is_start, kind) in enumerate(self.states):  # grows while it is walked
+            n_answers = self._n_answers[state] + 1
+            assertion = self._components.assertion(rows) if kind == _WHOLE else None
+            if assertion is not None:
                 looked_for, if_holds, if_fails = assertion
-                n_answers = self._n_answers[state] + 1
                 firsts, targets = [0], [DEAD]
                 assertions = [
                     self.number(looked_for),
-                    self.number(if_holds, is_start=is_start, n_answers=n_answers),
-                    self.number(if_fails, is_start=is_start, n_answers=n_answers),
+                    self.number(self.kept(rows, if_holds), is_start=is_start, n_answers=n_answers),
+                    self.number(self.kept(rows, if_fails), is_start=is_start, n_answers=n_answers),
                 ]
+            elif (fork := self.fork(state, n_answers)) is not None:
+                firsts, targets, assertions = [0], [DEAD], [state, *fork]
+            else:
+                firsts, targets = ([0], [DEAD]) if kind == _ENDING else self._moves(rows)
+                assertions = [DEAD] * 3
             self._firsts.append(firsts)
             self._targets.append(targets)
             self.assertions.append(assertions)
@@ -278,8 +328,20 @@ class _Union:
         firsts, moves = self._components.moved(rows)
         for moved in moves:
             if moved not in numbers:
-                numbers[moved] = self.number(self._components.cut(rows, moved))
+                numbers[moved] = self.number(self.kept(rows, moved))
         return firsts, [numbers[moved] for moved in moves]
+
+    def kept(self, rows: Rows, moved: Rows) -> Rows:
+        """Return those of the rows that some have moved to that can still decide something."""
+        return self._components.cut(rows, moved)
+
+    def fork(self, state: int, n_answers: int) -> tuple[int, int] | None:
+        """Return where the answers of a fork lead, None if a state is none."""
+        return None
+
+    def terminal_ids(self) -> list[int]:
+        """Return for each state the terminal id of what matches there, or `NO_MATCH`."""
+        return [self._components.terminal_id(rows) for rows, _, _ in self.states]
 
     def transitions(self) -> npt.NDArray[np.int32]:
         """Return the number of the state after each byte class, for each state."""
@@ -290,6 +352,60 @@ class _Union:
         targets = np.array(list(chain.from_iterable(self._targets)), dtype=np.int32)
         lengths = np.diff(firsts, append=len(self.states) * n_classes)
         return np.repeat(targets, lengths).reshape(-1, n_classes)
+
+
+class _EachTerminal(_Union):
+    """Numbers the union states of terminals that are asked each by itself, in no order.
+
+    Attributes
+    ----------
+    endings : dict of int to int
+        For each state in which a lexeme has ended, the one in which its terminal goes on alone.
+    """
+
+    def __init__(self, components: _Components, budget: Budget) -> None:
+        super().__init__(components, budget)
+        self.endings: dict[int, int] = {}
+
+    def kept(self, rows: Rows, moved: Rows) -> Rows:
+        return tuple(sorted(row for row in set(moved) if self._components.is_of_use(row)))
+
+    def fork(self, state: int, n_answers: int) -> tuple[int, int] | None:
+        rows, _, kind = self.states[state]
+        if kind in (_GOING_ON, _ENDING) or len(rows) == 1:
+            return None
+        ids, n_asked = self._components.terminal_ids_of(rows), max(kind, 0)
+        matching = [row for row, each in zip(rows, ids, strict=True) if each != NO_MATCH]
+        if not matching:
+            return None
+        going = tuple(row for row in rows if self._components.moves_on(row))
+        if len(going) == 1 and going[0] in matching:  # mostly: a name, which is no keyword
+            matching.remove(going[0])
+            rest = self.number(going, n_answers=n_answers)
+        elif going:
+            rest = self.number(going, n_answers=n_answers, kind=_GOING_ON)
+        else:
+            rest = DEAD
+        if n_asked + 1 < len(matching):
+            rest = self.number(rows, n_answers=n_answers, kind=n_asked + 1)
+        return self._ending(matching[n_asked], n_answers), rest
+
+    def _ending(self, row: int, n_answers: int) -> int:
+        """Return the number of the state in which a lexeme ends as the terminal of a row."""
+        alone = self.number((row,), n_answers=n_answers)  # first: it stands for the class of both
+        if not self._components.moves_on(row):
+            return alone
+        ending = self.number((row,), n_answers=n_answers, kind=_ENDING)
+        self.endings[ending] = alone
+        return ending
+
+    def terminal_ids(self) -> list[int]:
+        return [
+            self._components.terminal_ids_of(rows)[0]
+            if kind in (_WHOLE, _ENDING) and len(rows) == 1
+            else NO_MATCH
+            for rows, _, kind in self.states
+        ]
 
 
 def _future_classes(
@@ -361,6 +477,7 @@ class _Components:
         self._rows: list[list[int]] = self._table.tolist()
         is_first = self._table[:, 1:] != self._table[:, :-1]
         self._firsts = [(np.flatnonzero(changes) + 1).tolist() for changes in is_first]
+        self._moves_on: list[bool] = (self._table != DEAD).any(axis=1).tolist()
         self._terminal_ids = terminal_ids
         self._is_rider = riders
         self._assertions: list[list[int]] = self._shared_assertions(table[:, N_BYTES:]).tolist()
@@ -379,6 +496,22 @@ class _Components:
         shared = assertions.copy()
         shared[:, LOOKED_FOR] = first[assertions[:, LOOKED_FOR]]
         return shared
+
+    def check_no_looks(self) -> None:
+        """Refuse terminals that look around: Lark cuts the text where it asks for short matches.
+
+        Raises
+        ------
+        PatternError
+            If there is one.
+        """
+        for name, fsm in sorted(self._fsms.items()):
+            if fsm.assertions.any() or len(fsm.starts) > 1:
+                raise PatternError(
+                    f"the terminal {name} looks at the text around it, which Lark's lexer "
+                    "'dynamic_complete' cuts off for some of its matches; use lexer='dynamic', or "
+                    "leave out look-around, \\b, ^ and $"
+                )
 
     @property
     def n_byte_classes(self) -> int:
@@ -440,12 +573,13 @@ class _Components:
                 state = states.get(pattern, int(self._fsms[pattern].starts[0]))
                 offset = self._offsets[pattern, host, member.is_ignored]
                 rows.append(offset + state if state != DEAD else DEAD)
-        return self.cut(rows, rows)
+        return tuple(rows)
 
     def assertion(self, rows: Rows) -> tuple[Rows, Rows, Rows] | None:
         """Return the assertion of a union state, None if it has none.
 
-        It is the state that is to come to a match, and those to go on with if it does and if not.
+        It is the state that is to come to a match, and those to go on with if it does and if not;
+        the latter have dead rows, and those that can decide nothing.
         """
         first = next((row for row in rows if self._has_assertions[row]), None)
         if first is None:
@@ -453,13 +587,12 @@ class _Components:
         looked_for = self._assertions[first][LOOKED_FOR]
 
         def answered(answer: int) -> Rows:
-            known = [
+            return tuple(
                 self._assertions[row][answer]
                 if self._assertions[row][LOOKED_FOR] == looked_for
                 else row
                 for row in rows
-            ]
-            return self.cut(rows, known)
+            )
 
         return (looked_for,), answered(IF_HOLDS), answered(IF_FAILS)
 
@@ -489,6 +622,22 @@ class _Components:
                 kept.append(target)
                 is_matched = self._terminal_ids[target] != NO_MATCH
         return tuple(kept)
+
+    def terminal_ids_of(self, rows: Rows) -> list[int]:
+        """Return the terminal id that each row matches, or `NO_MATCH`."""
+        return [self._terminal_ids[row] for row in rows]
+
+    def is_of_use(self, row: int) -> bool:
+        """Return whether a row matches or leads on."""
+        return (
+            self._moves_on[row]
+            or self._has_assertions[row]
+            or self._terminal_ids[row] != NO_MATCH
+        )
+
+    def moves_on(self, row: int) -> bool:
+        """Return whether any byte leads on from a row."""
+        return self._moves_on[row]
 
     def terminal_id(self, rows: Rows) -> int:
         """Return the terminal id that wins in a union state, or `NO_MATCH`.

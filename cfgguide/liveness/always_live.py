@@ -136,8 +136,8 @@ class AlwaysLive:
                 if self._holds_after_newline(recognizer, hypothesis, group):
                     return True
                 continue
-            shifted = recognizer.shift(stack, indentation, terminal_id)
-            if shifted is None or self._lacks_digits(recognizer, hypothesis, terminal_id):
+            shifted = recognizer.shifts(stack, indentation, terminal_id)
+            if not shifted or self._lacks_digits(recognizer, hypothesis, terminal_id):
                 continue
             table = self.is_always_live
             if rules is not None and rules.roles[terminal_id] == INLINE:
@@ -145,7 +145,7 @@ class AlwaysLive:
                 if not is_start and recognizer.parse_table.shift(stack, rules.newline) is None:
                     # Else the line break takes the white space before it.
                     table = self.is_live_after_newline
-            if table[shifted[0].state, group]:
+            if any(table[after.state, group] for after, _ in shifted):
                 return True
         return False
 

@@ -229,16 +229,12 @@ class Liveness:
             place = Between(obligations, BOUNDARY, configuration.context)
             found |= self._shiftable(self._lexemes.goes_on(state, place), stack)
             terminal_id = int(self._scanner.match[state])
-            shifted = (
-                self.recognizer.shift(stack, indentation, terminal_id)
-                if terminal_id != NO_MATCH
-                else None
-            )
-            if shifted is not None:  # the lexeme may end here: what may start after it?
-                after, _ = shifted
-                place = place._replace(
-                    obligations=self.recognizer.lookahead.ending(state, obligations)
-                )
+            if terminal_id == NO_MATCH:
+                continue
+            owing = self.recognizer.lookahead.ending(state, obligations)
+            place = place._replace(obligations=owing)
+            # The lexeme may end here: what may start after it?
+            for after, _ in self.recognizer.shifts(stack, indentation, terminal_id):
                 terminal_set = int(self._table.set_of_state[after.state])
                 found |= self._shiftable(self._lexemes.next_goes_on(terminal_set, place), after)
         if self.recognizer.is_sentence(configuration):
@@ -267,7 +263,7 @@ class Liveness:
             terminal_id
             for terminal_id, between in ends
             if terminal_id < self._scanner.ignored
-            and (is_indented or self._table.shift(stack, terminal_id) is not None)
+            and (is_indented or self._table.shifts(stack, terminal_id))
             and self.decide_stack(
                 self._pushdown.after([(terminal_id, between)], stack.state), stack
             )[0]

@@ -53,7 +53,7 @@ from cfgguide.limits import Budget
 from cfgguide.liveness.lexemes import THE_END, Between, End, Lexemes
 from cfgguide.parser.indentation import AT_LINE_START, BLOCKS, BRACKETS, IndentationRules
 from cfgguide.parser.indentation_names import CLOSES, FED, INLINE, JOIN, NEWLINE, OPENS
-from cfgguide.parser.table import END, ERROR, ParseTable
+from cfgguide.parser.table import END, ParseTable
 from cfgguide.recognizer.recognizer import Recognizer
 from cfgguide.vocabulary.spelling import BOUNDARY, Spelling
 
@@ -120,6 +120,8 @@ class Pushdown:
         self.lexemes = Lexemes(recognizer, spelling, self._budget)
         self._ahead = recognizer.lookahead
         self._table = recognizer.parse_table
+        self._lengths: list[int] = self._table.lengths.tolist()
+        self._left_sides: list[int] = self._table.left_sides.tolist()
         self._scanner = recognizer.scanner
         self._reader = recognizer.indentation_reader
         self._indentation_rules = recognizer.indentation_rules
@@ -319,15 +321,15 @@ class Pushdown:
         reducing: defaultdict[tuple[int, int], set[tuple[int, Between | Line | Ending]]]
         reducing = defaultdict(set)
         for terminal, between in control.choices:
-            action = int(self._table.action[pair[1], terminal])
-            if action > 0:
-                after = self._after_shift(terminal, between)
-                if after is not None:
-                    self._go_on(after, action - 1, pair)
-            elif action != ERROR:
-                production = -action - 1
-                how = int(self._table.lengths[production]), int(self._table.left_sides[production])
-                reducing[how].add((terminal, between))
+            for action in self._table.actions_of(pair[1], terminal):
+                if action > 0:
+                    after = self._after_shift(terminal, between)
+                    if after is not None:
+                        self._go_on(after, action - 1, pair)
+                else:
+                    length = self._lengths[-action - 1]
+                    left_side = self._left_sides[-action - 1]
+                    reducing[length, left_side].add((terminal, between))
         for (length, left_side), choices in reducing.items():
             lookahead = Lookahead(frozenset(choices))
             if length:
@@ -353,6 +355,8 @@ def _alike(table: ParseTable, indentation_rules: IndentationRules | None) -> lis
     Two do if they lex the same terminal set, stand in like places of a line, pop as many states for
     the same nonterminal on each terminal, and push states that are alike.
     """
+    if table.is_general:
+        return list(range(table.n_states))
     reduces, production = table.action < 0, np.maximum(-table.action - 1, 0)
     pops = np.where(reduces, table.lengths[production], -1)
     lefts = np.where(reduces, table.left_sides[production], table.action > 0)

@@ -28,15 +28,19 @@ TOO_MANY_HYPOTHESES = -4
 TOO_MANY_OUTCOMES = -5
 TOO_MANY_OBLIGATIONS = -6
 
-RUNNING, MATCHING, ASSERTION, DYING = 0, 1, 2, 3  # kinds of scanner states
+# Kinds of scanner states. A state is LEAVING if its lexeme owes something else than that its own
+# bytes match no more.
+RUNNING, MATCHING, ASSERTION, DYING, LEAVING = 0, 1, 2, 3, 4
 
 NOT_COMPUTED = -9  # in `shifts`
+SEVERAL = -10  # in `shifts`: this, less where in `several` the cells are listed
 NONE = -1  # no cell, no token, no outcome
 LONGEST_REST = 3  # bytes of a character after its first
 DEAD_END, LIVE, OPEN = 0, 1, 2  # what is known of an outcome: in `verdicts`
 # Indices into `counts`.
 N_CELLS, N_OUTCOMES, N_SEGMENTS, IS_SENTENCE, N_OPEN, N_COLUMNS, READS = 0, 1, 2, 3, 4, 5, 6
-N_COUNTS = 7
+N_SEVERAL, N_SEARCHES = 7, 8
+N_COUNTS = 9
 LEVEL_READ, COLUMNS_READ = 1, 2  # in counts[READS], as bits
 N_HYPOTHESES, N_BASE_COLUMNS, CONTEXT = 0, 1, 2  # indices into `numbers`
 N_NUMBERS = 3
@@ -60,7 +64,7 @@ class Tables(NamedTuple):
     match: Annotated[Int32Array, "scanner_states"]
     assertions: Annotated[Int32Array, "scanner_states", 3]
     is_assertion: Annotated[BoolArray, "scanner_states"]
-    kind: Annotated[Int8Array, "scanner_states"]  # RUNNING, MATCHING, ASSERTION; DYING if dead
+    kind: Annotated[Int8Array, "scanner_states"]  # RUNNING and so on
     is_start: Annotated[BoolArray, "scanner_states"]
     equivalence_classes: Annotated[Int32Array, "scanner_states"]
     class_representatives: Annotated[Int32Array, "equivalence_classes"]
@@ -75,6 +79,9 @@ class Tables(NamedTuple):
     ignored: int
     end_state: int
     max_reductions: int
+    is_general: bool
+    choices: Annotated[Int32Array, "parse_states", "terminals"]
+    choice_productions: Annotated[Int32Array, "alternatives"]
     # AlwaysLive
     end_offsets: Annotated[Int32Array, "scanner_states_and_one"]
     end_terminal_ids: Annotated[Int32Array, "ends"]
@@ -136,8 +143,13 @@ class Workspace(NamedTuple):
     first_child: Annotated[Int32Array, "cells"]
     next_sibling: Annotated[Int32Array, "cells"]
     cell_home: Annotated[Int32Array, "cells"]  # the base hypothesis that a base cell belongs to
-    # The cell after a lexeme of each terminal id, `REFUSED`, or `NOT_COMPUTED`.
+    # The cell after a lexeme of each terminal id, `REFUSED`, `NOT_COMPUTED`, or `SEVERAL` cells.
     shifts: Annotated[Int32Array, "cells", "terminal_ids"]
+    # Of general tables: lists of cells, each with its length before it; the stacks that reductions
+    # lead to; and in which search a cell was among these last.
+    several: Annotated[Int32Array, "cells"]
+    tops: Annotated[Int32Array, "cells"]
+    searched: Annotated[Int32Array, "cells"]
     # The configuration after each byte of the path: its number of hypotheses, and its context.
     frame_n: Annotated[Int32Array, "frames"]
     frame_context: Annotated[Int32Array, "frames"]

@@ -411,7 +411,7 @@ class Effects:
         classes = np.flatnonzero(self._may_be_owed())
         targets = scanner.transitions[scanner.class_representatives[classes]]
         readings: list[int] = []
-        for is_match in (False, True) if scanner.is_assertion.any() else (False,):
+        for is_match in (False, True) if scanner.looks_ahead else (False,):
             numbers = np.full(len(scanner.class_representatives), _UNKNOWN, dtype=np.int32)
             for number in classes.tolist():
                 owed = ((-number if is_match else number,),)
@@ -430,7 +430,7 @@ class Effects:
         """Return which equivalence classes an obligation may be about; class 0 is none."""
         scanner = self._scanner
         is_owed = np.zeros(len(scanner.class_representatives), dtype=np.bool_)
-        if scanner.is_assertion.any():
+        if scanner.looks_ahead:
             is_owed[1:] = True
             return is_owed
         pending = np.unique(scanner.equivalence_classes[scanner.match != NO_MATCH])

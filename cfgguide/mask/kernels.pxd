@@ -10,7 +10,7 @@ cdef int FORM_FEED, INLINE, IN_STRING, IS_SENTENCE, JOIN, LEVEL_READ, LIVE, LONG
 cdef int MAX_COLUMNS, MAX_COLUMN_CELLS, MAX_PAIRS, NARROW_BITS, NEWLINE, NONE, NOT_COMPUTED, N_CELLS
 cdef int N_COLUMNS, N_OPEN, N_OUTCOMES, N_SEGMENTS, ONE_SPACE, OPEN, OPENS, OTHER, READS, REFUSED
 cdef int TAB, TOO_MANY_CELLS, TOO_MANY_HYPOTHESES, TOO_MANY_OBLIGATIONS, TOO_MANY_OUTCOMES
-cdef int TOO_SHALLOW, CONTEXT, N_BASE_COLUMNS, N_HYPOTHESES
+cdef int TOO_SHALLOW, CONTEXT, N_BASE_COLUMNS, N_HYPOTHESES, LEAVING, SEVERAL, N_SEVERAL, N_SEARCHES
 cdef long long COLUMNS_SHIFT, COLUMN_BITS, LEVEL_BITS, LEVEL_SHIFT, ONE_LEVEL
 
 cdef int _new_cell(WorkspaceView work, int state, int parent) noexcept nogil
@@ -22,6 +22,18 @@ cdef int _reduced(
 cdef int _shift(
     TablesView tables, WorkspaceView work, BaseView base, int cell, int terminal_id
 ) noexcept nogil
+cdef int _reduce_all(
+    TablesView tables, WorkspaceView work, BaseView base, int top, int terminal_id, int n_tops
+) noexcept nogil
+cdef int _add_top(
+    TablesView tables, WorkspaceView work, BaseView base, int top, int production, int n_tops
+) noexcept nogil
+cdef int _begin_search(WorkspaceView work, int cell) noexcept nogil
+cdef int _shift_all(
+    TablesView tables, WorkspaceView work, BaseView base, int cell, int terminal_id
+) noexcept nogil
+cdef int _of_several(WorkspaceView work, int shifted, int rank) noexcept nogil
+cdef int _ends_any(TablesView tables, WorkspaceView work, BaseView base, int cell) noexcept nogil
 cdef int _ends(TablesView tables, WorkspaceView work, BaseView base, int cell) noexcept nogil
 cdef long long _moved(
     TablesView tables, long long indentation, int byte_class, int state
@@ -66,6 +78,10 @@ cdef int _start_next(
     indentation
 ) noexcept nogil
 @cython.locals(is_over=bint)
+cdef int _begin_lexeme(
+    TablesView tables, WorkspaceView work, BaseView base, int depth, int index, int cell, long long
+    indentation, int byte_class
+) noexcept nogil
 cdef int _step(
     TablesView tables, WorkspaceView work, BaseView base, int depth, int byte_class
 ) noexcept nogil
@@ -97,6 +113,10 @@ cdef bint _resolves(
 )
 cdef bint _is_resolved_soon(
     TablesView tables, WorkspaceView work, BaseView base, int outcome, int index
+) noexcept nogil
+@cython.locals(is_live=bint)
+cdef bint _is_live_after(
+    TablesView tables, WorkspaceView work, BaseView base, int outcome, int index, int after
 ) noexcept nogil
 cdef int _judge_next(
     TablesView tables, WorkspaceView work, BaseView base, int outcome, int index

@@ -30,6 +30,7 @@ from cfgguide.mask.arrays import (
     DEAD_END,
     DONE,
     IS_SENTENCE,
+    LEAVING,
     LEVEL_BITS,
     LEVEL_READ,
     LEVEL_SHIFT,
@@ -44,13 +45,16 @@ from cfgguide.mask.arrays import (
     N_HYPOTHESES,
     N_OPEN,
     N_OUTCOMES,
+    N_SEARCHES,
     N_SEGMENTS,
+    N_SEVERAL,
     NONE,
     NOT_COMPUTED,
     ONE_LEVEL,
     OPEN,
     READS,
     REFUSED,
+    SEVERAL,
     TOO_MANY_CELLS,
     TOO_MANY_HYPOTHESES,
     TOO_MANY_OBLIGATIONS,
@@ -97,6 +101,7 @@ def _new_cell(work: Workspace, state: int, parent: int) -> int:
     work.cell_parent[cell] = parent
     work.first_child[cell] = NONE
     work.cell_home[cell] = NONE
+    work.searched[cell] = 0
     for terminal_id in range(work.shifts.shape[1]):
         work.shifts[cell, terminal_id] = NOT_COMPUTED
     return cell
@@ -140,8 +145,85 @@ def _reduced(tables: Tables, work: Workspace, base: Base, cell: int, production:
     return _cell_after_goto(work, goto, cell)
 
 
+def _begin_search(work: Workspace, cell: int) -> int:
+    """Begin a search for all stacks that reductions lead to; return their number, 1."""
+    work.counts[N_SEARCHES] += 1
+    work.searched[cell] = work.counts[N_SEARCHES]
+    work.tops[0] = cell
+    return 1
+
+
+def _add_top(
+    tables: Tables, work: Workspace, base: Base, top: int, production: int, n_tops: int
+) -> int:
+    """Add a reduction of a stack to those found; return how many there are, or a failure."""
+    cell = _reduced(tables, work, base, top, production)
+    if cell < 0:
+        return cell
+    if work.searched[cell] != work.counts[N_SEARCHES]:
+        work.searched[cell] = work.counts[N_SEARCHES]
+        work.tops[n_tops] = cell
+        n_tops += 1
+    return n_tops
+
+
+def _reduce_all(
+    tables: Tables, work: Workspace, base: Base, top: int, terminal_id: int, n_tops: int
+) -> int:
+    """Add all reductions of a stack before a terminal; returns like :func:`_add_top`."""
+    state = _read(work, base, top)
+    action = tables.action[state, terminal_id]
+    if action < 0:
+        n_tops = _add_top(tables, work, base, top, -action - 1, n_tops)
+    place = tables.choices[state, terminal_id]
+    for rank in range(tables.choice_productions[place]):
+        if n_tops < 0:
+            return n_tops
+        production = tables.choice_productions[place + 1 + rank]
+        n_tops = _add_top(tables, work, base, top, production, n_tops)
+    return n_tops
+
+
+def _shift_all(tables: Tables, work: Workspace, base: Base, cell: int, terminal_id: int) -> int:
+    """Return the cell after a lexeme, with a general table; or `SEVERAL`, less where they are."""
+    n_tops, first, n_found, found = _begin_search(work, cell), 0, 0, REFUSED
+    start = work.counts[N_SEVERAL]
+    while first < n_tops:
+        top = work.tops[first]
+        first += 1
+        n_tops = _reduce_all(tables, work, base, top, terminal_id, n_tops)
+        if n_tops < 0:
+            return n_tops
+        action = tables.action[work.cell_state[top], terminal_id]
+        if action > 0:
+            found = _cell_after_goto(work, action - 1, top)
+            if found < 0:
+                return found
+            n_found += 1
+            if start + n_found >= len(work.several):
+                return TOO_MANY_CELLS
+            work.several[start + n_found] = found
+    if n_found > 1:
+        work.several[start] = n_found
+        work.counts[N_SEVERAL] = start + n_found + 1
+        found = SEVERAL - start
+    work.shifts[cell, terminal_id] = found
+    return found
+
+
+def _of_several(work: Workspace, shifted: int, rank: int) -> int:
+    """Return one of the cells after a shift, `NONE` if there are not so many."""
+    if shifted > SEVERAL:
+        return shifted if rank == 0 and shifted >= 0 else NONE
+    place = SEVERAL - shifted
+    return work.several[place + 1 + rank] if rank < work.several[place] else NONE
+
+
 def _shift(tables: Tables, work: Workspace, base: Base, cell: int, terminal_id: int) -> int:
-    """Return the cell after a lexeme: reductions, then the shift."""
+    """Return the cell after a lexeme: reductions, then the shift.
+
+    With a general table it may be `SEVERAL`, less where they are.
+    """
     if terminal_id == tables.ignored:
         return cell
     if terminal_id > tables.ignored:
@@ -149,6 +231,8 @@ def _shift(tables: Tables, work: Workspace, base: Base, cell: int, terminal_id: 
     known = work.shifts[cell, terminal_id]
     if known != NOT_COMPUTED:
         return known
+    if tables.is_general:
+        return _shift_all(tables, work, base, cell, terminal_id)
     top = cell
     result = REFUSED
     for _ in range(tables.max_reductions):
@@ -171,8 +255,23 @@ def _shift(tables: Tables, work: Workspace, base: Base, cell: int, terminal_id: 
     return result
 
 
+def _ends_any(tables: Tables, work: Workspace, base: Base, cell: int) -> int:
+    """Return what :func:`_ends` does, with a general table."""
+    n_tops, first = _begin_search(work, cell), 0
+    while first < n_tops:
+        n_tops = _reduce_all(tables, work, base, work.tops[first], 0, n_tops)
+        if n_tops < 0:
+            return n_tops
+        first += 1
+        if first < n_tops and work.cell_state[work.tops[first]] == tables.end_state:
+            return 1
+    return 0
+
+
 def _ends(tables: Tables, work: Workspace, base: Base, cell: int) -> int:
     """Return 1 if ``$END`` is accepted on a stack, 0 if not, or a failure."""
+    if tables.is_general:
+        return _ends_any(tables, work, base, cell)
     for _ in range(tables.max_reductions):
         action = tables.action[_read(work, base, cell), 0]
         if action >= 0:
@@ -321,7 +420,8 @@ def _fork(tables: Tables, work: Workspace, possibility: int, assertion: int, sig
     """Split a possibility by whether the assertion of a state holds.
 
     If it is the possibility's own state (`sign` 0), that becomes the state for either answer. Else
-    the state for either answer is a task: it must match (`sign` -1) or must not match (1).
+    the state for either answer is a task: it must match (`sign` -1) or must not match (1). A state
+    that looks for itself is a fork, of which both answers hold.
     """
     other, n_tasks = possibility + 1, work.open_n_tasks[possibility]
     if other >= len(work.open_state) or n_tasks + 2 > work.open_task.shape[1]:
@@ -343,8 +443,10 @@ def _fork(tables: Tables, work: Workspace, possibility: int, assertion: int, sig
             n += 1
             if next_state == 0 and sign < 0:
                 work.open_state[chosen] = 0  # a dead state does not match
-        work.open_task[chosen, n] = -looked_for if answer == 1 else looked_for
-        work.open_n_tasks[chosen] = n + 1
+        if looked_for != assertion:
+            work.open_task[chosen, n] = -looked_for if answer == 1 else looked_for
+            n += 1
+        work.open_n_tasks[chosen] = n
     return DONE
 
 
@@ -532,11 +634,51 @@ def _start_next(
     return _resolve(tables, work, last, cell, indentation)
 
 
+def _begin_lexeme(
+    tables: Tables,
+    work: Workspace,
+    base: Base,
+    depth: int,
+    index: int,
+    cell: int,
+    indentation: int,
+    byte_class: int,
+) -> int:
+    """Append to a frame what one byte begins after the lexeme of a hypothesis before it."""
+    last = len(work.frame_n) - 1
+    is_assertion = tables.is_assertion
+    start = _start(tables, work, base, depth - 1, cell)
+    if not is_assertion[start]:
+        target = tables.transitions[start, byte_class]
+        if target == 0:
+            return DONE
+        equivalence_class = tables.equivalence_classes[work.frame_state[depth - 1, index]]
+        is_over = (
+            tables.transitions[tables.class_representatives[equivalence_class], byte_class] == 0
+        )
+        if (
+            is_over
+            and work.frame_n_obligations[depth - 1, index] == 0
+            and not is_assertion[target]
+        ):
+            if tables.has_indentation and tables.is_followed[target]:
+                indentation = _moved(tables, indentation, byte_class, target)
+                if indentation < 0:
+                    return DONE
+            return _append(work, depth, target, cell, indentation)
+    result = _start_next(tables, work, depth - 1, index, start, cell, indentation)
+    if result != DONE:
+        return result
+    for fresh in range(work.frame_n[last]):
+        result = _extend(tables, work, depth, last, fresh, byte_class)
+        if result != DONE:
+            return result
+    return DONE
+
+
 def _step(tables: Tables, work: Workspace, base: Base, depth: int, byte_class: int) -> int:
     """Make frame `depth` from the frame before it; return `DONE` or a failure."""
     work.frame_n[depth] = 0
-    last = len(work.frame_n) - 1
-    is_assertion = tables.is_assertion
     for index in range(work.frame_n[depth - 1]):
         result = _extend(tables, work, depth, depth - 1, index, byte_class)
         if result != DONE:
@@ -551,37 +693,18 @@ def _step(tables: Tables, work: Workspace, base: Base, depth: int, byte_class: i
         cell, indentation = _shift_lexeme(tables, work, base, stack, terminal_id, indentation)
         if cell == REFUSED:
             continue
-        if cell < 0:
+        if SEVERAL < cell < 0:
             return cell
-        start = _start(tables, work, base, depth - 1, cell)
-        if not tables.is_assertion[start]:
-            target = tables.transitions[start, byte_class]
-            if target == 0:
-                continue
-            equivalence_class = tables.equivalence_classes[work.frame_state[depth - 1, index]]
-            is_over = (
-                tables.transitions[tables.class_representatives[equivalence_class], byte_class] == 0
+        shifted, rank = cell, 0
+        cell = _of_several(work, shifted, rank)
+        while cell != NONE:
+            result = _begin_lexeme(
+                tables, work, base, depth, index, cell, indentation, byte_class
             )
-            if (
-                is_over
-                and work.frame_n_obligations[depth - 1, index] == 0
-                and not is_assertion[target]
-            ):
-                if tables.has_indentation and tables.is_followed[target]:
-                    indentation = _moved(tables, indentation, byte_class, target)
-                    if indentation < 0:
-                        continue
-                result = _append(work, depth, target, cell, indentation)
-                if result != DONE:
-                    return result
-                continue
-        result = _start_next(tables, work, depth - 1, index, start, cell, indentation)
-        if result != DONE:
-            return result
-        for fresh in range(work.frame_n[last]):
-            result = _extend(tables, work, depth, last, fresh, byte_class)
             if result != DONE:
                 return result
+            rank += 1
+            cell = _of_several(work, shifted, rank)
     return DONE
 
 
@@ -658,6 +781,7 @@ def _base(tables: Tables, work: Workspace, base: Base) -> int:
             work.cell_home[cell] = home
             work.first_child[cell] = NONE
             work.next_sibling[cell] = NONE
+            work.searched[cell] = 0
             for terminal_id in range(work.shifts.shape[1]):
                 work.shifts[cell, terminal_id] = NOT_COMPUTED
         work.frame_state[0, home] = base.scanner_states[home]
@@ -677,6 +801,8 @@ def _base(tables: Tables, work: Workspace, base: Base) -> int:
     work.counts[N_OUTCOMES] = 0
     work.counts[N_SEGMENTS] = 0
     work.counts[READS] = 0
+    work.counts[N_SEVERAL] = 0
+    work.counts[N_SEARCHES] = 0
     for slot in range(len(work.outcome_hash)):
         work.outcome_hash[slot] = NONE
     n_columns = base.numbers[N_BASE_COLUMNS]
@@ -705,11 +831,18 @@ def _base_ends(tables: Tables, work: Workspace, base: Base) -> int:
             continue
         if cell == REFUSED:
             continue
-        result = _ends(tables, work, base, cell) if cell >= 0 else cell
-        if result < 0:
-            return result
-        if result:
-            work.counts[IS_SENTENCE] = 1
+        if SEVERAL < cell < 0:
+            return cell
+        shifted, rank = cell, 0
+        cell = _of_several(work, shifted, rank)
+        while cell != NONE:
+            result = _ends(tables, work, base, cell)
+            if result < 0:
+                return result
+            if result:
+                work.counts[IS_SENTENCE] = 1
+            rank += 1
+            cell = _of_several(work, shifted, rank)
     return DONE
 
 
@@ -773,7 +906,7 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
             if is_plain[depth - 1]:
                 frame_n[depth - 1] = 1
                 frame_n_obligations[depth - 1, 0] = 0
-                if target == 0 and not is_counting:
+                if target == 0 and not is_counting and kind[state] != LEAVING:
                     terminal_id, cell = match[state], frame_cell[depth - 1, 0]
                     if (
                         has_indentation
@@ -919,13 +1052,19 @@ def _judge_state(
         after = _shift(tables, work, base, cell, tables.end_terminal_ids[end])
         if after == REFUSED:
             continue
-        if after < 0:
+        if SEVERAL < after < 0:
             return after
         verdict = OPEN
-        if tables.is_certain[end]:
+        if not tables.is_certain[end]:
+            continue
+        shifted, rank = after, 0
+        after = _of_several(work, shifted, rank)
+        while after != NONE:
             parse_state = _read(work, base, after)
             if tables.is_always_live[parse_state, tables.end_groups[end]]:
                 return LIVE
+            rank += 1
+            after = _of_several(work, shifted, rank)
     return verdict
 
 
@@ -1018,9 +1157,21 @@ def _judge_next(tables: Tables, work: Workspace, base: Base, outcome: int, index
     state, cell = work.outcome_state[outcome, index], work.outcome_cell[outcome, index]
     if tables.match[state] < 0:
         return OPEN
-    after = _shift(tables, work, base, cell, tables.match[state])
-    if after < 0:
-        return OPEN
+    shifted, rank = _shift(tables, work, base, cell, tables.match[state]), 0
+    after = _of_several(work, shifted, rank)
+    while after != NONE:
+        if _is_live_after(tables, work, base, outcome, index, after):
+            return LIVE
+        rank += 1
+        after = _of_several(work, shifted, rank)
+    return OPEN
+
+
+def _is_live_after(
+    tables: Tables, work: Workspace, base: Base, outcome: int, index: int, after: int
+) -> bool:
+    """Return whether the next lexeme's first byte fulfils all obligations and leads on."""
+    state = work.outcome_state[outcome, index]
     terminal_set = tables.set_of_state[_read(work, base, after)]
     for byte_class in range(tables.transitions.shape[1]):
         if tables.transitions[state, byte_class] != 0 or not tables.is_letter[byte_class]:
@@ -1035,8 +1186,8 @@ def _judge_next(tables: Tables, work: Workspace, base: Base, outcome: int, index
                 is_live = False
                 break
         if is_live:
-            return LIVE
-    return OPEN
+            return True
+    return False
 
 
 def _judge(tables: Tables, work: Workspace, base: Base, outcome: int, index: int) -> int:

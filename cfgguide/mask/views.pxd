@@ -24,6 +24,9 @@ cdef class TablesView(_View):
     cdef public int ignored
     cdef public int end_state
     cdef public long long max_reductions
+    cdef public bint is_general
+    cdef public const int[:, ::1] choices
+    cdef public const int[::1] choice_productions
     cdef public const int[::1] end_offsets
     cdef public const int[::1] end_terminal_ids
     cdef public const int[::1] end_groups
@@ -76,6 +79,9 @@ cdef class WorkspaceView(_View):
     cdef public int[::1] next_sibling
     cdef public int[::1] cell_home
     cdef public int[:, ::1] shifts
+    cdef public int[::1] several
+    cdef public int[::1] tops
+    cdef public int[::1] searched
     cdef public int[::1] frame_n
     cdef public int[::1] frame_context
     cdef public int[::1] next_node

@@ -302,7 +302,12 @@ def _tables(recognizer: Recognizer, always_live: AlwaysLive) -> arrays.Tables:
 
 
 def _kinds(scanner: Scanner) -> npt.NDArray[np.int8]:
-    kinds = np.where(scanner.match != NO_MATCH, arrays.MATCHING, arrays.RUNNING)
+    is_match = scanner.match != NO_MATCH
+    kinds = np.where(is_match, arrays.MATCHING, arrays.RUNNING)
+    # What may not match if a lexeme ends in each state.
+    longer = scanner.class_representatives[scanner.equivalence_classes]
+    is_other = is_match[scanner.transitions[longer]] != is_match[scanner.transitions]
+    kinds[is_match & is_other.any(axis=1)] = arrays.LEAVING
     kinds[scanner.is_assertion] = arrays.ASSERTION
     kinds[DEAD] = arrays.DYING
     return kinds.astype(np.int8)

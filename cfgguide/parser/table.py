@@ -1,20 +1,25 @@
 """LALR(1) tables as arrays, and the stack machine that runs them.
 
-In: Lark's tables, renumbered canonically by :mod:`cfgguide.grammar.lark_frontend`. Out: a
-:class:`ParseTable` and, on it, the moves of the textbook: reductions until a shift, and acceptance
-at the end.
+In: Lark's tables, renumbered canonically by :mod:`cfgguide.grammar.lark_frontend`, or those of a
+grammar for Lark's Earley parser (:mod:`cfgguide.grammar.earley`). Out: a :class:`ParseTable` and,
+on it, the moves of the textbook: reductions until a shift, and acceptance at the end.
 
 Actions are packed in one integer each, so that kernels can run them::
 
     0 error          s + 1 shift, go to state s          -(p + 1) reduce by production p
 
-Source: Aho, Lam, Sethi, Ullman, "Compilers", section 4.6; Lark's ``ParserState.feed_token``.
+A table that keeps its conflicts is *general*: a state may have several actions for a terminal, and
+all of them are taken, each on a stack of its own (generalised LR). A shift then leads to several
+stacks, which share what they have in common.
+
+Source: Aho, Lam, Sethi, Ullman, "Compilers", section 4.6; Lark's ``ParserState.feed_token``; Tomita
+1985, "Efficient Parsing for Natural Language", chapter 3.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -60,6 +65,9 @@ class ParseTable:
     conflicts : tuple of str
         Terminals for which Lark resolved a conflict, in some state, so that the table does less
         with them than the productions say.
+    alternatives : int32, shape (n_alternatives, 3)
+        The conflicts that are kept: a state, a terminal, and a production that may be reduced there
+        besides what `action` has. Sorted.
     """
 
     terminals: tuple[str, ...]
@@ -72,6 +80,14 @@ class ParseTable:
     set_of_state: npt.NDArray[np.int32]
     end_state: int
     conflicts: tuple[str, ...]
+    alternatives: npt.NDArray[np.int32] = field(
+        default_factory=lambda: np.zeros((0, 3), dtype=np.int32)
+    )
+
+    @property
+    def is_general(self) -> bool:
+        """Whether some state has several actions for a terminal."""
+        return len(self.alternatives) > 0
 
     @property
     def n_states(self) -> int:
@@ -120,8 +136,75 @@ class ParseTable:
             if reductions is not None and reductions.repeat(stack):
                 return None
 
+    def shifts(self, stack: Stack, terminal: int) -> tuple[Stack, ...]:
+        """Return all stacks after reductions and the shift of a terminal; none if it is refused."""
+        if not self.is_general:
+            after = self.shift(stack, terminal)
+            return () if after is None else (after,)
+        actions = self._actions
+        shifted = dict.fromkeys(
+            here.push(action - 1)
+            for here in self._reductions_of(stack, terminal)
+            if (action := actions[here.state, terminal]) > 0
+        )
+        return tuple(shifted)
+
+    def _reductions_of(self, stack: Stack, terminal: int) -> Iterator[Stack]:
+        """Yield a stack and all that reductions before a terminal make of it, each once.
+
+        In the tables that are made here no nonterminal is empty or derives itself alone, so they
+        end.
+        """
+        found = {stack}
+        pending = [stack]
+        for here in pending:  # grows while it is walked
+            yield here
+            for action in self.actions_of(here.state, terminal):
+                if action < ERROR:
+                    reduced = self.reduced(here, -action - 1)
+                    if reduced not in found:
+                        found.add(reduced)
+                        pending.append(reduced)
+
+    def actions_of(self, state: int, terminal: int) -> list[int]:
+        """Return all actions of a state for a terminal, as `action` has them; none if refused."""
+        action = self._actions[state, terminal]
+        more = self._alternatives.get((state, terminal), ())
+        return [action, *(-production - 1 for production in more)] if action else []
+
+    @cached_property
+    def choices(self) -> npt.NDArray[np.int32]:
+        """Where the `alternatives` of a state for a terminal begin in `choice_productions`.
+
+        Shape (n_states, n_terminals); 0 where there are none. Of a table that is not general (1, 1).
+        """
+        if not self.is_general:
+            return np.zeros((1, 1), dtype=np.int32)
+        choices = np.zeros(self.action.shape, dtype=np.int32)
+        place = 1
+        for (state, terminal), productions in self._alternatives.items():
+            choices[state, terminal] = place
+            place += 1 + len(productions)
+        return choices
+
+    @cached_property
+    def choice_productions(self) -> npt.NDArray[np.int32]:
+        """The `alternatives`: for each state and terminal how many there are, and the productions.
+
+        The first number is of none.
+        """
+        parts = [0]
+        for productions in self._alternatives.values():
+            parts += [len(productions), *productions]
+        return np.array(parts, dtype=np.int32)
+
     def is_sentence(self, stack: Stack) -> bool:
         """Return whether the text may end here: whether ``$END`` leads to acceptance."""
+        if self.is_general:
+            return any(
+                here.state == self.end_state and here is not stack
+                for here in self._reductions_of(stack, END)
+            )
         reductions = _Reductions(stack) if self.may_repeat else None
         actions = self._actions
         while True:
@@ -210,6 +293,14 @@ class ParseTable:
     @cached_property
     def _actions(self) -> memoryview:
         return memoryview(self.action.data)
+
+    @cached_property
+    def _alternatives(self) -> dict[tuple[int, int], tuple[int, ...]]:
+        """The productions of `alternatives`, by state and terminal."""
+        found: dict[tuple[int, int], tuple[int, ...]] = {}
+        for state, terminal, production in self.alternatives.tolist():
+            found[state, terminal] = (*found.get((state, terminal), ()), production)
+        return found
 
     @cached_property
     def _gotos(self) -> memoryview:

@@ -48,7 +48,7 @@ _PACKAGE = Path(__file__).parents[1]
 SAME_LARK = ("1.2.2", "1.3.0", "1.3.1")
 #: The code that decides what a compiled grammar is, and what is always live in it.
 _COMPILING = (
-    *("automata", "grammar", "lexer", "limits.py", "liveness", "parser", "recognizer"),
+    *("automata", "grammar", "lexer", "limits.py", "liveness", "lr", "parser", "recognizer"),
     "symbols.py",
 )
 # Limits that do not change what a compiled grammar is.
@@ -132,7 +132,7 @@ def _key(grammar: Grammar, limits: Limits) -> str:
         _lark_of(grammar),
         grammar.text,
         grammar.start,
-        grammar.lexer,
+        [grammar.parser, grammar.lexer],
         grammar.regex_flags,
         [grammar.max_ignored, grammar.keywords, grammar.restrict],
         *([sorted(dict(grammar.special))] if grammar.special else []),

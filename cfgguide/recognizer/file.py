@@ -255,9 +255,12 @@ def _scanner(arrays: Arrays, *, n_terminals: int) -> Scanner:
 
 
 def _check_assertions(assertions: npt.NDArray[np.int32]) -> None:
-    """Refuse assertions that lead to themselves."""
+    """Refuse assertions that lead to themselves, but for what a fork looks for."""
     is_open = assertions[:, LOOKED_FOR] != DEAD
     _check(not assertions[~is_open].any(), "assertions")
+    is_fork = is_open & (assertions[:, LOOKED_FOR] == np.arange(len(assertions)))
+    assertions = assertions.copy()
+    assertions[is_fork, LOOKED_FOR] = DEAD
     for _ in range(_MAX_ASSERTIONS):
         if not is_open.any():
             return

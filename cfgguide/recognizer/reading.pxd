@@ -10,6 +10,7 @@ cdef class PlainReader:
     cdef const int[:, ::1] _contexts
     cdef const int[::1] _byte_classes
     cdef const int[::1] _match
+    cdef const int[::1] _longer
     cdef const int[::1] _groups
     cdef const unsigned char[::1] _is_assertion
     cdef const unsigned char[::1] _is_followed
@@ -20,6 +21,7 @@ cdef class PlainReader:
     cdef const int[::1] _set_of_state
     cdef int _ignored
     cdef bint _may_repeat
+    cdef bint _is_general
     cdef bint _has_indentation
     cdef object _parse_table
     cdef object _short_stacks

@@ -52,6 +52,8 @@ class PlainReader:
         self._contexts = _numbers(scanner.contexts)
         self._byte_classes = _numbers(scanner.byte_classes)
         self._match = _numbers(scanner.match)
+        # For each state one that matches just what may not match if a lexeme ends in it.
+        self._longer = _numbers(scanner.class_representatives[scanner.equivalence_classes])
         self._is_assertion = memoryview(scanner.is_assertion.data)
         self._ignored = scanner.ignored
         self._action = _numbers(parse_table.action)
@@ -60,6 +62,7 @@ class PlainReader:
         self._left_sides = _numbers(parse_table.left_sides)
         self._set_of_state = _numbers(parse_table.set_of_state)
         self._may_repeat = parse_table.may_repeat
+        self._is_general = parse_table.is_general
         self._parse_table = parse_table
         followed = np.zeros(scanner.n_states, dtype=np.bool_)
         if indentation_reader is not None:
@@ -98,6 +101,8 @@ class PlainReader:
                 terminal_id = self._match[state]
                 if terminal_id < 0 or terminal_id > self._ignored:
                     return None
+                if self._transitions[self._longer[state], byte_class] != DEAD:
+                    break
                 ended, unindented = stack, indentation
                 if self._has_indentation:
                     shifted = self._shift_line(stack, indentation, terminal_id)
@@ -105,7 +110,13 @@ class PlainReader:
                         return None
                     ended, unindented = shifted
                 elif terminal_id < self._ignored:
-                    after = self._shift(stack, terminal_id)
+                    if self._is_general:
+                        several = self._parse_table.shifts(stack, terminal_id)
+                        if len(several) > 1:
+                            break
+                        after = several[0] if several else None
+                    else:
+                        after = self._shift(stack, terminal_id)
                     if after is None:
                         return None
                     ended = after
@@ -116,7 +127,12 @@ class PlainReader:
                 if target == DEAD:
                     return None
                 stack, indentation, state = ended, unindented, start
-            elif self._is_assertion[target] or (self._match[state] >= 0 > self._match[target]):
+            elif self._is_assertion[target]:
+                break
+            elif (
+                self._match[state] >= 0
+                and self._match[self._transitions[self._longer[state], byte_class]] < 0
+            ):
                 break
             if self._has_indentation:
                 is_followed = self._is_followed[target]

@@ -25,7 +25,7 @@ This is the slow and obvious form of the machine; :mod:`cfgguide.mask.walk` is i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -134,7 +134,7 @@ class Recognizer:
         self._set_of_state: list[int] = parse_table.set_of_state.tolist()
         self.short_stacks = (
             ShortStacks(parse_table, scanner, indentation_rules)
-            if shortens_stacks and not parse_table.may_repeat
+            if shortens_stacks and not parse_table.may_repeat and not parse_table.is_general
             else None
         )
         self._make_reader()
@@ -296,48 +296,56 @@ class Recognizer:
         obligations = self.lookahead.ending(state, obligations)
         if byte_class is not None and not self.lookahead.after(obligations, byte_class):
             return []
-        shifted = self.shift(stack, indentation, self._match[state])
-        if shifted is None:
-            return []
-        start = self.start(shifted[0], context)
         return [
             Hypothesis(fresh, owed, *shifted)
-            for fresh, owed in self.lookahead.resolved(start, obligations)
+            for shifted in self.shifts(stack, indentation, self._match[state])
+            for fresh, owed in self.lookahead.resolved(
+                self.start(shifted[0], context), obligations
+            )
         ]
 
     def is_sentence(self, configuration: Configuration) -> bool:
         """Return whether Lark parses the text if it ends here."""
         return any(
-            after is not None and self.parse_table.is_sentence(after)
-            for after in map(self._at_the_end, configuration.hypotheses)
+            self.parse_table.is_sentence(stack)
+            for hypothesis in configuration.hypotheses
+            for stack in self._at_the_end(hypothesis)
         )
 
-    def shift(
+    def shifts(
         self, stack: Stack, indentation: Indentation, terminal_id: int
-    ) -> tuple[Stack, Indentation] | None:
-        """Return stack and indentation after a lexeme, or None if it is refused."""
+    ) -> tuple[tuple[Stack, Indentation], ...]:
+        """Return stack and indentation after a lexeme; none if it is refused.
+
+        There are several only where the parse table keeps conflicts.
+        """
         if terminal_id == self.scanner.ignored:
             has_column = indentation.column != NO_COLUMN
-            return stack, indentation._replace(column=NO_COLUMN) if has_column else indentation
+            moved = indentation._replace(column=NO_COLUMN) if has_column else indentation
+            return ((stack, moved),)
         if terminal_id > self.scanner.ignored:
-            return None
+            return ()
         if self.indentation_reader is not None:
-            return self.indentation_reader.shift(stack, indentation, terminal_id)
-        after = self.parse_table.shift(stack, terminal_id)
-        return None if after is None else (after, indentation)
+            shifted = self.indentation_reader.shift(stack, indentation, terminal_id)
+            return () if shifted is None else (shifted,)
+        return tuple(
+            (after, indentation) for after in self.parse_table.shifts(stack, terminal_id)
+        )
 
-    def _at_the_end(self, hypothesis: Hypothesis) -> Stack | None:
-        """Return the stack if the text ends here, or None if the hypothesis is false then."""
+    def _at_the_end(self, hypothesis: Hypothesis) -> Iterator[Stack]:
+        """Yield the stacks if the text ends here; none if the hypothesis is false then."""
         state, obligations, stack, indentation = hypothesis
         if not self.lookahead.may_end(obligations):
-            return None
+            return
         reader, terminal_id = self.indentation_reader, self._match[state]
+        ended: tuple[tuple[Stack, Indentation], ...] = ()
         if terminal_id != NO_MATCH:
             last = indentation if reader is None else reader.last(indentation, terminal_id, state)
-            shifted = None if last is None else self.shift(stack, last, terminal_id)
-            if shifted is None:
-                return None
-            stack, indentation = shifted
-        elif not self.scanner.is_start[state]:
-            return None
-        return stack if reader is None else reader.at_the_end(stack, indentation)
+            if last is not None:
+                ended = self.shifts(stack, last, terminal_id)
+        elif self.scanner.is_start[state]:
+            ended = ((stack, indentation),)
+        for after, unindented in ended:
+            last_stack = after if reader is None else reader.at_the_end(after, unindented)
+            if last_stack is not None:
+                yield last_stack

@@ -62,7 +62,7 @@ def test_the_row_of_the_parse_table_offers_both_brackets_and_the_stack_decides()
     table = recognizer.parse_table
     advance(guide, "(‧n")  # `n` is a lexeme that has not ended: the stack is that after `(`
     _, _, stack, indentation = guide.configuration.hypotheses[0]
-    shifted = recognizer.shift(stack, indentation, table.terminals.index("N"))
+    (shifted,) = recognizer.shifts(stack, indentation, table.terminals.index("N"))
     assert shifted is not None
     actions = zip(table.terminals, table.action[shifted[0].state].tolist(), strict=True)
     assert {name for name, action in actions if action} == {"RPAR", "RSQB"}

@@ -16,7 +16,8 @@ from lark.indenter import PythonIndenter
 from lark.parsers.lalr_analysis import LALR_Analyzer, Shift
 from lark.parsers.lalr_parser import LALR_Parser
 
-from cfgguide.grammar import lalr, lark_parts
+from cfgguide.grammar import lark_parts
+from cfgguide.lr import lalr
 from cfgguide.grammar.grammar import Grammar
 
 REPOSITORY = Path(__file__).parents[2]

@@ -1,0 +1,1 @@
+"""LR automata of productions: LALR(1), and tables that keep their conflicts. Knows no Lark."""
