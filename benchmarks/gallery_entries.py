@@ -101,9 +101,10 @@ class Entry:
             Whether parser and lexer are those that the project chose, or cfgguide chooses them.
         """
         if self.notation != "lark":
-            read = getattr(cfgguide.Grammar, self.notation)
-            grammar: cfgguide.Grammar = read(self.text, root=self.start or "root")
-            return grammar
+            converted = self._converted()
+            return cfgguide.Grammar(
+                converted.text, converted.start, parser="earley", lexer=converted.lexer
+            )
         chosen: dict[str, Any] = {"parser": AUTO}
         if parser == OWN:
             chosen = {"parser": self.parser, "lexer": self.lexer or LEXERS[self.parser]}
@@ -120,7 +121,7 @@ class Entry:
     def lark(self) -> lark.Lark:
         """Return Lark's parser for the text, with the project's own options."""
         if self.notation != "lark":
-            converted = getattr(notations, self.notation)(self.text, root=self.start or "root")
+            converted = self._converted()
             return lark.Lark(
                 converted.text, parser="earley", lexer=converted.lexer, start=converted.start
             )
@@ -136,6 +137,10 @@ class Entry:
                 postlex=self._postlex(),
                 regex=self.regex_module,
             )
+
+    def _converted(self) -> notations.Converted:
+        read: Callable[..., notations.Converted] = getattr(notations, self.notation)
+        return read(self.text, root=self.start or "root")
 
     def _flags(self) -> int:
         return functools.reduce(int.__or__, (int(re.RegexFlag[name]) for name in self.regex_flags), 0)
