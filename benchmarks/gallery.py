@@ -120,7 +120,9 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", help="some of the grammars; default: all")
-    parser.add_argument("--judge", action="store_true", help="ask Lark whether the gallery is right")
+    parser.add_argument(
+        "--judge", action="store_true", help="ask Lark whether the gallery is right"
+    )
     parser.add_argument(
         "--parser",
         choices=(OWN, AUTO),
@@ -140,10 +142,11 @@ def _judge(chosen: Sequence[Entry]) -> int:
             n_wrong += 1
             print(f"{entry.name}: {line}")
     refused = [entry.name for entry in chosen if entry.refused_by_lark]
+    n_sentences = sum(len(entry.sentences) for entry in chosen)
+    n_others = sum(len(entry.others) for entry in chosen)
     print(
-        f"{len(chosen)} grammars, {sum(len(entry.sentences) for entry in chosen)} sentences, "
-        f"{sum(len(entry.others) for entry in chosen)} other texts; Lark disagrees {n_wrong} times. "
-        f"It does not load {', '.join(refused) or 'none'}, as the gallery says."
+        f"{len(chosen)} grammars, {n_sentences} sentences, {n_others} other texts; Lark disagrees "
+        f"{n_wrong} times. It does not load {', '.join(refused) or 'none'}, as the gallery says."
     )
     return 1 if n_wrong else 0
 
@@ -154,7 +157,9 @@ def measured(chosen: Sequence[Entry], tokenizer: Tokenizer, parser: str) -> list
     vocabulary = cfgguide.Vocabulary.from_tokenizer(
         tokenizer.fast, eos_token_ids=tokenizer.eos_token_id, size=tokenizer.size
     )
-    cfgguide.compile(cfgguide.Grammar(_LETTER), vocabulary, use_cache=False)  # imports, and the trie
+    cfgguide.compile(
+        cfgguide.Grammar(_LETTER), vocabulary, use_cache=False
+    )  # imports, and the trie
     outcomes = []
     for entry in chosen:
         print(entry.name, end=": ", file=sys.stderr, flush=True)

@@ -12,7 +12,7 @@ import importlib
 import re
 import runpy
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,7 +61,9 @@ class Entry:
     sentences, others : tuple of str
         Texts that Lark parses, and texts that it refuses.
     refused_by_lark : str
-        How Lark's message begins if it does not load the grammar; else empty.
+        A part of Lark's message if it does not load the grammar; else empty.
+    refused : str
+        The code of cfgguide's error if it is known to refuse what Lark loads; else empty.
     """
 
     name: str
@@ -81,6 +83,7 @@ class Entry:
     sentences: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     refused_by_lark: str = ""
+    refused: str = ""
 
     @property
     def path(self) -> Path:
@@ -143,7 +146,9 @@ class Entry:
         return read(self.text, root=self.start or "root")
 
     def _flags(self) -> int:
-        return functools.reduce(int.__or__, (int(re.RegexFlag[name]) for name in self.regex_flags), 0)
+        return functools.reduce(
+            int.__or__, (int(re.RegexFlag[name]) for name in self.regex_flags), 0
+        )
 
     def _postlex(self) -> Any:
         if self.postlex is None:
@@ -158,8 +163,8 @@ class Entry:
 
 
 @contextmanager
-def _no_search_for_overlaps() -> Any:
-    """Keep Lark from its search for terminals that overlap, which takes minutes and changes nothing."""
+def _no_search_for_overlaps() -> Iterator[None]:
+    """Keep Lark from its search for overlapping terminals: it takes minutes and changes nothing."""
     kept, lark.lexer.has_interegular = lark.lexer.has_interegular, False
     try:
         yield
