@@ -493,7 +493,8 @@ BROKEN = {
         "    2.  (start (type WORD) • SEMICOLON …)\n"
         "Way out: LALR(1) sees only the next terminal, and a grammar for it must not be "
         "ambiguous. Write the two rules as one, or let them differ before this place; or give one "
-        "of them a priority, as in `rule.2: ...`, and Lark takes that one wherever both fit.\n",
+        "of them a priority, as in `rule.2: ...`, and Lark takes that one wherever both fit.\n"
+        "Or take parser='earley', which follows all readings.\n",
     ),
     "a backreference": (
         "start: TAG\nTAG: /<([a-z]+)>.*<\\/\\1>/\n",
