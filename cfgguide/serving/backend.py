@@ -295,9 +295,10 @@ class Backend:
             raise GrammarError(f"no request is of kind {kind!r:.60}; there is {', '.join(KINDS)}")
         if found := DIALECT.match(text):
             return Grammar.llguidance(text[found.end() :], limits=self._limits)
+        text = text.removeprefix(PREFIX)
         if _EBNF.search(text):
             return Grammar.ebnf(text, limits=self._limits)
-        return Grammar(text.removeprefix(PREFIX), parser="auto")
+        return Grammar(text, parser="auto")
 
     def _by_name(self, text: str) -> Grammar:
         found = _NAME.fullmatch(text)
