@@ -14,6 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import documents_ambiguous
 import documents_json
 import documents_python
 import documents_sql
@@ -27,6 +28,9 @@ _MAKERS: dict[str, Callable[[Random], str]] = {
     "sqlite": documents_sql.document,
     "python_expressions": documents_python.document,
     "python": documents_python.function_or_file,
+    **dict.fromkeys(("formulas", "formulas_lalr"), documents_ambiguous.formulas),
+    **dict.fromkeys(("statements", "statements_lalr"), documents_ambiguous.statements),
+    **dict.fromkeys(("queries", "queries_lalr"), documents_ambiguous.queries),
     "ipv4": lambda rng: ".".join(str(rng.randrange(256)) for _ in range(4)),
     "float": lambda rng: f"{rng.uniform(-1000, 1000):.{rng.randrange(1, 12)}f}",
 }

@@ -23,7 +23,7 @@ import documents
 import numpy as np
 import numpy.typing as npt
 import tables
-from engines import BEFORE, ENGINES, REFERENCE
+from engines import AMBIGUOUS, BEFORE, ENGINES, REFERENCE, TWINS
 from judging import judge_of
 from measuring import MeasuringError
 from page import RESULTS, Section
@@ -32,7 +32,7 @@ from targets import Target
 from vocabularies import GEMMA, Tokenizer, find, open_tokenizer, write_standard_library_tokenizer
 
 EARLIER = "cfgguide, earlier index"  # of a run over other texts, saved and loaded
-GRAMMARS = ("json", "sql", "sqlite", "python_expressions", "python")
+GRAMMARS = ("json", "sql", "sqlite", "python_expressions", "python", *AMBIGUOUS, *TWINS)
 PEERS = ("glrmask", "llguidance", "xgrammar")
 EDGES = (0, 20, 100, 300, 1000, 3000)
 N_IN_TURN = 20  # texts that an engine reads before the next engine does

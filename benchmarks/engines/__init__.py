@@ -164,6 +164,14 @@ _NO_LINES = {"python": "left out: its grammars know no indentation"}
 BUNDLED = {"json": "json", "python": "python", "sqlite": "sql"}  # names of bundled grammars
 _PLAIN = {"sqlite": "left out: it reads neither `%declare` nor look-ahead"}
 _WRITTEN_AS = {"sqlite": "sql"}  # what the other engines run: a part of the language
+AMBIGUOUS = ("formulas", "statements", "queries")  # for Lark's Earley parser
+TWINS = tuple(f"{name}_lalr" for name in AMBIGUOUS)  # the same languages, for its LALR parser
+#: Lark's `parser` and `lexer`, where they are not those of LALR.
+_LARK_OPTIONS = {
+    **{name: {"parser": "earley", "lexer": "dynamic"} for name in AMBIGUOUS},
+    "statements_lalr": {"parser": "lalr", "lexer": "basic"},
+}
+_TWIN = dict.fromkeys(TWINS, "left out: a twin, to compare cfgguide with itself")
 ENGINES = {
     REFERENCE: Entry(
         "engines.cfgguide_engine",
@@ -179,16 +187,24 @@ ENGINES = {
         is_optional=True,
     ),
     "xgrammar": Entry(
-        "engines.xgrammar_engine", "XGrammar", "xgrammar", _XGRAMMAR, cannot=_NO_LINES
+        "engines.xgrammar_engine", "XGrammar", "xgrammar", _XGRAMMAR, cannot=_NO_LINES | _TWIN
     ),
     "xgrammar builtin": Entry(
         "engines.xgrammar_engine", "XGrammarBuiltin", "xgrammar", _XGRAMMAR, ("json",)
     ),
     "llguidance": Entry(
-        "engines.llguidance_engine", "LLGuidance", "llguidance", _REQUIREMENTS, cannot=_NO_LINES
+        "engines.llguidance_engine",
+        "LLGuidance",
+        "llguidance",
+        _REQUIREMENTS,
+        cannot=_NO_LINES | _TWIN,
     ),
     "glrmask": Entry(
-        "engines.glrmask_engine", "GLRMask", "glrmask", _REQUIREMENTS, cannot=_NO_LINES | _PLAIN
+        "engines.glrmask_engine",
+        "GLRMask",
+        "glrmask",
+        _REQUIREMENTS,
+        cannot=_NO_LINES | _PLAIN | _TWIN,
     ),
     "outlines-core": Entry(
         "engines.outlines_engine",
@@ -228,6 +244,16 @@ def lark_grammar(grammar: str) -> str:
     ours = GRAMMARS / f"{grammar}.cfgguide.lark"
     path = _BUNDLED / f"{BUNDLED[grammar]}.lark" if grammar in BUNDLED else ours
     return path.read_text(encoding="utf-8")
+
+
+def lark_options(grammar: str) -> dict[str, str]:
+    """Return the parser and the lexer with which Lark reads a grammar."""
+    return _LARK_OPTIONS.get(grammar, {"parser": "lalr", "lexer": "contextual"})
+
+
+def is_written_for(grammar: str, engine: str) -> bool:
+    """Return whether a grammar has a file of an engine's own."""
+    return any(GRAMMARS.glob(f"{grammar}.{engine}.*"))
 
 
 def grammar_text(grammar: str, engine: str) -> str:

@@ -20,7 +20,7 @@ from cfgguide import (
     fill_bitmasks,
     json_schema,
 )
-from engines import BUNDLED, Batch, Sequence, lark_grammar, new_mask
+from engines import BUNDLED, Batch, Sequence, lark_grammar, lark_options, new_mask
 
 
 class CfgGuide:
@@ -41,7 +41,7 @@ class CfgGuide:
         if grammar in BUNDLED:
             chosen = Grammar.bundled(BUNDLED[grammar])
         else:
-            chosen = Grammar(lark_grammar(grammar))
+            chosen = Grammar(lark_grammar(grammar), **lark_options(grammar))
         self._index = compile(chosen, self._vocabulary)
 
     def compile_schema(self, schema: Any) -> None:

@@ -1,4 +1,4 @@
-"""GLRMask, which reads the same Lark grammars as cfgguide, and JSON Schemas."""
+"""GLRMask, which reads the same Lark grammars as cfgguide but for look-ahead, and JSON Schemas."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from vocabularies import Tokenizer
 
-from engines import Sequence, lark_grammar, new_mask
+from engines import Sequence, grammar_text, is_written_for, lark_grammar, new_mask
 
 
 class GLRMask:
@@ -34,7 +34,9 @@ class GLRMask:
 
     def compile(self, grammar: str) -> None:
         """Compile the grammar with EOS after it."""
-        self._end_and_compile(glrmask.Grammar.from_lark(lark_grammar(grammar)))
+        has_own = is_written_for(grammar, "glrmask")
+        text = grammar_text(grammar, "glrmask") if has_own else lark_grammar(grammar)
+        self._end_and_compile(glrmask.Grammar.from_lark(text))
 
     def compile_schema(self, schema: Any) -> None:
         """Compile a schema with EOS after it."""

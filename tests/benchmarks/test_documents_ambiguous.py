@@ -1,0 +1,47 @@
+"""The documents of the ambiguous grammars: Lark's two parsers take them, each its grammar."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from random import Random
+
+import pytest
+from lark import Lark
+
+import cfgguide
+
+_BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+_N_DOCUMENTS = 30
+
+
+@pytest.fixture(scope="module")
+def documents():
+    path = _BENCHMARKS / "documents_ambiguous.py"
+    spec = importlib.util.spec_from_file_location("benchmark_documents_ambiguous", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("maker", "name", "parser", "lexer"),
+    [
+        ("formulas", "formulas", "earley", "dynamic"),
+        ("formulas", "formulas_lalr", "lalr", "contextual"),
+        ("statements", "statements", "earley", "dynamic"),
+        ("statements", "statements_lalr", "lalr", "basic"),
+        ("queries", "queries", "earley", "dynamic"),
+        ("queries", "queries_lalr", "lalr", "contextual"),
+    ],
+)
+def test_lark_takes_every_document(documents, maker, name, parser, lexer):
+    text = (_BENCHMARKS / "grammars" / f"{name}.cfgguide.lark").read_text(encoding="utf-8")
+    grammar = cfgguide.Grammar(text, parser=parser, lexer=lexer)
+    # With Earley's parser, any reading will do.
+    options = {"ambiguity": "forest"} if parser == "earley" else {}
+    judge = Lark(grammar.text, **grammar.lark_options, **options)
+    for seed in range(_N_DOCUMENTS):
+        judge.parse(getattr(documents, maker)(Random(seed)))
