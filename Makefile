@@ -82,6 +82,9 @@ bench: install
 	$(BIN)/python benchmarks/batches.py $(LAST)
 	for grammar in json sql sqlite python_expressions python; do \
 		$(BIN)/python benchmarks/stream.py --grammar $$grammar $(CHOSEN) || exit 1; done
+	for grammar in formulas statements queries; do for twin in "" _lalr; do \
+		$(BIN)/python benchmarks/stream.py --grammar $$grammar$$twin --texts 300 $(CHOSEN) || exit 1; \
+		done; done
 	$(BIN)/python benchmarks/generation.py
 	$(BIN)/python benchmarks/index_size.py $(FIRST)
 	$(BIN)/python benchmarks/index_size.py --grammar python $(FIRST)

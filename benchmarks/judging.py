@@ -15,7 +15,7 @@ import lark.lexer
 from engines import lark_grammar, lark_options
 from judging_python import PythonJudge
 from lark import Lark
-from lark.exceptions import UnexpectedEOF, UnexpectedInput
+from lark.exceptions import UnexpectedInput
 from lark.lexer import PatternStr
 
 _CHARACTER = r'(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))'
@@ -112,11 +112,11 @@ def _after_value(opened: str) -> tuple[str, str]:
 class LarkJudge:
     r"""Reads what a Lark grammar says that ignores whitespace, or has just one terminal.
 
-    Lark's parsers take a lexeme only if some sentence goes on with it. So a text can be continued
-    if, with its last lexeme completed and whitespace after it, Lark reads all of it without an
-    error, or its Earley parser misses no more than an end. How lexemes may be completed is tried:
-    with what is left of a literal or of a keyword, as `(?ai:select)` writes them, and with a few
-    endings for names, numbers and strings.
+    Whether a sentence can follow is asked of LALR grammars only: Earley's parser takes minutes.
+    Lark's LALR parser shifts a token only if some sentence goes on with it. So a text can be
+    continued if, with its last lexeme completed and whitespace after it, Lark reads all of it
+    without an error. How lexemes may be completed is tried: with what is left of a literal or of a
+    keyword, as `(?ai:select)` writes them, and with a few endings for names, numbers and strings.
 
     Examples
     --------
@@ -136,8 +136,7 @@ class LarkJudge:
     def __init__(self, grammar: str, **options: Any) -> None:
         lark.lexer.has_interegular = False  # its search for overlaps takes minutes for SQL
         options = {"parser": "lalr", "lexer": "contextual", **options}
-        self._is_earley = options["parser"] == "earley"
-        if self._is_earley:
+        if options["parser"] == "earley":
             options["ambiguity"] = "forest"  # whether there is a reading, not which is the best
         self._lark = Lark(grammar, **options)
         self._whitespace = " " if self._lark.ignore_tokens else ""
@@ -191,12 +190,7 @@ class LarkJudge:
     def _reads(self, text: str) -> bool:
         """Return whether Lark reads the text without an error, complete or not."""
         try:
-            if self._is_earley:
-                self._lark.parse(text)
-            else:
-                self._lark.parse_interactive(text).exhaust_lexer()
-        except UnexpectedEOF:
-            return True
+            self._lark.parse_interactive(text).exhaust_lexer()
         except UnexpectedInput:
             return False
         return True

@@ -246,7 +246,7 @@ def lark_grammar(grammar: str) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def lark_options(grammar: str) -> dict[str, str]:
+def lark_options(grammar: str) -> dict[str, Any]:
     """Return the parser and the lexer with which Lark reads a grammar."""
     return _LARK_OPTIONS.get(grammar, {"parser": "lalr", "lexer": "contextual"})
 
