@@ -16,7 +16,7 @@ import lark
 _parser: Any = __import__("re._parser", fromlist=["parse"])
 
 _CATEGORIES = {"DIGIT": r"\d", "SPACE": r"\s", "WORD": r"\w"}
-LONGEST = 24  # characters of a text
+LONGEST = {"lalr": 24, "earley": 14}  # characters of a text, by Lark's parser
 
 
 class Sampler:
@@ -42,7 +42,7 @@ class Sampler:
         letters: str,
         rng: random.Random,
         start: str = "start",
-        longest: int = LONGEST,
+        longest: int = LONGEST["lalr"],
     ) -> None:
         self._rng = rng
         self._start = start
@@ -157,9 +157,15 @@ def _fits(kind: str, argument: Any, character: str) -> bool:
     return is_member != is_negated
 
 
-def texts_near(parser: lark.Lark, letters: str, rng: random.Random, most: int) -> list[str]:
+def texts_near(
+    parser: lark.Lark,
+    letters: str,
+    rng: random.Random,
+    most: int,
+    longest: int = LONGEST["lalr"],
+) -> list[str]:
     """Return texts of which many are sentences and many are nearly so, each once."""
-    sampler = Sampler(parser, letters, rng)
+    sampler = Sampler(parser, letters, rng, longest=longest)
     found = []
     for _ in range(most):
         text = sampler.text()
