@@ -167,6 +167,10 @@ def comparing(counts: Counter[str]) -> Iterator[None]:
         counts["too slow for Lark" if is_judge else "too slow"] += 1
     except (Disagreement, KeyboardInterrupt):
         raise
+    except LimitError as error:
+        if "(max_hypotheses)" not in str(error):
+            raise Crash(f"{type(error).__name__}: {error}") from error
+        counts["too many hypotheses"] += 1  # which an ambiguous grammar may have
     except Exception as error:
         raise Crash(f"{type(error).__name__}: {error}") from error
 
