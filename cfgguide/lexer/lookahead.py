@@ -143,6 +143,8 @@ class Lookahead:
             equivalence_class = self._equivalence_classes[state]
             return [(-equivalence_class if is_match else equivalence_class,)]
         looked_for, if_holds, if_fails = self._assertions[state]
+        if looked_for == state:  # a fork: some terminal matches
+            return [NO_OBLIGATIONS] if is_match else []
         return [
             obligations
             for is_held, following in ((True, if_holds), (False, if_fails))
