@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from cfgguide.diagnostics.explanation import Lexeme
-from cfgguide.diagnostics.trace import name_of
+from cfgguide.diagnostics.trace import Lexing, name_of
 from cfgguide.errors import GrammarError
 from cfgguide.index.compiler import compile_recognizer
 from cfgguide.lexer.scanner import NO_MATCH
@@ -183,6 +183,8 @@ def lexemes(recognizer: Recognizer, text: bytes) -> list[Lexeme]:
     [('LSQB', b'['), ('NUMBER', b'10'), ('RSQB', b']')]
     """
     scanner, reader = recognizer.scanner, recognizer.indentation_reader
+    if scanner.asks_each:
+        return _lexemes_of_a_way(recognizer, text)
     stack, indentation = Stack(START_STATE), FLAT
     found: list[Lexeme] = []
     start = context = 0
@@ -201,4 +203,28 @@ def lexemes(recognizer: Recognizer, text: bytes) -> list[Lexeme]:
         for byte in lexeme.text:
             context = int(scanner.contexts[context, scanner.byte_classes[byte]])
         start = end
+    return found
+
+
+def _lexemes_of_a_way(recognizer: Recognizer, text: bytes) -> list[Lexeme]:
+    """Return the lexemes of one way to read a text, one that makes it a sentence if there is one.
+
+    They are up to the first byte that Lark refuses.
+    """
+    lexing = Lexing.of(recognizer)
+    for byte in text:
+        following = lexing.after(recognizer, byte)
+        if following is None:
+            break
+        lexing = following
+    ways = sorted(
+        lexing.ways.items(),
+        key=lambda way: not recognizer.is_sentence(Configuration((way[0],), lexing.context)),
+    )
+    hypothesis, way = ways[0]
+    found = [*way.lexemes(text)]
+    terminal_id = int(recognizer.scanner.match[hypothesis.scanner_state])
+    if terminal_id != NO_MATCH:
+        name = name_of(recognizer, terminal_id)
+        found.append(Lexeme(name, way.start, text[way.start : lexing.n_bytes]))
     return found

@@ -136,6 +136,7 @@ class Lexing:
                     ways.setdefault(following, ended)
         if not ways:
             return None
+        ways = {hypothesis: ways[hypothesis] for hypothesis in recognizer.without_covered([*ways])}
         recognizer.check_ambiguity(len(ways))
         return Lexing(ways, int(scanner.contexts[self.context, byte_class]), self.n_bytes + 1)
 
@@ -143,7 +144,7 @@ class Lexing:
         """Return the way on which the open lexeme has ended."""
         scanner, state = recognizer.scanner, hypothesis.scanner_state
         name = name_of(recognizer, int(scanner.match[state]))
-        could_go_on = bool(scanner.can_continue[state])
+        could_go_on = bool(scanner.can_continue[state] or scanner.equivalence_classes[state])
         return Way(_Chain(name, way.start, self.n_bytes, could_go_on, way.chain), self.n_bytes)
 
 

@@ -47,7 +47,9 @@ _PARTS = ("python_names", "sql_schema")
 #: path of the importing grammar and a relative path, and gets a path and a text.
 ImportPath = str | Callable[[Any, str], tuple[Any, str]]
 
-_DIALECT = "cfgguide.llguidance.read"  # which makes grammars, and imports this module
+# What makes grammars, and imports this module.
+_DIALECT = "cfgguide.llguidance.read"
+_NOTATIONS = "cfgguide.notations"
 
 MAX_IGNORED = 1000  # for `max_ignored`
 AUTO = "auto"
@@ -185,7 +187,7 @@ class Grammar:
 
     @property
     def lark_options(self) -> dict[str, Any]:
-        """The options with which Lark judges: ``lark.Lark(grammar.text, **grammar.lark_options)``.
+        r"""The options with which Lark judges: ``lark.Lark(grammar.text, **grammar.lark_options)``.
 
         With `parser` "auto", Lark is asked first.
 
@@ -323,6 +325,61 @@ class Grammar:
         module = import_module(_DIALECT)
         read: LlguidanceGrammar = module.read_grammar(text, grammars=grammars, limits=limits)
         return read
+
+    @classmethod
+    def gbnf(cls, text: str, *, root: str = "root", limits: Limits | None = None) -> Grammar:
+        r"""Return a grammar from a text in GBNF, llama.cpp's notation.
+
+        It becomes a grammar in Lark's language with the same texts, for Lark's Earley parser.
+
+        Parameters
+        ----------
+        text : str
+            The grammar. Rules may call themselves at their left end.
+        root : str
+            The rule with which it starts.
+        limits : Limits, optional
+            What reading it may cost.
+
+        Raises
+        ------
+        GrammarError, LimitError
+            As :func:`cfgguide.notations.gbnf`.
+
+        Examples
+        --------
+        >>> Grammar.gbnf('root ::= root "+" root | [0-9]+').lark_options["parser"]
+        'earley'
+        """
+        return cls._converted(import_module(_NOTATIONS).gbnf(text, root=root, limits=limits))
+
+    @classmethod
+    def ebnf(cls, text: str, *, root: str = "root", limits: Limits | None = None) -> Grammar:
+        """Return a grammar from a text in XGrammar's EBNF; otherwise as :meth:`gbnf`.
+
+        >>> print(Grammar.ebnf('root ::= "a" root | "b"').text)
+        start: root
+        root: "a" root | "b"
+        """
+        return cls._converted(import_module(_NOTATIONS).ebnf(text, root=root, limits=limits))
+
+    @classmethod
+    def w3c(cls, text: str, *, root: str | None = None, limits: Limits | None = None) -> Grammar:
+        """Return a grammar from a text in the EBNF of W3C's specifications.
+
+        It starts with the first rule, if `root` names no other; otherwise as :meth:`gbnf`.
+
+        >>> print(Grammar.w3c("letter ::= [a-z] - [aeiou]").text)
+        start: LETTER
+        LETTER: /[b-df-hj-np-tv-z]/
+        """
+        return cls._converted(import_module(_NOTATIONS).w3c(text, root=root, limits=limits))
+
+    @classmethod
+    def _converted(cls, found: Any) -> Grammar:
+        return Grammar(
+            found.text, found.start, parser="earley", lexer=found.lexer, special=found.special
+        )
 
     @classmethod
     def bundled_names(cls) -> tuple[str, ...]:

@@ -40,9 +40,9 @@ from cfgguide.grammar.lark_parts import Actions
 from cfgguide.grammar.rejections import explain, is_of_conflicts
 from cfgguide.grammar.restrictions import Restriction, restrictions_of
 from cfgguide.limits import Budget
+from cfgguide.lr.general import general_table
 from cfgguide.parser.indentation import IndentationRules
 from cfgguide.parser.indentation_names import INLINE, JOIN, IndentationNames
-from cfgguide.lr.general import general_table
 from cfgguide.parser.table import ERROR, NO_STATE, ParseTable
 from cfgguide.symbols import symbols_of
 
@@ -218,7 +218,7 @@ def _chosen(
         if has_other_way and is_of_conflicts(error):
             with_earley = replace(grammar, parser="earley", lexer=lexer)
             return with_earley, parser_of(with_earley, imports, budget=budget)
-    except Exception:  # noqa: BLE001, S110  # whatever it is, it is explained below
+    except Exception:  # whatever it is, it is explained below
         pass
     return with_lalr, parser_of(with_lalr, imports, budget=budget)
 
@@ -335,6 +335,13 @@ def _general(
         return table, (_terminal_set(parser.parser.lexer, fsms),)
     ignored = tuple(SetMember(str(name), True, ()) for name in sorted(set(parser.ignore_tokens)))
     special = dict(grammar.special)
+    known = {terminal.name for terminal in parser.terminals} | special.keys()
+    for name in table.terminals[1:]:
+        if name not in known:
+            raise GrammarError(
+                f"the terminal {name} is declared without a pattern, and Lark's dynamic lexers fail "
+                "where it might stand; use lexer='basic', or name its token in `special`"
+            )
     numbers: dict[TerminalSet, int] = {}
     set_of_state = []
     for row in table.action[:, 1:] != ERROR:  # without the end of the text

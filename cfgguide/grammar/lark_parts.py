@@ -23,8 +23,8 @@ from lark.parsers.lalr_analysis import IntParseTable, Reduce, Shift
 from lark.parsers.lalr_parser import LALR_Parser, _Parser
 
 from cfgguide.automata.syntax import names_of_groups
-from cfgguide.lr.lalr import Automaton, build, members
 from cfgguide.locks import new_lock
+from cfgguide.lr.lalr import Automaton, build, members
 from cfgguide.parser.table import Production
 from cfgguide.symbols import parts
 

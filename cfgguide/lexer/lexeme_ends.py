@@ -30,15 +30,17 @@ class LexemeEndClasses:
     ----------
     terminal_ids, groups : int32, shape (n_classes,)
         Of each kind, sorted.
-    class_of_state : int32, shape (n_scanner_states,)
-        The kind of end in each scanner state that matches; -1 = none.
+    ending, class_of_end : int32, shape (n_ends,)
+        Scanner states in which a lexeme may end, and of which kind; several times where it may end
+        in several ways.
     resolves : bool, shape (n_groups, n_byte_classes)
         Whether a byte proves all obligations of a group.
     """
 
     terminal_ids: Int32Array
     groups: Int32Array
-    class_of_state: Int32Array
+    ending: Int32Array
+    class_of_end: Int32Array
     resolves: BoolArray
 
     @property
@@ -64,10 +66,10 @@ class LexemeEndClasses:
         # Sorted: the last group has no obligations.
         numbers = scanner.match[ending].astype(np.int64) * len(groups) + group_of_row[:-1]
         kinds, kind_of_end = np.unique(numbers, return_inverse=True)
-        class_of_state = np.full(scanner.n_states, -1, dtype=np.int32)
-        class_of_state[np.concatenate([matching, assertion])] = kind_of_end.reshape(-1)
         terminal_ids, group_of_kind = np.divmod(kinds.astype(np.int32), len(groups))
-        return cls(terminal_ids, group_of_kind, class_of_state, groups)
+        ending = np.concatenate([matching, assertion]).astype(np.int32)
+        kind_of_end = kind_of_end.reshape(-1).astype(np.int32)
+        return cls(terminal_ids, group_of_kind, ending, kind_of_end, groups)
 
     def terminal_ids_from_starts(self, scanner: Scanner, reached: BoolArray) -> frozenset[int]:
         """Return the terminal ids of the kinds that are reached from some start."""
@@ -98,8 +100,7 @@ class LexemeEndClasses:
             is_assertion = scanner.is_assertion & ~scanner.is_fork
             by_bytes[is_assertion] = _moves_of_assertion(scanner, by_bytes)
         goals = np.zeros((scanner.n_states, len(self.terminal_ids)), dtype=np.bool_)
-        matching = np.flatnonzero(self.class_of_state >= 0)
-        goals[matching, self.class_of_state[matching]] = True
+        goals[self.ending, self.class_of_end] = True
         if is_certain:
             by_answers = np.where(scanner.is_fork[:, None], by_answers, DEAD)
         return reaching((by_bytes, by_answers), goals)
@@ -112,6 +113,8 @@ def classes_of(scanner: Scanner, letters: Iterable[int]) -> Int32Array:
 
 def _refusals(scanner: Scanner, resolves: BoolArray) -> tuple[Int32Array, Int32Array, BoolArray]:
     """Return the assertion states, where they lead if all assertions fail, and when these do.
+
+    A state that leads to a fork is there for each of its answers.
 
     Parameters
     ----------
@@ -135,7 +138,13 @@ def _refusals(scanner: Scanner, resolves: BoolArray) -> tuple[Int32Array, Int32A
         is_open &= ~is_asked | is_waiting[looked_for]
         refused &= ~is_asked[:, None] | resolves[scanner.equivalence_classes[looked_for]]
         here = np.where(is_asked, scanner.assertions[here, IF_FAILS], here)
-    return assertion[is_open], here[is_open], refused[is_open]
+    assertion, here, refused = assertion[is_open], here[is_open], refused[is_open]
+    while (is_fork := scanner.is_fork[here]).any():
+        answers = scanner.assertions[here[is_fork]][:, [IF_HOLDS, IF_FAILS]].T.reshape(-1)
+        assertion = np.concatenate([assertion[~is_fork], np.tile(assertion[is_fork], 2)])
+        refused = np.concatenate([refused[~is_fork], np.tile(refused[is_fork], (2, 1))])
+        here = np.concatenate([here[~is_fork], answers])
+    return assertion, here, refused
 
 
 def _moves_of_assertion(scanner: Scanner, moves: Int32Array) -> Int32Array:
@@ -159,6 +168,8 @@ def _moves_of_assertion(scanner: Scanner, moves: Int32Array) -> Int32Array:
             is_match, scanner.assertions[here, IF_HOLDS], scanner.assertions[here, IF_FAILS]
         )
         here = np.where(is_asked, np.where(is_answered, after, DEAD), here)
+    while (is_fork := scanner.is_fork[here]).any():  # bytes lead on only from its last answer
+        here = np.where(is_fork, scanner.assertions[here, IF_FAILS], here)
     return moves[here, letters]
 
 

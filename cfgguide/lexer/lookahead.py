@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from cfgguide.automata.dfa import DEAD
+from cfgguide.automata.dfa import DEAD, LOOKED_FOR
 from cfgguide.lexer.scanner import NO_MATCH, Scanner
 
 Obligations = tuple[int, ...]  # sorted; +class: will not match, -class: will match
@@ -137,14 +137,12 @@ class Lookahead:
         """
         if state == DEAD:
             return [] if is_match else [NO_OBLIGATIONS]
-        if self._match[state] != NO_MATCH:
-            return [NO_OBLIGATIONS] if is_match else []
+        if self._match[state] != NO_MATCH or self._assertions[state][LOOKED_FOR] == state:
+            return [NO_OBLIGATIONS] if is_match else []  # a fork matches, one way or another
         if not self._is_assertion[state]:
             equivalence_class = self._equivalence_classes[state]
             return [(-equivalence_class if is_match else equivalence_class,)]
         looked_for, if_holds, if_fails = self._assertions[state]
-        if looked_for == state:  # a fork: some terminal matches
-            return [NO_OBLIGATIONS] if is_match else []
         return [
             obligations
             for is_held, following in ((True, if_holds), (False, if_fails))

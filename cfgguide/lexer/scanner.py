@@ -46,8 +46,8 @@ import numpy.typing as npt
 
 from cfgguide.automata.dfa import DEAD, IF_FAILS, IF_HOLDS, LOOKED_FOR, N_BYTES
 from cfgguide.automata.partition import distinct_columns, refined
-from cfgguide.lexer.reachability import reachable
 from cfgguide.errors import PatternError
+from cfgguide.lexer.reachability import reachable
 from cfgguide.limits import Budget
 
 if TYPE_CHECKING:  # Lark takes long to import, and compiled grammars do without it
@@ -91,6 +91,9 @@ class Scanner:
         class of what it owes if its lexeme ends there: that none of that may match.
     class_representatives : int32, shape (n_equivalence_classes,)
         One state of each class.
+    asks_each : bool
+        Whether each terminal is asked by itself, so that a terminal which the parser does not take
+        hides no other.
     """
 
     transitions: npt.NDArray[np.int32]
@@ -104,6 +107,7 @@ class Scanner:
     can_continue: npt.NDArray[np.bool_]
     equivalence_classes: npt.NDArray[np.int32]
     class_representatives: npt.NDArray[np.int32]
+    asks_each: bool = False
 
     @property
     def n_states(self) -> int:
@@ -247,7 +251,9 @@ def build(grammar: CompiledGrammar, *, budget: Budget | None = None) -> Scanner:
     if grammar.lexer == COMPLETE:
         owes_nothing = (match != NO_MATCH) & (match != components.ignored)
         equivalence_classes[owes_nothing] = equivalence_classes[DEAD]
-        equivalence_classes = np.unique(equivalence_classes, return_inverse=True)[1].astype(np.int32)
+        equivalence_classes = np.unique(equivalence_classes, return_inverse=True)[1].astype(
+            np.int32
+        )
     return Scanner(
         transitions=transitions,
         byte_classes=components.byte_classes,
@@ -260,6 +266,7 @@ def build(grammar: CompiledGrammar, *, budget: Budget | None = None) -> Scanner:
         can_continue=(transitions != DEAD).any(axis=1),
         equivalence_classes=equivalence_classes,
         class_representatives=np.unique(equivalence_classes, return_index=True)[1].astype(np.int32),
+        asks_each=isinstance(union, _EachTerminal),
     )
 
 
@@ -632,9 +639,7 @@ class _Components:
     def is_of_use(self, row: int) -> bool:
         """Return whether a row matches or leads on."""
         return (
-            self._moves_on[row]
-            or self._has_assertions[row]
-            or self._terminal_ids[row] != NO_MATCH
+            self._moves_on[row] or self._has_assertions[row] or self._terminal_ids[row] != NO_MATCH
         )
 
     def moves_on(self, row: int) -> bool:

@@ -12,8 +12,8 @@ The empty text is left to the start symbol alone, which then is part of no rule.
 the same right sides become one: their parses would go on side by side.
 
 Source: Hopcroft, Motwani, Ullman, "Introduction to Automata Theory", section 7.1. A production with
-many symbols that may be empty is split first, as for Chomsky's normal form, or there would be two to
-the power of their number.
+many symbols that may be empty is split first, as for Chomsky's normal form, or there would be two
+to the power of their number.
 """
 
 from __future__ import annotations
@@ -167,9 +167,9 @@ def _without_cycles(rules: Rules, start: str) -> Rules:
 def _components(edges: dict[str, list[str]]) -> Iterator[list[str]]:
     """Yield the strongly connected components of a graph (Tarjan 1972)."""
     depth: dict[str, int] = {}
+    lowest: dict[str, int] = {}
     open_nodes: list[str] = []
     is_open: set[str] = set()
-    lowest: dict[str, int] = {}
     for root in edges:
         path = [(root, iter(edges[root]))] if root not in depth else []
         while path:

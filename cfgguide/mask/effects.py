@@ -430,14 +430,19 @@ class Effects:
         """Return which equivalence classes an obligation may be about; class 0 is none."""
         scanner = self._scanner
         is_owed = np.zeros(len(scanner.class_representatives), dtype=np.bool_)
-        if scanner.looks_ahead:
+        if scanner.looks_ahead and not scanner.asks_each:
             is_owed[1:] = True
             return is_owed
-        pending = np.unique(scanner.equivalence_classes[scanner.match != NO_MATCH])
+        asked = scanner.assertions[scanner.is_assertion & ~scanner.is_fork]
+        pending = np.unique(
+            scanner.equivalence_classes[
+                np.append(np.flatnonzero(scanner.match != NO_MATCH), asked.reshape(-1))
+            ]
+        )
         while len(pending):
             is_owed[pending] = True
             targets = scanner.transitions[scanner.class_representatives[pending]]
-            targets = targets[scanner.match[targets] == NO_MATCH]
+            targets = targets[(scanner.match[targets] == NO_MATCH) & ~scanner.is_fork[targets]]
             after = np.unique(scanner.equivalence_classes[targets])
             pending = after[~is_owed[after]]
         is_owed[0] = False

@@ -656,11 +656,7 @@ def _begin_lexeme(
         is_over = (
             tables.transitions[tables.class_representatives[equivalence_class], byte_class] == 0
         )
-        if (
-            is_over
-            and work.frame_n_obligations[depth - 1, index] == 0
-            and not is_assertion[target]
-        ):
+        if is_over and work.frame_n_obligations[depth - 1, index] == 0 and not is_assertion[target]:
             if tables.has_indentation and tables.is_followed[target]:
                 indentation = _moved(tables, indentation, byte_class, target)
                 if indentation < 0:
@@ -698,9 +694,7 @@ def _step(tables: Tables, work: Workspace, base: Base, depth: int, byte_class: i
         shifted, rank = cell, 0
         cell = _of_several(work, shifted, rank)
         while cell != NONE:
-            result = _begin_lexeme(
-                tables, work, base, depth, index, cell, indentation, byte_class
-            )
+            result = _begin_lexeme(tables, work, base, depth, index, cell, indentation, byte_class)
             if result != DONE:
                 return result
             rank += 1

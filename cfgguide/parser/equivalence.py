@@ -113,7 +113,7 @@ class Equivalence:
         self._seen = seen
         self._lengths: list[int] = table.lengths.tolist()
         self._left_sides: list[int] = table.left_sides.tolist()
-        self._items = _items_by_symbol(table)
+        self._items = items_by_symbol(table)
         self._transitions = table.transitions()
         self._symbols = {
             target: symbol for row in self._transitions for symbol, target in row.items()
@@ -369,7 +369,7 @@ class Equivalence:
         return self._returns[state]
 
 
-def _items_by_symbol(table: ParseTable) -> dict[str, list[tuple[int, int]]]:
+def items_by_symbol(table: ParseTable) -> dict[str, list[tuple[int, int]]]:
     """Return for each symbol the productions that have it, and the place of the dot after it."""
     items: dict[str, list[tuple[int, int]]] = {}
     for production, (_, right) in enumerate(table.productions):

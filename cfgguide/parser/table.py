@@ -176,7 +176,7 @@ class ParseTable:
     def choices(self) -> npt.NDArray[np.int32]:
         """Where the `alternatives` of a state for a terminal begin in `choice_productions`.
 
-        Shape (n_states, n_terminals); 0 where there are none. Of a table that is not general (1, 1).
+        Shape (n_states, n_terminals), 0 where there are none; (1, 1) without any alternatives.
         """
         if not self.is_general:
             return np.zeros((1, 1), dtype=np.int32)

@@ -12,6 +12,7 @@ Tables that pass may still describe another language than the file's maker said.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -27,7 +28,7 @@ from cfgguide.recognizer.indentation import IndentationReader
 from cfgguide.storage.archive import Arrays
 
 KIND = "grammar"
-VERSION = 3  # of what the arrays mean
+VERSION = 4  # of what the arrays mean
 
 _TABLE_ARRAYS = ("action", "goto", "set_of_state")
 _SCANNER_ARRAYS = (
@@ -71,6 +72,8 @@ def packed(
         "productions": [[left, list(right)] for left, right in table.productions],
         "end_state": table.end_state,
         "conflicts": list(table.conflicts),
+        "alternatives": table.alternatives.tolist(),
+        "asks_each": scanner.asks_each,
         "indentation_rules": indentation_rules.names.as_json()
         if indentation_rules is not None
         else None,
@@ -111,8 +114,9 @@ def unpacked(
     """
     names = value.get("indentation_rules") if isinstance(value, dict) else None
     value = _checked_value(value)
-    table = _parse_table(arrays, value)
-    scanner = _scanner(arrays, n_terminals=table.n_terminals)
+    asks_each, alternatives = value.pop("asks_each"), value.pop("alternatives")
+    table = _with_alternatives(_parse_table(arrays, value), alternatives)
+    scanner = replace(_scanner(arrays, n_terminals=table.n_terminals), asks_each=asks_each)
     _check(bool((table.set_of_state < len(scanner.starts)).all()), "set_of_state")
     if not is_packaged:
         _check_reductions(table)
@@ -154,7 +158,10 @@ def _check(is_right: bool, what: str) -> None:
 
 def _checked_value(value: Any) -> dict[str, Any]:
     """Return the JSON value with its names as tuples."""
-    names = ("version", "terminals", "nonterminals", "productions", "end_state", "conflicts")
+    names = (
+        *("version", "terminals", "nonterminals", "productions", "end_state", "conflicts"),
+        *("alternatives", "asks_each"),
+    )
     _check(isinstance(value, dict) and set(names) <= set(value), "its description")
     _check(value["version"] == VERSION, f"version {value['version']!r}, not {VERSION},")
     for name in ("terminals", "nonterminals"):
@@ -167,6 +174,7 @@ def _checked_value(value: Any) -> dict[str, Any]:
         left, right = production
         _check(isinstance(left, str) and left in known and _are_texts(right), "a production")
     _check(type(value["end_state"]) is int, "end_state")
+    _check(type(value["asks_each"]) is bool, "asks_each")
     _check(
         _are_texts(value["conflicts"]) and set(value["conflicts"]) <= set(value["terminals"]),
         "conflicts",
@@ -177,6 +185,8 @@ def _checked_value(value: Any) -> dict[str, Any]:
         "productions": tuple((left, tuple(right)) for left, right in value["productions"]),
         "end_state": value["end_state"],
         "conflicts": tuple(value["conflicts"]),
+        "alternatives": value["alternatives"],
+        "asks_each": value["asks_each"],
     }
 
 
@@ -214,6 +224,29 @@ def _parse_table(arrays: Arrays, value: dict[str, Any]) -> ParseTable:
         left_sides=np.array([number[left] for left, _ in value["productions"]], dtype=np.int32),
         set_of_state=_numbers(arrays, "set_of_state", (n_states,), 0, np.iinfo(np.int32).max),
     )
+
+
+def _with_alternatives(table: ParseTable, alternatives: Any) -> ParseTable:
+    """Return a table with the conflicts that it keeps; a general one has no endless reductions."""
+    _check(
+        isinstance(alternatives, list)
+        and all(
+            isinstance(row, list)
+            and len(row) == 3
+            and all(type(number) is int for number in row)
+            and 0 <= row[0] < table.n_states
+            and 0 <= row[1] < table.n_terminals
+            and 0 <= row[2] < len(table.productions)
+            and table.action[row[0], row[1]] != ERROR
+            for row in alternatives
+        ),
+        "alternatives",
+    )
+    if not alternatives:
+        return table
+    found = sorted({(int(row[0]), int(row[1]), int(row[2])) for row in alternatives})
+    _check([list(row) for row in found] == alternatives and not table.may_repeat, "alternatives")
+    return replace(table, alternatives=np.array(found, dtype=np.int32))
 
 
 def _scanner(arrays: Arrays, *, n_terminals: int) -> Scanner:
@@ -296,6 +329,8 @@ def _reductions(table: ParseTable) -> dict[int, list[int]]:
     states, terminals = np.nonzero(table.action < ERROR)
     n_productions = len(table.productions)
     pairs = states * n_productions - table.action[states, terminals] - 1
+    others = table.alternatives.astype(np.int64)
+    pairs = np.append(pairs, others[:, 0] * n_productions + others[:, 2])
     found: dict[int, list[int]] = {}
     for pair in np.unique(pairs).tolist():
         state, production = divmod(pair, n_productions)

@@ -127,9 +127,7 @@ class PlainReader:
                 if target == DEAD:
                     return None
                 stack, indentation, state = ended, unindented, start
-            elif self._is_assertion[target]:
-                break
-            elif (
+            elif self._is_assertion[target] or (
                 self._match[state] >= 0
                 and self._match[self._transitions[self._longer[state], byte_class]] < 0
             ):

@@ -134,7 +134,7 @@ class Recognizer:
         self._set_of_state: list[int] = parse_table.set_of_state.tolist()
         self.short_stacks = (
             ShortStacks(parse_table, scanner, indentation_rules)
-            if shortens_stacks and not parse_table.may_repeat and not parse_table.is_general
+            if shortens_stacks and not parse_table.may_repeat
             else None
         )
         self._make_reader()
@@ -235,11 +235,35 @@ class Recognizer:
                 return None
             if len(hypotheses) > 1:
                 hypotheses = list(dict.fromkeys(hypotheses))
+                hypotheses = self.without_covered(hypotheses)
                 self.check_ambiguity(len(hypotheses))
             context = self._contexts[context, byte_class]
             configuration = Configuration(tuple(hypotheses), context)
             n_read += 1
         return configuration
+
+    def without_covered(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
+        """Return hypotheses without those for which another one stands.
+
+        Of two that stand for each other, the one with the lower stack is kept.
+        """
+        if not self.parse_table.is_general or self.short_stacks is None:
+            return hypotheses
+        kept: list[Hypothesis] = []
+        for hypothesis in sorted(hypotheses, key=lambda each: each.stack.height):
+            if any(self._covers(other, hypothesis) for other in kept):
+                continue
+            kept = [other for other in kept if not self._covers(hypothesis, other)]
+            kept.append(hypothesis)
+        return kept
+
+    def _covers(self, first: Hypothesis, second: Hypothesis) -> bool:
+        assert self.short_stacks is not None, "stacks are shortened"
+        if first[:2] != second[:2]:
+            return False
+        return self.short_stacks.covers(
+            self._groups[first.scanner_state], first.stack, second.stack
+        )
 
     def check_ambiguity(self, n_hypotheses: int) -> None:
         """Raise a `LimitError` if there are more ways to read a text than `max_hypotheses`."""
@@ -299,9 +323,7 @@ class Recognizer:
         return [
             Hypothesis(fresh, owed, *shifted)
             for shifted in self.shifts(stack, indentation, self._match[state])
-            for fresh, owed in self.lookahead.resolved(
-                self.start(shifted[0], context), obligations
-            )
+            for fresh, owed in self.lookahead.resolved(self.start(shifted[0], context), obligations)
         ]
 
     def is_sentence(self, configuration: Configuration) -> bool:
@@ -328,9 +350,7 @@ class Recognizer:
         if self.indentation_reader is not None:
             shifted = self.indentation_reader.shift(stack, indentation, terminal_id)
             return () if shifted is None else (shifted,)
-        return tuple(
-            (after, indentation) for after in self.parse_table.shifts(stack, terminal_id)
-        )
+        return tuple((after, indentation) for after in self.parse_table.shifts(stack, terminal_id))
 
     def _at_the_end(self, hypothesis: Hypothesis) -> Iterator[Stack]:
         """Yield the stacks if the text ends here; none if the hypothesis is false then."""

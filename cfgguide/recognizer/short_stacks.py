@@ -16,9 +16,15 @@ for shifts and against reductions, and never makes an error of one.
 If the lexeme can be one that the parser does not get, such as a blank, the next one starts in the
 set of the same state. Then nothing is reduced, and only states are dropped that the lexer does not
 tell from the one below.
+
+Where a general table leads to several stacks, those are left out too for which another one stands:
+whatever can follow them follows that one (:mod:`cfgguide.parser.inclusion`). So the parses of an
+ambiguous text do not go on side by side.
 """
 
 from __future__ import annotations
+
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -26,11 +32,16 @@ import numpy.typing as npt
 from cfgguide.lexer.reachability import reaching
 from cfgguide.lexer.scanner import Scanner
 from cfgguide.parser.equivalence import Equivalence
+from cfgguide.parser.inclusion import Inclusion
 from cfgguide.parser.indentation import IndentationRules
 from cfgguide.parser.indentation_names import CLOSES, COUNTED, FED, OPENS
+from cfgguide.parser.stack import Stack
 from cfgguide.parser.table import ParseTable
 
 MAX_DROPPED = 3  # states, at once; more hardly ever are
+_MAX_APART = 12  # states of two stacks that are compared, above those that they share
+_N_SHARED = (1, 7)  # shared states that are looked at: with more of them more can be proven
+_MAX_COVERED = 100_000  # answers that are kept
 _BLOCK = 512  # terminals whose possible states are found at once
 _AT_START = -1  # the group of a scanner state before the first byte of a lexeme
 
@@ -61,8 +72,11 @@ class ShortStacks:
     ) -> None:
         self._table = table
         places = np.zeros(table.n_states) if indentation_rules is None else indentation_rules.places
-        self._seen = list(zip(table.set_of_state.tolist(), places.tolist(), strict=True))
-        self._equivalence = Equivalence(table, self._seen)
+        sets = np.zeros_like(table.set_of_state) if scanner.asks_each else table.set_of_state
+        self._seen = list(zip(sets.tolist(), places.tolist(), strict=True))
+        self._inclusion = Inclusion(table) if table.is_general else None
+        self._equivalence = self._inclusion or Equivalence(table, self._seen)
+        self._covered: dict[tuple[int, tuple[int, ...], tuple[int, ...]], bool] = {}
         roles = [FED] * table.n_terminals
         if indentation_rules is not None:
             roles = indentation_rules.roles[: table.n_terminals].tolist()
@@ -124,6 +138,33 @@ class ShortStacks:
             )
         return self._reductions[question]
 
+    def covers(self, group: int, first: Stack, second: Stack) -> bool:
+        """Return whether a stack is known to stand for a second one, in a lexeme of a group."""
+        if self._inclusion is None or group < 0:
+            return False
+        n_apart = _n_apart(first, second)
+        return n_apart is not None and any(
+            self._covers(
+                group,
+                tuple(islice(first, n_apart[0] + n_shared))[::-1],
+                tuple(islice(second, n_apart[1] + n_shared))[::-1],
+            )
+            for n_shared in _N_SHARED
+        )
+
+    def _covers(self, group: int, first: tuple[int, ...], second: tuple[int, ...]) -> bool:
+        question = group, first, second
+        if question not in self._covered:
+            assert self._inclusion is not None, "the table is general"
+            terminals, is_unfed = self._terminals[group]
+            if is_unfed:
+                terminals |= self._inclusion.offered(first[-1])
+                terminals |= self._inclusion.offered(second[-1])
+            if len(self._covered) > _MAX_COVERED:
+                self._covered.clear()
+            self._covered[question] = self._inclusion.covers(first, second, terminals)
+        return self._covered[question]
+
     def n_droppable(self, group: int, states: tuple[int, ...]) -> int:
         """Return how many of the states on top decide nothing, `MAX_DROPPED` at most.
 
@@ -154,6 +195,16 @@ class ShortStacks:
         if (with_top ^ with_lowest) & terminals:
             return False
         return self._equivalence.holds(states, (lowest,), terminals)
+
+
+def _n_apart(first: Stack, second: Stack) -> tuple[int, int] | None:
+    """Return how many states two stacks have above those that they share; None if many."""
+    for n_first in range(min(_MAX_APART + 1, first.height)):
+        n_second = second.height - first.height + n_first
+        is_there = 0 <= n_second <= _MAX_APART and n_second < second.height
+        if is_there and first.pop(n_first) == second.pop(n_second):
+            return n_first, n_second
+    return None
 
 
 def _possible_terminals(scanner: Scanner) -> npt.NDArray[np.uint8]:

@@ -17,8 +17,8 @@ from lark.parsers.lalr_analysis import LALR_Analyzer, Shift
 from lark.parsers.lalr_parser import LALR_Parser
 
 from cfgguide.grammar import lark_parts
-from cfgguide.lr import lalr
 from cfgguide.grammar.grammar import Grammar
+from cfgguide.lr import lalr
 
 REPOSITORY = Path(__file__).parents[2]
 LARK = Path(lark.__file__).parent / "grammars"
