@@ -195,7 +195,9 @@ class _Comparison:
 
     def run(self) -> None:
         try:
-            self.judge = Judge(self.case.grammar, self.case.lexer, self.case.tokens, self.case.parser)
+            self.judge = Judge(
+                self.case.grammar, self.case.lexer, self.case.tokens, self.case.parser
+            )
         except LarkRefusal as refusal:
             self._must_be_refused(refusal)
             return

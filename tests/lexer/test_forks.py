@@ -1,8 +1,8 @@
 """Lark's dynamic lexers ask each terminal by itself: forks find where each of them may end.
 
 Expected ends are those of `re`. The *dynamic* lexer takes the match of each terminal, the
-*dynamic_complete* lexer also those in what it matched, cut at every place; of ignored text both take
-the match alone (``lark/parsers/xearley.py``).
+*dynamic_complete* lexer also those in what it matched, cut at every place; of ignored text both
+take the match alone (``lark/parsers/xearley.py``).
 """
 
 from __future__ import annotations
@@ -103,8 +103,10 @@ def ends_by_scanner(lexer: str, name: str, text: str, place: int) -> Ends:
     for end in range(len(data) + 1):
         for state, obligations in ways:
             terminal_id = int(machine.match[state])
-            if end and terminal_id != NO_MATCH and holds(
-                lookahead, lookahead.ending(state, obligations), classes[end:]
+            if (
+                end
+                and terminal_id != NO_MATCH
+                and holds(lookahead, lookahead.ending(state, obligations), classes[end:])
             ):
                 is_ignored = terminal_id == machine.ignored
                 label = "ignored" if is_ignored else compiled.parse_table.terminals[terminal_id]
@@ -152,12 +154,22 @@ def test_random_texts_before_and_after_a_lexeme(lexer, name, text, place):
             "aab",
             {("T1", 1), ("T1", 2), ("T1", 3), ("T2", 1)},
         ),
-        ("dynamic", "shared beginnings", "abc", {*(("T0", 1), ("T1", 2)), ("T2", 3), ("T3", 2), ("T4", 2)}),
+        (
+            "dynamic",
+            "shared beginnings",
+            "abc",
+            {("T0", 1), ("T1", 2), ("T2", 3), ("T3", 2), ("T4", 2)},
+        ),
         ("dynamic_complete", "lazy", "aab", {("T0", 1), ("T1", 3)}),
-        ("dynamic_complete", "ordered choice", "abcb", {("T0", 1), ("T1", 4), ("T1", 1), *(("T2", 3), ("T2", 2), ("T2", 1))}),
+        (
+            "dynamic_complete",
+            "ordered choice",
+            "abcb",
+            {("T0", 1), ("T1", 4), ("T1", 1), ("T2", 3), ("T2", 2), ("T2", 1)},
+        ),
         ("dynamic_complete", "ignored", "aba", {("T0", 1), ("ignored", 3)}),
     ],
-)  # fmt: skip
+)
 def test_ends_by_hand(lexer, name, text, expected):
     assert ends_by_scanner(lexer, name, text, 0) == expected
     assert ends_by_re(lexer, name, text, 0) == expected

@@ -71,8 +71,10 @@ NAMED: dict[str, list[Production]] = {
     "palindromes": [("s", (a, "s", a)) for a in "XY"] + [("s", (a,)) for a in "XY"] + [("s", ())],
     "hidden left recursion": [("s", ("p", "s", "X")), ("s", ("Y",)), ("p", ()), ("p", ("p", "Y"))],
     "not LR for any k": [("s", ("X", "s", "X")), ("s", ("X",)), ("s", ("Y", "s"))],
-    "reduce or reduce": [("s", ("p", "Y")), ("s", ("q", "Z")), ("p", ("X", "p")), ("q", ("X", "q"))]
-    + [("p", ("X",)), ("q", ("X",))],
+    "reduce or reduce": [
+        *(("s", ("p", "Y")), ("p", ("X", "p")), ("p", ("X",))),
+        *(("s", ("q", "Z")), ("q", ("X", "q")), ("q", ("X",))),
+    ],
     "a cycle": [("s", ("p",)), ("p", ("s",)), ("p", ("X",)), ("s", ("s", "Y"))],
     "empty": [("s", ())],
     "an empty start inside": [("s", ()), ("s", ("X", "s", "Y", "s"))],

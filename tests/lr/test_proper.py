@@ -112,8 +112,7 @@ def test_optionals_in_a_row_make_few_productions(n):
     [
         [("s", ("r0",)), *((f"r{i}", (f"r{i + 1}",)) for i in range(5000))],
         [("s", ("r0",)), *((f"r{i}", (f"r{i + 1}", "X")) for i in range(5000))],
-        [("s", (f"r{i}",)) for i in range(10_000)]
-        + [(f"r{i}", (f"X{i}",)) for i in range(10_000)],
+        [("s", (f"r{i}",)) for i in range(10_000)] + [(f"r{i}", (f"X{i}",)) for i in range(10_000)],
         [("s", ("r0",)), ("r3000", ("X",))]
         + [(f"r{i}", (f"r{j}",)) for i in range(3001) for j in (i - 1, i + 1) if 0 <= j <= 3000],
         [("s", ("p",) * 3000), ("p", ("X",)), ("p", ())],

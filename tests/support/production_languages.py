@@ -39,7 +39,7 @@ def languages(productions: Iterable[Production], longest: int) -> Languages:
 
 
 def random_productions(seed: int) -> list[Production]:
-    """Return up to six rules over a few terminals: empty, cyclic, ambiguous and useless ones too."""
+    """Return rules over a few terminals: empty, cyclic, ambiguous and useless ones too."""
     choose = random.Random(seed)
     names = NAMES[: choose.randint(1, len(NAMES))]
     symbols = TERMINALS[: choose.randint(1, 3)] + names * choose.choice([1, 1, 2])
