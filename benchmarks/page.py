@@ -31,6 +31,7 @@ ORDER += ["masks-python-large", "masks-ipv4", "masks-float", "scaling", "generat
 ORDER += ["index_size", "index_size-python", "index_size-sql"]
 ORDER += ["batches-json", "batches-sqlite"]
 ORDER += [f"stream-{name}" for name in ("json", "sql", "sqlite", "python_expressions", "python")]
+ORDER += ["gallery"]
 TARGETS = "## Targets"  # the heading of the page from which on it is generated
 
 

@@ -14,7 +14,7 @@ from importlib import import_module
 
 from cfgguide.cli.presets import preset_of
 from cfgguide.errors import GrammarError
-from cfgguide.grammar.grammar import AUTO, LEXERS, PARSERS, Grammar
+from cfgguide.grammar.grammar import AUTO, LEXERS, NOTATIONS, PARSERS, Grammar
 
 YES, NO, UNUSABLE = 0, 1, 2  # exit statuses
 
@@ -42,7 +42,6 @@ def add_grammar(command: argparse.ArgumentParser, *, is_written: bool = False) -
     command.add_argument(
         "--parser",
         choices=PARSERS,
-        default=AUTO,
         help="Lark's parser (default: lalr if Lark takes the grammar so, else earley)",
     )
     lexers = sorted({name for known in LEXERS.values() for name in known} - {AUTO})
@@ -82,7 +81,11 @@ def grammar_of(options: argparse.Namespace) -> Grammar:
     GrammarError
         If there is no such grammar, or one of its options is out of its range.
     """
-    grammar = replace(_named_grammar(options), lexer=options.lexer, strict=options.strict)
+    grammar = _named_grammar(options)
+    parser = options.parser or grammar.parser
+    is_same = parser == grammar.parser and options.lexer is None
+    lexer = grammar.lexer if is_same else options.lexer
+    grammar = replace(grammar, parser=parser, lexer=lexer, strict=options.strict)
     return replace(grammar, keywords=options.keywords) if options.keywords else grammar
 
 
@@ -90,7 +93,7 @@ def _named_grammar(options: argparse.Namespace) -> Grammar:
     """Return the grammar that the user named: a bundled one, or a file if it looks like one."""
     name = options.grammar
     start = options.start or (preset_of(name).start if options.is_written else "start")
-    is_file = name.endswith(".lark") or "/" in name or os.path.isfile(name)
+    is_file = name.endswith((".lark", *NOTATIONS)) or "/" in name or os.path.isfile(name)
     if is_file and name not in Grammar.bundled_names():
         grammar = Grammar.open(name, start=options.start or "start", postlex=_indenter(options))
         return replace(grammar, max_ignored=options.max_ignored)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from cfgguide.grammar.grammar import Grammar
+from cfgguide.grammar.grammar import LEXERS, Grammar
 
 
 @dataclass(frozen=True)
@@ -128,6 +128,7 @@ class Composed(Grammar):
     """
 
     part: Part
+    lexer: str | None = LEXERS["lalr"][0]
 
     def __init__(self, part: Part, write: Callable[[Any], str]) -> None:
         terminals = special_terminals(token_sets(part))

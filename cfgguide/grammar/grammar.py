@@ -47,9 +47,13 @@ _PARTS = ("python_names", "sql_schema")
 #: path of the importing grammar and a relative path, and gets a path and a text.
 ImportPath = str | Callable[[Any, str], tuple[Any, str]]
 
-# What makes grammars, and imports this module.
+# What reads or makes grammars, and imports this module.
+_FRONTEND = "cfgguide.grammar.lark_frontend"
 _DIALECT = "cfgguide.llguidance.read"
 _NOTATIONS = "cfgguide.notations"
+
+#: What a file's name ends with if it is in another notation: the method that reads it.
+NOTATIONS = {".gbnf": "gbnf", ".ebnf": "ebnf"}
 
 MAX_IGNORED = 1000  # for `max_ignored`
 AUTO = "auto"
@@ -82,7 +86,8 @@ class Grammar:
     parser : {"lalr", "earley", "auto"}
         Lark's `parser`. Its LALR parser does not take all grammars, and resolves some conflicts in
         favour of one reading; its Earley parser takes every grammar, with all readings. With "auto"
-        it is LALR if Lark takes the grammar so, and else Earley.
+        it is LALR if Lark takes the grammar so, and else Earley; a lexer that goes with one of them
+        decides.
     lexer : {"contextual", "basic", "dynamic", "dynamic_complete"}, optional
         Lark's `lexer`; by default that which Lark itself takes for the parser. The basic lexer
         tries all terminals everywhere; the contextual one, with LALR, only those that the parse
@@ -156,7 +161,9 @@ class Grammar:
                 f"({', '.join(self.bundled_names())})"
             )
         object.__setattr__(self, "import_paths", _checked_import_paths(self.import_paths))
-        object.__setattr__(self, "lexer", _checked_lexer(self.parser, self.lexer))
+        parser, lexer = _checked_lexer(self.parser, self.lexer)
+        object.__setattr__(self, "parser", parser)
+        object.__setattr__(self, "lexer", lexer)
         if not isinstance(self.strict, bool):
             raise GrammarError(f"strict is True or False, not {self.strict!r}")
         object.__setattr__(self, "regex_flags", _checked_flags(self.regex_flags))
@@ -219,7 +226,7 @@ class Grammar:
         """
         if self.parser != AUTO:
             return self
-        chosen: Grammar = import_module("cfgguide.grammar.lark_frontend").chosen(self)
+        chosen: Grammar = import_module(_FRONTEND).chosen(self)
         return chosen
 
     def for_tokens(self, special_tokens: Mapping[str, int]) -> Grammar:
@@ -404,7 +411,8 @@ class Grammar:
         """Return the grammar in a ``.lark`` file; the options are those of :class:`Grammar`.
 
         By default it is read with LALR if Lark takes it so, and else with Earley; with an indenter
-        always with LALR.
+        always with LALR. A file called ``.gbnf`` or ``.ebnf`` is in that notation, and has no
+        options but the rule to start from (:meth:`gbnf`, :meth:`ebnf`).
 
         Raises
         ------
@@ -415,6 +423,11 @@ class Grammar:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise GrammarError(f"cannot read the grammar file {str(path)!r}: {error}") from None
+        notation = NOTATIONS.get(Path(path).suffix)
+        if notation is not None:
+            root = "root" if start == "start" else start
+            read: Grammar = getattr(cls, notation)(text, root=root)
+            return read
         return cls(
             text,
             start,
@@ -482,19 +495,19 @@ def is_token(given: object) -> bool:
     return is_id or (isinstance(given, str) and given != "")
 
 
-def _checked_lexer(parser: object, lexer: object) -> str:
+def _checked_lexer(parser: object, lexer: object) -> tuple[str, str]:
     if parser not in PARSERS:
         raise GrammarError(f"parser is {_listed(PARSERS)}, not {parser!r}")
     lexers = LEXERS[str(parser)]
     if lexer is None:
-        return lexers[0]
-    if lexer not in lexers:
-        others = [each for each, known in LEXERS.items() if lexer in known]
-        way_out = f"; {lexer!r} goes with parser={others[0]!r}" if others else ""
-        raise GrammarError(
-            f"lexer is {_listed(lexers)} with parser={parser!r}, not {lexer!r}{way_out}"
-        )
-    return str(lexer)
+        return str(parser), lexers[0]
+    if lexer in lexers:
+        return str(parser), str(lexer)
+    others = [each for each, known in LEXERS.items() if lexer in known and lexer != AUTO]
+    if parser == AUTO and others:
+        return others[0], str(lexer)
+    way_out = f"; {lexer!r} goes with parser={others[0]!r}" if others else ""
+    raise GrammarError(f"lexer is {_listed(lexers)} with parser={parser!r}, not {lexer!r}{way_out}")
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -339,8 +339,8 @@ def _general(
     for name in table.terminals[1:]:
         if name not in known:
             raise GrammarError(
-                f"the terminal {name} is declared without a pattern, and Lark's dynamic lexers fail "
-                "where it might stand; use lexer='basic', or name its token in `special`"
+                f"the terminal {name} is declared without a pattern, and Lark's dynamic lexers "
+                "fail where it might stand; use lexer='basic', or name its token in `special`"
             )
     numbers: dict[TerminalSet, int] = {}
     set_of_state = []

@@ -68,8 +68,8 @@ class LexemeEndClasses:
         kinds, kind_of_end = np.unique(numbers, return_inverse=True)
         terminal_ids, group_of_kind = np.divmod(kinds.astype(np.int32), len(groups))
         ending = np.concatenate([matching, assertion]).astype(np.int32)
-        kind_of_end = kind_of_end.reshape(-1).astype(np.int32)
-        return cls(terminal_ids, group_of_kind, ending, kind_of_end, groups)
+        classes = kind_of_end.reshape(-1).astype(np.int32)
+        return cls(terminal_ids, group_of_kind, ending, classes, groups)
 
     def terminal_ids_from_starts(self, scanner: Scanner, reached: BoolArray) -> frozenset[int]:
         """Return the terminal ids of the kinds that are reached from some start."""

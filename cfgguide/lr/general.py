@@ -2,7 +2,9 @@
 
 In: productions, and the start symbol. Out: a :class:`~cfgguide.parser.table.ParseTable` of the same
 language. The grammar is made proper first (:mod:`cfgguide.lr.proper`), so that a parser which takes
-every action of a conflict comes to an end.
+every action of a conflict comes to an end. And states that do the same on every stack become one,
+such as those after ``-`` and ``--`` in ``e: "-" e | "--" e``: what comes of them would go on side
+by side.
 
 Source: Tomita 1985, "Efficient Parsing for Natural Language", chapter 3.
 """
@@ -10,15 +12,16 @@ Source: Tomita 1985, "Efficient Parsing for Natural Language", chapter 3.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
+from cfgguide.automata.partition import refined
 from cfgguide.limits import Budget
 from cfgguide.lr.lalr import END_NAME, Automaton, build, members
 from cfgguide.lr.proper import proper
 from cfgguide.parser.table import ERROR, NO_STATE, ParseTable, Production
-
-_MAX_ALTERNATIVES = 5_000_000  # of about 60 bytes
 
 
 def general_table(
@@ -73,7 +76,7 @@ def general_table(
                 action[state, column[name]] = target + 1
     alternatives = _add_reductions(action, automaton, column, budget)
     productions = automaton.rules[1:]
-    return ParseTable(
+    table = ParseTable(
         terminals=tuple(terminals),
         nonterminals=tuple(left_sides),
         productions=productions,
@@ -86,10 +89,48 @@ def general_table(
         conflicts=(),
         alternatives=np.array(alternatives, dtype=np.int32).reshape(-1, 3),
     )
+    return _joined(table) if table.is_general else table
+
+
+def _joined(table: ParseTable) -> ParseTable:
+    """Return a table in which only one of the states is entered that do the same on every stack.
+
+    Two do if they pop as many states for the same nonterminals on each terminal, and push states
+    that do the same.
+    """
+    kinds: dict[object, int] = {}
+    kind_of_state = np.empty(table.n_states, dtype=np.int64)
+    more: dict[int, set[tuple[int, int, int]]] = {}
+    lengths, left_sides = table.lengths.tolist(), table.left_sides.tolist()
+    for state, terminal, production in table.alternatives.tolist():
+        effect = terminal, lengths[production], left_sides[production]
+        more.setdefault(state, set()).add(effect)
+    for state, row in enumerate(table.action.tolist()):
+        effects = {
+            (terminal, lengths[-action - 1], left_sides[-action - 1])
+            for terminal, action in enumerate(row)
+            if action < ERROR
+        }
+        shifted = tuple(terminal for terminal, action in enumerate(row) if action > ERROR)
+        effects |= more.get(state, set())
+        kind = (frozenset(effects), shifted, state == table.end_state)
+        kind_of_state[state] = kinds.setdefault(kind, len(kinds))
+    # One more state, into which all goes that pushes nothing.
+    shifts = np.where(table.action > ERROR, table.action - 1, table.n_states)
+    gotos = np.where(table.goto != NO_STATE, table.goto, table.n_states)
+    pushed = np.hstack([shifts, gotos]).astype(np.int32)
+    nothing = np.full((1, pushed.shape[1]), table.n_states, dtype=np.int32)
+    classes = refined(np.vstack([pushed, nothing]), np.append(kind_of_state, len(kinds)))
+    first = np.unique(classes, return_index=True)[1][classes].astype(np.int32)[:-1]
+    return replace(
+        table,
+        action=np.where(table.action > ERROR, first[table.action - 1] + 1, table.action),
+        goto=np.where(table.goto != NO_STATE, first[table.goto], table.goto),
+    )
 
 
 def _add_reductions(
-    action: np.ndarray, automaton: Automaton, column: dict[str, int], budget: Budget
+    action: npt.NDArray[np.int32], automaton: Automaton, column: dict[str, int], budget: Budget
 ) -> list[tuple[int, int, int]]:
     """Add to a table the reductions where there is room; return the others, sorted."""
     others: list[tuple[int, int, int]] = []

@@ -82,6 +82,8 @@ class Tables(NamedTuple):
     is_general: bool
     choices: Annotated[Int32Array, "parse_states", "terminals"]
     choice_productions: Annotated[Int32Array, "alternatives"]
+    # ShortStacks
+    is_idle: Annotated[BoolArray, "parse_states"]
     # AlwaysLive
     end_offsets: Annotated[Int32Array, "scanner_states_and_one"]
     end_terminal_ids: Annotated[Int32Array, "ends"]

@@ -142,6 +142,8 @@ def _reduced(tables: Tables, work: Workspace, base: Base, cell: int, production:
             return TOO_SHALLOW
     below = _read(work, base, cell)
     goto = tables.goto[below, tables.left_sides[production]]
+    if tables.is_general and goto == below and tables.is_idle[goto]:
+        return cell
     return _cell_after_goto(work, goto, cell)
 
 
@@ -196,7 +198,9 @@ def _shift_all(tables: Tables, work: Workspace, base: Base, cell: int, terminal_
             return n_tops
         action = tables.action[work.cell_state[top], terminal_id]
         if action > 0:
-            found = _cell_after_goto(work, action - 1, top)
+            found = top
+            if work.cell_state[top] != action - 1 or not tables.is_idle[action - 1]:
+                found = _cell_after_goto(work, action - 1, top)
             if found < 0:
                 return found
             n_found += 1

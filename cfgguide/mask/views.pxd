@@ -27,6 +27,7 @@ cdef class TablesView(_View):
     cdef public bint is_general
     cdef public const int[:, ::1] choices
     cdef public const int[::1] choice_productions
+    cdef public const unsigned char[::1] is_idle
     cdef public const int[::1] end_offsets
     cdef public const int[::1] end_terminal_ids
     cdef public const int[::1] end_groups

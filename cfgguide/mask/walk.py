@@ -288,6 +288,8 @@ def _tables(recognizer: Recognizer, always_live: AlwaysLive) -> arrays.Tables:
     """Return the tables of a grammar: each field from the one object that has it."""
     scanner, reader = recognizer.scanner, recognizer.indentation_reader
     owners: list[object] = [scanner, recognizer.parse_table, always_live]
+    if recognizer.short_stacks is not None:
+        owners.append(recognizer.short_stacks)
     fields: dict[str, Any] = {"kind": _kinds(scanner)}
     if reader is not None:
         owners += [reader.indentation_rules, reader]

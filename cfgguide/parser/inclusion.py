@@ -25,6 +25,7 @@ of states; the step that passes over what all stacks have on top is that of
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import NamedTuple
 
 from cfgguide.parser.equivalence import States, items_by_symbol
@@ -75,9 +76,10 @@ class Inclusion:
         self._every = (1 << table.n_terminals) - 1
         self._items = items_by_symbol(table)
         self._transitions = table.transitions()
-        self._symbols = {
-            target: symbol for row in self._transitions for symbol, target in row.items()
-        }
+        self._symbols: dict[int, set[str]] = {}
+        for row in self._transitions:
+            for symbol, target in row.items():
+                self._symbols.setdefault(target, set()).add(symbol)
         self._offered: dict[int, int] = {}
         self._reduced: dict[int, dict[int, int]] = {}
         self._returns: dict[int, dict[tuple[int, int], int]] = {}
@@ -100,6 +102,11 @@ class Inclusion:
     def covers(self, first: States, second: States, terminals: int) -> bool:
         """Return whether all that can follow the second stack is known to follow the first."""
         return self._is_proven((frozenset([first, second]), frozenset([first])), terminals)
+
+    def is_idle(self, state: int) -> bool:
+        """Return whether a state that is pushed on itself is known to decide nothing."""
+        may_be_above = state in self._transitions[state].values()
+        return may_be_above and self.holds((state, state), (state,), self.offered(state))
 
     def offered(self, state: int) -> int:
         """Return the terminals for which a state has an action, and ``$END``."""
@@ -241,6 +248,14 @@ class Inclusion:
             self._reduced[state] = dict(sorted(found.items()))
         return self._reduced[state]
 
+    def _reduced_as(self, state: int) -> dict[tuple[int, int], int]:
+        """Return the lengths and left sides that a state reduces, with the terminals of each."""
+        found: dict[tuple[int, int], int] = {}
+        for production, terminals in self._reduced_by(state).items():
+            effect = self._lengths[production], self._left_sides[production]
+            found[effect] = found.get(effect, 0) | terminals
+        return found
+
     def _returns_of(self, state: int) -> dict[tuple[int, int], int]:
         """Return the reductions that pop a state and reach below it.
 
@@ -251,13 +266,16 @@ class Inclusion:
         """
         if state not in self._returns:
             returns: dict[tuple[int, int], int] = {}
-            for production, dot in self._items.get(self._symbols[state], ()):
+            items = (self._items.get(symbol, ()) for symbol in sorted(self._symbols[state]))
+            for production, dot in chain.from_iterable(items):
                 last: int | None = state
                 for symbol in self._table.productions[production][1][dot:]:
                     last = self._transitions[last].get(symbol) if last is not None else None
-                lookahead = 0 if last is None else self._reduced_by(last).get(production, 0)
+                # States may have been joined, and reduce a production of the same length instead.
+                effect = self._lengths[production], self._left_sides[production]
+                lookahead = 0 if last is None else self._reduced_as(last).get(effect, 0)
                 if lookahead:  # so the state holds this item
-                    question = dot - 1, self._left_sides[production]
+                    question = dot - 1, effect[1]
                     returns[question] = returns.get(question, 0) | lookahead
             self._returns[state] = returns
         return self._returns[state]

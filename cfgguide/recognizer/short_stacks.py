@@ -24,6 +24,7 @@ ambiguous text do not go on side by side.
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import islice
 
 import numpy as np
@@ -137,6 +138,16 @@ class ShortStacks:
                 state, self._terminals[group][0]
             )
         return self._reductions[question]
+
+    @cached_property
+    def is_idle(self) -> npt.NDArray[np.bool_]:
+        """Whether each parse state decides nothing where it is pushed on itself; no one if unknown.
+
+        Shape (n_parse_states,).
+        """
+        if self._inclusion is None:
+            return np.zeros(self._table.n_states, dtype=np.bool_)
+        return np.array(list(map(self._inclusion.is_idle, range(self._table.n_states))))
 
     def covers(self, group: int, first: Stack, second: Stack) -> bool:
         """Return whether a stack is known to stand for a second one, in a lexeme of a group."""

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from cfgguide.errors import SchemaError, shown
-from cfgguide.grammar.grammar import Grammar
+from cfgguide.grammar.grammar import LEXERS, Grammar
 from cfgguide.limits import Limits, Steps
 from cfgguide.locks import new_lock
 from cfgguide.schema.automaton import Layout, SchemaAutomaton
@@ -131,6 +131,7 @@ class SchemaGrammar(Grammar):
     schema: str
     options: Options
     left_out: tuple[tuple[str, str], ...]
+    lexer: str | None = LEXERS["lalr"][0]
 
     def __getattr__(self, name: str) -> Any:
         if name != "text":

@@ -15,6 +15,7 @@ from pathlib import Path
 import lark
 import pytest
 from lark.exceptions import LarkError
+from lark.indenter import PythonIndenter
 from lark.load_grammar import FromPackageLoader
 
 import cfgguide
@@ -244,7 +245,7 @@ def test_strict_refuses_what_lark_refuses():
 
 def test_options_are_part_of_the_value(tmp_path):
     path = _written(tmp_path)
-    options = {"lexer": "basic", "strict": True, "regex_flags": re.IGNORECASE}
+    options = {"parser": "lalr", "lexer": "basic", "strict": True, "regex_flags": re.IGNORECASE}
     opened = Grammar.open(path, **options)
     assert opened == Grammar(path.read_text(), source_path=str(path), **options)
     assert opened != Grammar.open(path)
@@ -263,12 +264,21 @@ FLAGS = (
     [
         (
             {"lexer": "dynamic"},
-            "lexer is 'contextual' or 'basic', not 'dynamic'; Lark's dynamic lexers need its "
-            "Earley parser, which has no table that a mask could be made from: write the grammar "
-            "for lark.Lark(..., parser='lalr')",
+            "lexer is 'contextual' or 'basic' with parser='lalr', not 'dynamic'; 'dynamic' goes "
+            "with parser='earley'",
         ),
-        ({"lexer": "auto"}, "lexer is 'contextual' or 'basic', not 'auto'"),
-        ({"lexer": None}, "lexer is 'contextual' or 'basic', not None"),
+        ({"lexer": "auto"}, "lexer is 'contextual' or 'basic' with parser='lalr', not 'auto'"),
+        ({"lexer": 1}, "lexer is 'contextual' or 'basic' with parser='lalr', not 1"),
+        ({"parser": "cyk"}, "parser is 'lalr', 'earley' or 'auto', not 'cyk'"),
+        (
+            {"parser": "earley", "lexer": "contextual"},
+            "lexer is 'dynamic', 'dynamic_complete' or 'basic' with parser='earley', not "
+            "'contextual'; 'contextual' goes with parser='lalr'",
+        ),
+        (
+            {"parser": "earley", "postlex": PythonIndenter},
+            "an indenter (postlex) needs parser='lalr'",
+        ),
         ({"strict": 1}, "strict is True or False, not 1"),
         ({"regex_flags": "i"}, "regex_flags is a number, such as re.IGNORECASE, not 'i'"),
         ({"regex_flags": True}, "regex_flags is a number, such as re.IGNORECASE, not True"),
