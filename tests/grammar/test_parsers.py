@@ -132,6 +132,13 @@ def test_lark_takes_the_options(parser, lexer, expected):
     assert n_sentences(grammar, "a", 2) == 1
 
 
+def test_a_lexer_of_one_parser_decides_for_auto():
+    for lexer, parser in (("contextual", "lalr"), (DYNAMIC, "earley"), (COMPLETE, "earley")):
+        for text in ('start: "a"', AMBIGUOUS):
+            grammar = Grammar(text, parser="auto", lexer=lexer)
+            assert grammar == Grammar(text, parser=parser, lexer=lexer)
+
+
 def test_the_default_lexer_is_larks():
     for parser in ("lalr", "earley"):
         theirs = lark.Lark('start: "a"', parser=parser).options.lexer
@@ -169,17 +176,9 @@ WITH_EARLEY = "lexer is 'dynamic', 'dynamic_complete' or 'basic' with parser='ea
             {"parser": "earley", "lexer": "contextual"},
             WITH_EARLEY + "'contextual'; 'contextual' goes with parser='lalr'",
         ),
-        (
-            {"parser": "earley", "lexer": "auto"},
-            WITH_EARLEY + "'auto'; 'auto' goes with parser='auto'",
-        ),
+        ({"parser": "earley", "lexer": "auto"}, WITH_EARLEY + "'auto'"),
         ({"parser": "earley", "lexer": "fast"}, WITH_EARLEY + "'fast'"),
         ({"parser": "earley", "lexer": ["basic"]}, WITH_EARLEY + "['basic']"),
-        (
-            {"parser": "auto", "lexer": "dynamic"},
-            "lexer is 'auto' or 'basic' with parser='auto', not 'dynamic'; 'dynamic' goes with "
-            "parser='earley'",
-        ),
         (
             {"parser": "earley", "postlex": PythonIndenter()},
             "an indenter (postlex) needs parser='lalr'",

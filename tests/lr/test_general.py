@@ -77,6 +77,9 @@ NAMED: dict[str, list[Production]] = {
     ],
     "a cycle": [("s", ("p",)), ("p", ("s",)), ("p", ("X",)), ("s", ("s", "Y"))],
     "empty": [("s", ())],
+    "more productions than states": [
+        *(("s", ()), ("s", ("p",)), ("s", ("Z",)), ("p", ("q",)), ("q", ("Z",))),
+    ],
     "an empty start inside": [("s", ()), ("s", ("X", "s", "Y", "s"))],
 }
 
