@@ -27,7 +27,7 @@ _COUNTED = {
     "max_scanner_states": ("union states", "use fewer or simpler terminals"),
     "max_hypotheses": (
         "ways to read the text so far",
-        "let its terminals end less far apart, or look less far ahead",
+        "let its terminals end less far apart, look less far ahead, or leave fewer readings open",
     ),
     "max_pairs": ("pairs of a control and a state", "simplify the grammar"),
     "max_symbols": (
@@ -52,7 +52,8 @@ class Limits:
     max_scanner_states : int
         States of all union FSMs.
     max_hypotheses : int
-        Ways to read a text while what its terminals look ahead for is not resolved.
+        Ways to read a text: while what its terminals look ahead for is not resolved, and where a
+        grammar for Lark's Earley parser leaves readings open.
     max_pairs : int
         Pairs of a control and a state that a decision on what can follow may visit.
     max_symbols : int

@@ -19,7 +19,7 @@ from cfgguide.diagnostics import overlaps
 from cfgguide.diagnostics.overlaps import TerminalTexts
 from cfgguide.diagnostics.report import NeverMatched, Report, Sizes, Unbounded, Unspellable
 from cfgguide.grammar.definitions import Definitions
-from cfgguide.grammar.grammar import Grammar
+from cfgguide.grammar.grammar import AUTO, Grammar
 from cfgguide.grammar.lark_frontend import CompiledGrammar
 from cfgguide.grammar.rejections import silent_conflicts
 from cfgguide.grammar.restrictions import Restriction
@@ -88,6 +88,9 @@ def inspect(
     )
     unused = tuple(name for name in definitions.unused_terminals() if name not in by_indenter)
     return Report(
+        parser=compiled.parser,
+        lexer=compiled.lexer,
+        is_chosen=grammar.parser == AUTO,
         sizes=_sizes(recognizer, seconds),
         overlaps=overlaps.find(compiled, texts),
         never_matched=never,

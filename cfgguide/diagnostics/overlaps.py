@@ -28,7 +28,7 @@ from cfgguide.automata.syntax import CharacterSet, parse, walk
 from cfgguide.automata.witness import shared_text, shortest_text
 from cfgguide.errors import LimitError, PatternError
 from cfgguide.grammar.lark_frontend import CompiledGrammar, TerminalSet
-from cfgguide.lexer.scanner import NO_MATCH, Scanner
+from cfgguide.lexer.scanner import DYNAMIC, NO_MATCH, Scanner
 
 DEFAULT_MAX_OVERLAPS = 20
 DEFAULT_MAX_COMPARED = 2_000  # pairs whose FSMs share a first byte
@@ -226,6 +226,8 @@ def find(
     max_compared : int
         How many pairs to compare.
     """
+    if grammar.lexer in DYNAMIC:  # where none of them wins
+        return Overlaps((), 0, True, ())
     found: list[Overlap] = []
     n_compared = 0
     sets_of_pair = _pairs(grammar.terminal_sets)

@@ -82,6 +82,10 @@ class Report:
 
     Attributes
     ----------
+    parser, lexer : str
+        Lark's, with which the grammar is read.
+    is_chosen : bool
+        Whether the parser was left open (``parser="auto"``).
     sizes : Sizes
         How large it is.
     overlaps : Overlaps
@@ -106,6 +110,9 @@ class Report:
         What the vocabulary cannot spell, if one was given.
     """
 
+    parser: str
+    lexer: str
+    is_chosen: bool
     sizes: Sizes
     overlaps: Overlaps
     never_matched: tuple[NeverMatched, ...]
@@ -128,7 +135,7 @@ class Report:
 
 def _sections(report: Report) -> Iterator[list[str]]:
     """Yield the sections of the report, each a headline and the lines below it."""
-    yield _size_lines(report.sizes)
+    yield [_parser_line(report), *_size_lines(report.sizes)]
     if report.conflicts:
         yield _conflict_lines(report)
     if report.needs_indenter:
@@ -159,6 +166,15 @@ def _sections(report: Report) -> Iterator[list[str]]:
         yield from _unspellable_lines(report.unspellable)
 
 
+def _parser_line(report: Report) -> str:
+    line = f"read as by Lark with parser={report.parser!r}, lexer={report.lexer!r}"
+    if report.is_chosen and report.parser == "earley":
+        line += "; LALR does not take it"
+    if report.is_chosen and report.parser == "lalr":
+        line += "; parser='earley' is Lark's own default"
+    return line
+
+
 def _size_lines(sizes: Sizes) -> list[str]:
     rows = [(field.name.replace("_", " "), getattr(sizes, field.name)) for field in fields(sizes)]
     return [
@@ -170,7 +186,7 @@ def _size_lines(sizes: Sizes) -> list[str]:
 def _conflict_lines(report: Report) -> list[str]:
     lines = [
         "places with two readings: Lark's LALR parser takes the second, and refuses texts that",
-        "only the first would read (its Earley parser would try both); write rules that leave one:",
+        "only the first would read; parser='earley' takes both, or write rules that leave one:",
     ]
     for shown in report.conflicts:
         lines += [f"  {line}" for line in shown.splitlines()]

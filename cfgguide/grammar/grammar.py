@@ -99,6 +99,7 @@ class Grammar:
         Lark's `g_regex_flags`: flags of ``re`` for all terminals, such as ``re.IGNORECASE``.
     postlex : lark.indenter.Indenter, optional
         Lark's `postlex`, or its class: an indenter, which feeds the parser with INDENT and DEDENT.
+        With Earley's parser it needs the basic lexer, and a grammar without conflicts.
         Only the names and the `tab_len` of Lark's own may be changed, or the names and limits of
         :class:`~cfgguide.grammar.indenters.CPythonIndenter`.
     max_ignored : int, optional
@@ -161,7 +162,7 @@ class Grammar:
                 f"({', '.join(self.bundled_names())})"
             )
         object.__setattr__(self, "import_paths", _checked_import_paths(self.import_paths))
-        parser, lexer = _checked_lexer(self.parser, self.lexer)
+        parser, lexer = _checked_lexer(self.parser, self.lexer, self.postlex is not None)
         object.__setattr__(self, "parser", parser)
         object.__setattr__(self, "lexer", lexer)
         if not isinstance(self.strict, bool):
@@ -169,8 +170,6 @@ class Grammar:
         object.__setattr__(self, "regex_flags", _checked_flags(self.regex_flags))
         if self.postlex is not None:
             _indenters().indentation_names(self.postlex)  # raises if it is not an indenter
-            if self.parser == "earley":
-                raise GrammarError("an indenter (postlex) needs parser='lalr'")
         n = self.max_ignored
         if n is not None and (type(n) is not int or not 0 <= n <= MAX_IGNORED):  # True is none
             raise GrammarError(f"max_ignored is a number from 0 to {MAX_IGNORED}, not {n!r}")
@@ -495,10 +494,14 @@ def is_token(given: object) -> bool:
     return is_id or (isinstance(given, str) and given != "")
 
 
-def _checked_lexer(parser: object, lexer: object) -> tuple[str, str]:
+def _checked_lexer(parser: object, lexer: object, has_postlex: bool) -> tuple[str, str]:
     if parser not in PARSERS:
         raise GrammarError(f"parser is {_listed(PARSERS)}, not {parser!r}")
     lexers = LEXERS[str(parser)]
+    if has_postlex and parser == "earley":
+        if lexer not in (None, "basic"):
+            raise GrammarError(f"an indenter (postlex) needs lexer='basic', not {lexer!r}")
+        return "earley", "basic"
     if lexer is None:
         return str(parser), lexers[0]
     if lexer in lexers:

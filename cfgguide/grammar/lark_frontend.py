@@ -167,7 +167,7 @@ def load(grammar: Grammar, *, budget: Budget | None = None) -> CompiledGrammar:
     patterns = _patterns(parser, grammar)
     fsms = TerminalFsms(patterns, budget)
     if grammar.parser == "earley":
-        parse_table, terminal_sets = _general(parser, grammar, fsms, budget)
+        parse_table, terminal_sets = _general(parser, grammar, names, fsms, budget)
     else:
         parse_table, terminal_sets = _of_lalr(parser, grammar, names, fsms, budget)
     special = tuple(SetMember(each.name, False, ()) for each in patterns if each.symbol is not None)
@@ -310,17 +310,22 @@ def _of_lalr(
 
 
 def _general(
-    parser: lark.Lark, grammar: Grammar, fsms: TerminalFsms, budget: Budget
+    parser: lark.Lark,
+    grammar: Grammar,
+    names: IndentationNames | None,
+    fsms: TerminalFsms,
+    budget: Budget,
 ) -> tuple[ParseTable, tuple[TerminalSet, ...]]:
     """Return the table of all of a grammar's rules, and its terminal sets.
 
     Raises
     ------
     GrammarError
-        If no text is a sentence.
+        If no text is a sentence, or there are conflicts and an indenter.
     """
     productions = [lark_parts.production_of(rule) for rule in parser.rules]
-    table = general_table(productions, grammar.start, dict(grammar.special), budget)
+    unused = {*dict(grammar.special), *(_unused(parser, names) if names is not None else ())}
+    table = general_table(productions, grammar.start, unused, budget)
     if table is None:
         if not any(left == grammar.start for left, _ in productions):
             raise GrammarError(
@@ -330,6 +335,13 @@ def _general(
         raise GrammarError(
             f"no text at all is a sentence of the grammar (start rule {grammar.start!r}): each "
             "rule needs another one first"
+        )
+    if table.is_general and names is not None:
+        _, terminal, _ = table.alternatives[0].tolist()
+        raise GrammarError(
+            f"with an indenter, Earley's parser is followed only where a grammar leaves nothing to "
+            f"choose, and this one has several ways to go on before {table.terminals[terminal]}: "
+            "take parser='lalr', which says where"
         )
     if grammar.lexer == "basic":
         return table, (_terminal_set(parser.parser.lexer, fsms),)

@@ -218,6 +218,8 @@ def _of_conflicts(parser: lark.Lark, grammar: Grammar) -> str:
     if re.search(r"\b__\w+_(?:star|plus)_\d", "\n".join(parts)):
         parts.append("Names like __rule_star_0 are Lark's, for the `*` and `+` of a rule.")
     parts += [f"Way out: {way_out}." for way_out in dict.fromkeys(ways_out)]
+    if grammar.postlex is None:
+        parts.append("Or take parser='earley', which follows all readings.")
     return "\n".join(parts)
 
 

@@ -130,6 +130,7 @@ class Liveness:
         """Return whether some sequence of tokens completes a configuration to a sentence."""
         return (
             self.always_live.holds_for(self.recognizer, configuration)
+            or self.recognizer.is_sentence(configuration)
             or self.decide(configuration).is_live
         )
 

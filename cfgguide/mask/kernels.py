@@ -890,7 +890,7 @@ def walk(tables: Tables, trie: PackedTrie, work: Workspace, base: Base) -> int:
         is_counting = has_indentation and (is_followed[target] or is_followed[state])
         if (
             is_plain[depth - 1]
-            and (after == MATCHING or after + kind[state] == 0)
+            and ((after == MATCHING and kind[state] != LEAVING) or after + kind[state] == 0)
             and not is_counting
         ):
             frame_state[depth, 0] = target

@@ -59,6 +59,8 @@ _OPTIONS = ("start", "max_ignored")  # of a grammar that a request names; `tidy`
 _TYPES: dict[str, type] = {"start": str, "max_ignored": int, "tidy": bool}
 
 _MAX_KNOWN = 1_000  # requests whose grammars are remembered
+#: How a rule of GBNF, and of XGrammar's EBNF, begins; nothing in Lark's language does.
+_EBNF = re.compile(r"^[ \t]*[\w-]+[ \t]*::=", re.MULTILINE)
 _NAME = re.compile(r"([A-Za-z0-9_-]{1,100})(?:\s+(\{.*\}))?\s*", re.DOTALL)
 _SHOWN, _MAX_SAID = 60, 200  # characters of a request, and of an error, in the log
 
@@ -293,7 +295,10 @@ class Backend:
             raise GrammarError(f"no request is of kind {kind!r:.60}; there is {', '.join(KINDS)}")
         if found := DIALECT.match(text):
             return Grammar.llguidance(text[found.end() :], limits=self._limits)
-        return Grammar(text.removeprefix(PREFIX))
+        text = text.removeprefix(PREFIX)
+        if _EBNF.search(text):
+            return Grammar.ebnf(text, limits=self._limits)
+        return Grammar(text, parser="auto")
 
     def _by_name(self, text: str) -> Grammar:
         found = _NAME.fullmatch(text)

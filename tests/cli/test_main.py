@@ -86,6 +86,7 @@ def numbers_hidden(text: str) -> str:
 CHECKED_GRAMMAR = """\
 my.lark is usable
 
+read as by Lark with parser='lalr', lexer='contextual'; parser='earley' is Lark's own default
 terminals                  2
 productions                2
 parse states #
@@ -156,7 +157,19 @@ def test_check_takes_larks_options(run):
     found = run("check", "else.lark", "--strict")
     assert (found.status, found.out) == (2, "")
     assert "Shift/Reduce conflict for terminal E. [strict-mode]" in found.err
-    assert run("check", "else.lark", "--lexer", "dynamic").status == 2
+    assert run("check", "else.lark", "--lexer", "dynamic").status == 0
+    found = run("check", "else.lark", "--parser", "lalr", "--lexer", "dynamic")
+    assert (found.status, found.out) == (2, "")
+    assert "'dynamic' goes with parser='earley'" in found.err
+
+
+def test_a_grammar_that_lalr_does_not_take_is_read_with_earley(run):
+    Path("either.lark").write_text('start: a | b\na: "x"\nb: "x"\n')
+    Path("text").write_text("x")
+    assert run("check", "either.lark", "text").status == 0
+    found = run("check", "either.lark", "text", "--parser", "lalr")
+    assert (found.status, found.out) == (2, "")
+    assert "Reduce/Reduce collision in Terminal('$END')" in found.err
 
 
 #: A file's bytes, the exit status, and what is said about it.
@@ -331,9 +344,9 @@ UNUSABLE = {
         "cfgguide: [grammar] Lark rejects my.lark:\n"
         "Expecting a value, at line 2 column 8\n\n  | |x(\n       ^\n",
     ),
-    "a conflict": (
-        'start: a | b\na: "x"\nb: "x"\n',
-        "cfgguide: [grammar] Lark rejects my.lark:\nReduce/Reduce collision in Terminal('$END')",
+    "an empty terminal": (
+        "start: A\nA: /x*/\n",
+        "cfgguide: [grammar] Lark rejects my.lark:\nLexer does not allow zero-width terminals.",
     ),
     "no start rule": (
         'begin: "a"\n',
@@ -480,7 +493,8 @@ BROKEN = {
         "    2.  (start (type WORD) • SEMICOLON …)\n"
         "Way out: LALR(1) sees only the next terminal, and a grammar for it must not be "
         "ambiguous. Write the two rules as one, or let them differ before this place; or give one "
-        "of them a priority, as in `rule.2: ...`, and Lark takes that one wherever both fit.\n",
+        "of them a priority, as in `rule.2: ...`, and Lark takes that one wherever both fit.\n"
+        "Or take parser='earley', which follows all readings.\n",
     ),
     "a backreference": (
         "start: TAG\nTAG: /<([a-z]+)>.*<\\/\\1>/\n",
@@ -502,7 +516,7 @@ BROKEN = {
 def test_what_check_says_of_a_broken_grammar(run, name):
     grammar, said = BROKEN[name]
     Path("my.lark").write_text(grammar)
-    found = run("check", "my.lark")
+    found = run("check", "my.lark", *(["--parser", "lalr"] if "conflict" in name else []))
     assert (found.status, found.out, found.err) == (2, "", said)
 
 

@@ -336,6 +336,7 @@ def test_sizes():
 
 
 TEXT = """\
+read as by Lark with parser='lalr', lexer='basic'
 terminals                 12
 productions               17
 parse states              #
@@ -407,14 +408,34 @@ def test_the_text_of_a_report():
     tokens = [token for token in cfgguide.Vocabulary.of_bytes().tokens[:256] if token != b","]
     report = inspect(grammar, cfgguide.Vocabulary([*tokens, None], eos_token_ids=255))
     lines = str(report).split("\n")
-    lines[2:8] = [re.sub(r" +[\d.,]+$", "", line).ljust(26) + "#" for line in lines[2:8]]
+    lines[3:9] = [re.sub(r" +[\d.,]+$", "", line).ljust(26) + "#" for line in lines[3:9]]
     assert "\n".join(lines) == TEXT
 
 
 def test_the_text_of_a_harmless_grammar_is_its_sizes():
     lines = str(inspect(Grammar('start: "a"'))).split("\n")
-    assert len(lines) == 8
-    assert lines[0] == "terminals                  1"
+    assert len(lines) == 9
+    assert lines[0] == "read as by Lark with parser='lalr', lexer='contextual'"
+    assert lines[1] == "terminals                  1"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('start: a | b\na: "x"\nb: "x"', "'earley', lexer='dynamic'; LALR does not take it"),
+        ('start: "x"', "'lalr', lexer='contextual'; parser='earley' is Lark's own default"),
+    ],
+)
+def test_a_report_says_which_parser_was_chosen(text, said):
+    report = inspect(Grammar(text, parser="auto"))
+    assert str(report).split("\n")[0] == f"read as by Lark with parser={said}"
+
+
+def test_terminals_that_lark_asks_by_themselves_do_not_overlap():
+    text = 'start: (IF | NAME)+\nIF: "if"\nNAME: /[a-z]+/\n%ignore " "'
+    assert inspect(Grammar(text, lexer="basic")).overlaps.keywords
+    found = inspect(Grammar(text, parser="earley")).overlaps
+    assert not found.shown and not found.keywords and found.is_complete
 
 
 def test_long_lists_are_wrapped():
@@ -431,7 +452,7 @@ PROMISES = {
         'start: s\ns: "i" s | "i" s "e" s | "x"\n%ignore " "\n',
         """\
 places with two readings: Lark's LALR parser takes the second, and refuses texts that
-only the first would read (its Earley parser would try both); write rules that leave one:
+only the first would read; parser='earley' takes both, or write rules that leave one:
   after I I X ('i i x'), before E ('e'), there are two readings:
       1.  I (s I s) • E
       2.  I (s I s • E s)""",

@@ -276,8 +276,8 @@ FLAGS = (
             "'contextual'; 'contextual' goes with parser='lalr'",
         ),
         (
-            {"parser": "earley", "postlex": PythonIndenter},
-            "an indenter (postlex) needs parser='lalr'",
+            {"parser": "earley", "lexer": "dynamic", "postlex": PythonIndenter},
+            "an indenter (postlex) needs lexer='basic', not 'dynamic'",
         ),
         ({"strict": 1}, "strict is True or False, not 1"),
         ({"regex_flags": "i"}, "regex_flags is a number, such as re.IGNORECASE, not 'i'"),

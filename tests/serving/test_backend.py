@@ -51,6 +51,8 @@ def takes(backend: Backend, kind: str, text: str, written: str) -> bool:
             "SELECT name FROM users",
             "SELECT age FROM users",
         ),
+        ("grammar", 'cfgguide:\nstart: a b | b a\na: "x"\nb: "x"', "xx", "x"),
+        ("grammar", 'cfgguide:\nroot ::= [0-9]+ ("+" root)?', "1+23", "1+"),
         ("grammar", 'cfgguide:llguidance\nstart: "a"{2} %json {"const": 1}', "aa1", "a1"),
         ("grammar", 'cfgguide:llguidance \r\nstart: "a"{2}', "aa", "a"),
         ("grammar", '%llguidance {}\nstart: "a"{2}', "aa", "a"),
