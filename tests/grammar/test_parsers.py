@@ -180,8 +180,8 @@ WITH_EARLEY = "lexer is 'dynamic', 'dynamic_complete' or 'basic' with parser='ea
         ({"parser": "earley", "lexer": "fast"}, WITH_EARLEY + "'fast'"),
         ({"parser": "earley", "lexer": ["basic"]}, WITH_EARLEY + "['basic']"),
         (
-            {"parser": "earley", "postlex": PythonIndenter()},
-            "an indenter (postlex) needs parser='lalr'",
+            {"parser": "earley", "lexer": "dynamic", "postlex": PythonIndenter()},
+            "an indenter (postlex) needs lexer='basic', not 'dynamic'",
         ),
     ],
 )  # fmt: skip
