@@ -32,9 +32,9 @@ from cfgguide.parser.equivalence import States, items_by_symbol
 from cfgguide.parser.table import END, ERROR, NO_STATE, ParseTable
 
 MAX_CLAIMS = 1000  # of one proof
-MAX_STATES = 250  # of a part in a proof
+MAX_STATES = 60  # of a part in a proof
 MAX_PARTS = 12  # of a set in a proof
-_MAX_KNOWN = 20_000  # steps and claims that are kept
+_MAX_KNOWN = 50_000  # steps and claims that are kept
 _ACCEPTED = -1, -1  # instead of a reduction below a part
 
 Parts = frozenset[States]
@@ -169,8 +169,8 @@ class Inclusion:
     def _resting_on(self, claim: Claim, terminals: int) -> list[tuple[Claim, int]] | None:
         """Return the claims on which one rests, None if it is false or cannot be proven so."""
         top = _common_top(claim)
-        if top is not None:
-            return self._after_returns(claim, top)
+        if top is not None and (returns := self._after_returns(claim, top)) is not None:
+            return returns
         following: dict[Claim, int] = {}
         while terminals:
             lowest = terminals & -terminals
