@@ -97,7 +97,7 @@ conformance: install
 SECONDS ?= 1200
 fuzz: install
 	PYTHONPATH=.:tests $(BIN)/python -m fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) \
-		$(if $(SCHEMAS),--schemas)
+		$(if $(SCHEMAS),--schemas) $(if $(EARLEY),--earley)
 
 mutations: install
 	$(BIN)/python tests/mutations.py

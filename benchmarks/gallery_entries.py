@@ -104,10 +104,8 @@ class Entry:
             Whether parser and lexer are those that the project chose, or cfgguide chooses them.
         """
         if self.notation != "lark":
-            converted = self._converted()
-            return cfgguide.Grammar(
-                converted.text, converted.start, parser="earley", lexer=converted.lexer
-            )
+            read: Callable[..., cfgguide.Grammar] = getattr(cfgguide.Grammar, self.notation)
+            return read(self.text, root=self.start or "root")
         chosen: dict[str, Any] = {"parser": AUTO}
         if parser == OWN:
             chosen = {"parser": self.parser, "lexer": self.lexer or LEXERS[self.parser]}

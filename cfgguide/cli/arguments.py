@@ -31,7 +31,7 @@ def add_grammar(command: argparse.ArgumentParser, *, is_written: bool = False) -
         and a bundled grammar is tidy.
     """
     command.set_defaults(is_written=is_written, whole=False)
-    command.add_argument("grammar", metavar="GRAMMAR", help="a bundled name, or a .lark file")
+    command.add_argument("grammar", metavar="GRAMMAR", help="a bundled name, or a file")
     told = "start, but function for python, statement for sql" if is_written else "start"
     command.add_argument("--start", metavar="RULE", help=f"the start rule (default: {told})")
     command.add_argument(

@@ -344,7 +344,8 @@ def _general(
             "take parser='lalr', which says where"
         )
     if grammar.lexer == "basic":
-        return table, (_terminal_set(parser.parser.lexer, fsms),)
+        lexer: Any = parser.parser.lexer
+        return table, (_terminal_set(getattr(lexer, "lexer", lexer), fsms),)
     ignored = tuple(SetMember(str(name), True, ()) for name in sorted(set(parser.ignore_tokens)))
     special = dict(grammar.special)
     known = {terminal.name for terminal in parser.terminals} | special.keys()

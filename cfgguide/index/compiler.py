@@ -264,7 +264,8 @@ def build_byte_liveness(compiled: CompiledGrammar, *, budget: Budget) -> Livenes
         compiled.indentation_rules,
         budget=budget,
     )
-    lark_frontend.check_joined(compiled)
+    if compiled.lexer not in scanner.DYNAMIC:  # those join nothing
+        lark_frontend.check_joined(compiled)
     lark_frontend.check_width(compiled)
     budget.begin("liveness")
     liveness = Liveness(recognizer, Spelling.of_all_bytes(), budget=budget)

@@ -29,7 +29,8 @@ leads to a state that has matched as one terminal and ends there, the other goes
     NAME, WORD /[a-z.]+/      "a"  -> fork: NAME ends, or WORD ends, or (NAME, WORD) goes on
 
 What such an end owes is about its own terminal alone: the *dynamic* lexer takes the longest match
-of each. The *dynamic_complete* lexer takes every match, and its ends owe nothing.
+of each. The *dynamic_complete* lexer takes every match, and its ends owe nothing; but of ignored
+text it too takes the longest match.
 """
 
 from __future__ import annotations
@@ -244,14 +245,15 @@ def build(grammar: CompiledGrammar, *, budget: Budget | None = None) -> Scanner:
     assertions = np.array(union.assertions, dtype=np.int32)
     match = np.array(union.terminal_ids(), dtype=np.int32)
     equivalence_classes = _future_classes(transitions, assertions, match != NO_MATCH)
+    if isinstance(union, _EachTerminal):
+        ending = np.array(list(union.endings.items()), dtype=np.int32).reshape(-1, 2)
+        equivalence_classes[ending[:, 0]] = equivalence_classes[ending[:, 1]]
     if grammar.lexer == COMPLETE:
-        equivalence_classes[match != NO_MATCH] = equivalence_classes[DEAD]
+        owes_nothing = (match != NO_MATCH) & (match != components.ignored)
+        equivalence_classes[owes_nothing] = equivalence_classes[DEAD]
         equivalence_classes = np.unique(equivalence_classes, return_inverse=True)[1].astype(
             np.int32
         )
-    elif isinstance(union, _EachTerminal):
-        ending = np.array(list(union.endings.items()), dtype=np.int32).reshape(-1, 2)
-        equivalence_classes[ending[:, 0]] = equivalence_classes[ending[:, 1]]
     return Scanner(
         transitions=transitions,
         byte_classes=components.byte_classes,

@@ -124,7 +124,7 @@ def _joined(table: ParseTable) -> ParseTable:
     first = np.unique(classes, return_index=True)[1][classes].astype(np.int32)[:-1]
     return replace(
         table,
-        action=np.where(table.action > ERROR, first[table.action - 1] + 1, table.action),
+        action=np.where(table.action > ERROR, first[shifts % table.n_states] + 1, table.action),
         goto=np.where(table.goto != NO_STATE, first[table.goto], table.goto),
     )
 

@@ -109,19 +109,21 @@ def _split(rules: Rules, nullable: set[str]) -> Rules:
     """
     found: Rules = {}
 
-    def rest_of(right: Right) -> Right:
-        if sum(symbol in nullable for symbol in right) <= _MAX_NULLABLE:
-            return right
-        name = f"({' '.join(right[1:])})"
-        if name not in found:
-            found[name] = set()
-            found[name].add(rest_of(right[1:]))
-            if nullable.issuperset(right[1:]):
-                nullable.add(name)
-        return right[0], name
-
     for left, rights in rules.items():
-        found.setdefault(left, set()).update({rest_of(right) for right in rights})
+        for right in sorted(rights):
+            n_nullable = sum(symbol in nullable for symbol in right)
+            name = left
+            while n_nullable > _MAX_NULLABLE:
+                n_nullable -= right[0] in nullable
+                rest = f"({' '.join(right[1:])})"
+                found.setdefault(name, set()).add((right[0], rest))
+                if rest in found:
+                    break
+                if nullable.issuperset(right[1:]):
+                    nullable.add(rest)
+                name, right = rest, right[1:]
+            else:
+                found.setdefault(name, set()).add(right)
     return found
 
 
@@ -188,8 +190,9 @@ def _components(edges: dict[str, list[str]]) -> Iterator[list[str]]:
                     parent = path[-1][0]
                     lowest[parent] = min(lowest[parent], lowest[node])
                 if lowest[node] == depth[node]:
-                    members = open_nodes[open_nodes.index(node) :]
-                    del open_nodes[-len(members) :]
+                    members = [open_nodes.pop()]
+                    while members[-1] != node:
+                        members.append(open_nodes.pop())
                     is_open.difference_update(members)
                     yield members
 
@@ -208,11 +211,8 @@ def _merged(rules: Rules, start: str) -> Rules:
                 tuple([name.get(symbol, symbol) for symbol in right]) for right in rights
             )
             groups.setdefault(right_sides, []).append(left)
-        name = {
-            left: start if start in members else members[0]
-            for members in groups.values()
-            for left in members
-        }
+        name = {left: members[0] for members in groups.values() for left in members}
+        name |= {left: start for left, first in name.items() if first == name.get(start)}
         if len(groups) == n_names:
             return _renamed(rules, name)
         n_names = len(groups)

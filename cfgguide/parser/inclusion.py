@@ -31,9 +31,10 @@ from typing import NamedTuple
 from cfgguide.parser.equivalence import States, items_by_symbol
 from cfgguide.parser.table import END, ERROR, NO_STATE, ParseTable
 
-MAX_CLAIMS = 1_000  # of one proof
-MAX_STATES = 24  # of a part in a proof
+MAX_CLAIMS = 1000  # of one proof
+MAX_STATES = 60  # of a part in a proof
 MAX_PARTS = 12  # of a set in a proof
+_MAX_KNOWN = 50_000  # steps and claims that are kept
 _ACCEPTED = -1, -1  # instead of a reduction below a part
 
 Parts = frozenset[States]
@@ -137,6 +138,7 @@ class Inclusion:
             return True
         if terminals & self._open.get(root, 0):
             return False
+        self._forget()
         assumed: dict[Claim, int] = {}
         pending = [(root, terminals)]
         while pending:
@@ -156,11 +158,19 @@ class Inclusion:
             self._proven[claim] = self._proven.get(claim, 0) | proven
         return True
 
+    def _forget(self) -> None:
+        """Make room: whole stacks are different in every text."""
+        if len(self._steps) > _MAX_KNOWN:
+            self._steps.clear()
+        if len(self._proven) + len(self._open) > _MAX_KNOWN:
+            self._proven.clear()
+            self._open.clear()
+
     def _resting_on(self, claim: Claim, terminals: int) -> list[tuple[Claim, int]] | None:
         """Return the claims on which one rests, None if it is false or cannot be proven so."""
         top = _common_top(claim)
-        if top is not None:
-            return self._after_returns(claim, top)
+        if top is not None and (returns := self._after_returns(claim, top)) is not None:
+            return returns
         following: dict[Claim, int] = {}
         while terminals:
             lowest = terminals & -terminals

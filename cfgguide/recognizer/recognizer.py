@@ -47,6 +47,8 @@ from cfgguide.storage import archive
 
 Value = TypeVar("Value")
 
+_N_COMPARED = 8  # hypotheses with a lower stack that each is compared with, and as many others
+
 
 class Hypothesis(NamedTuple):
     """One way to lex and parse the text so far.
@@ -245,17 +247,30 @@ class Recognizer:
     def without_covered(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
         """Return hypotheses without those for which another one stands.
 
-        Of two that stand for each other, the one with the lower stack is kept.
+        Of two that stand for each other, the one with the lower stack is kept. Stacks of about the
+        same height are compared.
         """
-        if not self.parse_table.is_general or self.short_stacks is None:
+        if not self.parse_table.is_general or self.short_stacks is None or len(hypotheses) < 2:
             return hypotheses
-        kept: list[Hypothesis] = []
-        for hypothesis in sorted(hypotheses, key=lambda each: each.stack.height):
-            if any(self._covers(other, hypothesis) for other in kept):
-                continue
-            kept = [other for other in kept if not self._covers(hypothesis, other)]
-            kept.append(hypothesis)
-        return kept
+        instead: dict[Hypothesis, Hypothesis] = {}  # of those left out, one that stands for each
+
+        def last(hypothesis: Hypothesis) -> Hypothesis:
+            while hypothesis in instead:
+                hypothesis = instead[hypothesis]
+            return hypothesis
+
+        ordered = sorted(hypotheses, key=lambda each: -each.stack.height)
+        for place, hypothesis in enumerate(ordered):
+            # Also those left out may stand for it, as long as another one does in the end.
+            for other in ordered[max(place - _N_COMPARED, 0) : place + 1 + _N_COMPARED]:
+                if (
+                    other is not hypothesis
+                    and self._covers(other, hypothesis)
+                    and last(other) is not hypothesis
+                ):
+                    instead[hypothesis] = other
+                    break
+        return [hypothesis for hypothesis in hypotheses if hypothesis not in instead]
 
     def _covers(self, first: Hypothesis, second: Hypothesis) -> bool:
         assert self.short_stacks is not None, "stacks are shortened"

@@ -41,8 +41,8 @@ from cfgguide.parser.table import ParseTable
 
 MAX_DROPPED = 3  # states, at once; more hardly ever are
 _MAX_APART = 12  # states of two stacks that are compared, above those that they share
-_N_SHARED = (1, 7)  # shared states that are looked at: with more of them more can be proven
-_MAX_COVERED = 100_000  # answers that are kept
+_N_SHARED = (1, 7, 30)  # shared states that are looked at: with more of them more can be proven
+_MAX_COVERED = 20_000  # answers that are kept
 _BLOCK = 512  # terminals whose possible states are found at once
 _AT_START = -1  # the group of a scanner state before the first byte of a lexeme
 

@@ -163,6 +163,17 @@ def test_check_takes_larks_options(run):
     assert "'dynamic' goes with parser='earley'" in found.err
 
 
+@pytest.mark.parametrize("ending", ["gbnf", "ebnf"])
+def test_a_files_name_says_in_which_notation_it_is(run, ending):
+    name = f"sums.{ending}"
+    Path(name).write_text('root ::= [0-9]+ ("+" root)?\n')
+    assert run("check", name, "--text", "1+23").status == 0
+    assert run("check", name, "--text", "1+").status == 1
+    found = run("check", name, "--start", "sum")
+    assert (found.status, found.out) == (2, "")
+    assert "sum" in found.err
+
+
 def test_a_grammar_that_lalr_does_not_take_is_read_with_earley(run):
     Path("either.lark").write_text('start: a | b\na: "x"\nb: "x"\n')
     Path("text").write_text("x")

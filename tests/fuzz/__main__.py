@@ -18,10 +18,11 @@ import time
 from tqdm import tqdm
 
 from fuzz.explore import Report, explore
-from fuzz.features import FEATURES
+from fuzz.features import EARLEY_FEATURES, FEATURES
 from fuzz.schemas import explore_schemas
 
 BATCH = 100  # cases of one seed
+ALL_FEATURES = FEATURES | EARLEY_FEATURES
 
 
 def _arguments() -> argparse.Namespace:
@@ -31,9 +32,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--without", nargs="*", default=[], help="features to switch off")
     parser.add_argument("--only", nargs="*", help="features to switch on, and no others")
     parser.add_argument("--schemas", action="store_true", help="JSON Schemas, and nothing else")
+    parser.add_argument("--earley", action="store_true", help="Lark's Earley, and nothing else")
     parser.add_argument("--features", action="store_true", help="list them and stop")
     arguments = parser.parse_args()
-    unknown = {*arguments.without, *(arguments.only or [])} - set(FEATURES)
+    unknown = {*arguments.without, *(arguments.only or [])} - set(ALL_FEATURES)
     if unknown:
         parser.error(f"no feature is called {', '.join(sorted(unknown))}; see --features")
     return arguments
@@ -47,28 +49,30 @@ def main() -> int:
     arguments = _arguments()
     os.environ["CFGGUIDE_CACHE"] = "off"
     if arguments.features:
-        sys.stdout.writelines(f"{name:26} {what}\n" for name, what in FEATURES.items())
+        sys.stdout.writelines(f"{name:26} {what}\n" for name, what in ALL_FEATURES.items())
         return 0
     first = arguments.seed if arguments.seed is not None else random.SystemRandom().getrandbits(32)
-    features = set(arguments.only or FEATURES) - set(arguments.without)
+    chosen = set(arguments.only or ALL_FEATURES) - set(arguments.without)
     report, started = Report(), time.monotonic()
     end = started + arguments.seconds
     bar = tqdm(unit=" cases", disable=not sys.stderr.isatty())
     with contextlib.suppress(KeyboardInterrupt), bar:  # TimeIsUp is one
         for batch in range(sys.maxsize):
-            if arguments.schemas or batch % 8 == 6:
+            if arguments.schemas or (batch % 8 == 6 and not arguments.earley):
                 seed = first + BATCH * batch
                 explore_schemas(report, first_seed=seed, examples=BATCH, end=end)
                 if time.monotonic() > end:
                     break
                 bar.update(n_cases(report) - bar.n)
                 continue
+            is_earley = arguments.earley or batch % 8 in (1, 5)
             explore(
                 report,
                 first_seed=first + batch,
                 examples=BATCH,
-                of_patterns=batch % 4 == 3,
-                features=features,
+                of_patterns=not is_earley and batch % 4 == 3,
+                parser="earley" if is_earley else "lalr",
+                features=chosen & set(EARLEY_FEATURES if is_earley else FEATURES),
                 end=end,
             )
             bar.update(n_cases(report) - bar.n)

@@ -11,6 +11,8 @@ A file of `crashes/` is read by people first::
     b'ab'
     === texts
     b'aab'
+
+A grammar for Lark's Earley parser has the title ``grammar, earley, dynamic``, or another lexer.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 CRASHES = Path(__file__).parent / "crashes"
 
@@ -35,24 +38,33 @@ class Case:
     grammar : str
         In Lark's language.
     lexer : str
-        ``contextual`` or ``basic``.
+        ``contextual`` or ``basic``; with Earley ``dynamic``, ``dynamic_complete`` or ``basic``.
     tokens : tuple of bytes
         All tokens but EOS, which gets the next id.
     texts : tuple of bytes
         Texts to be looked at beside those that the tokens spell first.
+    parser : str
+        ``lalr`` or ``earley``.
     """
 
     grammar: str
     lexer: str
     tokens: tuple[bytes, ...]
     texts: tuple[bytes, ...]
+    parser: str = "lalr"
+
+    @property
+    def lark_options(self) -> dict[str, Any]:
+        """The options of Lark that matter."""
+        return {"parser": self.parser, "lexer": self.lexer}
 
 
 def write(case: Case, kind: str, message: str, folder: Path = CRASHES) -> Path:
     """Write a case to a file named after the kind of failure and the grammar, and return that."""
+    kept_parser = [case.parser] if case.parser != "lalr" else []
     parts = {
         kind: message,
-        f"grammar, {case.lexer}": case.grammar,
+        ", ".join(["grammar", *kept_parser, case.lexer]): case.grammar,
         "tokens": "\n".join(map(repr, case.tokens)),
         "texts": "\n".join(map(repr, case.texts)),
     }
@@ -73,7 +85,8 @@ def read(path: Path) -> Case:
         tuple(ast.literal_eval(line) for line in bodies[name].splitlines() if line)
         for name in ("tokens", "texts")
     )
-    return Case(bodies[title].rstrip("\n"), title.split(", ")[1], tokens, texts)
+    _, *kept_parser, lexer = title.split(", ")
+    return Case(bodies[title].rstrip("\n"), lexer, tokens, texts, *kept_parser)
 
 
 def minimised(case: Case, fails: Callable[[Case], bool], *, seconds: float) -> Case:

@@ -39,8 +39,8 @@ from fuzz import judge
 from fuzz.case import Case
 from fuzz.judge import Judge, LarkRefusal
 
-MAX_TEXTS = 1200  # that the tokens spell and that Lark judges
-MAX_BYTES = 12  # of those
+#: How many texts that the tokens spell Lark judges at most, and of how many bytes, by its parser.
+BOUNDS = {"lalr": (1200, 12), "earley": (600, 9)}
 MAX_COMPARED = 70  # of those, and all prefixes of the case's texts
 MAX_DIAGNOSED = 4  # of the case's texts
 MAX_FOLLOWED = 3000  # configurations on the way to a sentence
@@ -55,6 +55,7 @@ STATED_REFUSALS = (
     "a possessive quantifier",
     "a look-ahead, \\b or $ inside a look-behind",
 )
+STATED_OF_COMPLETE = "looks at the text around it, which Lark's lexer 'dynamic_complete' cuts off"
 
 
 class Disagreement(AssertionError):
@@ -166,6 +167,10 @@ def comparing(counts: Counter[str]) -> Iterator[None]:
         counts["too slow for Lark" if is_judge else "too slow"] += 1
     except (Disagreement, KeyboardInterrupt):
         raise
+    except LimitError as error:
+        if "(max_hypotheses)" not in str(error):
+            raise Crash(f"{type(error).__name__}: {error}") from error
+        counts["too many hypotheses"] += 1  # which an ambiguous grammar may have
     except Exception as error:
         raise Crash(f"{type(error).__name__}: {error}") from error
 
@@ -184,19 +189,21 @@ class _Comparison:
         self.case = case
         self.counts = counts
         self.rng = random.Random(len(case.grammar))
-        options = {"lexer": case.lexer}
-        self.grammar = cfgguide.Grammar(grammar, **options)
+        self.grammar = cfgguide.Grammar(grammar, **case.lark_options)
         self.n_tokens = len(case.tokens)
         self.guides: dict[bytes, cfgguide.Guide] = {}
 
     def run(self) -> None:
         try:
-            self.judge = Judge(self.case.grammar, self.case.lexer, self.case.tokens)
+            self.judge = Judge(
+                self.case.grammar, self.case.lexer, self.case.tokens, self.case.parser
+            )
         except LarkRefusal as refusal:
             self._must_be_refused(refusal)
             return
-        spelled = spelled_texts(self.case.tokens, MAX_BYTES)
-        for text in itertools.chain(itertools.islice(spelled, MAX_TEXTS), self.case.texts):
+        max_texts, max_bytes = BOUNDS[self.case.parser]
+        spelled = spelled_texts(self.case.tokens, max_bytes)
+        for text in itertools.chain(itertools.islice(spelled, max_texts), self.case.texts):
             self.judge.is_sentence(text)
         try:
             self.index = self._compiled(self.case.tokens)
@@ -418,6 +425,7 @@ def _kind_of_refusal(error: CfgGuideError) -> str:
     if isinstance(error, VocabularyError):
         return "not spelled"
     is_stated = any(f"uses {what}" in message for what in STATED_REFUSALS)
+    is_stated |= STATED_OF_COMPLETE in message
     if isinstance(error, PatternError) and is_stated:
         return "not supported"
     if isinstance(error, GrammarError):

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from fuzz.case import CRASHES, Case, minimised, write
 from fuzz.compare import Disagreement, compare
 from fuzz.features import FEATURES
-from fuzz.grammars import Drawn, grammars
+from fuzz.grammars import Drawn, earley_grammars, grammars
 from fuzz.lone_patterns import LonePattern, compare_with_re, lone_patterns
-from fuzz.texts import texts_near, vocabulary
+from fuzz.texts import LONGEST, texts_near, vocabulary
 
 #: For Hypothesis, and again for `fuzz.case.minimised`.
 SECONDS_TO_SHRINK = float(os.environ.get("CFGGUIDE_FUZZ_SECONDS_TO_SHRINK", "30"))
@@ -67,6 +67,7 @@ def explore(
     first_seed: int,
     examples: int,
     of_patterns: bool = False,
+    parser: str = "lalr",
     features: Collection[str] = tuple(FEATURES),
     end: float = float("inf"),
     folder: Path = CRASHES,
@@ -83,6 +84,8 @@ def explore(
         Number of cases, without those of shrinking.
     of_patterns : bool
         Whether to compare lone patterns with `re` instead of grammars with Lark.
+    parser : str
+        Whether to draw grammars for Lark's parser `lalr` or for `earley`.
     features : collection of str
         What grammars are drawn from.
     end : float
@@ -125,10 +128,11 @@ def explore(
         print_blob=False,
         report_multiple_bugs=False,
     )
+    drawn_grammars = earley_grammars if parser == "earley" else grammars
     drawing: Any = (
         given(lone_patterns(features))(draw_pattern)
         if of_patterns
-        else given(grammars(features), st.integers(0, 2**16))(draw_case)
+        else given(drawn_grammars(features), st.integers(0, 2**16))(draw_case)
     )
     try:
         seed(first_seed)(options(drawing))()
@@ -146,12 +150,13 @@ def explore(
 def case_of(drawn: Drawn, rng: random.Random) -> Case:
     """Return a case with texts and tokens for a grammar; Lark may not take the grammar."""
     try:
-        parser = lark.Lark(drawn.text, parser="lalr", lexer=drawn.lexer)
+        parser = lark.Lark(drawn.text, parser=drawn.parser, lexer=drawn.lexer)
     except Exception:
-        return Case(drawn.text, drawn.lexer, (b"a",), ())
-    texts = texts_near(parser, drawn.letters, rng, 12)
-    tokens = vocabulary([text.encode() for text in texts], drawn.letters, rng)
-    return Case(drawn.text, drawn.lexer, tokens, tuple(text.encode() for text in texts))
+        return Case(drawn.text, drawn.lexer, (b"a",), (), drawn.parser)
+    texts = texts_near(parser, drawn.letters, rng, 12, LONGEST[drawn.parser])
+    encoded = tuple(text.encode() for text in texts)
+    tokens = vocabulary(encoded, drawn.letters, rng)
+    return Case(drawn.text, drawn.lexer, tokens, encoded, drawn.parser)
 
 
 def _kept(kind: str, case: Case, error: Disagreement, folder: Path) -> Path:

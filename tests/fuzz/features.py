@@ -66,6 +66,28 @@ FEATURES = {
     "basic lexer": 'lexer="basic"',
 }
 
+#: What else a grammar for Lark's Earley parser may be made of.
+OF_EARLEY = {
+    "ambiguous": "p: p p | p A p | B",
+    "cycles": "p: p | A, and p? for p",
+    "hidden left recursion": "p: q? p A | B",
+    "palindromes": "p: A p A | B p B | A |",
+    "optional in a row": "A? q? B? A?",
+    "recursive start": "p: A start B",
+    "empty start": "start: | p",
+    "shared prefixes": 'P: "a"  Q: "ab"  R: /ab*a?/',
+    "several ignores": "up to three %ignore, of terminals that are used too",
+}
+#: What Lark's dynamic lexers cannot have.
+NOT_OF_EARLEY = {"declare"}
+EARLEY_FEATURES = {
+    name: what for name, what in (FEATURES | OF_EARLEY).items() if name not in NOT_OF_EARLEY
+}
+#: What the lexer dynamic_complete cannot have here.
+LOOKING = frozenset(
+    {"word boundaries", "anchors", "look-behind", "look-ahead", "nested look-around"}
+)
+
 #: What nearly every grammar has, since little is left without it.
 COMMON = frozenset({"quantifiers", "choice", "classes", "repetition"})
 
@@ -73,7 +95,7 @@ COMMON = frozenset({"quantifiers", "choice", "classes", "repetition"})
 @st.composite
 def some_of(draw: st.DrawFn, features: Collection[str]) -> frozenset[str]:
     """Draw the features of one grammar: the common ones, and a few or many others."""
-    unknown = set(features) - set(FEATURES)
+    unknown = set(features) - set(FEATURES) - set(OF_EARLEY)
     if unknown:
         raise ValueError(f"no features of these names: {', '.join(sorted(unknown))}")
     names = sorted(features)

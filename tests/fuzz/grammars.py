@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from fuzz.features import some_of
+from fuzz.features import LOOKING, some_of
 from fuzz.patterns import ROOM, Writer, escaped, literal
 
 TERMINALS = "ABCD"
@@ -34,23 +34,44 @@ class Drawn(NamedTuple):
     lexer: str
     letters: str
     features: frozenset[str]
+    parser: str = "lalr"
 
 
 @st.composite
 def grammars(draw: st.DrawFn, features: Collection[str]) -> Drawn:
-    """Draw a grammar."""
+    """Draw a grammar for Lark's LALR parser."""
     chosen = draw(some_of(features))
+    w = _writer(draw, chosen)
+    text = _grammar(w)
+    lexer = "basic" if w.has("basic lexer") and w.sometimes(2) else "contextual"
+    return Drawn(text, lexer, w.letters, chosen)
+
+
+@st.composite
+def earley_grammars(draw: st.DrawFn, features: Collection[str]) -> Drawn:
+    """Draw a grammar for Lark's Earley parser."""
+    chosen = draw(some_of(features))
+    lexer = draw(st.sampled_from(["dynamic", "dynamic_complete", "basic"]))
+    if lexer == "dynamic_complete" and draw(st.integers(0, 7)):
+        chosen -= LOOKING
+    w = _writer(draw, chosen)
+    return Drawn(_grammar(w), lexer, w.letters, chosen, "earley")
+
+
+def _writer(draw: st.DrawFn, chosen: frozenset[str]) -> Writer:
     letters = "abc"[: draw(st.integers(2, 3))]
     letters += "".join(letter for name, letter in LETTERS.items() if name in chosen)
-    w = Writer(draw, chosen, letters)
+    return Writer(draw, chosen, letters)
+
+
+def _grammar(w: Writer) -> str:
     names = list(TERMINALS[: w.number(1, 4)])
     terminals = _terminals(w, names)
     w.room = ROOM
     lines = _rules(w, names) + terminals
     w.room = ROOM // 2
     lines += _directives(w, names)
-    lexer = "basic" if w.has("basic lexer") and w.sometimes(2) else "contextual"
-    return Drawn("\n".join(lines), lexer, letters, chosen)
+    return "\n".join(lines)
 
 
 # --- Terminals ------------------------------------------------------------------------------------
@@ -59,6 +80,11 @@ def grammars(draw: st.DrawFn, features: Collection[str]) -> Drawn:
 def quoted(text: str) -> str:
     """Return a string of Lark's language."""
     return '"' + text.replace("\n", r"\n") + '"'
+
+
+def escaped_word(text: str) -> str:
+    """Return what matches a text in a regular expression."""
+    return "".join(map(escaped, text))
 
 
 def _terminals(w: Writer, names: list[str]) -> list[str]:
@@ -73,6 +99,11 @@ def _terminals(w: Writer, names: list[str]) -> list[str]:
         swallowing = w.one_of([rf"/[{letters}]+/", r"/\w+/", f"/[{letters}]+/i", f"/[{letters}]/"])
         lines += [f"KEY: {keyword}", f"NAME: {swallowing}"]
         names += ["KEY", "NAME"]
+    if w.has("shared prefixes"):
+        word, longer = w.word(2), w.word(2)
+        whole = f"/{escaped_word(word)}(?:{escaped_word(longer)})*{escaped(w.letter())}?/"
+        lines += [f"SHORT: {quoted(word)}", f"LONG: {quoted(word + longer)}", f"WHOLE: {whole}"]
+        names += ["SHORT", "LONG", "WHOLE"]
     if w.has("declare"):
         lines.append("%declare DECLARED")
         names.append("DECLARED")
@@ -148,6 +179,11 @@ def _rules(w: Writer, names: list[str]) -> list[str]:
         mark = w.one_of(["", *["?"] * w.has("rules of one child"), *["!"] * w.has("kept tokens")])
         sides = [_side(w, names, later, templates) for _ in range(w.number(1, 3))]
         sides += _recursive(w, called[rule], names, later)
+        sides += _general(w, called[rule], names, later)
+        if w.has("recursive start") and index and w.sometimes(2):
+            sides.append(w.one_of(["{0} start", "start {0}", "start"]).format(w.one_of(names)))
+        if w.has("empty start") and not index:
+            sides.append("")
         if w.has("empty rules") and w.sometimes():
             sides.append("")
         if w.has("aliases"):
@@ -191,6 +227,25 @@ def _recursive(w: Writer, rule: str, names: list[str], later: list[str]) -> list
     return sides
 
 
+def _general(w: Writer, rule: str, names: list[str], later: list[str]) -> list[str]:
+    """Write further sides of a rule that only a general parser takes."""
+    sides = []
+    one, two = w.one_of([*names, *later]), w.one_of(names)
+    if w.has("ambiguous") and w.sometimes(2):
+        sides.append(w.one_of([f"{rule} {rule}", f"{rule} {two} {rule}", f"{rule} {rule} {rule}"]))
+    if w.has("cycles") and w.sometimes(2):
+        sides.append(w.one_of([rule, f"{rule}?", f"{rule}+", f"({rule} | {one})", f"[{rule}]"]))
+    if w.has("hidden left recursion") and w.sometimes(2):
+        hidden = w.one_of([f"{one}?", f"{one}*", f"[{one}]", f"({one} | {two}?)"])
+        sides.append(w.one_of([f"{hidden} {rule} {two}", f"{hidden} {rule}"]))
+    if w.has("palindromes") and w.sometimes(2):
+        sides += [f"{one} {rule} {one}", f"{two} {rule} {two}", two, *[""] * w.sometimes(2)]
+    if w.has("optional in a row") and w.sometimes(2):
+        items = [w.one_of([*names, *later]) for _ in range(w.number(2, 6))]
+        sides.append(" ".join(item + w.one_of(["?", "?", "*"]) for item in items))
+    return sides
+
+
 # --- Directives -----------------------------------------------------------------------------------
 
 
@@ -204,4 +259,7 @@ def _directives(w: Writer, names: list[str]) -> list[str]:
         lines.append(f"%ignore {w.one_of(names) if w.sometimes() else _literal(w)}")
         if w.sometimes(4):
             lines.append(f"%ignore {_literal(w)}")
+    if w.has("several ignores"):
+        ignored = {w.one_of(names) for _ in range(w.number(1, 3))}
+        lines += [f"%ignore {name}" for name in sorted(ignored)]
     return lines

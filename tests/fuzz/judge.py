@@ -3,16 +3,24 @@
 A sentence proves that each of its prefixes is live. With tokens, a prefix is live if the rest of
 some sentence can be spelled by tokens. So every sentence that is found, wherever it was found, adds
 to what is proved; nothing here proves that a text is *not* live.
+
+Lark's Earley parser is asked for the forest of a text and not for a tree. It has decided whether
+the text is a sentence before it makes a tree of the forest, which may take any time. Where the
+start rule has several sides and ignored text at the end can be read in two ways, Lark 1.3.1 finds
+a whole text twice and calls that an error of its own; such a text is a sentence.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 from unittest import mock
 
 import lark
 from lark.exceptions import UnexpectedInput
+
+_SEVERAL_STARTS = "Earley should not generate multiple start symbol items"
 
 
 class LarkRefusal(Exception):
@@ -28,6 +36,8 @@ class Judge:
         As for ``lark.Lark``.
     tokens : sequence of bytes
         What sentences are spelled with.
+    parser : str
+        As for ``lark.Lark``.
 
     Attributes
     ----------
@@ -39,9 +49,14 @@ class Judge:
         Names of errors that Lark raised for a text and that are no refusals as it documents them.
     """
 
-    def __init__(self, grammar: str, lexer: str, tokens: Sequence[bytes]) -> None:
+    def __init__(
+        self, grammar: str, lexer: str, tokens: Sequence[bytes], parser: str = "lalr"
+    ) -> None:
+        options = {"parser": parser, "lexer": lexer}
+        if parser == "earley":
+            options["ambiguity"] = "forest"  # see above
         try:
-            self.parser = self._parser(grammar, lexer)
+            self.parser = self._parser(grammar, options)
         except Exception as error:  # Lark reports some mistakes with assertions and others
             raise LarkRefusal(str(error)) from error
         self._tokens = sorted(set(tokens))
@@ -51,15 +66,15 @@ class Judge:
         self.odd: set[str] = set()
 
     @staticmethod
-    def _parser(grammar: str, lexer: str) -> lark.Lark:
+    def _parser(grammar: str, options: dict[str, Any]) -> lark.Lark:
         try:
-            return lark.Lark(grammar, parser="lalr", lexer=lexer)
+            return lark.Lark(grammar, **options)
         except AttributeError as error:
             if "Comparator" not in str(error):
                 raise
             # The comparison of terminals, of which Lark only logs what it finds, has a defect.
             with mock.patch("lark.lexer.has_interegular", False):
-                return lark.Lark(grammar, parser="lalr", lexer=lexer)
+                return lark.Lark(grammar, **options)
 
     @property
     def n_sentences(self) -> int:
@@ -81,6 +96,8 @@ class Judge:
             # EOFError: Lark's own search for a better message can run into the end of the text.
             return False
         except Exception as error:
+            if _SEVERAL_STARTS in str(error):
+                return True
             self.odd.add(f"{type(error).__name__}: {error}")
             return False
         return True
@@ -98,6 +115,8 @@ class Judge:
 
     def lexing_error(self) -> str | None:
         """Return what ``re`` says of Lark's scanners; Lark itself builds them with the texts."""
+        if self.parser.parser.skip_lexer:  # the dynamic lexers have none
+            return None
         lexers = getattr(self.parser.parser.lexer, "lexers", None)
         for lexer in lexers.values() if lexers else [self.parser.parser.lexer]:
             try:

@@ -6,7 +6,10 @@ test.
 
 from __future__ import annotations
 
+import contextlib
+import random
 from collections import Counter
+from dataclasses import replace
 
 import lark
 import numpy as np
@@ -23,17 +26,21 @@ from fuzz.compare import (
     Diagnosis,
     Refusal,
     Soundness,
+    TooSlow,
+    at_most,
     compare,
 )
-from fuzz.explore import Report, explore
-from fuzz.features import FEATURES
-from fuzz.judge import Judge
+from fuzz.explore import Report, case_of, explore
+from fuzz.features import EARLEY_FEATURES, FEATURES, OF_EARLEY
+from fuzz.grammars import earley_grammars
+from fuzz.judge import Judge, LarkRefusal
 from fuzz.lone_patterns import PATTERN_FEATURES, LonePattern, compare_with_re, lone_patterns
 from fuzz.schemas import compare_with_jsonschema, explore_schemas, minimised_schema, replay
 
 CRASH_FILES = [pytest.param(path, id=path.stem) for path in sorted(CRASHES.glob("*.txt"))]
 FAST, SLOW = 120, 500  # grammars
 FAST_PATTERNS, SLOW_PATTERNS = 25, 300
+FAST_EARLEY, SLOW_EARLEY = 40, 400  # grammars
 
 
 def assert_agrees(report: Report) -> None:
@@ -64,6 +71,27 @@ def test_random_patterns_agree_with_re():
     explore(report, first_seed=0, examples=FAST_PATTERNS, of_patterns=True)
     assert_agrees(report)
     assert report.counts["texts of patterns"] > 400 * FAST_PATTERNS, report.lines()
+
+
+def test_random_grammars_agree_with_larks_earley_parser():
+    report = Report()
+    explore(report, first_seed=0, examples=FAST_EARLEY, parser="earley", features=EARLEY_FEATURES)
+    assert_agrees(report)
+    assert report.counts["compiled"] > FAST_EARLEY / 4, report.lines()
+    assert report.counts["configurations"] > 5 * FAST_EARLEY, report.lines()
+
+
+@pytest.mark.slow
+def test_more_random_grammars_agree_with_larks_earley_parser():
+    report = Report()
+    explore(report, first_seed=1, examples=SLOW_EARLEY, parser="earley", features=EARLEY_FEATURES)
+    assert_agrees(report)
+    unused = [name for name in OF_EARLEY if not report.counts[f"feature: {name}"]]
+    assert not unused, "no grammar with these features compiled"
+    assert report.counts["unresolved"] < report.counts["tokens"] / 200, report.lines()
+    assert report.counts["too many hypotheses"] < SLOW_EARLEY / 5, report.lines()
+    assert report.counts["too slow"] < SLOW_EARLEY / 100, report.lines()
+    assert report.counts["too slow for Lark"] < SLOW_EARLEY / 20, report.lines()
 
 
 @pytest.mark.slow
@@ -102,6 +130,32 @@ def test_lark_says_of_a_lone_pattern_what_re_says(lone, texts):
             assert judge.is_sentence(text.encode()) == lone.is_sentence(text), text
 
 
+@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@seed(0)
+@given(earley_grammars(EARLEY_FEATURES), st.integers(0, 2**16))
+def test_lark_finds_a_forest_where_it_finds_a_tree(drawn, number):
+    """Which is what the judge counts on; some trees take any time."""
+    case = case_of(drawn, random.Random(number))
+    try:
+        judge = Judge(case.grammar, case.lexer, case.tokens, case.parser)
+    except LarkRefusal:
+        return
+    of_trees = Judge(case.grammar, case.lexer, case.tokens, case.parser)
+    of_trees.parser = lark.Lark(case.grammar, **case.lark_options)
+    for text in sorted({text[:4] for text in case.texts}):
+        with contextlib.suppress(TooSlow), at_most(0.5):
+            assert judge.is_sentence(text) == of_trees.is_sentence(text)
+
+
+def test_what_lark_calls_a_bug_of_its_own_is_a_sentence():
+    grammar = "start: A | B\nA: /ba/\nB: /b/\n%ignore /a/"
+    with pytest.raises(RuntimeError, match="multiple start symbol items"):
+        lark.Lark(grammar, parser="earley").parse("ba")
+    judge = Judge(grammar, "dynamic", (), "earley")
+    assert judge.is_sentence(b"ba")
+    assert not judge.is_sentence(b"bb")
+
+
 LETTERS = (b"a", b"b", b"ab")
 PLANTED = {
     "too much may end": (Soundness, 'start: "a"', 'start: "a"+'),
@@ -123,6 +177,37 @@ PLANTED = {
 def test_an_engine_that_reads_another_grammar_is_found_out(kind, grammar, other):
     case = Case(grammar, "contextual", LETTERS, (b"a", b"ab"))
     compare(case, Counter())
+    with pytest.raises(kind):
+        compare(case, Counter(), written_by=other)
+
+
+PLANTED_EARLEY = {
+    "a reading is missing": (Completeness, 'start: start start | "a"', 'start: "a" | "a" "a"', ""),
+    "too much may end": (
+        Soundness,
+        'start: "a" start "a" | "b"',
+        'start: "a" start "a" | "a" | "b"',
+        "",
+    ),
+    "shorter matches": (Soundness, "start: A B\nA: /a+/\nB: /ab?/ | /b/", None, "dynamic_complete"),
+    "longer matches": (Completeness, "start: A+ B\nA: /ab?/\nB: /b/", None, "dynamic"),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "grammar", "other", "lexer"), PLANTED_EARLEY.values(), ids=PLANTED_EARLEY.keys()
+)
+def test_an_engine_that_reads_other_than_earley_is_found_out(
+    kind, grammar, other, lexer, monkeypatch
+):
+    right = {"dynamic": "dynamic_complete"}.get(lexer, "dynamic")
+    case = Case(grammar, right, LETTERS, (b"aab", b"aa"), "earley")
+    compare(case, Counter())
+    if lexer:
+        honest = cfgguide.Grammar
+        monkeypatch.setattr(
+            cfgguide, "Grammar", lambda text, **_: honest(text, parser="earley", lexer=lexer)
+        )
     with pytest.raises(kind):
         compare(case, Counter(), written_by=other)
 
@@ -221,6 +306,10 @@ def test_a_failure_is_made_small_and_kept_in_a_readable_file(tmp_path):
     )
     assert read(path) == small
     assert read(write(case, "liveness", "", tmp_path)) == case
+    for_earley = replace(case, parser="earley", lexer="dynamic_complete")
+    path = write(for_earley, "liveness", "", tmp_path)
+    assert "=== grammar, earley, dynamic_complete\n" in path.read_text(encoding="utf-8")
+    assert read(path) == for_earley
 
 
 def test_one_seed_draws_the_same_cases(tmp_path):
@@ -228,6 +317,7 @@ def test_one_seed_draws_the_same_cases(tmp_path):
     for _ in range(2):
         report = Report()
         explore(report, first_seed=7, examples=12, folder=tmp_path)
+        explore(report, first_seed=7, examples=6, parser="earley", folder=tmp_path)
         counts.append(report.counts)
     assert counts[0] == counts[1]
 

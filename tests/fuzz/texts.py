@@ -16,7 +16,8 @@ import lark
 _parser: Any = __import__("re._parser", fromlist=["parse"])
 
 _CATEGORIES = {"DIGIT": r"\d", "SPACE": r"\s", "WORD": r"\w"}
-LONGEST = 24  # characters of a text
+LONGEST = {"lalr": 24, "earley": 14}  # characters of a text, by Lark's parser
+MAX_CHOICES = 500  # of sides for a text, before the flattest is taken
 
 
 class Sampler:
@@ -42,7 +43,7 @@ class Sampler:
         letters: str,
         rng: random.Random,
         start: str = "start",
-        longest: int = LONGEST,
+        longest: int = LONGEST["lalr"],
     ) -> None:
         self._rng = rng
         self._start = start
@@ -55,6 +56,7 @@ class Sampler:
             names = [symbol.name for symbol in rule.expansion]
             self._rules.setdefault(str(rule.origin.name), []).append(names)
         self._heights = self._least_heights()
+        self._n_choices = MAX_CHOICES
 
     def _least_heights(self) -> dict[str, int]:
         """Return how many levels of rules each rule needs at least; none for those without end."""
@@ -69,6 +71,7 @@ class Sampler:
 
     def text(self) -> str:
         """Return a text that is derived from the start rule, mostly."""
+        self._n_choices = MAX_CHOICES
         lexemes = [
             self._lexeme(name) for name in self._derive(self._start, self._rng.randint(2, 9))
         ]
@@ -94,10 +97,15 @@ class Sampler:
         sides = [side for side in self._rules[symbol] if self._height(side) is not None]
         if not sides:
             return []
-        if room <= 0:
+        self._n_choices -= 1
+        if room <= 0 or self._n_choices <= 0:
             sides = [min(sides, key=lambda side: self._height(side) or 0)]
         side = self._rng.choice(sides)
-        return [name for part in side for name in self._derive(part, room - 1)][: self._longest]
+        names: list[str] = []
+        for part in side:
+            if len(names) < self._longest:
+                names += self._derive(part, room - 1)
+        return names[: self._longest]
 
     def _height(self, side: list[str]) -> int | None:
         if any(name in self._rules and name not in self._heights for name in side):
@@ -157,9 +165,15 @@ def _fits(kind: str, argument: Any, character: str) -> bool:
     return is_member != is_negated
 
 
-def texts_near(parser: lark.Lark, letters: str, rng: random.Random, most: int) -> list[str]:
+def texts_near(
+    parser: lark.Lark,
+    letters: str,
+    rng: random.Random,
+    most: int,
+    longest: int = LONGEST["lalr"],
+) -> list[str]:
     """Return texts of which many are sentences and many are nearly so, each once."""
-    sampler = Sampler(parser, letters, rng)
+    sampler = Sampler(parser, letters, rng, longest=longest)
     found = []
     for _ in range(most):
         text = sampler.text()

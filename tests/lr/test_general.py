@@ -1,0 +1,166 @@
+"""General tables accept the strings of the language, by all of their stacks.
+
+The language is that of `support.production_languages`: strings found from the definition.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+
+import numpy as np
+import pytest
+from support.production_languages import languages, random_productions
+
+from cfgguide.errors import LimitError
+from cfgguide.limits import Budget, Limits
+from cfgguide.lr.general import general_table
+from cfgguide.parser.stack import Stack
+from cfgguide.parser.table import ERROR, START_STATE, ParseTable, Production
+
+BLOCKS, PER_BLOCK = 8, 100
+LONGEST, PREFIXES = 5, 3
+
+
+def table_of(productions: list[Production], start: str = "s") -> ParseTable | None:
+    return general_table(productions, start, (), Budget())
+
+
+def accepted(table: ParseTable, terminals: list[str], longest: int) -> set[tuple[str, ...]]:
+    """Return the strings of at most so many terminals that the table accepts."""
+    number = {name: index for index, name in enumerate(table.terminals)}
+    level: dict[tuple[str, ...], list[Stack]] = {(): [Stack(START_STATE)]}
+    found: set[tuple[str, ...]] = set()
+    for _ in range(longest + 1):
+        found |= {
+            string
+            for string, stacks in level.items()
+            if any(table.is_sentence(stack) for stack in stacks)
+        }
+        after: dict[tuple[str, ...], list[Stack]] = {}
+        for (string, stacks), terminal in itertools.product(level.items(), terminals):
+            shifted = [new for stack in stacks for new in table.shifts(stack, number[terminal])]
+            if shifted:
+                after[*string, terminal] = list(dict.fromkeys(shifted))
+        level = after
+    return found
+
+
+def assert_same_language(productions: list[Production], longest: int) -> bool:
+    """Return whether the table has conflicts."""
+    expected = languages(productions, longest).get("s", frozenset())
+    table = table_of(productions)
+    if table is None:
+        assert not expected
+        return False
+    assert accepted(table, list(table.terminals[1:]), longest) == expected
+    return table.is_general
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_random_grammars(block):
+    n_general = 0
+    for seed in range(block * PER_BLOCK, (block + 1) * PER_BLOCK):
+        n_general += assert_same_language(random_productions(seed), LONGEST)
+    assert n_general > PER_BLOCK / 10
+
+
+NAMED: dict[str, list[Production]] = {
+    "sums": [("s", ("s", "X", "s")), ("s", ("Y",))],
+    "catalan": [("s", ("s", "s", "s")), ("s", ("s", "s")), ("s", ("X",))],
+    "palindromes": [("s", (a, "s", a)) for a in "XY"] + [("s", (a,)) for a in "XY"] + [("s", ())],
+    "hidden left recursion": [("s", ("p", "s", "X")), ("s", ("Y",)), ("p", ()), ("p", ("p", "Y"))],
+    "not LR for any k": [("s", ("X", "s", "X")), ("s", ("X",)), ("s", ("Y", "s"))],
+    "reduce or reduce": [
+        *(("s", ("p", "Y")), ("p", ("X", "p")), ("p", ("X",))),
+        *(("s", ("q", "Z")), ("q", ("X", "q")), ("q", ("X",))),
+    ],
+    "a cycle": [("s", ("p",)), ("p", ("s",)), ("p", ("X",)), ("s", ("s", "Y"))],
+    "empty": [("s", ())],
+    "more productions than states": [
+        *(("s", ()), ("s", ("p",)), ("s", ("Z",)), ("p", ("q",)), ("q", ("Z",))),
+    ],
+    "an empty start inside": [("s", ()), ("s", ("X", "s", "Y", "s"))],
+}
+
+
+@pytest.mark.parametrize("productions", NAMED.values(), ids=NAMED.keys())
+def test_named_grammars(productions):
+    assert_same_language(productions, 8)
+
+
+def test_what_has_a_stack_is_the_beginning_of_a_sentence():
+    """All sentences that begin with three terminals are reached within a few more."""
+    for productions in NAMED.values():
+        table = table_of(productions)
+        assert table is not None
+        sentences = languages(productions, 9)["s"]
+        for length in range(PREFIXES + 1):
+            for string in itertools.product(table.terminals[1:], repeat=length):
+                stacks = [Stack(START_STATE)]
+                for terminal in string:
+                    number = table.terminals.index(terminal)
+                    stacks = [new for stack in stacks for new in table.shifts(stack, number)]
+                is_beginning = any(sentence[:length] == string for sentence in sentences)
+                assert bool(stacks) == is_beginning, string
+
+
+def test_stacks_of_a_shift_are_different():
+    table = table_of(NAMED["catalan"])
+    assert table is not None
+    stacks = [Stack(START_STATE)]
+    for _ in range(8):
+        for stack in stacks:
+            after = table.shifts(stack, 1)
+            assert len(set(after)) == len(after)
+        stacks = list({new for stack in stacks for new in table.shifts(stack, 1)})
+
+
+def test_the_choices_are_the_alternatives():
+    for seed in range(200):
+        table = table_of(random_productions(seed))
+        if table is None or not table.is_general:
+            continue
+        assert table.alternatives.tolist() == sorted(table.alternatives.tolist())
+        found = []
+        for state, terminal in np.argwhere(table.choices).tolist():
+            place = int(table.choices[state, terminal])
+            n_choices = int(table.choice_productions[place])
+            productions = table.choice_productions[place + 1 : place + 1 + n_choices].tolist()
+            assert table.action[state, terminal] != ERROR
+            actions = [int(table.action[state, terminal]), *(-p - 1 for p in productions)]
+            assert table.actions_of(state, terminal) == actions
+            found += [[state, terminal, production] for production in productions]
+        assert found == table.alternatives.tolist()
+
+
+def test_a_grammar_without_conflicts_has_a_plain_table():
+    table = table_of([("s", ("X", "s", "Y")), ("s", ("X", "Y"))])
+    assert table is not None
+    assert not table.is_general
+    assert table.choices.shape == (1, 1)
+
+
+def test_terminals_that_no_rule_uses_have_a_column():
+    table = general_table([("s", ("X",))], "s", ["USED", "UNUSED"], Budget())
+    assert table is not None
+    assert table.terminals == ("$END", "UNUSED", "USED", "X")
+
+
+@pytest.mark.parametrize("start", ["s", "missing"])
+def test_no_sentence_is_no_table(start):
+    assert table_of([("s", ("s", "X")), ("t", ("X",))], start) is None
+
+
+def test_a_table_that_needs_too_much_memory_is_refused():
+    productions = [("s", (f"X{i}", "s", f"X{j}")) for i in range(60) for j in range(60)]
+    with pytest.raises(LimitError, match="the parse table"):
+        general_table([*productions, ("s", ("Y",))], "s", (), Budget(Limits(max_memory=1_000_000)))
+
+
+def test_large_grammars_take_little_time():
+    started = time.monotonic()
+    assert table_of([("s", (f"X{i}",)) for i in range(10_000)])
+    assert table_of([("s", ("p",) * 20), ("p", ("X",)), ("p", ())])
+    assert table_of([("s", ("s",) * n) for n in range(2, 12)] + [("s", ("X",))])
+    assert time.monotonic() - started < 30
