@@ -95,10 +95,7 @@ class LexemeEndClasses:
         """
         classes = classes_of(scanner, letters)
         by_bytes, by_answers = scanner.moves
-        by_bytes = by_bytes[:, classes]
-        if is_certain:
-            is_assertion = scanner.is_assertion & ~scanner.is_fork
-            by_bytes[is_assertion] = _moves_of_assertion(scanner, by_bytes)
+        by_bytes = certain_moves(scanner, classes) if is_certain else by_bytes[:, classes]
         goals = np.zeros((scanner.n_states, len(self.terminal_ids)), dtype=np.bool_)
         goals[self.ending, self.class_of_end] = True
         if is_certain:
@@ -109,6 +106,26 @@ class LexemeEndClasses:
 def classes_of(scanner: Scanner, letters: Iterable[int]) -> Int32Array:
     """Return the classes of bytes, each once."""
     return np.unique(scanner.byte_classes[sorted(letters)])
+
+
+def certain_moves(scanner: Scanner, letters: Int32Array) -> Int32Array:
+    """Return where bytes lead from each state; from an assertion state if they resolve it at once.
+
+    Parameters
+    ----------
+    scanner : Scanner
+        The union FSMs.
+    letters : int32, shape (n_letters,)
+        Byte classes.
+
+    Returns
+    -------
+    int32, shape (n_scanner_states, n_letters)
+    """
+    moves: Int32Array = scanner.transitions[:, letters]
+    is_assertion = scanner.is_assertion & ~scanner.is_fork
+    moves[is_assertion] = _moves_of_assertion(scanner, moves)
+    return moves
 
 
 def _refusals(scanner: Scanner, resolves: BoolArray) -> tuple[Int32Array, Int32Array, BoolArray]:

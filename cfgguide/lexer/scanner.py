@@ -128,6 +128,17 @@ class Scanner:
         is_fork[DEAD] = False
         return is_fork
 
+    def unforked(self, state: int) -> list[int]:
+        """Return the states that a state leads to if it is a fork; else the state itself."""
+        states, found = [state], []
+        for here in states:  # grows while it is walked
+            if self.is_fork[here]:
+                answers = self.assertions[here, [IF_HOLDS, IF_FAILS]].tolist()
+                states += [answer for answer in answers if answer != DEAD]
+            else:
+                found.append(here)
+        return found
+
     @cached_property
     def looks_ahead(self) -> bool:
         """Whether any terminal looks at the text after it."""
@@ -313,7 +324,7 @@ class _Union:
         """Make the rows of all states that were numbered, and of those that they lead to."""
         for state, (rows, is_start, kind) in enumerate(self.states):  # grows while it is walked
             n_answers = self._n_answers[state] + 1
-            assertion = self._components.assertion(rows) if kind == _WHOLE else None
+            assertion = self.assertion(rows) if kind == _WHOLE else None
             if assertion is not None:
                 looked_for, if_holds, if_fails = assertion
                 firsts, targets = [0], [DEAD]
@@ -343,6 +354,10 @@ class _Union:
     def kept(self, rows: Rows, moved: Rows) -> Rows:
         """Return those of the rows that some have moved to that can still decide something."""
         return self._components.cut(rows, moved)
+
+    def assertion(self, rows: Rows) -> tuple[Rows, Rows, Rows] | None:
+        """Return the assertion of a state, as :meth:`_Components.assertion` does."""
+        return self._components.assertion(rows)
 
     def fork(self, state: int, n_answers: int) -> tuple[int, int] | None:
         """Return where the answers of a fork lead, None if a state is none."""
@@ -379,10 +394,21 @@ class _EachTerminal(_Union):
     def kept(self, rows: Rows, moved: Rows) -> Rows:
         return tuple(sorted(row for row in set(moved) if self._components.is_of_use(row)))
 
+    def assertion(self, rows: Rows) -> tuple[Rows, Rows, Rows] | None:
+        # What one terminal looks for is nothing to the others.
+        return self._components.assertion(rows) if len(rows) == 1 else None
+
     def fork(self, state: int, n_answers: int) -> tuple[int, int] | None:
-        rows, _, kind = self.states[state]
+        rows, is_start, kind = self.states[state]
         if kind in (_GOING_ON, _ENDING) or len(rows) == 1:
             return None
+        asking = next((row for row in rows if self._components.assertion((row,))), None)
+        if asking is not None and kind == _WHOLE:
+            others = tuple(row for row in rows if row != asking)
+            return (
+                self.number((asking,), is_start=is_start, n_answers=n_answers),
+                self.number(others, is_start=is_start, n_answers=n_answers),
+            )
         ids, n_asked = self._components.terminal_ids_of(rows), max(kind, 0)
         matching = [row for row, each in zip(rows, ids, strict=True) if each != NO_MATCH]
         if not matching:

@@ -32,9 +32,13 @@ from functools import partial
 
 import numpy as np
 
-from cfgguide.automata.dfa import DEAD
 from cfgguide.automata.partition import distinct_rows
-from cfgguide.lexer.lexeme_ends import Int32Array, LexemeEndClasses, classes_of
+from cfgguide.lexer.lexeme_ends import (
+    Int32Array,
+    LexemeEndClasses,
+    certain_moves,
+    classes_of,
+)
 from cfgguide.lexer.reachability import BoolArray
 from cfgguide.lexer.scanner import NO_MATCH, Scanner
 from cfgguide.parser.completions import Completions
@@ -332,14 +336,15 @@ def _following(
         Whether the lexeme can end so, beginning with a byte that resolves the group's obligations.
     """
     resolves = end_classes.resolves[:, letters].astype(np.float32)
+    moves = certain_moves(scanner, letters)
     following = np.ones(
         (len(scanner.starts), end_classes.n_groups, len(end_classes.terminal_ids)), dtype=np.bool_
     )
     for members, starts in enumerate(scanner.starts):
-        for start in np.unique(starts):
-            first = np.where(scanner.is_assertion[start], DEAD, scanner.transitions[start, letters])
-            can_follow: BoolArray = resolves @ certain[first].astype(np.float32) > 0
-            following[members] &= can_follow
+        for start in np.unique(starts).tolist():
+            first = moves[scanner.unforked(start)]
+            can_follow = [resolves @ certain[targets].astype(np.float32) > 0 for targets in first]
+            following[members] &= np.any(can_follow, axis=0)
     return following
 
 

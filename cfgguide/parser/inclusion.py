@@ -25,15 +25,16 @@ of states; the step that passes over what all stacks have on top is that of
 
 from __future__ import annotations
 
+from collections import deque
 from itertools import chain
 from typing import NamedTuple
 
 from cfgguide.parser.equivalence import States, items_by_symbol
 from cfgguide.parser.table import END, ERROR, NO_STATE, ParseTable
 
-MAX_CLAIMS = 1000  # of one proof
-MAX_STATES = 60  # of a part in a proof
-MAX_PARTS = 12  # of a set in a proof
+MAX_CLAIMS = 30  # of one proof; the longest that end need about 26
+MAX_STATES = 24  # of a part in a proof
+MAX_PARTS = 8  # of a set in a proof
 _MAX_KNOWN = 50_000  # steps and claims that are kept
 _ACCEPTED = -1, -1  # instead of a reduction below a part
 
@@ -82,6 +83,7 @@ class Inclusion:
             for symbol, target in row.items():
                 self._symbols.setdefault(target, set()).add(symbol)
         self._offered: dict[int, int] = {}
+        self._shifted: dict[int, int] = {}
         self._reduced: dict[int, dict[int, int]] = {}
         self._returns: dict[int, dict[tuple[int, int], int]] = {}
         self._steps: dict[tuple[States, int], _Step] = {}
@@ -102,6 +104,8 @@ class Inclusion:
 
     def covers(self, first: States, second: States, terminals: int) -> bool:
         """Return whether all that can follow the second stack is known to follow the first."""
+        if self._shifted_by(second[-1]) & terminals & ~self.offered(first[-1]):
+            return False
         return self._is_proven((frozenset([first, second]), frozenset([first])), terminals)
 
     def is_idle(self, state: int) -> bool:
@@ -117,17 +121,21 @@ class Inclusion:
             self._offered[state] = found | 1 << END
         return self._offered[state]
 
+    def _shifted_by(self, state: int) -> int:
+        """Return the terminals that a state shifts."""
+        if state not in self._shifted:
+            row = self._table.action[state].tolist()
+            self._shifted[state] = sum(
+                1 << place for place, action in enumerate(row) if action > ERROR
+            )
+        return self._shifted[state]
+
     def reduction(self, state: int, terminals: int) -> int | None:
         """Return the production by which a state reduces with each of some terminals, if any.
 
         None also if it may do anything else with one of them.
         """
-        shifted = sum(
-            1 << place
-            for place, action in enumerate(self._table.action[state].tolist())
-            if action > ERROR
-        )
-        if shifted & terminals:
+        if self._shifted_by(state) & terminals:
             return None
         reduced = self._reduced_by(state).items()
         found = [production for production, group in reduced if group & terminals]
@@ -140,9 +148,9 @@ class Inclusion:
             return False
         self._forget()
         assumed: dict[Claim, int] = {}
-        pending = [(root, terminals)]
+        pending = deque([(root, terminals)])
         while pending:
-            claim, needed = pending.pop()
+            claim, needed = pending.popleft()
             needed &= ~(self._proven.get(claim, 0) | assumed.get(claim, 0))
             if claim[0] == claim[1] or not needed:
                 continue
@@ -172,6 +180,7 @@ class Inclusion:
         if top is not None and (returns := self._after_returns(claim, top)) is not None:
             return returns
         following: dict[Claim, int] = {}
+        terminals &= self._offered_by(claim)
         while terminals:
             lowest = terminals & -terminals
             terminals ^= lowest

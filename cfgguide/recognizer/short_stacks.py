@@ -41,7 +41,7 @@ from cfgguide.parser.table import ParseTable
 
 MAX_DROPPED = 3  # states, at once; more hardly ever are
 _MAX_APART = 12  # states of two stacks that are compared, above those that they share
-_N_SHARED = (1, 7, 30)  # shared states that are looked at: with more of them more can be proven
+_N_SHARED = 6  # states that they share, which are looked at too
 _MAX_COVERED = 20_000  # answers that are kept
 _BLOCK = 512  # terminals whose possible states are found at once
 _AT_START = -1  # the group of a scanner state before the first byte of a lexeme
@@ -154,26 +154,22 @@ class ShortStacks:
         if self._inclusion is None or group < 0:
             return False
         n_apart = _n_apart(first, second)
-        return n_apart is not None and any(
-            self._covers(
-                group,
-                tuple(islice(first, n_apart[0] + n_shared))[::-1],
-                tuple(islice(second, n_apart[1] + n_shared))[::-1],
-            )
-            for n_shared in _N_SHARED
+        if n_apart is None:
+            return False
+        n_first, n_second = n_apart
+        parts = (
+            tuple(islice(first, n_first + _N_SHARED))[::-1],
+            tuple(islice(second, n_second + _N_SHARED))[::-1],
         )
-
-    def _covers(self, group: int, first: tuple[int, ...], second: tuple[int, ...]) -> bool:
-        question = group, first, second
+        question = (group, *parts)
         if question not in self._covered:
-            assert self._inclusion is not None, "the table is general"
             terminals, is_unfed = self._terminals[group]
             if is_unfed:
-                terminals |= self._inclusion.offered(first[-1])
-                terminals |= self._inclusion.offered(second[-1])
+                terminals |= self._inclusion.offered(first.state)
+                terminals |= self._inclusion.offered(second.state)
             if len(self._covered) > _MAX_COVERED:
                 self._covered.clear()
-            self._covered[question] = self._inclusion.covers(first, second, terminals)
+            self._covered[question] = self._inclusion.covers(*parts, terminals)
         return self._covered[question]
 
     def n_droppable(self, group: int, states: tuple[int, ...]) -> int:
