@@ -218,6 +218,8 @@ def _chosen(
         if has_other_way and is_of_conflicts(error):
             with_earley = replace(grammar, parser="earley", lexer=lexer)
             return with_earley, parser_of(with_earley, imports, budget=budget)
+    except CfgGuideError:
+        raise
     except Exception:  # whatever it is, it is explained below
         pass
     return with_lalr, parser_of(with_lalr, imports, budget=budget)
