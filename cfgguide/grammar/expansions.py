@@ -12,8 +12,8 @@ reads its symbols, with a rule for what is left after each::
 
 Everything is still decided at the end, as with Lark. What may be left stands for the items of the
 productions that have begun alike, so the LALR states have the same conflicts, and the language
-stays. Of such a rule Lark may refuse two productions that are the same; once it is written so, there
-are none.
+stays. Of such a rule Lark may refuse two productions that are the same; once it is written so,
+there are none.
 
 Terminals and templates are only counted: a terminal that stands twice in the next, and this twice
 in the one after it, doubles each time; a template that uses itself with something larger never

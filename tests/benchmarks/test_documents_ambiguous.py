@@ -29,9 +29,9 @@ def documents():
 @pytest.mark.parametrize(
     ("maker", "name", "parser", "lexer"),
     [
-        ("formulas", "formulas", "earley", "dynamic"),
+        pytest.param("formulas", "formulas", "earley", "dynamic", marks=pytest.mark.slow),
         ("formulas", "formulas_lalr", "lalr", "contextual"),
-        ("statements", "statements", "earley", "dynamic"),
+        pytest.param("statements", "statements", "earley", "dynamic", marks=pytest.mark.slow),
         ("statements", "statements_lalr", "lalr", "basic"),
         ("queries", "queries", "earley", "dynamic"),
         ("queries", "queries_lalr", "lalr", "contextual"),

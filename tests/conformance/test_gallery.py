@@ -23,8 +23,11 @@ from gallery_entries import Entry, entries, judge_of  # noqa: E402
 
 END = 256
 N_PLACES = 40  # of a sentence, where it is cut off or changed
-#: Over two seconds.
-SLOW = {"asciidoctrine", "lammps-ast", "lark-grammars-sqlite"}
+#: Over a second.
+SLOW = {
+    *("asciidoctrine", "lammps-ast", "lark-grammars-sqlite", "lark-python", "lark-sqlpp"),
+    *("mappyfile", "sql-to-ibis", "syncode-go", "syncode-java", "syncode-sql"),
+}
 LOADED = [entry for entry in entries().values() if not entry.refused_by_lark]
 READ = [entry for entry in LOADED if not entry.refused]
 
