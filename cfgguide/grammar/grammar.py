@@ -364,8 +364,8 @@ class Grammar:
         """Return a grammar from a text in XGrammar's EBNF; otherwise as :meth:`gbnf`.
 
         >>> print(Grammar.ebnf('root ::= "a" root | "b"').text)
-        start: root
-        root: "a" root | "b"
+        start: ROOT
+        ROOT: /a*b/
         """
         return cls._converted(import_module(_NOTATIONS).ebnf(text, root=root, limits=limits))
 
