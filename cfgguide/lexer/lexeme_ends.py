@@ -123,8 +123,7 @@ def certain_moves(scanner: Scanner, letters: Int32Array) -> Int32Array:
     int32, shape (n_scanner_states, n_letters)
     """
     moves: Int32Array = scanner.transitions[:, letters]
-    is_assertion = scanner.is_assertion & ~scanner.is_fork
-    moves[is_assertion] = _moves_of_assertion(scanner, moves)
+    moves[scanner.is_looking] = _moves_of_assertion(scanner, moves)
     return moves
 
 
@@ -145,12 +144,11 @@ def _refusals(scanner: Scanner, resolves: BoolArray) -> tuple[Int32Array, Int32A
     refused : bool, shape (n, n_byte_classes)
         Whether a byte proves that all assertions fail.
     """
-    is_assertion = scanner.is_assertion & ~scanner.is_fork
-    assertion = here = np.flatnonzero(is_assertion).astype(np.int32)
+    assertion = here = np.flatnonzero(scanner.is_looking).astype(np.int32)
     refused = np.ones((len(assertion), resolves.shape[1]), dtype=np.bool_)
     is_open = np.ones(len(assertion), dtype=np.bool_)
     is_waiting = _is_waiting(scanner)
-    while (is_asked := is_assertion[here]).any():
+    while (is_asked := scanner.is_looking[here]).any():
         looked_for = scanner.assertions[here, LOOKED_FOR]
         is_open &= ~is_asked | is_waiting[looked_for]
         refused &= ~is_asked[:, None] | resolves[scanner.equivalence_classes[looked_for]]
@@ -173,10 +171,9 @@ def _moves_of_assertion(scanner: Scanner, moves: Int32Array) -> Int32Array:
         Where they lead from the other states.
     """
     letters = np.arange(moves.shape[1])
-    is_assertion = scanner.is_assertion & ~scanner.is_fork
-    here = np.flatnonzero(is_assertion)[:, None].repeat(len(letters), axis=1)
+    here = np.flatnonzero(scanner.is_looking)[:, None].repeat(len(letters), axis=1)
     is_waiting = _is_waiting(scanner)
-    while (is_asked := is_assertion[here]).any():
+    while (is_asked := scanner.is_looking[here]).any():
         looked_for = scanner.assertions[here, LOOKED_FOR]
         ahead = moves[looked_for, letters]
         is_match = scanner.match[ahead] != NO_MATCH

@@ -140,9 +140,14 @@ class Scanner:
         return found
 
     @cached_property
+    def is_looking(self) -> npt.NDArray[np.bool_]:
+        """Whether each state is an assertion state, and no fork; shape (n_states,)."""
+        return self.is_assertion & ~self.is_fork
+
+    @cached_property
     def looks_ahead(self) -> bool:
         """Whether any terminal looks at the text after it."""
-        return bool((self.is_assertion & ~self.is_fork).any())
+        return bool(self.is_looking.any())
 
     @property
     def moves(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:

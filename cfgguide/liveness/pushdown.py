@@ -48,7 +48,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cfgguide.automata.partition import refined
 from cfgguide.limits import Budget
 from cfgguide.liveness.lexemes import THE_END, Between, End, Lexemes
 from cfgguide.parser.indentation import AT_LINE_START, BLOCKS, BRACKETS, IndentationRules
@@ -355,7 +354,7 @@ def _alike(table: ParseTable, indentation_rules: IndentationRules | None) -> lis
     Two do if they lex the same terminal set, stand in like places of a line, pop as many states for
     the same nonterminal on each terminal, and push states that are alike.
     """
-    if table.is_general:
+    if table.is_general:  # those that are alike are joined already
         return list(range(table.n_states))
     reduces, production = table.action < 0, np.maximum(-table.action - 1, 0)
     pops = np.where(reduces, table.lengths[production], -1)
@@ -364,11 +363,5 @@ def _alike(table: ParseTable, indentation_rules: IndentationRules | None) -> lis
     places = np.zeros(table.n_states) if indentation_rules is None else indentation_rules.places
     kinds = np.hstack([table.set_of_state[:, None], places[:, None], is_end, pops, lefts])
     classes = np.unique(kinds, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    # One more state, into which all goes that pushes nothing.
-    shifts = np.where(table.action > 0, table.action - 1, table.n_states)
-    gotos = np.where(table.goto >= 0, table.goto, table.n_states)
-    pushed = np.hstack([shifts, gotos]).astype(np.int32)
-    nothing = np.full((1, pushed.shape[1]), table.n_states, dtype=np.int32)
-    classes = refined(np.vstack([pushed, nothing]), np.append(classes, classes.max() + 1))
-    first: list[int] = np.unique(classes, return_index=True)[1][classes].tolist()
-    return first[:-1]
+    alike: list[int] = table.first_alike(classes).tolist()
+    return alike

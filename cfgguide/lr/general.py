@@ -17,7 +17,6 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.automata.partition import refined
 from cfgguide.limits import Budget
 from cfgguide.lr.lalr import END_NAME, Automaton, build, members
 from cfgguide.lr.proper import proper
@@ -115,16 +114,11 @@ def _joined(table: ParseTable) -> ParseTable:
         effects |= more.get(state, set())
         kind = (frozenset(effects), shifted, state == table.end_state)
         kind_of_state[state] = kinds.setdefault(kind, len(kinds))
-    # One more state, into which all goes that pushes nothing.
-    shifts = np.where(table.action > ERROR, table.action - 1, table.n_states)
-    gotos = np.where(table.goto != NO_STATE, table.goto, table.n_states)
-    pushed = np.hstack([shifts, gotos]).astype(np.int32)
-    nothing = np.full((1, pushed.shape[1]), table.n_states, dtype=np.int32)
-    classes = refined(np.vstack([pushed, nothing]), np.append(kind_of_state, len(kinds)))
-    first = np.unique(classes, return_index=True)[1][classes].astype(np.int32)[:-1]
+    first = table.first_alike(kind_of_state)
+    targets = np.maximum(table.action - 1, 0)
     return replace(
         table,
-        action=np.where(table.action > ERROR, first[shifts % table.n_states] + 1, table.action),
+        action=np.where(table.action > ERROR, first[targets] + 1, table.action),
         goto=np.where(table.goto != NO_STATE, first[table.goto], table.goto),
     )
 

@@ -433,7 +433,7 @@ class Effects:
         if scanner.looks_ahead and not scanner.asks_each:
             is_owed[1:] = True
             return is_owed
-        asked = scanner.assertions[scanner.is_assertion & ~scanner.is_fork]
+        asked = scanner.assertions[scanner.is_looking]
         pending = np.unique(
             scanner.equivalence_classes[
                 np.append(np.flatnonzero(scanner.match != NO_MATCH), asked.reshape(-1))

@@ -306,10 +306,11 @@ def _tables(recognizer: Recognizer, always_live: AlwaysLive) -> arrays.Tables:
 def _kinds(scanner: Scanner) -> npt.NDArray[np.int8]:
     is_match = scanner.match != NO_MATCH
     kinds = np.where(is_match, arrays.MATCHING, arrays.RUNNING)
-    # What may not match if a lexeme ends in each state.
-    longer = scanner.class_representatives[scanner.equivalence_classes]
-    is_other = is_match[scanner.transitions[longer]] != is_match[scanner.transitions]
-    kinds[is_match & is_other.any(axis=1)] = arrays.LEAVING
+    if scanner.asks_each:
+        # What may not match if a lexeme ends in each state.
+        longer = scanner.class_representatives[scanner.equivalence_classes]
+        is_other = is_match[scanner.transitions[longer]] != is_match[scanner.transitions]
+        kinds[is_match & is_other.any(axis=1)] = arrays.LEAVING
     kinds[scanner.is_assertion] = arrays.ASSERTION
     kinds[DEAD] = arrays.DYING
     return kinds.astype(np.int8)

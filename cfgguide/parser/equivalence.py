@@ -24,11 +24,12 @@ context".
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import product
 from typing import NamedTuple
 
-from cfgguide.parser.table import END, ERROR, NO_STATE, ParseTable
+from cfgguide.parser.items import Transitions, state_after
+from cfgguide.parser.table import END, ERROR, NO_STATE, ParseTable, Production
 
 States = tuple[int, ...]  # a part of a stack, the lowest first
 Pair = tuple[States, States]
@@ -357,16 +358,28 @@ class Equivalence:
         """
         if state not in self._returns:
             returns: dict[tuple[int, int], int] = {}
-            for production, dot in self._items.get(self._symbols[state], ()):
-                last: int | None = state
-                for symbol in self._table.productions[production][1][dot:]:
-                    last = self._transitions[last].get(symbol) if last is not None else None
-                lookahead = 0 if last is None else self._actions_of(last).reduced.get(production, 0)
+            items = self._items.get(self._symbols[state], ())
+            ends = item_ends(self._table.productions, self._transitions, state, items)
+            for production, dot, last in ends:
+                lookahead = self._actions_of(last).reduced.get(production, 0)
                 if lookahead:  # so the state holds this item
                     question = dot - 1, self._left_sides[production]
                     returns[question] = returns.get(question, 0) | lookahead
             self._returns[state] = returns
         return self._returns[state]
+
+
+def item_ends(
+    productions: Sequence[Production],
+    transitions: Transitions,
+    state: int,
+    items: Iterable[tuple[int, int]],
+) -> Iterator[tuple[int, int, int]]:
+    """Yield items that a state may hold, each with the state at the end of its production."""
+    for production, dot in items:
+        last = state_after(transitions, state, productions[production][1][dot:])
+        if last is not None:
+            yield production, dot, last
 
 
 def items_by_symbol(table: ParseTable) -> dict[str, list[tuple[int, int]]]:

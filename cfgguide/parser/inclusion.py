@@ -29,7 +29,7 @@ from collections import deque
 from itertools import chain
 from typing import NamedTuple
 
-from cfgguide.parser.equivalence import States, items_by_symbol
+from cfgguide.parser.equivalence import States, item_ends, items_by_symbol
 from cfgguide.parser.table import END, ERROR, NO_STATE, ParseTable
 
 MAX_CLAIMS = 30  # of one proof; the longest that end need about 26
@@ -75,7 +75,6 @@ class Inclusion:
         self._lengths: list[int] = table.lengths.tolist()
         self._left_sides: list[int] = table.left_sides.tolist()
         self._goto = memoryview(table.goto.data)
-        self._every = (1 << table.n_terminals) - 1
         self._items = items_by_symbol(table)
         self._transitions = table.transitions()
         self._symbols: dict[int, set[str]] = {}
@@ -167,7 +166,7 @@ class Inclusion:
         return True
 
     def _forget(self) -> None:
-        """Make room: whole stacks are different in every text."""
+        """Make room: the tops of stacks are different in every text."""
         if len(self._steps) > _MAX_KNOWN:
             self._steps.clear()
         if len(self._proven) + len(self._open) > _MAX_KNOWN:
@@ -285,14 +284,14 @@ class Inclusion:
         """
         if state not in self._returns:
             returns: dict[tuple[int, int], int] = {}
-            items = (self._items.get(symbol, ()) for symbol in sorted(self._symbols[state]))
-            for production, dot in chain.from_iterable(items):
-                last: int | None = state
-                for symbol in self._table.productions[production][1][dot:]:
-                    last = self._transitions[last].get(symbol) if last is not None else None
+            items = chain.from_iterable(
+                self._items.get(symbol, ()) for symbol in sorted(self._symbols[state])
+            )
+            ends = item_ends(self._table.productions, self._transitions, state, items)
+            for production, dot, last in ends:
                 # States may have been joined, and reduce a production of the same length instead.
                 effect = self._lengths[production], self._left_sides[production]
-                lookahead = 0 if last is None else self._reduced_as(last).get(effect, 0)
+                lookahead = self._reduced_as(last).get(effect, 0)
                 if lookahead:  # so the state holds this item
                     question = dot - 1, effect[1]
                     returns[question] = returns.get(question, 0) | lookahead

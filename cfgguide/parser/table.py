@@ -25,6 +25,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from cfgguide.automata.partition import refined
 from cfgguide.parser.stack import Stack
 
 ERROR = 0  # in `action`
@@ -281,6 +282,26 @@ class ParseTable:
                     is_reached[state] = True
                     pending.append(state)
         return is_reached
+
+    def first_alike(self, kinds: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+        """Return, for each state, the first of its kind that pushes states that are alike, too.
+
+        Parameters
+        ----------
+        kinds : int64, shape (n_states,)
+            Equal for states that do the same, but for what they push.
+
+        Returns
+        -------
+        int32, shape (n_states,)
+        """
+        # One more state, into which all goes that pushes nothing.
+        shifts = np.where(self.action > ERROR, self.action - 1, self.n_states)
+        gotos = np.where(self.goto != NO_STATE, self.goto, self.n_states)
+        pushed = np.hstack([shifts, gotos]).astype(np.int32)
+        nothing = np.full((1, pushed.shape[1]), self.n_states, dtype=np.int32)
+        classes = refined(np.vstack([pushed, nothing]), np.append(kinds, kinds.max() + 1))
+        return np.unique(classes, return_index=True)[1][classes].astype(np.int32)[:-1]
 
     def reduced(self, stack: Stack, production: int) -> Stack:
         """Return the stack after one reduction."""

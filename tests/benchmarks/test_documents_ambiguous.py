@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from random import Random
 
 import pytest
 from lark import Lark
+from support.scripts import loaded
 
 import cfgguide
 
@@ -17,13 +17,7 @@ _N_DOCUMENTS = 30
 
 @pytest.fixture(scope="module")
 def documents():
-    path = _BENCHMARKS / "documents_ambiguous.py"
-    spec = importlib.util.spec_from_file_location("benchmark_documents_ambiguous", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return loaded(_BENCHMARKS / "documents_ambiguous.py")
 
 
 @pytest.mark.parametrize(

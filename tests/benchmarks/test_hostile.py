@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 import pytest
 from hostile.cases import Case
 from hostile.run import REFUSED, TOO_SLOW, WORKS, Outcome
+from support.scripts import loaded
 
 _PATH = Path(__file__).parents[2] / "benchmarks" / "hostile.py"
 
 
 @pytest.fixture(scope="module")
 def benchmark():
-    spec = importlib.util.spec_from_file_location("benchmark_of_hostile", _PATH)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return loaded(_PATH)
 
 
 @pytest.mark.parametrize(

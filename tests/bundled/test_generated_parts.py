@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import unicodedata
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.scripts import loaded
 
 SCRIPT = Path(__file__).parents[2] / "tools" / "generate_python_parts.py"
 
 
 def generator() -> Any:
-    spec = importlib.util.spec_from_file_location("generate_python_parts", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return loaded(SCRIPT)
 
 
 @pytest.mark.parametrize("name", ["python.lark", "python_names.lark"])

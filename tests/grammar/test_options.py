@@ -6,7 +6,6 @@ alphabet.
 
 from __future__ import annotations
 
-import itertools
 import re
 import subprocess
 import sys
@@ -17,45 +16,27 @@ import pytest
 from lark.exceptions import LarkError
 from lark.indenter import PythonIndenter
 from lark.load_grammar import FromPackageLoader
+from support.every_text import n_sentences
 
 import cfgguide
 from cfgguide.errors import GrammarError
 from cfgguide.index.compiler import compile_recognizer
-from cfgguide.recognizer.recognizer import Recognizer
 
 Grammar = cfgguide.Grammar
 
 
-def is_sentence(recognizer: Recognizer, text: str) -> bool:
-    configuration = recognizer.advance(recognizer.initial, text.encode())
-    return configuration is not None and recognizer.is_sentence(configuration)
-
-
 def assert_same_language(grammar: Grammar, alphabet: list[str], longest: int) -> int:
-    """Compare with Lark on all texts; return how many of them are sentences.
-
-    A grammar that we refuse since no text at all is a sentence must have none with Lark.
-    """
+    """Compare with Lark on all texts; return how many of them are sentences."""
     parser = lark.Lark(grammar.text, **grammar.lark_options)
-    try:
-        recognizer = compile_recognizer(grammar)
-    except GrammarError as error:
-        if "no text at all is a sentence" not in str(error):
-            raise
-        recognizer = None
-    n_sentences = 0
-    for length in range(longest + 1):
-        for letters in itertools.product(alphabet, repeat=length):
-            text = "".join(letters)
-            ours = recognizer is not None and is_sentence(recognizer, text)
-            try:
-                parser.parse(text)
-                theirs = True
-            except LarkError:
-                theirs = False
-            assert ours == theirs, text
-            n_sentences += ours
-    return n_sentences
+
+    def is_parsed(text: str) -> bool:
+        try:
+            parser.parse(text)
+        except LarkError:
+            return False
+        return True
+
+    return n_sentences(grammar, alphabet, longest, is_parsed)
 
 
 # --- The grammar language -------------------------------------------------------------------------

@@ -6,7 +6,6 @@ a text, as in `fuzz.judge`.
 
 from __future__ import annotations
 
-import itertools
 import time
 
 import lark
@@ -16,11 +15,11 @@ from fuzz.grammars import Drawn, grammars
 from fuzz.judge import Judge
 from hypothesis import HealthCheck, given, seed, settings
 from lark.indenter import PythonIndenter
+from support import every_text
 
 from cfgguide.errors import GrammarError, PatternError
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.index.compiler import compile_recognizer
-from cfgguide.recognizer.recognizer import Recognizer
 
 DYNAMIC, COMPLETE, BASIC = "dynamic", "dynamic_complete", "basic"
 LEXERS = (DYNAMIC, COMPLETE, BASIC)
@@ -28,31 +27,12 @@ AMBIGUOUS = 'start: x | y\nx: "a"\ny: "a"'
 
 
 def n_sentences(grammar: Grammar, alphabet: str, longest: int) -> int:
-    """Compare with Lark on all texts; return how many of them are sentences.
-
-    What we refuse since no text is a sentence must have none with Lark.
-    """
+    """Compare with Lark on all texts; return how many of them are sentences."""
     options = grammar.lark_options
     judge = Judge(grammar.text, options["lexer"], (), options["parser"])
-    try:
-        recognizer = compile_recognizer(grammar)
-    except GrammarError as error:
-        if "no text at all is a sentence" not in str(error):
-            raise
-        recognizer = None
-    found = 0
-    for length in range(longest + 1):
-        for letters in itertools.product(alphabet, repeat=length):
-            text = "".join(letters).encode()
-            ours = recognizer is not None and is_sentence(recognizer, text)
-            assert ours == judge.is_sentence(text), text
-            found += ours
-    return found
-
-
-def is_sentence(recognizer: Recognizer, text: bytes) -> bool:
-    configuration = recognizer.advance(recognizer.initial, text)
-    return configuration is not None and recognizer.is_sentence(configuration)
+    return every_text.n_sentences(
+        grammar, alphabet, longest, lambda text: judge.is_sentence(text.encode())
+    )
 
 
 # --- Languages ------------------------------------------------------------------------------------
