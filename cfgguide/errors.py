@@ -135,6 +135,12 @@ class BudgetError(CfgGuideError):
     code = "budget"
 
 
+class MonitorError(CfgGuideError):
+    """A monitor failed, or leaves a text without a way on."""
+
+    code = "monitor"
+
+
 class VocabularyWarning(UserWarning):
     """The vocabulary cannot spell all that the grammar allows; guarantees hold for the rest."""
 

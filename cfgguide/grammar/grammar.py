@@ -19,6 +19,8 @@ from cfgguide.errors import GrammarError
 if TYPE_CHECKING:
     from cfgguide.limits import Limits
     from cfgguide.llguidance.read import LlguidanceGrammar
+    from cfgguide.monitors.monitor import Monitor
+    from cfgguide.monitors.monitored_grammar import MonitoredGrammar
 
 _PACKAGED = Path(__file__).parents[1] / "grammars"  # in an installed wheel
 _CHECKOUT = Path(__file__).parents[2] / "grammars"  # in a source checkout
@@ -41,7 +43,7 @@ _TIDY: dict[str, dict[str, Any]] = {
 _INDENTERS = {"python": "PythonIndenter", "python312": "Python312Indenter"}
 
 # Files that the bundled grammars import, and that are no grammars themselves.
-_PARTS = ("python_names", "sql_schema")
+_PARTS = ("python_names", "sql_runs", "sql_schema")
 
 #: A folder, or a loader such as ``lark.load_grammar.FromPackageLoader``: Lark calls it with the
 #: path of the importing grammar and a relative path, and gets a path and a text.
@@ -51,6 +53,7 @@ ImportPath = str | Callable[[Any, str], tuple[Any, str]]
 _FRONTEND = "cfgguide.grammar.lark_frontend"
 _DIALECT = "cfgguide.llguidance.read"
 _NOTATIONS = "cfgguide.notations"
+_MONITORS = "cfgguide.monitors.monitored_grammar"
 
 #: What a file's name ends with if it is in another notation: the method that reads it.
 NOTATIONS = {".gbnf": "gbnf", ".ebnf": "ebnf"}
@@ -227,6 +230,23 @@ class Grammar:
             return self
         chosen: Grammar = import_module(_FRONTEND).chosen(self)
         return chosen
+
+    def watched_by(self, monitor: Monitor) -> MonitoredGrammar:
+        """Return this grammar with a monitor, which says what the grammar cannot.
+
+        Parameters
+        ----------
+        monitor : Monitor
+            Before any text; see :class:`cfgguide.monitors.Monitor`.
+
+        Raises
+        ------
+        GrammarError
+            If it is no monitor.
+        """
+        watched: type[MonitoredGrammar] = import_module(_MONITORS).MonitoredGrammar
+        options = {each.name: getattr(self, each.name) for each in fields(Grammar)}
+        return watched(**options, monitor=monitor)
 
     def for_tokens(self, special_tokens: Mapping[str, int]) -> Grammar:
         """Return the grammar for a vocabulary with some special tokens; mostly it is the same."""

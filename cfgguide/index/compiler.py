@@ -37,6 +37,7 @@ JSON_BYTES = frozenset(range(0x20, 0xC0))
 
 if TYPE_CHECKING:
     from cfgguide.grammar.lark_frontend import CompiledGrammar
+    from cfgguide.monitors.monitored_grammar import MonitoredGrammar
 
 _SHOWN_AFTER = 1.0  # seconds of compiling
 
@@ -99,6 +100,20 @@ def compile(
     vocabulary = Vocabulary.of(tokenizer_or_vocabulary)
     written = chosen.grammar.for_tokens(vocabulary.special_tokens)
     vocabulary = vocabulary.with_symbols(written.symbols_in(vocabulary.special_tokens))
+    if (monitored := _monitored(written)) is not None:
+        from cfgguide.index.monitored_index import MonitoredIndex
+
+        base = compile(
+            monitored.plain,
+            vocabulary,
+            limits=limits,
+            use_cache=use_cache,
+            progress=progress,
+            cancelled=cancelled,
+        )
+        index = MonitoredIndex(base, monitored.monitor, max_bytes=max_bytes)
+        index.output_type = chosen
+        return index
     schema_index = _of_schema(written, vocabulary, max_bytes)
     if schema_index is not None:
         schema_index.output_type = chosen
@@ -116,11 +131,19 @@ def compile(
             VocabularyWarning,
             stacklevel=2,
         )
-    index = Index(byte_liveness.recognizer, vocabulary, liveness, max_bytes=max_bytes)
-    index.output_type = chosen
+    made = Index(byte_liveness.recognizer, vocabulary, liveness, max_bytes=max_bytes)
+    made.output_type = chosen
     if use_cache:
-        index.load_cached()
-    return index
+        made.load_cached()
+    return made
+
+
+def _monitored(grammar: Grammar) -> MonitoredGrammar | None:
+    """Return the grammar if it has a monitor."""
+    monitored = sys.modules.get("cfgguide.monitors.monitored_grammar")  # else none has
+    if monitored is None or not isinstance(grammar, monitored.MonitoredGrammar):
+        return None
+    return grammar
 
 
 def _of_schema(grammar: Grammar, vocabulary: Vocabulary, max_bytes: int | None) -> Index | None:

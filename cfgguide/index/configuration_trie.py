@@ -167,16 +167,17 @@ class ConfigurationTrie:
         most one has an entry: what is read first depends on the rest of the path alone.
         """
         if indentation_key is None:
-            return self._find(path_of(configuration, self._deepest))
+            return self.find_path(path_of(configuration, self._deepest))
         _, *stacks = path_of(configuration, self._deepest, indentation_key)
         for reads in indentation_key.possible_reads:
             head = lexers_part(configuration, indentation_key._replace(reads=reads))
-            subset = self._find((head, *stacks))
+            subset = self.find_path((head, *stacks))
             if subset is not None:
                 return subset
         return None
 
-    def _find(self, path: Path) -> Subset | None:
+    def find_path(self, path: Path) -> Subset | None:
+        """Return the subset under a prefix of a path, if there is one."""
         step = self._trie.longest_prefix(path)
         if step:
             self._order.move_to_end(step.key)
@@ -202,14 +203,15 @@ class ConfigurationTrie:
         """Add the mask of a configuration that has no entry yet."""
         if indentation_key is not None:
             indentation_key = indentation_key._replace(reads=indentation_key.reads | mask.reads)
-        return self._add(path_of(configuration, mask.depth, indentation_key), mask)
+        return self.add_path(path_of(configuration, mask.depth, indentation_key), mask)
 
     def add_precomputed(self, path: Path, mask: Mask) -> None:
         """Add a mask under a path, unless some entry already serves that path."""
         if not self._trie.longest_prefix(path):
-            self._add(path, mask)
+            self.add_path(path, mask)
 
-    def _add(self, path: Path, mask: Mask) -> Subset:
+    def add_path(self, path: Path, mask: Mask) -> Subset:
+        """Add a mask under a path that has no entry yet."""
         self._is_changing = True
         subset = self.subsets.add(mask.bitmask, like=self.like(path), walked=mask.walked)
         self.n_made += 1

@@ -25,7 +25,7 @@ from cfgguide.lexer.scanner import NO_MATCH, Scanner
 from cfgguide.liveness.always_live import AlwaysLive
 from cfgguide.mask import arrays, kernels, trie_kernels
 from cfgguide.mask.arrays import Int32Array
-from cfgguide.mask.token_classes import ClassTrie, TokenClasses
+from cfgguide.mask.token_classes import AllTokens, ClassTrie, TokenClasses
 from cfgguide.mask.uncompiled import warn_if_uncompiled
 from cfgguide.mask.views import view
 from cfgguide.parser.indentation import COLUMN_0, Indentation
@@ -135,6 +135,45 @@ class Walk:
             ].tolist()
         }
 
+    def staying(self, outcome: int) -> list[tuple[int, int | None]]:
+        """Return where the hypotheses of an outcome are, and which stay in their lexeme.
+
+        Returns
+        -------
+        list of (int, int or None)
+            For each hypothesis its scanner state, and the hypothesis of the base whose lexeme it
+            still reads, or ignored text before the next; None if a lexeme has ended.
+        """
+        work = self._work
+        n = int(work.outcome_n[outcome])
+        places = zip(
+            work.outcome_state[outcome, :n].tolist(),
+            work.outcome_cell[outcome, :n].tolist(),
+            strict=True,
+        )
+        return [(state, self._tops.get(cell)) for state, cell in places]
+
+    @cached_property
+    def _tops(self) -> dict[int, int]:
+        """The hypotheses of the base by the cell on top of their stacks; a shift makes a new one."""
+        tops, first = {}, 0
+        for home, hypothesis in enumerate(self._configuration.hypotheses):
+            tops[first] = home
+            first += min(self._window, hypothesis.stack.height)
+        return tops
+
+    def tokens_of(self, outcomes: Sequence[int]) -> npt.NDArray[np.int32]:
+        """Return the tokens that lead to some outcomes."""
+        work = self._work
+        n = int(work.counts[arrays.N_SEGMENTS])
+        is_wanted = np.zeros(self.n_outcomes, dtype=np.bool_)
+        is_wanted[list(outcomes)] = True
+        segments = np.flatnonzero(is_wanted[work.segment_outcome[:n]])
+        starts = work.segment_start[segments].astype(np.int64)
+        lengths = work.segment_end[segments] - starts
+        firsts = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+        return self.trie.token_ids[firsts + np.arange(lengths.sum())]
+
     def first_tokens(self) -> list[int]:
         """Return for each outcome one of the tokens that lead to it."""
         work = self._work
@@ -157,7 +196,10 @@ class Walker:
     """Runs the kernel; owns its workspace, and so serves one thread at a time."""
 
     def __init__(
-        self, recognizer: Recognizer, token_classes: TokenClasses, always_live: AlwaysLive
+        self,
+        recognizer: Recognizer,
+        token_classes: TokenClasses | AllTokens,
+        always_live: AlwaysLive,
     ) -> None:
         self._tables = view(_tables(recognizer, always_live))
         self._base = _Base()

@@ -157,11 +157,11 @@ def with_schema(
     """
     name, folder = _place_of(grammar)
     if isinstance(schema, sqlite3.Connection):
-        tables, database = _tables_of(schema), schema
+        tables, database = tables_of(schema), schema
     else:
-        tables, database = _checked_schema(schema), None
+        tables, database = checked_schema(schema), None
     given = _ALIASES if aliases is None else _checked(aliases, "aliases")
-    called = _functions_of(database) if functions is None else _checked(functions, "functions")
+    called = functions_of(database) if functions is None else _checked(functions, "functions")
     roles = _roles_of(tables, given, called, has_upserts=name == "sql")
     if name == "sql_select":
         _Forbidden.read().check(roles)
@@ -186,7 +186,7 @@ def _place_of(grammar: object) -> tuple[str, Path]:
 # --- What is given -------------------------------------------------------------------------------
 
 
-def _checked_schema(schema: object) -> dict[str, list[str]]:
+def checked_schema(schema: object) -> dict[str, list[str]]:
     if not isinstance(schema, Mapping):
         raise GrammarError(
             "a schema is a mapping such as {'users': ['id', 'name']} or a sqlite3.Connection, "
@@ -221,7 +221,7 @@ def _checked(names: object, what: str) -> list[str]:
     return found
 
 
-def _tables_of(database: sqlite3.Connection) -> dict[str, list[str]]:
+def tables_of(database: sqlite3.Connection) -> dict[str, list[str]]:
     """Return the columns of all tables and views of a database."""
     names = _asked(
         database,
@@ -236,10 +236,10 @@ def _tables_of(database: sqlite3.Connection) -> dict[str, list[str]]:
     if not names:
         raise GrammarError("the database has no tables; create them first, or give a mapping")
     columns = "SELECT name FROM pragma_table_xinfo(?, 'main') WHERE hidden != 1"
-    return _checked_schema({table: _asked(database, columns, table) for table in names})
+    return checked_schema({table: _asked(database, columns, table) for table in names})
 
 
-def _functions_of(database: sqlite3.Connection | None) -> list[str]:
+def functions_of(database: sqlite3.Connection | None) -> list[str]:
     """Return the functions of a database, or of SQLite, that `sql_select` does not forbid."""
     own = database or sqlite3.connect(":memory:")
     try:

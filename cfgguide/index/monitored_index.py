@@ -1,0 +1,314 @@
+"""The index of a grammar with a monitor: the grammar's masks, without what the monitor refuses.
+
+In: the index of the grammar, and a monitor. Out: a :class:`MonitoredIndex`. A walk over the
+vocabulary groups the tokens by where they lead in the grammar. Most of these groups are judged as a
+whole:
+
+* A token that stays in the lexeme that is being read is allowed if that may become a terminal that
+  the monitor allows at its place; in lexemes whose text decides, only tokens with which one of the
+  texts begins are looked up (:mod:`cfgguide.mask.texts`).
+* A token that begins where the lexeme ends has the mask of the place after it, which all lexemes
+  there share.
+* Any other token is read, byte by byte, with the monitor.
+
+Masks are stored by the lexer's part, the stack, and what the monitor says is relevant.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.errors import GrammarError, MonitorError, VocabularyError
+from cfgguide.index.configuration_trie import Mask, Path
+from cfgguide.index.index import Index
+from cfgguide.lexer.lookahead import NO_OBLIGATIONS
+from cfgguide.lexer.scanner import NO_MATCH
+from cfgguide.mask.arrays import DEAD_END, Int32Array
+from cfgguide.mask.subset import Subset, bitmask_of
+from cfgguide.mask.texts import TokensOfTexts
+from cfgguide.mask.token_classes import AllTokens
+from cfgguide.mask.walk import Walk, Walker
+from cfgguide.monitors.monitor import Monitor
+from cfgguide.recognizer.places import Place
+from cfgguide.recognizer.recognizer import Configuration, Hypothesis
+from cfgguide.recognizer.watching import WatchedStack, WatchingRecognizer, place_of
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+class MonitoredIndex(Index):
+    """Masks of one grammar with a monitor, for one vocabulary.
+
+    Parameters
+    ----------
+    base : Index
+        Of the grammar alone; its tables are shared, its masks are not used.
+    monitor : Monitor
+        Before any text.
+    max_bytes : int, optional
+        Most bytes of its masks; the least recently used go first. By default all are kept.
+
+    Raises
+    ------
+    GrammarError
+        If the grammar lacks what the monitor follows.
+    MonitorError
+        If no text at all is allowed.
+    VocabularyError
+        If the vocabulary cannot spell every byte: then what it cannot spell would have to be kept
+        from the monitor's texts.
+    """
+
+    recognizer: WatchingRecognizer
+
+    def __init__(self, base: Index, monitor: Monitor, *, max_bytes: int | None = None) -> None:
+        self._base = base
+        self._monitor = monitor
+        used = base.recognizer.scanner.used_bytes()
+        if not base.vocabulary.spelling.spells_any_of(used):
+            raise VocabularyError(
+                "a grammar with a monitor needs a vocabulary with a token for every byte of its "
+                "texts; use such a tokenizer"
+            )
+        recognizer = WatchingRecognizer.of(base.recognizer, monitor)
+        super().__init__(recognizer, base.vocabulary, base.liveness, max_bytes=max_bytes)
+        self._texts = TokensOfTexts(recognizer, base.vocabulary)
+        self._entries.like = _lexers_part
+        self._first_bytes = _tokens_by_first_byte(base.vocabulary.tokens, base.vocabulary.n_words)
+        if not self.is_live(recognizer.initial):
+            raise MonitorError(
+                f"the monitor {type(monitor).__name__} allows no text at all at the beginning; "
+                f"the grammar expects one of: {', '.join(base.expected(base.start.configuration))}"
+            )
+
+    def walker(self) -> Walker:
+        """Return a walker of its own for one thread, which tells all tokens apart."""
+        return Walker(self.recognizer, AllTokens(self.vocabulary.trie), self._liveness.always_live)
+
+    @property
+    def n_parse_states(self) -> None:
+        """None: what follows does not depend on parse states alone."""
+        return None
+
+    def with_vocabulary(self, vocabulary: Any) -> Index:
+        """Return an index whose next token is from another vocabulary, and later ones from this."""
+        return MonitoredIndex(self._base.with_vocabulary(vocabulary), self._monitor)
+
+    def load_cached(self) -> None:
+        """Do nothing: masks with a monitor are not cached on disk."""
+
+    def cache_masks(self) -> None:
+        """Do nothing: masks with a monitor are not cached on disk."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Raise an error: a monitor is code, and files hold none.
+
+        Raises
+        ------
+        GrammarError
+            Always.
+        """
+        raise GrammarError(
+            f"the index of a grammar with the monitor {type(self._monitor).__name__} cannot be "
+            "saved, since a monitor is code; compile it again where it is needed, or pickle it"
+        )
+
+    save_tables = save
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For `pickle`, and so for processes: the grammar's tables, the vocabulary, the monitor."""
+        return _monitored, (self._base, self._monitor, self.max_bytes)
+
+    # -- asking -----------------------------------------------------------------------------
+
+    def is_live(self, configuration: Configuration, *, quickly: bool = False) -> bool:
+        """Return whether tokens can complete a sentence that the monitor allows."""
+        return any(map(self.recognizer.is_possible, configuration.hypotheses)) and super().is_live(
+            configuration, quickly=quickly
+        )
+
+    def expected(self, configuration: Configuration) -> tuple[str, ...]:
+        """Return the names of the terminals that may come next; see :meth:`Guide.expected`."""
+        names = self.recognizer.parse_table.terminals
+        found: set[str] = set()
+        for hypothesis in configuration.hypotheses:
+            stack = hypothesis.stack
+            assert isinstance(stack, WatchedStack), "all stacks are watched here"
+            found.update(names[each] for each in self.recognizer.possible_terminals(hypothesis))
+            for ended in self.recognizer.ended(hypothesis, configuration.context):
+                found.update(names[each] for each in place_of(ended.stack).allowed)
+        found.discard(names[0])
+        if self.recognizer.is_sentence(configuration):
+            found.add(names[0])
+        grammatical = super().expected(configuration)
+        return tuple(name for name in grammatical if name in found)
+
+    # -- masks ------------------------------------------------------------------------------
+
+    def subset(self, configuration: Configuration) -> Subset:
+        """Return the tokens that may follow, EOS among them where the text is a sentence."""
+        with self._lock:
+            self._entries.mend()
+            n_dropped = self._entries.n_dropped
+            subset = self._subset(configuration)
+            if self._entries.n_dropped > n_dropped:
+                self._step_cache.drop()
+            return subset
+
+    def _subset(self, configuration: Configuration) -> Subset:
+        path = _path_of(configuration)
+        subset = self._entries.find_path(path)
+        if subset is None:
+            bitmask = self._made(configuration)
+            if self.recognizer.is_sentence(configuration):
+                bitmask |= self._eos
+            if not bitmask.any():
+                raise MonitorError(_dead_end(configuration, self._monitor))
+            subset = self._entries.add_path(path, Mask(len(path) - 1, bitmask))
+        return subset
+
+    def _made(self, configuration: Configuration) -> Int32Array:
+        """Return the tokens that may follow, without EOS, in an array of its own."""
+        hypotheses = configuration.hypotheses
+        if len(hypotheses) == 1 and self.recognizer.indentation_reader is None:
+            hypothesis = hypotheses[0]
+            scanner = self.recognizer.scanner
+            is_ending = scanner.match[hypothesis.scanner_state] != NO_MATCH
+            if is_ending and not hypothesis.obligations:
+                return self._at_an_end(configuration, hypothesis)
+        return self._walked(configuration, None)
+
+    def _at_an_end(self, configuration: Configuration, hypothesis: Hypothesis) -> Int32Array:
+        """Return the tokens that may follow where a lexeme may end.
+
+        Of those whose first byte ends it, the mask of the place after it tells.
+        """
+        place = self._after(configuration, hypothesis)
+        if place is None:
+            return self._walked(configuration, None)
+        ends = self._ending_bytes(hypothesis.scanner_state)
+        going_on = np.bitwise_or.reduce(self._first_bytes[~ends], axis=0, initial=0)
+        bitmask = self._walked(configuration, going_on)
+        if place.hypotheses:
+            ending = np.bitwise_or.reduce(self._first_bytes[ends], axis=0, initial=0)
+            bitmask |= self._subset(place).bitmask & ending
+        return bitmask
+
+    def _after(self, configuration: Configuration, hypothesis: Hypothesis) -> Configuration | None:
+        """Return the configuration where the next lexeme begins; None if there are several.
+
+        It has no hypothesis if the lexeme may not end here.
+        """
+        recognizer, context = self.recognizer, configuration.context
+        state, _, stack, indentation = hypothesis
+        terminal_id = int(recognizer.scanner.match[state])
+        starts = []
+        for after, unindented in recognizer.shifts(stack, indentation, terminal_id):
+            start = recognizer.start(after, context)
+            possible = recognizer.lookahead.resolved(start, NO_OBLIGATIONS)
+            starts += [Hypothesis(each, owed, after, unindented) for each, owed in possible]
+        if len(starts) > 1:
+            return None
+        return Configuration(tuple(starts), context)
+
+    def _ending_bytes(self, scanner_state: int) -> BoolArray:
+        """Return the bytes after which a lexeme surely has ended before them; shape (256,)."""
+        scanner = self.recognizer.scanner
+        longer = scanner.class_representatives[scanner.equivalence_classes[scanner_state]]
+        is_over: BoolArray = scanner.transitions[longer][scanner.byte_classes] == 0
+        return is_over & (scanner.transitions[scanner_state][scanner.byte_classes] == 0)
+
+    def _walked(self, configuration: Configuration, tokens: Int32Array | None) -> Int32Array:
+        """Return which tokens may follow, of some or of all."""
+        bitmask = np.zeros(self.vocabulary.n_words, dtype=np.int32)
+        if tokens is not None and not tokens.any():
+            return bitmask
+        walk = self._walker.walk(configuration)
+        assert walk is not None, "nothing lies below the bottom of a whole stack"
+        for number in walk.open_outcomes:
+            is_live = self._liveness.decide(walk.outcome(number).configuration).is_live
+            walk.resolve(number, is_live=is_live)
+        by_text, one_by_one = self._judge(walk, configuration)
+        self._walker.fill(bitmask)
+        if by_text:
+            in_texts = walk.tokens_of(by_text)
+            found = self._texts.tokens(configuration.hypotheses[0])
+            bitmask |= found & bitmask_of(in_texts.tolist(), len(bitmask))
+        if one_by_one:
+            singles = walk.tokens_of(one_by_one)
+            if tokens is not None:
+                singles = singles[tokens[singles >> 5] >> (singles & 31) & 1 == 1]
+            allowed = [each for each in singles.tolist() if self._reads(configuration, each)]
+            bitmask |= bitmask_of(allowed, len(bitmask))
+        return bitmask if tokens is None else bitmask & tokens
+
+    def _judge(self, walk: Walk, configuration: Configuration) -> tuple[list[int], list[int]]:
+        """Judge what tokens lead to; return what is to be judged by texts, and one by one.
+
+        Nothing of these two is live for now.
+        """
+        places = [place_of(hypothesis.stack) for hypothesis in configuration.hypotheses]
+        by_text, one_by_one = [], []
+        for number in range(walk.n_outcomes):
+            if walk.verdict(number) == DEAD_END:
+                continue
+            answers = []
+            for state, home in walk.staying(number):
+                answers.append(
+                    None if home is None else (self.recognizer.possible(state, places[home]), home)
+                )
+            if any(answer is not None and answer[0] is True for answer in answers):
+                continue
+            walk.resolve(number, is_live=False)
+            if all(answer is not None and answer[0] is False for answer in answers):
+                continue
+            is_simple = len(answers) == 1 and len(places) == 1 and answers[0] is not None
+            (by_text if is_simple and self._texts.is_usable else one_by_one).append(number)
+        return by_text, one_by_one
+
+    def _reads(self, configuration: Configuration, token_id: int) -> bool:
+        token = self.vocabulary.tokens[token_id]
+        return token is not None and self.recognizer.advance(configuration, token) is not None
+
+
+def _monitored(base: Index, monitor: Monitor, max_bytes: int | None) -> MonitoredIndex:
+    return MonitoredIndex(base, monitor, max_bytes=max_bytes)
+
+
+def _path_of(configuration: Configuration) -> Path:
+    """Return what a mask depends on: the lexer's part, what is relevant, and the stacks."""
+    parts: list[Hashable] = []
+    states: list[Hashable] = []
+    for state, obligations, stack, indentation in configuration.hypotheses:
+        assert isinstance(stack, WatchedStack), "all stacks are watched here"
+        place: Place = stack.place
+        parts.append((state, obligations, indentation, stack.text, place.relevant))
+        states.append(place.stack)
+    return ((tuple(parts), configuration.context), *states)
+
+
+def _lexers_part(path: Path) -> Hashable:
+    parts, _ = path[0]  # type: ignore[misc]
+    return tuple(part[:2] for part in parts)
+
+
+def _tokens_by_first_byte(tokens: Any, n_words: int) -> Int32Array:
+    """Return for each byte the tokens that begin with it; int32, shape (256, n_words)."""
+    first = np.full(32 * n_words, -1, dtype=np.int16)
+    first[: len(tokens)] = [token[0] if token else -1 for token in tokens]
+    rows = [np.packbits(first == byte, bitorder="little").view(np.int32) for byte in range(256)]
+    return np.stack(rows)
+
+
+def _dead_end(configuration: Configuration, monitor: Monitor) -> str:
+    place = place_of(configuration.hypotheses[0].stack)
+    return (
+        f"the monitor {type(monitor).__name__} leaves no way on: it allows no terminal after what "
+        f"it has followed so far ({place.monitor!r:.300}); let texts() refuse what leads there, "
+        "or leave can_finish at None"
+    )

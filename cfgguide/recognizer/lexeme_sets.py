@@ -1,0 +1,105 @@
+"""Which lexemes a scanner state may come to: as bits, and whether one is among some texts.
+
+In: the union FSMs. Out: :class:`Lexemes`. A monitor that allows all texts but a few needs to know
+whether a lexeme that has begun may still become another one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cfgguide.automata.dfa import DEAD
+from cfgguide.lexer.reachability import reaching
+from cfgguide.lexer.scanner import Scanner
+from cfgguide.monitors.texts import Texts
+from cfgguide.recognizer.recognizer import Recognizer
+
+_MAX_TRIED = 10_000  # lexemes of a terminal that has only a few
+
+
+class Lexemes:
+    """The lexemes that scanner states may come to."""
+
+    @classmethod
+    def of(cls, recognizer: Recognizer) -> Lexemes:
+        """Return those of a recogniser's scanner, which are made once."""
+        return recognizer.derived(_of_recognizer)
+
+    def __init__(self, scanner: Scanner) -> None:
+        self._scanner = scanner
+        matches = scanner.match[:, np.newaxis] == np.arange(scanner.ignored + 1)
+        rows = np.packbits(reaching(scanner.moves, matches), axis=1, bitorder="little")
+        self._ahead = [int.from_bytes(row.tobytes(), "little") for row in rows]
+        self._is_endless: dict[tuple[int, int], bool] = {}
+
+    def ahead(self, state: int) -> int:
+        """Return the terminals of the lexemes that a state matches or may come to, as bits."""
+        return self._ahead[state]
+
+    def has_other(self, state: int, terminal_id: int, text: bytes, texts: Texts) -> bool:
+        """Return whether a lexeme that has begun may become one of some texts.
+
+        Parameters
+        ----------
+        state : int
+            Where the scanner is.
+        terminal_id : int
+            The lexeme's terminal.
+        text : bytes
+            What has come of it.
+        texts : Texts
+            All but a few.
+        """
+        if self._endless(state, terminal_id):
+            return True
+        pending, n_tried = [(state, text)], 0
+        while pending and n_tried < _MAX_TRIED:
+            here, so_far = pending.pop()
+            n_tried += 1
+            for resolved in self._scanner.resolved(here):
+                if self._scanner.match[resolved] == terminal_id and texts.has(so_far):
+                    return True
+                for byte, byte_class in enumerate(self._scanner.byte_classes.tolist()):
+                    target = int(self._scanner.transitions[resolved, byte_class])
+                    if target != DEAD and self.ahead(target) >> terminal_id & 1:
+                        pending.append((target, so_far + bytes((byte,))))
+        return bool(pending)
+
+    def _endless(self, state: int, terminal_id: int) -> bool:
+        """Return whether there is no longest lexeme of a terminal that a state may come to."""
+        key = state, terminal_id
+        if key not in self._is_endless:
+            self._is_endless[key] = self._has_cycle(state, terminal_id)
+        return self._is_endless[key]
+
+    def _has_cycle(self, state: int, terminal_id: int) -> bool:
+        """Return whether a state leads to a cycle from which a lexeme of a terminal is reached."""
+        done: set[int] = set()
+        path: dict[int, list[int]] = {state: self._leading(state, terminal_id)}
+        while path:
+            here = next(reversed(path))
+            if not path[here]:
+                done.add(here)
+                del path[here]
+                continue
+            target = path[here].pop()
+            if target in path:
+                return True
+            if target not in done:
+                path[target] = self._leading(target, terminal_id)
+        return False
+
+    def _leading(self, state: int, terminal_id: int) -> list[int]:
+        """Return where one byte leads from which a lexeme of a terminal may come."""
+        targets: set[int] = set()
+        for resolved in self._scanner.resolved(state):
+            targets.update(np.unique(self._scanner.transitions[resolved]).tolist())
+        return sorted(
+            target
+            for target in targets
+            if target != DEAD and self.ahead(target) >> terminal_id & 1
+        )
+
+
+def _of_recognizer(recognizer: Recognizer) -> Lexemes:
+    return Lexemes(recognizer.scanner)

@@ -1,0 +1,284 @@
+"""Places between two lexemes of a text that a monitor follows, and what may come there.
+
+In: a parse table and a :class:`~cfgguide.monitors.monitor.Monitor`. Out: :class:`Place`, a parser
+stack with the monitor there; which terminals may come next, with which texts; and the place after
+each of them. ::
+
+    place ── NAME 'ab' ──> place ── ">" ──> place
+    (stack, monitor)       (stack, monitor)
+    NAME any, no ">"       ">" only
+
+A terminal's lexeme first causes reductions, which the monitor may refuse; then the monitor says
+which texts the terminal may have; then it is shifted. Terminals that cause the same reductions are
+asked about together.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable, Iterator
+
+import numpy as np
+
+from cfgguide.errors import CfgGuideError, GrammarError, MonitorError, shown
+from cfgguide.monitors.monitor import Monitor
+from cfgguide.monitors.texts import Texts
+from cfgguide.parser.stack import Stack
+from cfgguide.parser.table import END, ERROR, ParseTable
+
+_MAX_KNOWN = 20_000  # places, and answers, of about 1 kB each
+
+Answers = dict[int, Texts | None]  # of each terminal that may come: its texts, None for any
+
+
+class Place:
+    """A parser stack, and the monitor there.
+
+    Attributes
+    ----------
+    stack : Stack
+        The parser's stack, whole.
+    monitor : Monitor
+        What is known of the text.
+    """
+
+    __slots__ = ("_after", "_allowed", "_bits", "_hash", "_places", "_restricted", "monitor", "stack")
+
+    def __init__(self, places: Places, stack: Stack, monitor: Monitor) -> None:
+        self.stack = stack
+        self.monitor = monitor
+        self._places = places
+        self._hash = hash((stack, monitor))
+        self._allowed: Answers | None = None
+        self._bits = self._restricted = 0
+        self._after: dict[tuple[int, bytes], Place | None] = {}
+
+    @property
+    def allowed(self) -> Answers:
+        """The terminals that may come, each with its texts; `END` if the text may be over."""
+        if self._allowed is None:
+            self._answer()
+        assert self._allowed is not None, "it was just found out"
+        return self._allowed
+
+    @property
+    def bits(self) -> int:
+        """The terminals that may come, as bits."""
+        if self._allowed is None:
+            self._answer()
+        return self._bits
+
+    @property
+    def restricted(self) -> int:
+        """Those of them that may not have any text, as bits."""
+        if self._allowed is None:
+            self._answer()
+        return self._restricted
+
+    @property
+    def relevant(self) -> Hashable:
+        """What the monitor says is relevant for what may come."""
+        return asked_for(self.monitor, "relevant")  # type: ignore[return-value]
+
+    @property
+    def can_end(self) -> bool:
+        """Whether the text may be over."""
+        return END in self.allowed
+
+    def after(self, terminal_id: int, text: bytes) -> Place | None:
+        """Return the place after a lexeme; None if it is refused."""
+        key = terminal_id, text if self._places.is_followed[terminal_id] else b""
+        if key not in self._after:
+            self._after[key] = self._places.after(self, *key)
+        return self._after[key]
+
+    def _answer(self) -> None:
+        self._allowed, self._bits, self._restricted = self._places.answers(self)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return (
+            isinstance(other, Place)
+            and self._hash == other._hash
+            and self.stack == other.stack
+            and self.monitor == other.monitor
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"Place({self.stack!r}, {self.monitor!r})"
+
+
+class Places:
+    """The places of one grammar with one kind of monitor.
+
+    Parameters
+    ----------
+    table : ParseTable
+        Without conflicts: each lexeme leads to one stack.
+    monitor : Monitor
+        Before any text; it says which terminals and rules are followed.
+
+    Raises
+    ------
+    GrammarError
+        If the table has conflicts, or lacks what the monitor follows.
+    """
+
+    def __init__(self, table: ParseTable, monitor: Monitor) -> None:
+        _check(table, monitor)
+        self.table = table
+        self.is_followed = [name in monitor.terminals for name in table.terminals]
+        self._rules = [
+            left if left in monitor.rules else None for left, _ in table.productions
+        ]
+        self._groups: dict[int, tuple[int, tuple[tuple[int, int], ...]]] = {}
+        self._known: OrderedDict[tuple[Stack, Monitor], Place] = OrderedDict()
+        self._answers: OrderedDict[tuple[Stack, Hashable], tuple[Answers, int, int]] = OrderedDict()
+        self._actions = memoryview(table.action.data)
+
+    def place(self, stack: Stack, monitor: Monitor) -> Place:
+        """Return the one place of a stack and a monitor."""
+        key = stack, monitor
+        place = self._known.get(key)
+        if place is None:
+            place = self._known[key] = Place(self, stack, monitor)
+            if len(self._known) > _MAX_KNOWN:
+                self._known.popitem(last=False)
+        return place
+
+    def after(self, place: Place, terminal_id: int, text: bytes) -> Place | None:
+        """Return the place after a lexeme; None if it is refused."""
+        if terminal_id not in place.allowed:
+            return None
+        texts = place.allowed[terminal_id]
+        if texts is not None and not texts.has(text):
+            return None
+        stack, monitor = place.stack, place.monitor
+        while (action := self._actions[stack.state, terminal_id]) < ERROR:
+            stack = self.table.reduced(stack, -action - 1)
+            rule = self._rules[-action - 1]
+            if rule is not None:
+                after = asked(monitor, "reduced", rule)
+                assert after is not None, "the terminal is allowed"
+                monitor = after
+        if self.is_followed[terminal_id]:
+            name = self.table.terminals[terminal_id]
+            monitor = asked(monitor, "shifted", name, text.decode("utf-8", "surrogateescape"))
+        return self.place(stack.push(action - 1), monitor)
+
+    def answers(self, place: Place) -> tuple[Answers, int, int]:
+        """Return what may come at a place, as :class:`Place` has it."""
+        key = place.stack, asked_for(place.monitor, "relevant")
+        known = self._answers.get(key)
+        if known is None:
+            if asked_for(place.monitor, "can_finish") is False:
+                known = {}, 0, 0
+            else:
+                answers = dict(self._found(place.stack, place.monitor))
+                bits = sum(1 << terminal_id for terminal_id in answers)
+                restricted = sum(1 << each for each, texts in answers.items() if texts is not None)
+                known = answers, bits, restricted
+            self._answers[key] = known
+            if len(self._answers) > _MAX_KNOWN:
+                self._answers.popitem(last=False)
+        return known
+
+    def _found(self, stack: Stack, monitor: Monitor) -> Iterator[tuple[int, Texts | None]]:
+        """Yield the terminals that grammar and monitor allow, with their texts."""
+        names = self.table.terminals
+        pending = [(stack, monitor, -1)]
+        while pending:
+            here, watcher, wanted = pending.pop()
+            shifts, reductions = self._group(here.state)
+            for terminal_id in ones(shifts & wanted):
+                texts = None
+                if self.is_followed[terminal_id]:
+                    texts = asked(watcher, "texts", names[terminal_id])
+                    if texts is not None and not isinstance(texts, Texts):
+                        raise MonitorError(
+                            f"{type(watcher).__name__}.texts returned {shown(texts)} for "
+                            f"{names[terminal_id]}; it is None or a Texts, such as OneOf([...])"
+                        )
+                if texts is None or not texts.is_empty:
+                    yield terminal_id, texts
+            for production, terminals in reductions:
+                if not terminals & wanted:
+                    continue
+                reduced = self.table.reduced(here, production)
+                rule = self._rules[production]
+                after = watcher if rule is None else asked(watcher, "reduced", rule)
+                if after is None:
+                    continue
+                rest = terminals & wanted
+                if rest & 1 and reduced.state == self.table.end_state:
+                    rest ^= 1
+                    yield END, None
+                pending.append((reduced, after, rest))
+
+    def _group(self, state: int) -> tuple[int, tuple[tuple[int, int], ...]]:
+        """Return the terminals that a state shifts, and its reductions with the terminals of each."""
+        group = self._groups.get(state)
+        if group is None:
+            row = self.table.action[state]
+            shifts = sum(1 << int(each) for each in np.flatnonzero(row > 0) if each != END)
+            reductions = tuple(
+                (-int(action) - 1, sum(1 << int(each) for each in np.flatnonzero(row == action)))
+                for action in np.unique(row[row < 0])
+            )
+            group = self._groups[state] = shifts, reductions
+        return group
+
+
+def ones(bits: int) -> Iterator[int]:
+    """Yield the places of the bits that are set, ascending."""
+    while bits:
+        low = bits & -bits
+        yield low.bit_length() - 1
+        bits ^= low
+
+
+def asked(monitor: Monitor, method: str, *arguments: str) -> object:
+    """Call a method of a monitor; what goes wrong there is a `MonitorError`."""
+    try:
+        return getattr(monitor, method)(*arguments)
+    except CfgGuideError:
+        raise
+    except Exception as error:
+        raise MonitorError(
+            f"the monitor {type(monitor).__name__} failed in "
+            f"{method}({', '.join(map(repr, arguments))}): {type(error).__name__}: {error}"
+        ) from error
+
+
+def asked_for(monitor: Monitor, name: str) -> object:
+    """Return a property of a monitor; what goes wrong there is a `MonitorError`."""
+    try:
+        return getattr(monitor, name)
+    except Exception as error:
+        raise MonitorError(
+            f"the monitor {type(monitor).__name__} failed to say {name}: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+
+
+def _check(table: ParseTable, monitor: Monitor) -> None:
+    if table.is_general or table.may_repeat:
+        raise GrammarError(
+            "a monitor follows one parse of a text, and this grammar has several; "
+            'use a grammar that Lark takes with parser="lalr", without rules that derive themselves'
+        )
+    for what, names, known in (
+        ("terminal", monitor.terminals, table.terminals),
+        ("rule", monitor.rules, table.nonterminals),
+    ):
+        missing = sorted(set(names).difference(known))
+        if missing:
+            there = ", ".join(sorted(name for name in known if not name.startswith("$"))[:40])
+            raise GrammarError(
+                f"the monitor {type(monitor).__name__} follows the {what} {missing[0]!r}, which the "
+                f"grammar does not have; it has {there}"
+            )

@@ -1,0 +1,236 @@
+"""A recogniser whose texts a monitor follows.
+
+In: a recogniser and a monitor before any text. Out: a :class:`WatchingRecognizer`. Its stacks are
+:class:`WatchedStack`: the place where the lexeme began that is being read, and as much of its text
+as the monitor may ask for. All else that a recogniser does is the same.
+
+A hypothesis is *possible* if its lexeme may become one that may come at its place. Stacks are never
+shortened: the monitor follows every reduction.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+
+from cfgguide.lexer.scanner import NO_MATCH
+from cfgguide.monitors.monitor import Monitor
+from cfgguide.monitors.texts import Texts
+from cfgguide.parser.indentation import Indentation
+from cfgguide.parser.stack import Stack
+from cfgguide.recognizer.lexeme_sets import Lexemes
+from cfgguide.recognizer.places import Place, Places
+from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
+from cfgguide.storage import archive
+
+
+class WatchedStack(Stack):
+    """The stack of a place, and the text of the lexeme that began there.
+
+    Attributes
+    ----------
+    place : Place
+        Where the lexeme began.
+    text : bytes
+        What has come of it; empty where the monitor asks for none of the terminals that it may
+        become.
+    """
+
+    __slots__ = ("place", "text")
+
+    def __init__(self, place: Place, text: bytes = b"") -> None:
+        self.place = place
+        self.text = text
+        self.state = place.stack.state
+        self.below = place.stack.below
+        self.height = place.stack.height
+        self._hash = hash((place, text))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, WatchedStack):
+            return False
+        return self.text == other.text and self.place == other.place
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+class WatchingRecognizer(Recognizer):
+    """Reads bytes as another recogniser does, and refuses what a monitor does.
+
+    Make one with :meth:`of`.
+    """
+
+    _places: Places
+    _lexemes: Lexemes
+    _followed: int
+
+    @classmethod
+    def of(cls, recognizer: Recognizer, monitor: Monitor) -> Self:
+        """Return the recogniser of a grammar's own and a monitor before any text.
+
+        Raises
+        ------
+        GrammarError
+            If the grammar lacks what the monitor follows, or has several parses of a text.
+        """
+        made = cls.__new__(cls)
+        made.__dict__.update(recognizer.with_whole_stacks().__dict__)
+        made.__dict__.pop("digest", None)
+        places = Places(recognizer.parse_table, monitor)
+        made._places = places
+        made._lexemes = Lexemes.of(recognizer)
+        made._followed = sum(1 << each for each, is_one in enumerate(places.is_followed) if is_one)
+        if made.indentation_reader is not None:
+            table: object = _WatchedTable()
+            made.indentation_reader = made.indentation_reader.with_parse_table(table)  # type: ignore[arg-type]
+        start = places.place(recognizer.initial.hypotheses[0].stack, monitor)
+        made.initial = Configuration(
+            tuple(each._replace(stack=WatchedStack(start)) for each in recognizer.initial.hypotheses)
+        )
+        made.__dict__["digest"] = archive.digest({}, [recognizer.digest, repr(monitor)])
+        return made
+
+    def advance(self, configuration: Configuration, data: bytes) -> Configuration | None:
+        """Return the configuration after more bytes; None if Lark or the monitor refuses them.
+
+        Raises
+        ------
+        MonitorError
+            If the monitor fails.
+        LimitError
+            If there are more ways to read them than `max_hypotheses`.
+        """
+        hypotheses, context = list(configuration.hypotheses), configuration.context
+        for byte in data:
+            byte_class = self._byte_classes[byte]
+            following: list[Hypothesis] = []
+            for hypothesis in hypotheses:
+                following += self._extended(hypothesis, byte_class, byte)
+                if self._match[hypothesis.scanner_state] != NO_MATCH:
+                    for start in self.ended(hypothesis, context, byte_class):
+                        following += self._extended(start, byte_class, byte)
+            if not following:
+                return None
+            if len(following) > 1:
+                following = list(dict.fromkeys(following))
+                self.check_ambiguity(len(following))
+            hypotheses, context = following, self._contexts[context, byte_class]
+        possible = tuple(filter(self.is_possible, hypotheses))
+        return Configuration(possible, context) if possible else None
+
+    def _extended(self, hypothesis: Hypothesis, byte_class: int, byte: int) -> list[Hypothesis]:
+        """Return what a hypothesis becomes if one more byte belongs to its lexeme."""
+        stack = hypothesis.stack
+        assert isinstance(stack, WatchedStack), "all stacks are watched here"
+        following = self.extended(hypothesis, byte_class)
+        ahead = self._lexemes.ahead
+        return [
+            each._replace(stack=WatchedStack(stack.place, stack.text + bytes((byte,))))
+            if ahead(each.scanner_state) & self._followed
+            else (each._replace(stack=WatchedStack(stack.place)) if stack.text else each)
+            for each in following
+        ]
+
+    def shifts(
+        self, stack: Stack, indentation: Indentation, terminal_id: int
+    ) -> tuple[tuple[Stack, Indentation], ...]:
+        """Return stack and indentation after a lexeme; none if it is refused."""
+        assert isinstance(stack, WatchedStack), "all stacks are watched here"
+        if terminal_id < self.scanner.ignored and self.indentation_reader is None:
+            after = stack.place.after(terminal_id, stack.text)
+            return () if after is None else ((WatchedStack(after), indentation),)
+        shifted = super().shifts(stack, indentation, terminal_id)
+        return tuple((_between(after), unindented) for after, unindented in shifted)
+
+    def is_sentence(self, configuration: Configuration) -> bool:
+        """Return whether Lark parses the text if it ends here, and the monitor allows it."""
+        return any(
+            place_of(stack).can_end
+            for hypothesis in configuration.hypotheses
+            for stack in self._at_the_end(hypothesis)
+        )
+
+    def is_possible(self, hypothesis: Hypothesis) -> bool:
+        """Return whether the lexeme of a hypothesis may become one that may come there."""
+        possible = self.possible(hypothesis.scanner_state, place_of(hypothesis.stack))
+        if possible is not None:
+            return possible
+        stack = hypothesis.stack
+        assert isinstance(stack, WatchedStack), "all stacks are watched here"
+        return any(
+            self._begins(hypothesis.scanner_state, terminal_id, texts, stack.text)
+            for terminal_id, texts in self.restricted(hypothesis.scanner_state, stack.place)
+        )
+
+    def possible(self, scanner_state: int, place: Place) -> bool | None:
+        """Return whether a lexeme may become one that may come at a place; None: its text decides."""
+        ahead = self._lexemes.ahead(scanner_state)
+        if ahead & (place.bits & ~place.restricted | 1 << self.scanner.ignored):
+            return True
+        return None if ahead & place.restricted else False
+
+    def possible_terminals(self, hypothesis: Hypothesis) -> list[int]:
+        """Return the terminals that the lexeme of a hypothesis may become at its place."""
+        state, stack = hypothesis.scanner_state, hypothesis.stack
+        assert isinstance(stack, WatchedStack), "all stacks are watched here"
+        ahead = self._lexemes.ahead(state)
+        return [
+            terminal_id
+            for terminal_id, texts in stack.place.allowed.items()
+            if ahead >> terminal_id & 1
+            and (texts is None or self._begins(state, terminal_id, texts, stack.text))
+        ]
+
+    def is_between(self, scanner_state: int) -> bool:
+        """Return whether no lexeme has begun that the parser gets."""
+        is_ignored = self._lexemes.ahead(scanner_state) == 1 << self.scanner.ignored
+        return bool(self.scanner.is_start[scanner_state]) or is_ignored
+
+    def tells_followed_from_ignored(self) -> bool:
+        """Return whether no lexeme that the monitor follows begins like ignored text."""
+        firsts = np.unique(self.scanner.transitions[np.unique(self.scanner.starts)], axis=0)
+        for states in firsts.T:
+            ahead = [self._lexemes.ahead(state) for state in states.tolist()]
+            is_ignored = any(bits >> self.scanner.ignored & 1 for bits in ahead)
+            if is_ignored and any(bits & self._followed for bits in ahead):
+                return False
+        return True
+
+    def restricted(self, scanner_state: int, place: Place) -> list[tuple[int, Texts]]:
+        """Return the terminals that a lexeme may become and that have only some texts at a place."""
+        ahead = self._lexemes.ahead(scanner_state) & place.restricted
+        return [
+            (terminal_id, texts)
+            for terminal_id, texts in place.allowed.items()
+            if texts is not None and ahead >> terminal_id & 1
+        ]
+
+    def _begins(self, scanner_state: int, terminal_id: int, texts: Texts, text: bytes) -> bool:
+        begins = texts.begins(text)
+        if begins is None:
+            return self._lexemes.has_other(scanner_state, terminal_id, text, texts)
+        return begins
+
+
+class _WatchedTable:
+    """What an indenter feeds, followed by the monitor."""
+
+    def shift(self, stack: Stack, terminal_id: int) -> Stack | None:
+        """Return the stack after a terminal; None if it is refused."""
+        assert isinstance(stack, WatchedStack), "all stacks are watched here"
+        after = stack.place.after(terminal_id, stack.text)
+        return None if after is None else WatchedStack(after)
+
+
+def place_of(stack: Stack) -> Place:
+    """Return the place of a watched stack."""
+    assert isinstance(stack, WatchedStack), "all stacks are watched here"
+    return stack.place
+
+
+def _between(stack: Stack) -> Stack:
+    """Return a stack where no lexeme has begun."""
+    assert isinstance(stack, WatchedStack), "all stacks are watched here"
+    return WatchedStack(stack.place) if stack.text else stack

@@ -1,0 +1,247 @@
+"""Names of SQL as they may be written: plain, or in one of three kinds of quotes, in any case.
+
+In: names in lower case. Out: :class:`Names`, the texts of a terminal that spell one of them. The
+case of ASCII letters is ignored, as SQLite does. ::
+
+    names id, order      id  ID  "id"  `id`  [id]  "order" ...   but not  order, a reserved word
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
+from functools import cache
+
+from cfgguide.combinators.words import is_word
+from cfgguide.grammar.grammar import Grammar
+from cfgguide.monitors.texts import Texts
+
+_PLAIN, _DOUBLE, _BACK, _BRACKET = range(4)
+_QUOTES = {b'"': _DOUBLE, b"`": _BACK, b"[": _BRACKET}
+
+
+@cache
+def keywords() -> tuple[frozenset[str], frozenset[str]]:
+    """Return the reserved words of SQLite, and all of its keywords, in lower case."""
+    text = Grammar.bundled("sql").text
+    found = re.search(r"^RESERVED\.1: /\(\?ai:([a-z0-9_|]+)\)", text, re.MULTILINE)
+    assert found is not None, "the bundled grammar lists them"
+    every = re.findall(r"^\w+\.2: /\(\?ai:(\w+)\)", text, re.MULTILINE)
+    return frozenset(found[1].split("|")), frozenset(every)
+
+
+def folded(name: str) -> str:
+    """Return a name as SQLite compares it: with ASCII letters in lower case."""
+    if name.isascii():
+        return name.lower()
+    return name.encode("utf-8", "surrogateescape").lower().decode("utf-8", "surrogateescape")
+
+
+def unquoted(text: str) -> str:
+    """Return the name that a text spells, folded.
+
+    >>> unquoted("`My table`"), unquoted("Users"), unquoted("[a b]")
+    ('my table', 'users', 'a b')
+    """
+    if text[:1] in ('"', "`"):
+        return folded(text[1:-1].replace(2 * text[0], text[0]))
+    return folded(text[1:-1] if text.startswith("[") else text)
+
+
+def quoted(name: str) -> str:
+    """Return a name as a text that always spells it.
+
+    >>> quoted("id"), quoted("order"), quoted('a"b')
+    ('id', '"order"', '"a""b"')
+    """
+    if is_word(name) and folded(name) not in keywords()[1]:
+        return name
+    return '"' + name.replace('"', '""') + '"'
+
+
+class NameSet:
+    """Names, with all that they are looked up by; made once and shared."""
+
+    __slots__ = ("_forms", "_hash", "names")
+
+    def __init__(self, names: Iterable[str], *, is_word_only: bool = False) -> None:
+        self.names = frozenset(names)
+        self._hash = hash((self.names, is_word_only))
+        reserved = keywords()[0]
+        plain = [name for name in self.names if is_word(name) and name not in reserved]
+        quoted_names = [] if is_word_only else [name for name in self.names if name]
+        forms = (
+            plain,
+            ['"' + name.replace('"', '""') + '"' for name in quoted_names],
+            ["`" + name.replace("`", "``") + "`" for name in quoted_names],
+            ["[" + name + "]" for name in quoted_names if "]" not in name],
+        )
+        self._forms = tuple(
+            sorted(form.encode("utf-8", "surrogateescape") for form in kind) for kind in forms
+        )
+
+    def begins(self, text: bytes) -> bool:
+        """Return whether a spelling of some name begins with a text in lower case."""
+        forms = self._forms[_QUOTES.get(text[:1], _PLAIN)]
+        place = bisect_left(forms, text)
+        return place < len(forms) and forms[place].startswith(text)
+
+    def has(self, text: bytes) -> bool:
+        """Return whether a text in lower case is a spelling of some name."""
+        forms = self._forms[_QUOTES.get(text[:1], _PLAIN)]
+        place = bisect_left(forms, text)
+        return place < len(forms) and forms[place] == text
+
+    def goes_on(self, text: bytes) -> bool:
+        """Return whether a longer spelling of some name begins with a text in lower case."""
+        forms = self._forms[_QUOTES.get(text[:1], _PLAIN)]
+        place = bisect_left(forms, text + b"\x00")
+        return place < len(forms) and forms[place].startswith(text)
+
+    def words(self) -> list[bytes]:
+        """Return the names that may be written plainly."""
+        return self._forms[_PLAIN]
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, NameSet)
+            and self._hash == other._hash
+            and self.names == other.names
+            and self._forms == other._forms
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+class Names(Texts):
+    """The texts that spell a name of some sets, but for a few names.
+
+    Parameters
+    ----------
+    sets : tuple of NameSet
+        The names.
+    missing : frozenset of str
+        Names that are not among them after all.
+    read_otherwise : frozenset of bytes
+        Words, in lower case, that the lexer reads as keywords where the texts may stand.
+
+    Examples
+    --------
+    >>> names = Names((NameSet(["id", "order"]),))
+    >>> names.has(b"ID"), names.has(b"order"), names.has(b'"order"'), names.begins(b"[or")
+    (True, False, True, True)
+    """
+
+    __slots__ = ("_hash", "missing", "read_otherwise", "sets")
+
+    def __init__(
+        self,
+        sets: tuple[NameSet, ...],
+        missing: frozenset[str] = frozenset(),
+        read_otherwise: frozenset[bytes] = frozenset(),
+    ) -> None:
+        self.sets = sets
+        self.missing = missing
+        self.read_otherwise = read_otherwise
+        self._hash = hash((sets, missing, read_otherwise))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are none."""
+        return not any(names.names - self.missing for names in self.sets)
+
+    def has(self, text: bytes) -> bool:
+        """Return whether a text spells one of the names."""
+        lower = text.lower()
+        if lower in self.read_otherwise or not any(names.has(lower) for names in self.sets):
+            return False
+        return not self.missing or _name(text) not in self.missing
+
+    def begins(self, text: bytes) -> bool:
+        """Return whether a spelling of one of the names begins with a text."""
+        lower = text.lower()
+        if not self.missing and not self.read_otherwise:
+            return any(names.begins(lower) for names in self.sets)
+        if self.has(text):
+            return True
+        return any(names.goes_on(lower) and self._goes_on(names, lower) for names in self.sets)
+
+    def _goes_on(self, names: NameSet, lower: bytes) -> bool:
+        """Return whether a longer spelling begins with a text, that of a name which is there."""
+        forms = names._forms[_QUOTES.get(lower[:1], _PLAIN)]
+        place = bisect_left(forms, lower + b"\x00")
+        while place < len(forms) and forms[place].startswith(lower):
+            if forms[place] not in self.read_otherwise and _name(forms[place]) not in self.missing:
+                return True
+            place += 1
+        return False
+
+    def read_as_such(self, is_lexeme: Callable[[bytes], bool]) -> Names:
+        """Return those of the texts that the lexer reads as such."""
+        every = keywords()[1]
+        otherwise = frozenset(
+            word
+            for names in self.sets
+            for word in names.words()
+            if word.decode("utf-8", "surrogateescape") in every and not is_lexeme(word)
+        )
+        return Names(self.sets, self.missing, otherwise) if otherwise else self
+
+    def first(self) -> bytes | None:
+        """Return a spelling of one of the names."""
+        names = min(
+            (name for names in self.sets for name in names.names - self.missing), default=None
+        )
+        return None if names is None else quoted(names).encode("utf-8", "surrogateescape")
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Names)
+            and self._hash == other._hash
+            and self.sets == other.sets
+            and self.missing == other.missing
+            and self.read_otherwise == other.read_otherwise
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        shown = sorted({name for names in self.sets for name in names.names} - self.missing)
+        return f"Names({shown[:20]!r}{', ...' if len(shown) > 20 else ''})"
+
+
+class OtherNames(Texts):
+    """All names but a few."""
+
+    __slots__ = ("missing",)
+
+    def __init__(self, missing: frozenset[str]) -> None:
+        self.missing = missing
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are none: never."""
+        return False
+
+    def has(self, text: bytes) -> bool:
+        """Return whether a text spells another name."""
+        return _name(text) not in self.missing
+
+    def begins(self, text: bytes) -> None:
+        """Return None: the terminal's own lexemes decide."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OtherNames) and self.missing == other.missing
+
+    def __hash__(self) -> int:
+        return hash((OtherNames, self.missing))
+
+    def __repr__(self) -> str:
+        return f"OtherNames({sorted(self.missing)!r})"
+
+
+def _name(text: bytes) -> str:
+    return unquoted(text.decode("utf-8", "surrogateescape"))
