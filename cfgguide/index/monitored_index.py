@@ -26,7 +26,7 @@ import numpy.typing as npt
 from cfgguide.errors import GrammarError, MonitorError, VocabularyError
 from cfgguide.index.configuration_trie import Mask, Path
 from cfgguide.index.index import Index
-from cfgguide.lexer.lookahead import NO_OBLIGATIONS
+from cfgguide.lexer.lookahead import NO_OBLIGATIONS, Obligations
 from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.mask.arrays import DEAD_END, Int32Array
 from cfgguide.mask.subset import Subset, bitmask_of
@@ -60,8 +60,7 @@ class MonitoredIndex(Index):
     MonitorError
         If no text at all is allowed.
     VocabularyError
-        If the vocabulary cannot spell every byte: then what it cannot spell would have to be kept
-        from the monitor's texts.
+        If the vocabulary cannot cut texts after every byte.
     """
 
     recognizer: WatchingRecognizer
@@ -69,16 +68,19 @@ class MonitoredIndex(Index):
     def __init__(self, base: Index, monitor: Monitor, *, max_bytes: int | None = None) -> None:
         self._base = base
         self._monitor = monitor
-        used = base.recognizer.scanner.used_bytes()
-        if not base.vocabulary.spelling.spells_any_of(used):
+        spelled = base.vocabulary.spelling.reachable_bytes
+        if not base.vocabulary.spelling.spells_any_of(spelled):
             raise VocabularyError(
-                "a grammar with a monitor needs a vocabulary with a token for every byte of its "
-                "texts; use such a tokenizer"
+                "a grammar with a monitor needs a vocabulary that has a token for each byte which "
+                "occurs in its tokens; use such a tokenizer"
             )
-        recognizer = WatchingRecognizer.of(base.recognizer, monitor)
+        recognizer = WatchingRecognizer.of(
+            base.recognizer, monitor, spelled=spelled, goes_on=base.liveness.goes_on
+        )
         super().__init__(recognizer, base.vocabulary, base.liveness, max_bytes=max_bytes)
         self._texts = TokensOfTexts(recognizer, base.vocabulary)
         self._entries.like = _lexers_part
+        self._ending: dict[tuple[tuple[int, Obligations], ...], list[BoolArray]] = {}
         self._first_bytes = _tokens_by_first_byte(base.vocabulary.tokens, base.vocabulary.n_words)
         if not self.is_live(recognizer.initial):
             raise MonitorError(
@@ -173,38 +175,43 @@ class MonitoredIndex(Index):
         return subset
 
     def _made(self, configuration: Configuration) -> Int32Array:
-        """Return the tokens that may follow, without EOS, in an array of its own."""
-        hypotheses = configuration.hypotheses
-        if len(hypotheses) == 1 and self.recognizer.indentation_reader is None:
-            hypothesis = hypotheses[0]
-            scanner = self.recognizer.scanner
-            is_ending = scanner.match[hypothesis.scanner_state] != NO_MATCH
-            if is_ending and not hypothesis.obligations:
-                return self._at_an_end(configuration, hypothesis)
-        return self._walked(configuration, None)
+        """Return the tokens that may follow, without EOS, in an array of its own.
 
-    def _at_an_end(self, configuration: Configuration, hypothesis: Hypothesis) -> Int32Array:
-        """Return the tokens that may follow where a lexeme may end.
-
-        Of those whose first byte ends it, the mask of the place after it tells.
+        Where lexemes may end, the masks of the places after them tell of all tokens whose first byte
+        ends every lexeme that is being read.
         """
-        place = self._after(configuration, hypothesis)
-        if place is None:
+        scanner = self.recognizer.scanner
+        is_indented = self.recognizer.indentation_reader is not None
+        is_ending = any(
+            scanner.match[hypothesis.scanner_state] != NO_MATCH
+            for hypothesis in configuration.hypotheses
+        )
+        if is_indented or not is_ending:
             return self._walked(configuration, None)
-        ends = self._ending_bytes(hypothesis.scanner_state)
-        going_on = np.bitwise_or.reduce(self._first_bytes[~ends], axis=0, initial=0)
-        bitmask = self._walked(configuration, going_on)
-        if place.hypotheses:
-            ending = np.bitwise_or.reduce(self._first_bytes[ends], axis=0, initial=0)
-            bitmask |= self._subset(place).bitmask & ending
+        parts: list[tuple[Configuration, BoolArray]] = []
+        goes_on = np.ones(256, dtype=np.bool_)
+        for hypothesis, ends in zip(
+            configuration.hypotheses, self._ending_bytes(configuration), strict=True
+        ):
+            place = self._after(hypothesis, configuration.context) if ends.any() else None
+            if place is None:
+                continue
+            goes_on &= ~ends
+            parts.append((place, ends))
+        tokens = np.bitwise_or.reduce(self._first_bytes[goes_on], axis=0, initial=0)
+        bitmask = self._walked(configuration, tokens)
+        for place, ends in parts:
+            if place.hypotheses:
+                ending = np.bitwise_or.reduce(self._first_bytes[ends], axis=0, initial=0)
+                bitmask |= self._subset(place).bitmask & ending
         return bitmask
 
-    def _after(self, configuration: Configuration, hypothesis: Hypothesis) -> Configuration | None:
+    def _after(self, hypothesis: Hypothesis, context: int) -> Configuration | None:
         """Return the configuration where the next lexeme begins; None if there are several.
 
         It has no hypothesis if the lexeme may not end here.
         """
-        recognizer, context = self.recognizer, configuration.context
+        recognizer = self.recognizer
         state, _, stack, indentation = hypothesis
         terminal_id = int(recognizer.scanner.match[state])
         starts = []
@@ -212,16 +219,32 @@ class MonitoredIndex(Index):
             start = recognizer.start(after, context)
             possible = recognizer.lookahead.resolved(start, NO_OBLIGATIONS)
             starts += [Hypothesis(each, owed, after, unindented) for each, owed in possible]
-        if len(starts) > 1:
+        if len(starts) > 1 or any(each.obligations for each in starts):
             return None
         return Configuration(tuple(starts), context)
 
-    def _ending_bytes(self, scanner_state: int) -> BoolArray:
-        """Return the bytes after which a lexeme surely has ended before them; shape (256,)."""
-        scanner = self.recognizer.scanner
-        longer = scanner.class_representatives[scanner.equivalence_classes[scanner_state]]
-        is_over: BoolArray = scanner.transitions[longer][scanner.byte_classes] == 0
-        return is_over & (scanner.transitions[scanner_state][scanner.byte_classes] == 0)
+    def _ending_bytes(self, configuration: Configuration) -> list[BoolArray]:
+        """Return for each hypothesis the bytes before which its lexeme ends, and owes nothing.
+
+        Only bytes with which no lexeme goes on, and none ends that owes something. Shape (256,) each.
+        """
+        key = tuple(each[:2] for each in configuration.hypotheses)
+        ends = self._ending.get(key)
+        if ends is None:
+            scanner, lookahead = self.recognizer.scanner, self.recognizer.lookahead
+            n_classes = scanner.transitions.shape[1]
+            by_class = np.zeros((len(key), n_classes), dtype=np.bool_)
+            for byte_class in range(n_classes):
+                is_clean = True
+                for number, (state, obligations) in enumerate(key):
+                    is_clean &= not lookahead.step(state, obligations, byte_class)
+                    if scanner.match[state] != NO_MATCH:
+                        after = lookahead.after(lookahead.ending(state, obligations), byte_class)
+                        is_clean &= after in ((), (NO_OBLIGATIONS,))
+                        by_class[number, byte_class] = bool(after)
+                by_class[:, byte_class] &= is_clean
+            ends = self._ending[key] = list(by_class[:, scanner.byte_classes])
+        return ends
 
     def _walked(self, configuration: Configuration, tokens: Int32Array | None) -> Int32Array:
         """Return which tokens may follow, of some or of all."""
@@ -268,7 +291,14 @@ class MonitoredIndex(Index):
             if all(answer is not None and answer[0] is False for answer in answers):
                 continue
             is_simple = len(answers) == 1 and len(places) == 1 and answers[0] is not None
-            (by_text if is_simple and self._texts.is_usable else one_by_one).append(number)
+            if is_simple and self._texts.is_usable:
+                ((state, _),) = walk.staying(number)
+                is_simple = not any(
+                    texts.is_endless for _, texts in self.recognizer.restricted(state, places[0])
+                )
+                (by_text if is_simple else one_by_one).append(number)
+            else:
+                one_by_one.append(number)
         return by_text, one_by_one
 
     def _reads(self, configuration: Configuration, token_id: int) -> bool:

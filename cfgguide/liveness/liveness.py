@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cfgguide.lexer.lookahead import Obligations
+from cfgguide.lexer.lookahead import NO_OBLIGATIONS, Obligations
 from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.limits import Budget
 from cfgguide.liveness.always_live import AlwaysLive, possible_terminal_ids, written
@@ -133,6 +133,17 @@ class Liveness:
             or self.recognizer.is_sentence(configuration)
             or self.decide(configuration).is_live
         )
+
+    def goes_on(self, stack: Stack) -> bool:
+        """Return whether a sentence can follow where a lexeme has just ended on a stack."""
+        if self.always_live.is_always_live[stack.state, -1]:
+            return True
+        if self.recognizer.parse_table.is_sentence(stack):
+            return True
+        start = self.recognizer.start(stack, 0)
+        possible = self.recognizer.lookahead.resolved(start, NO_OBLIGATIONS)
+        hypotheses = tuple(Hypothesis(state, owed, stack) for state, owed in possible)
+        return bool(hypotheses) and self.decide(Configuration(hypotheses)).is_live
 
     def decide(self, configuration: Configuration) -> Answer:
         """Return whether a configuration is live, and what was read of its stacks to know it."""

@@ -7,12 +7,21 @@ this? All is in bytes, since tokens may cut characters.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
 
 
 class Texts(ABC):
-    """A set of texts; hashable, and equal only to sets of the same texts."""
+    """A set of texts; hashable, and equal only to sets of the same texts.
+
+    Attributes
+    ----------
+    is_endless : bool
+        Whether all texts but a few are among them. Then a lexeme that may go on for ever is one that
+        may come, and `begins` is not asked.
+    """
+
+    is_endless: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -24,15 +33,26 @@ class Texts(ABC):
         """Return whether a text is one of these."""
 
     @abstractmethod
-    def begins(self, text: bytes) -> bool | None:
-        """Return whether one of these begins with a text.
-
-        None if only a few texts in all are not among these; then the terminal's own lexemes decide.
-        """
+    def begins(self, text: bytes) -> bool:
+        """Return whether one of these begins with a text."""
 
     def first(self) -> bytes | None:
         """Return one of the texts, if the set knows any."""
         return None
+
+    def read_as_such(self, is_lexeme: Callable[[bytes], bool]) -> Texts:
+        """Return those of the texts that the lexer reads as the terminal, where they may stand.
+
+        A set that asks for no more than `has` and `begins` of its terminal's own lexemes returns
+        itself.
+
+        Parameters
+        ----------
+        is_lexeme : callable
+            Whether the lexer reads a text so: another terminal, such as a keyword, may come first;
+            and whether it can be written at all, with the bytes that there are.
+        """
+        return self
 
 
 class OneOf(Texts):
@@ -69,6 +89,13 @@ class OneOf(Texts):
             )
         return text in self._begins
 
+    def read_as_such(self, is_lexeme: Callable[[bytes], bool]) -> OneOf:
+        """Return those of the texts that the lexer reads as the terminal."""
+        kept = [text for text in self.texts if is_lexeme(text)]
+        if len(kept) == len(self.texts):
+            return self
+        return OneOf(text.decode("utf-8", "surrogateescape") for text in kept)
+
     def first(self) -> bytes | None:
         """Return one of the texts."""
         return min(self.texts, key=lambda text: (len(text), text), default=None)
@@ -90,11 +117,12 @@ class AllBut(Texts):
     Examples
     --------
     >>> texts = AllBut(["a"])
-    >>> texts.has(b"a"), texts.has(b"ab"), texts.begins(b"a")
-    (False, True, None)
+    >>> texts.has(b"a"), texts.has(b"ab")
+    (False, True)
     """
 
     __slots__ = ("texts",)
+    is_endless = True
 
     def __init__(self, texts: Iterable[str]) -> None:
         self.texts = frozenset(text.encode() for text in texts)
@@ -108,8 +136,9 @@ class AllBut(Texts):
         """Return whether a text is one of these."""
         return text not in self.texts
 
-    def begins(self, text: bytes) -> None:
-        """Return None: the terminal's own lexemes decide."""
+    def begins(self, text: bytes) -> bool:
+        """Return True: there is always a longer one."""
+        return True
 
     def __eq__(self, other: Any) -> bool:
         return isinstance(other, AllBut) and self.texts == other.texts

@@ -30,7 +30,7 @@ class Lexemes:
         matches = scanner.match[:, np.newaxis] == np.arange(scanner.ignored + 1)
         rows = np.packbits(reaching(scanner.moves, matches), axis=1, bitorder="little")
         self._ahead = [int.from_bytes(row.tobytes(), "little") for row in rows]
-        self._is_endless: dict[tuple[int, int], bool] = {}
+        self._known_endless: dict[tuple[int, int], bool] = {}
 
     def ahead(self, state: int) -> int:
         """Return the terminals of the lexemes that a state matches or may come to, as bits."""
@@ -50,7 +50,7 @@ class Lexemes:
         texts : Texts
             All but a few.
         """
-        if self._endless(state, terminal_id):
+        if self.is_endless(state, terminal_id):
             return True
         pending, n_tried = [(state, text)], 0
         while pending and n_tried < _MAX_TRIED:
@@ -65,12 +65,12 @@ class Lexemes:
                         pending.append((target, so_far + bytes((byte,))))
         return bool(pending)
 
-    def _endless(self, state: int, terminal_id: int) -> bool:
+    def is_endless(self, state: int, terminal_id: int) -> bool:
         """Return whether there is no longest lexeme of a terminal that a state may come to."""
         key = state, terminal_id
-        if key not in self._is_endless:
-            self._is_endless[key] = self._has_cycle(state, terminal_id)
-        return self._is_endless[key]
+        if key not in self._known_endless:
+            self._known_endless[key] = self._has_cycle(state, terminal_id)
+        return self._known_endless[key]
 
     def _has_cycle(self, state: int, terminal_id: int) -> bool:
         """Return whether a state leads to a cycle from which a lexeme of a terminal is reached."""

@@ -16,11 +16,12 @@ asked about together.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 
 import numpy as np
 
 from cfgguide.errors import CfgGuideError, GrammarError, MonitorError, shown
+from cfgguide.lexer.scanner import Scanner
 from cfgguide.monitors.monitor import Monitor
 from cfgguide.monitors.texts import Texts
 from cfgguide.parser.stack import Stack
@@ -119,8 +120,14 @@ class Places:
     ----------
     table : ParseTable
         Without conflicts: each lexeme leads to one stack.
+    scanner : Scanner
+        The union FSMs, which decide what terminal a text is.
     monitor : Monitor
         Before any text; it says which terminals and rules are followed.
+    spelled : frozenset of int
+        The bytes that can be written.
+    goes_on : callable
+        Whether a sentence of the grammar can follow on a stack.
 
     Raises
     ------
@@ -128,9 +135,21 @@ class Places:
         If the table has conflicts, or lacks what the monitor follows.
     """
 
-    def __init__(self, table: ParseTable, monitor: Monitor) -> None:
+    def __init__(
+        self,
+        table: ParseTable,
+        scanner: Scanner,
+        monitor: Monitor,
+        *,
+        spelled: frozenset[int],
+        goes_on: Callable[[Stack], bool],
+    ) -> None:
         _check(table, monitor)
+        self._spelled = spelled
+        self._goes_on = goes_on
         self.table = table
+        self._scanner = scanner
+        self._lexed: OrderedDict[tuple[Texts, int, int], Texts] = OrderedDict()
         self.is_followed = [name in monitor.terminals for name in table.terminals]
         self._rules = [
             left if left in monitor.rules else None for left, _ in table.productions
@@ -195,6 +214,8 @@ class Places:
             here, watcher, wanted = pending.pop()
             shifts, reductions = self._group(here.state)
             for terminal_id in ones(shifts & wanted):
+                if not self._goes_on(here.push(self._actions[here.state, terminal_id] - 1)):
+                    continue
                 texts = None
                 if self.is_followed[terminal_id]:
                     texts = asked(watcher, "texts", names[terminal_id])
@@ -203,6 +224,8 @@ class Places:
                             f"{type(watcher).__name__}.texts returned {shown(texts)} for "
                             f"{names[terminal_id]}; it is None or a Texts, such as OneOf([...])"
                         )
+                    if texts is not None:
+                        texts = self._read_as(texts, terminal_id, stack.state)
                 if texts is None or not texts.is_empty:
                     yield terminal_id, texts
             for production, terminals in reductions:
@@ -218,6 +241,22 @@ class Places:
                     rest ^= 1
                     yield END, None
                 pending.append((reduced, after, rest))
+
+    def _read_as(self, texts: Texts, terminal_id: int, state: int) -> Texts:
+        """Return those of some texts that the lexer reads as a terminal, above a parse state."""
+        start = int(self._scanner.starts[self.table.set_of_state[state], 0])
+        key = texts, terminal_id, start
+        known = self._lexed.get(key)
+        if known is None:
+
+            def is_lexeme(text: bytes) -> bool:
+                is_read = self._scanner.longest(start, text, 0) == (terminal_id, len(text))
+                return is_read and self._spelled.issuperset(text)
+
+            known = self._lexed[key] = texts.read_as_such(is_lexeme)
+            if len(self._lexed) > _MAX_KNOWN:
+                self._lexed.popitem(last=False)
+        return known
 
     def _group(self, state: int) -> tuple[int, tuple[tuple[int, int], ...]]:
         """Return the terminals that a state shifts, and its reductions with the terminals of each."""

@@ -10,10 +10,13 @@ shortened: the monitor follows every reduction.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Self
 
 import numpy as np
 
+from cfgguide.automata.dfa import DEAD
+from cfgguide.lexer.lookahead import NO_OBLIGATIONS
 from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.monitors.monitor import Monitor
 from cfgguide.monitors.texts import Texts
@@ -65,10 +68,29 @@ class WatchingRecognizer(Recognizer):
     _places: Places
     _lexemes: Lexemes
     _followed: int
+    _longer: list[int]
 
     @classmethod
-    def of(cls, recognizer: Recognizer, monitor: Monitor) -> Self:
+    def of(
+        cls,
+        recognizer: Recognizer,
+        monitor: Monitor,
+        *,
+        spelled: frozenset[int],
+        goes_on: Callable[[Stack], bool],
+    ) -> Self:
         """Return the recogniser of a grammar's own and a monitor before any text.
+
+        Parameters
+        ----------
+        recognizer : Recognizer
+            That of the grammar.
+        monitor : Monitor
+            Before any text.
+        spelled : frozenset of int
+            The bytes that can be written.
+        goes_on : callable
+            Whether a sentence of the grammar can follow where a lexeme has just ended on a stack.
 
         Raises
         ------
@@ -78,9 +100,13 @@ class WatchingRecognizer(Recognizer):
         made = cls.__new__(cls)
         made.__dict__.update(recognizer.with_whole_stacks().__dict__)
         made.__dict__.pop("digest", None)
-        places = Places(recognizer.parse_table, monitor)
+        places = Places(
+            recognizer.parse_table, recognizer.scanner, monitor, spelled=spelled, goes_on=goes_on
+        )
         made._places = places
         made._lexemes = Lexemes.of(recognizer)
+        scanner = recognizer.scanner
+        made._longer = scanner.class_representatives[scanner.equivalence_classes].tolist()
         made._followed = sum(1 << each for each, is_one in enumerate(places.is_followed) if is_one)
         if made.indentation_reader is not None:
             table: object = _WatchedTable()
@@ -103,7 +129,17 @@ class WatchingRecognizer(Recognizer):
             If there are more ways to read them than `max_hypotheses`.
         """
         hypotheses, context = list(configuration.hypotheses), configuration.context
-        for byte in data:
+        n_read = 0
+        while n_read < len(data):
+            if len(hypotheses) == 1 and not hypotheses[0].obligations:
+                read = self._read_plainly(hypotheses[0], context, data, n_read)
+                if read is None:
+                    return None
+                hypothesis, context, n_read = read
+                hypotheses = [hypothesis]
+                if n_read == len(data):
+                    break
+            byte = data[n_read]
             byte_class = self._byte_classes[byte]
             following: list[Hypothesis] = []
             for hypothesis in hypotheses:
@@ -117,8 +153,54 @@ class WatchingRecognizer(Recognizer):
                 following = list(dict.fromkeys(following))
                 self.check_ambiguity(len(following))
             hypotheses, context = following, self._contexts[context, byte_class]
+            n_read += 1
         possible = tuple(filter(self.is_possible, hypotheses))
         return Configuration(possible, context) if possible else None
+
+    def _read_plainly(
+        self, hypothesis: Hypothesis, context: int, data: bytes, n_read: int
+    ) -> tuple[Hypothesis, int, int] | None:
+        """Read bytes as long as there is nothing to choose; None if they are refused."""
+        if self.indentation_reader is not None:
+            return hypothesis, context, n_read
+        state, _, stack, indentation = hypothesis
+        assert isinstance(stack, WatchedStack), "all stacks are watched here"
+        place, text = stack.place, stack.text
+        transitions, match, ahead = self._transitions, self._match, self._lexemes.ahead
+        while n_read < len(data):
+            byte = data[n_read]
+            byte_class = self._byte_classes[byte]
+            target, terminal_id = transitions[state, byte_class], match[state]
+            if terminal_id == NO_MATCH:
+                if target == DEAD:
+                    return None
+            else:
+                longer = transitions[self._longer[state], byte_class]
+                if target == DEAD and longer == DEAD:
+                    if terminal_id > self.scanner.ignored:
+                        return None
+                    if terminal_id < self.scanner.ignored:
+                        after = place.after(terminal_id, text)
+                        if after is None:
+                            return None
+                        place = after
+                    start = self._starts[self._set_of_state[place.stack.state], context]
+                    target = transitions[start, byte_class]
+                    if self._is_assertion[start] or self._is_assertion[target]:
+                        stack = WatchedStack(stack.place, text)
+                        break
+                    if target == DEAD:
+                        return None
+                    stack, text = WatchedStack(place), b""
+                elif target == DEAD or match[longer] == NO_MATCH:
+                    break
+            if self._is_assertion[target]:
+                break
+            text = text + data[n_read : n_read + 1] if ahead(target) & self._followed else b""
+            state, context = target, self._contexts[context, byte_class]
+            n_read += 1
+        after_all = Hypothesis(state, NO_OBLIGATIONS, WatchedStack(stack.place, text), indentation)
+        return after_all, context, n_read
 
     def _extended(self, hypothesis: Hypothesis, byte_class: int, byte: int) -> list[Hypothesis]:
         """Return what a hypothesis becomes if one more byte belongs to its lexeme."""
@@ -169,7 +251,12 @@ class WatchingRecognizer(Recognizer):
         ahead = self._lexemes.ahead(scanner_state)
         if ahead & (place.bits & ~place.restricted | 1 << self.scanner.ignored):
             return True
-        return None if ahead & place.restricted else False
+        if not ahead & place.restricted:
+            return False
+        for terminal_id, texts in self.restricted(scanner_state, place):
+            if texts.is_endless and self._lexemes.is_endless(scanner_state, terminal_id):
+                return True
+        return None
 
     def possible_terminals(self, hypothesis: Hypothesis) -> list[int]:
         """Return the terminals that the lexeme of a hypothesis may become at its place."""
@@ -189,14 +276,9 @@ class WatchingRecognizer(Recognizer):
         return bool(self.scanner.is_start[scanner_state]) or is_ignored
 
     def tells_followed_from_ignored(self) -> bool:
-        """Return whether no lexeme that the monitor follows begins like ignored text."""
-        firsts = np.unique(self.scanner.transitions[np.unique(self.scanner.starts)], axis=0)
-        for states in firsts.T:
-            ahead = [self._lexemes.ahead(state) for state in states.tolist()]
-            is_ignored = any(bits >> self.scanner.ignored & 1 for bits in ahead)
-            if is_ignored and any(bits & self._followed for bits in ahead):
-                return False
-        return True
+        """Return whether no lexeme that the monitor follows begins with ignored text."""
+        ignored = np.flatnonzero(self.scanner.match == self.scanner.ignored).tolist()
+        return not any(self._lexemes.ahead(state) & self._followed for state in ignored)
 
     def restricted(self, scanner_state: int, place: Place) -> list[tuple[int, Texts]]:
         """Return the terminals that a lexeme may become and that have only some texts at a place."""
@@ -208,10 +290,9 @@ class WatchingRecognizer(Recognizer):
         ]
 
     def _begins(self, scanner_state: int, terminal_id: int, texts: Texts, text: bytes) -> bool:
-        begins = texts.begins(text)
-        if begins is None:
+        if texts.is_endless:
             return self._lexemes.has_other(scanner_state, terminal_id, text, texts)
-        return begins
+        return texts.begins(text)
 
 
 class _WatchedTable:

@@ -63,12 +63,14 @@ def quoted(name: str) -> str:
 class NameSet:
     """Names, with all that they are looked up by; made once and shared."""
 
-    __slots__ = ("_forms", "_hash", "names")
+    __slots__ = ("_forms", "_hash", "beyond_ascii", "keywords", "names")
 
     def __init__(self, names: Iterable[str], *, is_word_only: bool = False) -> None:
         self.names = frozenset(names)
         self._hash = hash((self.names, is_word_only))
-        reserved = keywords()[0]
+        reserved, every = keywords()
+        self.keywords = sorted(name.encode() for name in self.names & (every - reserved))
+        self.beyond_ascii = sorted(name for name in self.names if not name.isascii())
         plain = [name for name in self.names if is_word(name) and name not in reserved]
         quoted_names = [] if is_word_only else [name for name in self.names if name]
         forms = (
@@ -98,10 +100,6 @@ class NameSet:
         forms = self._forms[_QUOTES.get(text[:1], _PLAIN)]
         place = bisect_left(forms, text + b"\x00")
         return place < len(forms) and forms[place].startswith(text)
-
-    def words(self) -> list[bytes]:
-        """Return the names that may be written plainly."""
-        return self._forms[_PLAIN]
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
@@ -150,7 +148,9 @@ class Names(Texts):
     @property
     def is_empty(self) -> bool:
         """Whether there are none."""
-        return not any(names.names - self.missing for names in self.sets)
+        if not self.missing:
+            return not any(names.names for names in self.sets)
+        return all(name in self.missing for names in self.sets for name in names.names)
 
     def has(self, text: bytes) -> bool:
         """Return whether a text spells one of the names."""
@@ -180,14 +180,15 @@ class Names(Texts):
 
     def read_as_such(self, is_lexeme: Callable[[bytes], bool]) -> Names:
         """Return those of the texts that the lexer reads as such."""
-        every = keywords()[1]
-        otherwise = frozenset(
-            word
-            for names in self.sets
-            for word in names.words()
-            if word.decode("utf-8", "surrogateescape") in every and not is_lexeme(word)
-        )
-        return Names(self.sets, self.missing, otherwise) if otherwise else self
+        otherwise, missing = set(), set(self.missing)
+        for names in self.sets:
+            otherwise.update(word for word in names.keywords if not is_lexeme(word))
+            for name in names.beyond_ascii:
+                if not is_lexeme(quoted(name).encode("utf-8", "surrogateescape")):
+                    missing.add(name)
+        if not otherwise and len(missing) == len(self.missing):
+            return self
+        return Names(self.sets, frozenset(missing), frozenset(otherwise))
 
     def first(self) -> bytes | None:
         """Return a spelling of one of the names."""
@@ -217,6 +218,7 @@ class OtherNames(Texts):
     """All names but a few."""
 
     __slots__ = ("missing",)
+    is_endless = True
 
     def __init__(self, missing: frozenset[str]) -> None:
         self.missing = missing
@@ -230,8 +232,9 @@ class OtherNames(Texts):
         """Return whether a text spells another name."""
         return _name(text) not in self.missing
 
-    def begins(self, text: bytes) -> None:
-        """Return None: the terminal's own lexemes decide."""
+    def begins(self, text: bytes) -> bool:
+        """Return True: there is always a longer one."""
+        return True
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, OtherNames) and self.missing == other.missing
