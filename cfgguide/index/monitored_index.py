@@ -31,14 +31,21 @@ from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.mask.arrays import DEAD_END, Int32Array
 from cfgguide.mask.subset import Subset, bitmask_of
 from cfgguide.mask.texts import TokensOfTexts
-from cfgguide.mask.token_classes import AllTokens
 from cfgguide.mask.walk import Walk, Walker
 from cfgguide.monitors.monitor import Monitor
 from cfgguide.recognizer.places import Place
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis
-from cfgguide.recognizer.watching import WatchedStack, WatchingRecognizer, place_of
+from cfgguide.recognizer.watching import (
+    BY_OTHER_TEXT,
+    IMPOSSIBLE,
+    POSSIBLE,
+    WatchedStack,
+    WatchingRecognizer,
+    place_of,
+)
 
 BoolArray = npt.NDArray[np.bool_]
+ENDED = -1  # what a hypothesis is whose lexeme has ended
 
 
 class MonitoredIndex(Index):
@@ -78,6 +85,8 @@ class MonitoredIndex(Index):
             base.recognizer, monitor, spelled=spelled, goes_on=base.liveness.goes_on
         )
         super().__init__(recognizer, base.vocabulary, base.liveness, max_bytes=max_bytes)
+        self.token_classes = base.token_classes  # what tokens do to the grammar is the same
+        self._walker = self.walker()
         self._texts = TokensOfTexts(recognizer, base.vocabulary)
         self._entries.like = _lexers_part
         self._ending: dict[tuple[tuple[int, Obligations], ...], list[BoolArray]] = {}
@@ -90,7 +99,7 @@ class MonitoredIndex(Index):
 
     def walker(self) -> Walker:
         """Return a walker of its own for one thread, which tells all tokens apart."""
-        return Walker(self.recognizer, AllTokens(self.vocabulary.trie), self._liveness.always_live)
+        return Walker(self.recognizer, self.token_classes, self._liveness.always_live)
 
     @property
     def n_parse_states(self) -> None:
@@ -259,9 +268,13 @@ class MonitoredIndex(Index):
         by_text, one_by_one = self._judge(walk, configuration)
         self._walker.fill(bitmask)
         if by_text:
-            in_texts = walk.tokens_of(by_text)
-            found = self._texts.tokens(configuration.hypotheses[0])
-            bitmask |= found & bitmask_of(in_texts.tolist(), len(bitmask))
+            in_texts = np.zeros_like(bitmask)
+            for number in range(walk.n_outcomes):
+                walk.resolve(number, is_live=False)
+            for number in by_text:
+                walk.resolve(number, is_live=True)
+            self._walker.fill(in_texts)
+            bitmask |= self._texts.tokens(configuration.hypotheses[0]) & in_texts
         if one_by_one:
             singles = walk.tokens_of(one_by_one)
             if tokens is not None:
@@ -276,34 +289,30 @@ class MonitoredIndex(Index):
         Nothing of these two is live for now.
         """
         places = [place_of(hypothesis.stack) for hypothesis in configuration.hypotheses]
-        by_text, one_by_one = [], []
-        for number in range(walk.n_outcomes):
-            if walk.verdict(number) == DEAD_END:
+        by_text: list[int] = []
+        one_by_one: list[int] = []
+        for number, hypotheses in enumerate(walk.staying()):
+            if not hypotheses:  # a dead end
                 continue
-            answers = []
-            for state, home in walk.staying(number):
-                answers.append(
-                    None if home is None else (self.recognizer.possible(state, places[home]), home)
-                )
-            if any(answer is not None and answer[0] is True for answer in answers):
+            answers = [
+                ENDED if home is None else self.recognizer.possible(state, places[home])
+                for state, home in hypotheses
+            ]
+            if POSSIBLE in answers:
                 continue
             walk.resolve(number, is_live=False)
-            if all(answer is not None and answer[0] is False for answer in answers):
+            if answers.count(IMPOSSIBLE) == len(answers):
                 continue
-            is_simple = len(answers) == 1 and len(places) == 1 and answers[0] is not None
-            if is_simple and self._texts.is_usable:
-                ((state, _),) = walk.staying(number)
-                is_simple = not any(
-                    texts.is_endless for _, texts in self.recognizer.restricted(state, places[0])
-                )
-                (by_text if is_simple else one_by_one).append(number)
+            is_by_text = ENDED not in answers and len(places) == 1 and self._texts.is_usable
+            if is_by_text and BY_OTHER_TEXT not in answers:
+                by_text.append(number)
             else:
                 one_by_one.append(number)
         return by_text, one_by_one
 
     def _reads(self, configuration: Configuration, token_id: int) -> bool:
         token = self.vocabulary.tokens[token_id]
-        return token is not None and self.recognizer.advance(configuration, token) is not None
+        return token is not None and self.recognizer.reads(configuration, token)
 
 
 def _monitored(base: Index, monitor: Monitor, max_bytes: int | None) -> MonitoredIndex:

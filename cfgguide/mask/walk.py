@@ -135,32 +135,27 @@ class Walk:
             ].tolist()
         }
 
-    def staying(self, outcome: int) -> list[tuple[int, int | None]]:
-        """Return where the hypotheses of an outcome are, and which stay in their lexeme.
+    def staying(self) -> list[list[tuple[int, int | None]]]:
+        """Return where the hypotheses of each outcome are, and which stay in their lexeme.
 
         Returns
         -------
-        list of (int, int or None)
+        list of list of (int, int or None)
             For each hypothesis its scanner state, and the hypothesis of the base whose lexeme it
-            still reads, or ignored text before the next; None if a lexeme has ended.
+            still reads, or ignored text before the next; None if a lexeme has ended. Nothing for
+            outcomes that are dead ends.
         """
-        work = self._work
-        n = int(work.outcome_n[outcome])
-        places = zip(
-            work.outcome_state[outcome, :n].tolist(),
-            work.outcome_cell[outcome, :n].tolist(),
-            strict=True,
-        )
-        return [(state, self._tops.get(cell)) for state, cell in places]
-
-    @cached_property
-    def _tops(self) -> dict[int, int]:
-        """The hypotheses of the base by the cell on top of their stacks; a shift makes a new one."""
-        tops, first = {}, 0
+        tops, first = {}, 0  # a shift makes a new cell on top
         for home, hypothesis in enumerate(self._configuration.hypotheses):
             tops[first] = home
             first += min(self._window, hypothesis.stack.height)
-        return tops
+        work, n = self._work, self.n_outcomes
+        counts = np.where(work.verdicts[:n] == arrays.DEAD_END, 0, work.outcome_n[:n]).tolist()
+        states, cells = work.outcome_state[:n].tolist(), work.outcome_cell[:n].tolist()
+        return [
+            [(states[number][rank], tops.get(cells[number][rank])) for rank in range(count)]
+            for number, count in enumerate(counts)
+        ]
 
     def tokens_of(self, outcomes: Sequence[int]) -> npt.NDArray[np.int32]:
         """Return the tokens that lead to some outcomes."""

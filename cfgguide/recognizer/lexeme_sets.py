@@ -18,7 +18,13 @@ _MAX_TRIED = 10_000  # lexemes of a terminal that has only a few
 
 
 class Lexemes:
-    """The lexemes that scanner states may come to."""
+    """The lexemes that scanner states may come to.
+
+    Attributes
+    ----------
+    ahead_of : list of int
+        For each scanner state, the terminals of the lexemes that it matches or may come to, as bits.
+    """
 
     @classmethod
     def of(cls, recognizer: Recognizer) -> Lexemes:
@@ -29,12 +35,12 @@ class Lexemes:
         self._scanner = scanner
         matches = scanner.match[:, np.newaxis] == np.arange(scanner.ignored + 1)
         rows = np.packbits(reaching(scanner.moves, matches), axis=1, bitorder="little")
-        self._ahead = [int.from_bytes(row.tobytes(), "little") for row in rows]
+        self.ahead_of = [int.from_bytes(row.tobytes(), "little") for row in rows]
         self._known_endless: dict[tuple[int, int], bool] = {}
 
     def ahead(self, state: int) -> int:
         """Return the terminals of the lexemes that a state matches or may come to, as bits."""
-        return self._ahead[state]
+        return self.ahead_of[state]
 
     def has_other(self, state: int, terminal_id: int, text: bytes, texts: Texts) -> bool:
         """Return whether a lexeme that has begun may become one of some texts.

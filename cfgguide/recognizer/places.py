@@ -43,7 +43,17 @@ class Place:
         What is known of the text.
     """
 
-    __slots__ = ("_after", "_allowed", "_bits", "_hash", "_places", "_restricted", "monitor", "stack")
+    __slots__ = (
+        "_after",
+        "_allowed",
+        "_bits",
+        "_hash",
+        "_places",
+        "_restricted",
+        "monitor",
+        "possible",
+        "stack",
+    )
 
     def __init__(self, places: Places, stack: Stack, monitor: Monitor) -> None:
         self.stack = stack
@@ -53,6 +63,8 @@ class Place:
         self._allowed: Answers | None = None
         self._bits = self._restricted = 0
         self._after: dict[tuple[int, bytes], Place | None] = {}
+        #: Whether lexemes that have come to each scanner state may come here.
+        self.possible: dict[int, int] = {}
 
     @property
     def allowed(self) -> Answers:

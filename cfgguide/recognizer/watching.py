@@ -28,6 +28,9 @@ from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 from cfgguide.storage import archive
 
 
+IMPOSSIBLE, POSSIBLE, BY_TEXT, BY_OTHER_TEXT = range(4)
+
+
 class WatchedStack(Stack):
     """The stack of a place, and the text of the lexeme that began there.
 
@@ -129,14 +132,16 @@ class WatchingRecognizer(Recognizer):
             If there are more ways to read them than `max_hypotheses`.
         """
         hypotheses, context = list(configuration.hypotheses), configuration.context
-        n_read = 0
+        n_read, is_indented = 0, self.indentation_reader is not None
         while n_read < len(data):
-            if len(hypotheses) == 1 and not hypotheses[0].obligations:
-                read = self._read_plainly(hypotheses[0], context, data, n_read)
+            if len(hypotheses) == 1 and not hypotheses[0].obligations and not is_indented:
+                state, _, stack, indentation = hypotheses[0]
+                read = self._read_plainly(state, *_begun(stack), context, data, n_read)
                 if read is None:
                     return None
-                hypothesis, context, n_read = read
-                hypotheses = [hypothesis]
+                state, place, text, context, n_read = read
+                stack = WatchedStack(place, text)
+                hypotheses = [Hypothesis(state, NO_OBLIGATIONS, stack, indentation)]
                 if n_read == len(data):
                     break
             byte = data[n_read]
@@ -157,50 +162,64 @@ class WatchingRecognizer(Recognizer):
         possible = tuple(filter(self.is_possible, hypotheses))
         return Configuration(possible, context) if possible else None
 
+    def reads(self, configuration: Configuration, data: bytes) -> bool:
+        """Return whether bytes may follow: whether :meth:`advance` returns a configuration."""
+        (first, *others) = configuration.hypotheses
+        if others or first.obligations or self.indentation_reader is not None:
+            return self.advance(configuration, data) is not None
+        place, text = _begun(first.stack)
+        plain = self._read_plainly(
+            first.scanner_state, place, text, configuration.context, data, 0
+        )
+        if plain is None:
+            return False
+        state, place, text, context, n_read = plain
+        if n_read == len(data):
+            return self._is_possible(state, place, text)
+        here = Hypothesis(state, NO_OBLIGATIONS, WatchedStack(place, text), first.indentation)
+        return self.advance(Configuration((here,), context), data[n_read:]) is not None
+
     def _read_plainly(
-        self, hypothesis: Hypothesis, context: int, data: bytes, n_read: int
-    ) -> tuple[Hypothesis, int, int] | None:
-        """Read bytes as long as there is nothing to choose; None if they are refused."""
-        if self.indentation_reader is not None:
-            return hypothesis, context, n_read
-        state, _, stack, indentation = hypothesis
-        assert isinstance(stack, WatchedStack), "all stacks are watched here"
-        place, text = stack.place, stack.text
-        transitions, match, ahead = self._transitions, self._match, self._lexemes.ahead
-        while n_read < len(data):
-            byte = data[n_read]
-            byte_class = self._byte_classes[byte]
+        self, state: int, place: Place, text: bytes, context: int, data: bytes, n_read: int
+    ) -> tuple[int, Place, bytes, int, int] | None:
+        """Read bytes as long as there is nothing to choose; None if they are refused.
+
+        Returns
+        -------
+        tuple of (int, Place, bytes, int, int)
+            Scanner state, place, text of the lexeme, context, and how many bytes were read.
+        """
+        transitions, match, ahead = self._transitions, self._match, self._lexemes.ahead_of
+        is_assertion, followed, ignored = self._is_assertion, self._followed, self.scanner.ignored
+        byte_classes, contexts = self._byte_classes, self._contexts
+        for n_read in range(n_read, len(data)):
+            byte_class = byte_classes[data[n_read]]
             target, terminal_id = transitions[state, byte_class], match[state]
             if terminal_id == NO_MATCH:
                 if target == DEAD:
                     return None
+                if is_assertion[target]:
+                    return state, place, text, context, n_read
             else:
                 longer = transitions[self._longer[state], byte_class]
                 if target == DEAD and longer == DEAD:
-                    if terminal_id > self.scanner.ignored:
+                    after: Place | None = place
+                    if terminal_id != ignored:
+                        after = place.after(terminal_id, text) if terminal_id < ignored else None
+                    if after is None:
                         return None
-                    if terminal_id < self.scanner.ignored:
-                        after = place.after(terminal_id, text)
-                        if after is None:
-                            return None
-                        place = after
-                    start = self._starts[self._set_of_state[place.stack.state], context]
+                    start = self._starts[self._set_of_state[after.stack.state], context]
                     target = transitions[start, byte_class]
-                    if self._is_assertion[start] or self._is_assertion[target]:
-                        stack = WatchedStack(stack.place, text)
-                        break
+                    if is_assertion[start] or is_assertion[target]:
+                        return state, place, text, context, n_read
                     if target == DEAD:
                         return None
-                    stack, text = WatchedStack(place), b""
-                elif target == DEAD or match[longer] == NO_MATCH:
-                    break
-            if self._is_assertion[target]:
-                break
-            text = text + data[n_read : n_read + 1] if ahead(target) & self._followed else b""
-            state, context = target, self._contexts[context, byte_class]
-            n_read += 1
-        after_all = Hypothesis(state, NO_OBLIGATIONS, WatchedStack(stack.place, text), indentation)
-        return after_all, context, n_read
+                    place, text = after, b""
+                elif target == DEAD or match[longer] == NO_MATCH or is_assertion[target]:
+                    return state, place, text, context, n_read
+            text = text + data[n_read : n_read + 1] if ahead[target] & followed else b""
+            state, context = target, contexts[context, byte_class]
+        return state, place, text, context, len(data)
 
     def _extended(self, hypothesis: Hypothesis, byte_class: int, byte: int) -> list[Hypothesis]:
         """Return what a hypothesis becomes if one more byte belongs to its lexeme."""
@@ -236,27 +255,47 @@ class WatchingRecognizer(Recognizer):
 
     def is_possible(self, hypothesis: Hypothesis) -> bool:
         """Return whether the lexeme of a hypothesis may become one that may come there."""
-        possible = self.possible(hypothesis.scanner_state, place_of(hypothesis.stack))
-        if possible is not None:
-            return possible
         stack = hypothesis.stack
         assert isinstance(stack, WatchedStack), "all stacks are watched here"
-        return any(
-            self._begins(hypothesis.scanner_state, terminal_id, texts, stack.text)
-            for terminal_id, texts in self.restricted(hypothesis.scanner_state, stack.place)
+        return self._is_possible(hypothesis.scanner_state, stack.place, stack.text)
+
+    def _is_possible(self, scanner_state: int, place: Place, text: bytes) -> bool:
+        possible = self.possible(scanner_state, place)
+        return possible == POSSIBLE or (
+            possible != IMPOSSIBLE
+            and any(
+                self._begins(scanner_state, terminal_id, texts, text)
+                for terminal_id, texts in self.restricted(scanner_state, place)
+            )
         )
 
-    def possible(self, scanner_state: int, place: Place) -> bool | None:
-        """Return whether a lexeme may become one that may come at a place; None: its text decides."""
+    def possible(self, scanner_state: int, place: Place) -> int:
+        """Return whether a lexeme may become one that may come at a place, as far as states tell.
+
+        Returns
+        -------
+        int
+            `POSSIBLE` or `IMPOSSIBLE`; `BY_TEXT` if its text decides, `BY_OTHER_TEXT` if that may be
+            any but a few.
+        """
+        known = place.possible.get(scanner_state)
+        if known is None:
+            known = place.possible[scanner_state] = self._possible(scanner_state, place)
+        return known
+
+    def _possible(self, scanner_state: int, place: Place) -> int:
         ahead = self._lexemes.ahead(scanner_state)
         if ahead & (place.bits & ~place.restricted | 1 << self.scanner.ignored):
-            return True
-        if not ahead & place.restricted:
-            return False
+            return POSSIBLE
+        answer = IMPOSSIBLE
         for terminal_id, texts in self.restricted(scanner_state, place):
-            if texts.is_endless and self._lexemes.is_endless(scanner_state, terminal_id):
-                return True
-        return None
+            if not texts.is_endless:
+                answer = answer or BY_TEXT
+            elif self._lexemes.is_endless(scanner_state, terminal_id):
+                return POSSIBLE
+            else:
+                answer = BY_OTHER_TEXT
+        return answer
 
     def possible_terminals(self, hypothesis: Hypothesis) -> list[int]:
         """Return the terminals that the lexeme of a hypothesis may become at its place."""
@@ -309,6 +348,12 @@ def place_of(stack: Stack) -> Place:
     """Return the place of a watched stack."""
     assert isinstance(stack, WatchedStack), "all stacks are watched here"
     return stack.place
+
+
+def _begun(stack: Stack) -> tuple[Place, bytes]:
+    """Return the place of a watched stack, and the text of its lexeme."""
+    assert isinstance(stack, WatchedStack), "all stacks are watched here"
+    return stack.place, stack.text
 
 
 def _between(stack: Stack) -> Stack:
