@@ -12,13 +12,15 @@ True
 from __future__ import annotations
 
 import random
+import re
 import sqlite3
 from collections.abc import Iterator
 from functools import cache
 
+from support.sql_expressions import Place
 from support.sql_judge import error
 from support.sql_mistakes import MISTAKES, Mistake, mutated
-from support.sql_queries import Place, Queries
+from support.sql_queries import Queries
 from support.sql_scopes import Catalogue, Scope, Source, Table
 
 __all__ = [
@@ -80,8 +82,9 @@ def attempts(
 ) -> Iterator[tuple[str, str]]:
     """Yield statements, each with SQLite's error, until one has none."""
     catalogue = Catalogue.of(database)
+    names = [table.name for table in catalogue.tables]
     for attempt in range(1000):
-        writer = Statements(catalogue, random.Random(f"{kind} {seed} {attempt}"))
+        writer = Statements(catalogue, random.Random(f"{kind} {seed} {attempt} {names}"))
         text = writer.statement(kind)
         message = error(text, database)
         yield text, message
@@ -165,6 +168,9 @@ class Statements(Queries):
             can_conflict = True
         else:
             query = self.query(Scope(tables=scope.tables), 1, width=len(columns))
+            # SQLite forgets WITH before VALUES of one row here.
+            while re.match(r"WITH.*VALUES", query.text):
+                query = self.query(Scope(tables=scope.tables), 1, width=len(columns))
             text += f" {query.text}"
             can_conflict = not query.ends_in_from and self.chance(0.4)
         if can_conflict and self.chance(0.3):
@@ -239,7 +245,9 @@ class Statements(Queries):
             inner = Scope(tables=scope.tables)
             from_text = f" FROM {self.from_clause(inner, 1)}"
             # SQLite makes a star of several sources, which may be ambiguous after USING.
-            is_star = len(inner.sources) > 2 and any(one.joined for one in inner.sources)
+            is_star = any(one.joined for one in inner.sources) and (
+                len(inner.sources) > 2 or "RIGHT" in inner.sources[-1].join
+            )
             names = [one.qualifier.lower() for one in inner.sources]
             if is_star or qualifier.lower() in names:
                 from_text = ""
