@@ -17,7 +17,7 @@ Masks are stored by the lexer's part, the stack, and what the monitor says is re
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,8 @@ from cfgguide.index.configuration_trie import Mask, Path
 from cfgguide.index.index import Index
 from cfgguide.lexer.lookahead import NO_OBLIGATIONS, Obligations
 from cfgguide.lexer.scanner import NO_MATCH
-from cfgguide.mask.arrays import DEAD_END, Int32Array
+from cfgguide.liveness.watched_endings import WatchedEndings
+from cfgguide.mask.arrays import Int32Array
 from cfgguide.mask.subset import Subset, bitmask_of
 from cfgguide.mask.texts import TokensOfTexts
 from cfgguide.mask.walk import Walk, Walker
@@ -36,7 +37,7 @@ from cfgguide.monitors.monitor import Monitor
 from cfgguide.recognizer.places import Place
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis
 from cfgguide.recognizer.watching import (
-    BY_OTHER_TEXT,
+    BY_TEXT,
     IMPOSSIBLE,
     POSSIBLE,
     WatchedStack,
@@ -105,6 +106,10 @@ class MonitoredIndex(Index):
     def n_parse_states(self) -> None:
         """None: what follows does not depend on parse states alone."""
         return None
+
+    def endings(self) -> WatchedEndings:
+        """Return what finds short endings of texts, of bytes that are in tokens."""
+        return WatchedEndings(self.recognizer, self.vocabulary.spelling.reachable_bytes)
 
     def with_vocabulary(self, vocabulary: Any) -> Index:
         """Return an index whose next token is from another vocabulary, and later ones from this."""
@@ -298,21 +303,51 @@ class MonitoredIndex(Index):
                 ENDED if home is None else self.recognizer.possible(state, places[home])
                 for state, home in hypotheses
             ]
-            if POSSIBLE in answers:
+            n_possible = answers.count(POSSIBLE)
+            if n_possible == len(answers) or (
+                n_possible and self._is_live_with(walk, number, answers, (POSSIBLE,))
+            ):
                 continue
             walk.resolve(number, is_live=False)
             if answers.count(IMPOSSIBLE) == len(answers):
                 continue
-            is_by_text = ENDED not in answers and len(places) == 1 and self._texts.is_usable
-            if is_by_text and BY_OTHER_TEXT not in answers:
-                by_text.append(number)
+            is_by_text = len(places) == 1 and self._texts.is_usable
+            if is_by_text and set(answers) <= {BY_TEXT, IMPOSSIBLE}:
+                is_one = len(answers) == 1
+                if is_one or self._is_live_with(walk, number, answers, (BY_TEXT,)):
+                    by_text.append(number)
             else:
                 one_by_one.append(number)
         return by_text, one_by_one
 
+    def _is_live_with(
+        self, walk: Walk, number: int, answers: Sequence[int], wanted: Collection[int]
+    ) -> bool:
+        """Return whether those hypotheses of an outcome are live that have some answers.
+
+        Others may have promised what only they could keep.
+        """
+        configuration = walk.outcome(number).configuration
+        chosen = tuple(
+            hypothesis
+            for hypothesis, answer in zip(configuration.hypotheses, answers, strict=True)
+            if answer in wanted
+        )
+        return self._liveness.decide(Configuration(chosen, configuration.context)).is_live
+
     def _reads(self, configuration: Configuration, token_id: int) -> bool:
         token = self.vocabulary.tokens[token_id]
-        return token is not None and self.recognizer.reads(configuration, token)
+        if token is None:
+            return False
+        is_read = self.recognizer.reads(configuration, token)
+        if is_read is not None:
+            return is_read
+        after = self.recognizer.advance(configuration, token)
+        return after is not None and self._is_grammatical(after)
+
+    def _is_grammatical(self, configuration: Configuration) -> bool:
+        """Return whether a sentence of the grammar can follow some hypotheses."""
+        return super().is_live(configuration)
 
 
 def _monitored(base: Index, monitor: Monitor, max_bytes: int | None) -> MonitoredIndex:

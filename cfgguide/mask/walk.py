@@ -11,6 +11,7 @@ walk is repeated with a larger window, and likewise for every other size that pr
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from time import perf_counter

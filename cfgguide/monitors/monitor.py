@@ -18,7 +18,7 @@ says only what is wrong here and now is enough. How that is found out: see
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import ClassVar
 
 from cfgguide.monitors.texts import Texts
@@ -111,6 +111,14 @@ class Monitor(ABC):
         what would leave no way. False refuses the text so far.
         """
         return None
+
+    def way_out(self) -> Iterable[tuple[str, str]]:
+        """Return lexemes that lead towards the end of a text, the best first: terminals and texts.
+
+        They are tried before all others where a text is to be finished soon; those that may not stand
+        here are passed over. By default the grammar alone says what is short.
+        """
+        return ()
 
     def why(self, terminal: str, text: str) -> str:
         """Return why a lexeme is refused here, for people; empty if there is nothing to say."""

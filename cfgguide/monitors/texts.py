@@ -36,8 +36,8 @@ class Texts(ABC):
     def begins(self, text: bytes) -> bool:
         """Return whether one of these begins with a text."""
 
-    def first(self) -> bytes | None:
-        """Return one of the texts, if the set knows any."""
+    def completed(self, begun: bytes) -> bytes | None:
+        """Return a text, one of the shortest, that begins with some bytes; None if none is known."""
         return None
 
     def read_as_such(self, is_lexeme: Callable[[bytes], bool]) -> Texts:
@@ -96,9 +96,10 @@ class OneOf(Texts):
             return self
         return OneOf(text.decode("utf-8", "surrogateescape") for text in kept)
 
-    def first(self) -> bytes | None:
-        """Return one of the texts."""
-        return min(self.texts, key=lambda text: (len(text), text), default=None)
+    def completed(self, begun: bytes) -> bytes | None:
+        """Return the shortest text that begins with some bytes; None if there is none."""
+        fitting = (text for text in self.texts if text.startswith(begun))
+        return min(fitting, key=lambda text: (len(text), text), default=None)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, OneOf) and self.texts == other.texts

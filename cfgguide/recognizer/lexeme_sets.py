@@ -101,9 +101,7 @@ class Lexemes:
         for resolved in self._scanner.resolved(state):
             targets.update(np.unique(self._scanner.transitions[resolved]).tolist())
         return sorted(
-            target
-            for target in targets
-            if target != DEAD and self.ahead(target) >> terminal_id & 1
+            target for target in targets if target != DEAD and self.ahead(target) >> terminal_id & 1
         )
 
 

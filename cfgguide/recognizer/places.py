@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -91,7 +92,7 @@ class Place:
     @property
     def relevant(self) -> Hashable:
         """What the monitor says is relevant for what may come."""
-        return asked_for(self.monitor, "relevant")  # type: ignore[return-value]
+        return asked_for(self.monitor, "relevant")
 
     @property
     def can_end(self) -> bool:
@@ -104,6 +105,10 @@ class Place:
         if key not in self._after:
             self._after[key] = self._places.after(self, *key)
         return self._after[key]
+
+    def can_end_now(self) -> bool:
+        """Return whether the text may be over, without finding out what else may come."""
+        return self.can_end if self._allowed is not None else self._places.can_end(self)
 
     def _answer(self) -> None:
         self._allowed, self._bits, self._restricted = self._places.answers(self)
@@ -163,9 +168,7 @@ class Places:
         self._scanner = scanner
         self._lexed: OrderedDict[tuple[Texts, int, int], Texts] = OrderedDict()
         self.is_followed = [name in monitor.terminals for name in table.terminals]
-        self._rules = [
-            left if left in monitor.rules else None for left, _ in table.productions
-        ]
+        self._rules = [left if left in monitor.rules else None for left, _ in table.productions]
         self._groups: dict[int, tuple[int, tuple[tuple[int, int], ...]]] = {}
         self._known: OrderedDict[tuple[Stack, Monitor], Place] = OrderedDict()
         self._answers: OrderedDict[tuple[Stack, Hashable], tuple[Answers, int, int]] = OrderedDict()
@@ -183,23 +186,55 @@ class Places:
 
     def after(self, place: Place, terminal_id: int, text: bytes) -> Place | None:
         """Return the place after a lexeme; None if it is refused."""
-        if terminal_id not in place.allowed:
-            return None
-        texts = place.allowed[terminal_id]
-        if texts is not None and not texts.has(text):
-            return None
-        stack, monitor = place.stack, place.monitor
+        start, stack, monitor = place.stack, place.stack, place.monitor
         while (action := self._actions[stack.state, terminal_id]) < ERROR:
             stack = self.table.reduced(stack, -action - 1)
             rule = self._rules[-action - 1]
             if rule is not None:
-                after = asked(monitor, "reduced", rule)
-                assert after is not None, "the terminal is allowed"
-                monitor = after
+                reduced = asked(monitor, "reduced", rule)
+                if reduced is None:
+                    return None
+                monitor = reduced
+        if action == ERROR:
+            return None
+        stack = stack.push(action - 1)
+        if not self._goes_on(stack):
+            return None
         if self.is_followed[terminal_id]:
             name = self.table.terminals[terminal_id]
+            texts = self._texts(monitor, terminal_id, start.state)
+            if texts is not None and not texts.has(text):
+                return None
             monitor = asked(monitor, "shifted", name, text.decode("utf-8", "surrogateescape"))
-        return self.place(stack.push(action - 1), monitor)
+        after = self.place(stack, monitor)
+        return after if asked_for(monitor, "can_finish") is not False else None
+
+    def _texts(self, monitor: Monitor, terminal_id: int, state: int) -> Texts | None:
+        """Return which texts of a terminal a monitor allows, above a parse state."""
+        name = self.table.terminals[terminal_id]
+        texts = asked(monitor, "texts", name)
+        if texts is None:
+            return None
+        if not isinstance(texts, Texts):
+            raise MonitorError(
+                f"{type(monitor).__name__}.texts returned {shown(texts)} for {name}; it is None or "
+                "a Texts, such as OneOf([...])"
+            )
+        return self._read_as(texts, terminal_id, state)
+
+    def can_end(self, place: Place) -> bool:
+        """Return whether the text may be over."""
+        stack, monitor = place.stack, place.monitor
+        while (action := self._actions[stack.state, END]) < ERROR:
+            stack = self.table.reduced(stack, -action - 1)
+            rule = self._rules[-action - 1]
+            reduced = monitor if rule is None else asked(monitor, "reduced", rule)
+            if reduced is None:
+                return False
+            if stack.state == self.table.end_state:
+                return True
+            monitor = reduced
+        return False
 
     def answers(self, place: Place) -> tuple[Answers, int, int]:
         """Return what may come at a place, as :class:`Place` has it."""
@@ -220,7 +255,6 @@ class Places:
 
     def _found(self, stack: Stack, monitor: Monitor) -> Iterator[tuple[int, Texts | None]]:
         """Yield the terminals that grammar and monitor allow, with their texts."""
-        names = self.table.terminals
         pending = [(stack, monitor, -1)]
         while pending:
             here, watcher, wanted = pending.pop()
@@ -230,14 +264,7 @@ class Places:
                     continue
                 texts = None
                 if self.is_followed[terminal_id]:
-                    texts = asked(watcher, "texts", names[terminal_id])
-                    if texts is not None and not isinstance(texts, Texts):
-                        raise MonitorError(
-                            f"{type(watcher).__name__}.texts returned {shown(texts)} for "
-                            f"{names[terminal_id]}; it is None or a Texts, such as OneOf([...])"
-                        )
-                    if texts is not None:
-                        texts = self._read_as(texts, terminal_id, stack.state)
+                    texts = self._texts(watcher, terminal_id, stack.state)
                 if texts is None or not texts.is_empty:
                     yield terminal_id, texts
             for production, terminals in reductions:
@@ -292,7 +319,7 @@ def ones(bits: int) -> Iterator[int]:
         bits ^= low
 
 
-def asked(monitor: Monitor, method: str, *arguments: str) -> object:
+def asked(monitor: Monitor, method: str, *arguments: str) -> Any:
     """Call a method of a monitor; what goes wrong there is a `MonitorError`."""
     try:
         return getattr(monitor, method)(*arguments)
@@ -305,7 +332,7 @@ def asked(monitor: Monitor, method: str, *arguments: str) -> object:
         ) from error
 
 
-def asked_for(monitor: Monitor, name: str) -> object:
+def asked_for(monitor: Monitor, name: str) -> Any:
     """Return a property of a monitor; what goes wrong there is a `MonitorError`."""
     try:
         return getattr(monitor, name)

@@ -27,7 +27,6 @@ from cfgguide.recognizer.places import Place, Places
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 from cfgguide.storage import archive
 
-
 IMPOSSIBLE, POSSIBLE, BY_TEXT, BY_OTHER_TEXT = range(4)
 
 
@@ -116,7 +115,9 @@ class WatchingRecognizer(Recognizer):
             made.indentation_reader = made.indentation_reader.with_parse_table(table)  # type: ignore[arg-type]
         start = places.place(recognizer.initial.hypotheses[0].stack, monitor)
         made.initial = Configuration(
-            tuple(each._replace(stack=WatchedStack(start)) for each in recognizer.initial.hypotheses)
+            tuple(
+                each._replace(stack=WatchedStack(start)) for each in recognizer.initial.hypotheses
+            )
         )
         made.__dict__["digest"] = archive.digest({}, [recognizer.digest, repr(monitor)])
         return made
@@ -162,22 +163,17 @@ class WatchingRecognizer(Recognizer):
         possible = tuple(filter(self.is_possible, hypotheses))
         return Configuration(possible, context) if possible else None
 
-    def reads(self, configuration: Configuration, data: bytes) -> bool:
-        """Return whether bytes may follow: whether :meth:`advance` returns a configuration."""
+    def reads(self, configuration: Configuration, data: bytes) -> bool | None:
+        """Return whether bytes may follow, if there is nothing to choose on the way; else None."""
         (first, *others) = configuration.hypotheses
         if others or first.obligations or self.indentation_reader is not None:
-            return self.advance(configuration, data) is not None
+            return None
         place, text = _begun(first.stack)
-        plain = self._read_plainly(
-            first.scanner_state, place, text, configuration.context, data, 0
-        )
+        plain = self._read_plainly(first.scanner_state, place, text, configuration.context, data, 0)
         if plain is None:
             return False
-        state, place, text, context, n_read = plain
-        if n_read == len(data):
-            return self._is_possible(state, place, text)
-        here = Hypothesis(state, NO_OBLIGATIONS, WatchedStack(place, text), first.indentation)
-        return self.advance(Configuration((here,), context), data[n_read:]) is not None
+        state, place, text, _, n_read = plain
+        return self._is_possible(state, place, text) if n_read == len(data) else None
 
     def _read_plainly(
         self, state: int, place: Place, text: bytes, context: int, data: bytes, n_read: int
@@ -192,7 +188,7 @@ class WatchingRecognizer(Recognizer):
         transitions, match, ahead = self._transitions, self._match, self._lexemes.ahead_of
         is_assertion, followed, ignored = self._is_assertion, self._followed, self.scanner.ignored
         byte_classes, contexts = self._byte_classes, self._contexts
-        for n_read in range(n_read, len(data)):
+        while n_read < len(data):
             byte_class = byte_classes[data[n_read]]
             target, terminal_id = transitions[state, byte_class], match[state]
             if terminal_id == NO_MATCH:
@@ -219,7 +215,8 @@ class WatchingRecognizer(Recognizer):
                     return state, place, text, context, n_read
             text = text + data[n_read : n_read + 1] if ahead[target] & followed else b""
             state, context = target, contexts[context, byte_class]
-        return state, place, text, context, len(data)
+            n_read += 1
+        return state, place, text, context, n_read
 
     def _extended(self, hypothesis: Hypothesis, byte_class: int, byte: int) -> list[Hypothesis]:
         """Return what a hypothesis becomes if one more byte belongs to its lexeme."""
@@ -248,7 +245,7 @@ class WatchingRecognizer(Recognizer):
     def is_sentence(self, configuration: Configuration) -> bool:
         """Return whether Lark parses the text if it ends here, and the monitor allows it."""
         return any(
-            place_of(stack).can_end
+            place_of(stack).can_end_now()
             for hypothesis in configuration.hypotheses
             for stack in self._at_the_end(hypothesis)
         )
@@ -308,6 +305,10 @@ class WatchingRecognizer(Recognizer):
             if ahead >> terminal_id & 1
             and (texts is None or self._begins(state, terminal_id, texts, stack.text))
         ]
+
+    def terminals_ahead(self, scanner_state: int) -> int:
+        """Return the terminals of the lexemes that a scanner state may come to, as bits."""
+        return self._lexemes.ahead(scanner_state)
 
     def is_between(self, scanner_state: int) -> bool:
         """Return whether no lexeme has begun that the parser gets."""

@@ -22,12 +22,36 @@ _MAX_ARGUMENTS = 100
 _TRIED = 4  # numbers of arguments of a function that takes any number
 # They prepare, but run only inside of queries of virtual tables, or read no data at all.
 _OF_MODULES = frozenset(
-    "match bm25 fts5 fts5_source_id highlight matchinfo offsets optimize rtreecheck rtreedepth "
-    "rtreenode snippet subtype".split()
+    [
+        "match",
+        "bm25",
+        "fts5",
+        "fts5_source_id",
+        "highlight",
+        "matchinfo",
+        "offsets",
+        "optimize",
+        "rtreecheck",
+        "rtreedepth",
+        "rtreenode",
+        "snippet",
+        "subtype",
+    ]
 )
 _WINDOW_ONLY = frozenset(
-    "row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value "
-    "nth_value".split()
+    [
+        "row_number",
+        "rank",
+        "dense_rank",
+        "percent_rank",
+        "cume_dist",
+        "ntile",
+        "lag",
+        "lead",
+        "first_value",
+        "last_value",
+        "nth_value",
+    ]
 )
 
 SCALAR, AGGREGATE, WINDOW, EITHER = "scalar", "aggregate", "window", "either"
@@ -114,7 +138,9 @@ class Database:
         if connection is not None:
             tables = tables_of(connection)
         else:
-            tables = checked_schema(_of_metadata(schema) if hasattr(schema, "sorted_tables") else schema)
+            tables = checked_schema(
+                _of_metadata(schema) if hasattr(schema, "sorted_tables") else schema
+            )
         named: dict[str, Table] = {}
         for name, columns in tables.items():
             if folded(name) in named:
@@ -199,13 +225,11 @@ def _asked_functions(database: sqlite3.Connection) -> dict[str, Function]:
     return functions
 
 
-def _function(
-    cursor: sqlite3.Cursor, name: str, forms: set[tuple[str, int]]
-) -> Function | None:
+def _function(cursor: sqlite3.Cursor, name: str, forms: set[tuple[str, int]]) -> Function | None:
     """Return what a function takes; None if no call of it is prepared."""
 
     def prepares(arguments: str, rest: str = "", *, clause: str = "SELECT {}") -> bool:
-        call = f'{name}({arguments}){rest}'
+        call = f"{name}({arguments}){rest}"
         try:
             cursor.execute("EXPLAIN " + clause.format(call))
         except sqlite3.Error:
@@ -239,4 +263,3 @@ def _function(
 def names_of(functions: Iterable[str]) -> NameSet:
     """Return names of functions, which are not quoted."""
     return NameSet(functions, is_word_only=True)
-

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 from cfgguide.combinators.words import is_word
@@ -95,6 +95,14 @@ class NameSet:
         place = bisect_left(forms, text)
         return place < len(forms) and forms[place] == text
 
+    def beginning(self, text: bytes) -> Iterator[bytes]:
+        """Yield the spellings of names that begin with a text in lower case."""
+        forms = self._forms[_QUOTES.get(text[:1], _PLAIN)]
+        place = bisect_left(forms, text)
+        while place < len(forms) and forms[place].startswith(text):
+            yield forms[place]
+            place += 1
+
     def goes_on(self, text: bytes) -> bool:
         """Return whether a longer spelling of some name begins with a text in lower case."""
         forms = self._forms[_QUOTES.get(text[:1], _PLAIN)]
@@ -170,13 +178,12 @@ class Names(Texts):
 
     def _goes_on(self, names: NameSet, lower: bytes) -> bool:
         """Return whether a longer spelling begins with a text, that of a name which is there."""
-        forms = names._forms[_QUOTES.get(lower[:1], _PLAIN)]
-        place = bisect_left(forms, lower + b"\x00")
-        while place < len(forms) and forms[place].startswith(lower):
-            if forms[place] not in self.read_otherwise and _name(forms[place]) not in self.missing:
-                return True
-            place += 1
-        return False
+        return any(
+            len(form) > len(lower)
+            and form not in self.read_otherwise
+            and _name(form) not in self.missing
+            for form in names.beginning(lower)
+        )
 
     def read_as_such(self, is_lexeme: Callable[[bytes], bool]) -> Names:
         """Return those of the texts that the lexer reads as such."""
@@ -190,12 +197,15 @@ class Names(Texts):
             return self
         return Names(self.sets, frozenset(missing), frozenset(otherwise))
 
-    def first(self) -> bytes | None:
-        """Return a spelling of one of the names."""
-        names = min(
-            (name for names in self.sets for name in names.names - self.missing), default=None
-        )
-        return None if names is None else quoted(names).encode("utf-8", "surrogateescape")
+    def completed(self, begun: bytes) -> bytes | None:
+        """Return a text that begins with some bytes; None if there is none."""
+        lower = begun.lower()
+        for names in self.sets:
+            for form in names.beginning(lower):
+                text = begun + form[len(begun) :]
+                if self.has(text):
+                    return text
+        return None
 
     def __eq__(self, other: object) -> bool:
         return self is other or (

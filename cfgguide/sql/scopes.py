@@ -156,8 +156,8 @@ class Core(NamedTuple):
         What the expression has that is being written.
     owed : frozenset of str
         The columns by which the last table must be joined.
-    is_natural : bool
-        Whether the table that is being joined is joined by NATURAL.
+    is_natural, is_sided : bool
+        Whether the table that is being joined is joined by NATURAL; and by RIGHT or FULL.
     pending : Source or None
         A table before its alias.
     is_grouped, has_aggregate : bool
@@ -187,6 +187,7 @@ class Core(NamedTuple):
     flags: int = 0
     owed: frozenset[str] = frozenset()
     is_natural: bool = False
+    is_sided: bool = False
     pending: Source | None = None
     is_grouped: bool = False
     has_aggregate: bool = False
@@ -223,11 +224,11 @@ class Core(NamedTuple):
 
     def aliases(self, allowed_flags: int) -> frozenset[str]:
         """Return the aliases of result columns that have only some flags."""
-        return frozenset(
-            result.name
-            for result in self.results
-            if result.is_alias and result.name is not None and not result.flags & ~allowed_flags
-        )
+        flags: dict[str, int] = {}  # of two of a name, the first counts
+        for result in self.results:
+            if result.is_alias and result.name is not None:
+                flags.setdefault(result.name, result.flags)
+        return frozenset(name for name, has in flags.items() if not has & ~allowed_flags)
 
 
 class Query(NamedTuple):
@@ -256,6 +257,8 @@ class Query(NamedTuple):
         The name and the columns of the one that is being written.
     takes_unions : bool
         Whether its parts so far are joined by UNION only.
+    sortable : frozenset of str
+        The names by which a set operation may be ordered.
     """
 
     wanted: int | None
@@ -268,6 +271,7 @@ class Query(NamedTuple):
     itself: str | None = None
     pending: tuple[str, tuple[str, ...]] | None = None
     takes_unions: bool = True
+    sortable: frozenset[str] = frozenset()
 
 
 class Values(NamedTuple):
@@ -311,7 +315,8 @@ def results_named(results: Iterable[Result]) -> tuple[str | None, ...]:
     seen: set[str] = set()
     names: list[str | None] = []
     for result in results:
-        names.append(None if result.name in seen else result.name)
+        is_new = result.name not in seen and result.name not in ("true", "false")
+        names.append(result.name if is_new else None)
         if result.name is not None:
             seen.add(result.name)
     return tuple(names)

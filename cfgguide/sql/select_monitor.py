@@ -37,6 +37,7 @@ from cfgguide.sql.scopes import (
     results_named,
     unambiguous,
 )
+from cfgguide.sql.way_out import way_out
 
 _MAX_DEPTH = 14  # frames; SQLite's parser has room for about three times as many
 _MAX_PREFIXES = 30  # signs and NOT, which SQLite's parser keeps on its stack
@@ -46,6 +47,7 @@ _MAX_PARTS = 50
 
 _TRUE_OR_FALSE = ("true", "false")
 _JOINS = ("NATURAL", "JOIN", "INNER", "CROSS", "LEFT", "RIGHT", "FULL")
+_SIDES = ("RIGHT", "FULL")
 _OPENING = ("IN", "EXISTS", "CAST", "CASE", "VALUES", "WITH")
 _SIGNS = ("PLUS", "MINUS", "TILDE", "NOT")
 
@@ -219,7 +221,7 @@ class SelectMonitor(Monitor):
 
     # -- names ------------------------------------------------------------------------------
 
-    def _ctes(self) -> dict[str, tuple[str | None, ...] | None]:
+    def ctes(self) -> dict[str, tuple[str | None, ...] | None]:
         """Return the common table expressions that may be named here; None where one may not be."""
         found: dict[str, tuple[str | None, ...] | None] = {}
         for frame in self.frames:
@@ -235,7 +237,7 @@ class SelectMonitor(Monitor):
         return found
 
     def _columns_of(self, table: str) -> tuple[str | None, ...]:
-        cte = self._ctes().get(table)
+        cte = self.ctes().get(table)
         return self.names.database.tables[table].columns if cte is None else cte
 
     def _outwards(self, scope: int) -> Iterator[Core]:
@@ -244,12 +246,11 @@ class SelectMonitor(Monitor):
             frame = self.frames[scope]
             if isinstance(frame, Core):
                 yield frame
-            assert isinstance(frame, Core | Values), "a scope"
-            scope = frame.outer
+            scope = _around(frame)
 
     def _obtainable(self) -> tuple[tuple[NameSet, ...], NameSet]:
         """Return the columns that FROM may yet bring, and the names of tables it may."""
-        ctes = {name: columns for name, columns in self._ctes().items() if any(columns or ())}
+        ctes = {name: columns for name, columns in self.ctes().items() if any(columns or ())}
         columns = {column for each in ctes.values() for column in each if column is not None}
         sets = (self.names.columns, *((name_set(frozenset(columns)),) if columns else ()))
         return sets, name_set(frozenset(ctes))
@@ -278,14 +279,14 @@ class SelectMonitor(Monitor):
 
     def _aliases(self, core: Core) -> frozenset[str]:
         """Return the result columns that may be named by their aliases."""
+        if core.clause == "group" and any(each.flags & HAS_WINDOW for each in core.results):
+            return frozenset()  # SQLite reads such terms twice
         if core.clause in ("where", "group"):
             return core.aliases(0)
         if core.clause not in ("having", "order"):
             return frozenset()
         aggregates, windows = self._takes()
-        return core.aliases(
-            (HAS_AGGREGATE if aggregates else 0) | (HAS_WINDOW if windows else 0)
-        )
+        return core.aliases((HAS_AGGREGATE if aggregates else 0) | (HAS_WINDOW if windows else 0))
 
     def _qualifiers(self) -> tuple[NameSet, ...]:
         """Return what may stand before a dot."""
@@ -327,7 +328,7 @@ class SelectMonitor(Monitor):
         return sets
 
     def _fields_to_come(self, qualifier: str) -> tuple[NameSet, ...]:
-        cte = self._ctes().get(qualifier)
+        cte = self.ctes().get(qualifier)
         if cte is not None:
             return (name_set(frozenset(column for column in cte if column is not None)),)
         if qualifier in self.names.database.tables:
@@ -351,7 +352,7 @@ class SelectMonitor(Monitor):
                     return self._replaced(scope, _promised(core, promise, is_local=False))
                 if promise[0] is None and promise[1] in core.aliases(-1):
                     break
-            scope = core.outer
+            scope = _around(core)
         return self._with(*self.frames)
 
     def _passed_on(self, place: int) -> Self | None:
@@ -374,10 +375,9 @@ class SelectMonitor(Monitor):
 
     def _promised_around(self, core: Core, promise: Promise) -> Self | None:
         """Return the monitor with a promise of the queries around; None if none can keep it."""
-        scope = core.outer
+        scope = _around(core)
         while scope >= 0:
             frame = self.frames[scope]
-            assert isinstance(frame, Core | Values), "a scope"
             if isinstance(frame, Core):
                 n = frame.sources.n_having(promise)
                 if n > 1:
@@ -386,7 +386,7 @@ class SelectMonitor(Monitor):
                     return self
                 if not frame.is_known and (n or self._is_obtainable(frame, promise)):
                     return self._replaced(scope, _promised(frame, promise, is_local=False))
-            scope = frame.outer
+            scope = _around(frame)
         return None
 
     def _is_obtainable(self, core: Core, promise: Promise) -> bool:
@@ -432,7 +432,7 @@ class SelectMonitor(Monitor):
             return NOTHING
         if terminal == "EVERY_COLUMN":
             return None
-        known = self._ctes().get(self.reference or "") or self._table_columns()
+        known = self.ctes().get(self.reference or "") or self._table_columns()
         return None if len(known or ()) == core.wanted - len(core.results) else NOTHING
 
     def _table_columns(self) -> tuple[str | None, ...] | None:
@@ -489,6 +489,9 @@ class SelectMonitor(Monitor):
     def _opening_texts(self, terminal: str) -> Texts | None:
         """What opens something: not too deep."""
         depth = len(self.frames)
+        if terminal == "EXISTS" or (terminal == "IN" and self.row is not None):
+            if self._is_in_aggregate():  # its columns might make it an aggregate of another query
+                return NOTHING
         if terminal != "LPAR":
             return NOTHING if depth >= _MAX_DEPTH else None
         top = self._top
@@ -510,6 +513,9 @@ class SelectMonitor(Monitor):
             return NOTHING
         if terminal == "NATURAL" and core.wanted is not None and core.has_star:
             return NOTHING
+        if terminal in _SIDES:
+            has_unqualified = any(qualifier is None for qualifier, _ in core.promises)
+            return NOTHING if core.is_natural or has_unqualified else None
         return None
 
     def _on_texts(self, _: str) -> Texts | None:
@@ -517,14 +523,15 @@ class SelectMonitor(Monitor):
 
     def _using_texts(self, _: str) -> Texts | None:
         core = self._top
-        return NOTHING if core.is_natural or not core.sources.joinable() else None
+        is_refused = core.is_natural or core.is_sided or not core.sources.joinable()
+        return NOTHING if is_refused else None
 
     def _using_column_texts(self, _: str) -> Texts:
         return Names((name_set(self._top.sources.joinable()),))
 
     def _table_texts(self, _: str) -> Texts:
         core = self._top
-        ctes = self._ctes()
+        ctes = self.ctes()
         missing = {name for name, columns in ctes.items() if columns is None}
         known = name_set(frozenset(ctes.keys() - missing))
         if core.is_natural or (core.wanted is not None and core.has_star):
@@ -555,8 +562,9 @@ class SelectMonitor(Monitor):
         return frozenset(taken)
 
     def _cte_name_texts(self, _: str) -> Texts | None:
-        taken = frozenset(name for name, _ in self._top.ctes)
-        return OtherNames(taken) if taken else None
+        # A table of this name would be hidden from what has come, too.
+        taken = {name for name, _ in self._top.ctes} | self.names.database.tables.keys()
+        return OtherNames(frozenset(taken)) if taken else None
 
     def _new_column_texts(self, _: str) -> Texts | None:
         taken = frozenset(self._top.pending[1])
@@ -609,6 +617,8 @@ class SelectMonitor(Monitor):
     @staticmethod
     def _positions(core: Core) -> list[str]:
         """Return the positions of result columns that a term may be."""
+        if core.clause == "group" and any(each.flags & HAS_WINDOW for each in core.results):
+            return []
         if core.clause == "group":
             return [str(n) for n, result in enumerate(core.results, 1) if not result.flags]
         return [str(n) for n in range(1, len(core.results) + 1)]
@@ -617,7 +627,7 @@ class SelectMonitor(Monitor):
         return OneOf(str(n) for n in range(1, len(self._top.names) + 1))
 
     def _sort_name_texts(self, _: str) -> Texts:
-        return Names((name_set(frozenset(name for name in self._top.names if name is not None)),))
+        return Names((name_set(self._top.sortable),))
 
     def _sign_texts(self, _: str) -> Texts | None:
         return NOTHING if self.n_prefixes >= _MAX_PREFIXES else None
@@ -674,9 +684,12 @@ class SelectMonitor(Monitor):
     def _shift_natural(self, _: str, __: str) -> Self:
         return self._changed(is_natural=True)
 
+    def _shift_side(self, _: str, __: str) -> Self:
+        return self._changed(is_sided=True)
+
     def _shift_table(self, _: str, text: str) -> Self:
         name, core = unquoted(text), self._top
-        is_recursive = core.recursive == name and self._ctes().get(name) is not None
+        is_recursive = core.recursive == name and self.ctes().get(name) is not None
         return self._changed(
             pending=Source(name, self._columns_of(name)),
             is_recursive=core.is_recursive or is_recursive,
@@ -767,6 +780,12 @@ class SelectMonitor(Monitor):
             return None
         return self._unnamed()._pushed(Call(name))
 
+    def _open_call(self) -> Self | None:
+        return self if self.names.database.functions[self._top.name].most else None
+
+    def _reduce_no_arguments(self) -> Self | None:
+        return self if 0 in self.names.database.functions[self._top.name].counts else None
+
     def _reduce_argument(self) -> Self:
         return self._changed(n=self._top.n + 1)
 
@@ -804,9 +823,14 @@ class SelectMonitor(Monitor):
     def _open_unnamed(self, frame: Frame) -> Self:
         return self._unnamed(begins_term=0)._pushed(frame)
 
-    def _open_row_query(self) -> Self:
+    def _open_query(self, wanted: int | None) -> Self | None:
+        if self._is_in_aggregate():
+            return None
         monitor = self._unnamed(begins_term=0)
-        return monitor._with(*monitor.frames, Query(self.row, self._scope), row=None)
+        return monitor._with(*monitor.frames, Query(wanted, self._scope), row=None)
+
+    def _open_row_query(self) -> Self | None:
+        return self._open_query(self.row)
 
     def _open_derived(self) -> Self:
         core = self._top
@@ -842,7 +866,14 @@ class SelectMonitor(Monitor):
 
     def _part_ended(self, results: Any, core: Core | None) -> Self:
         query = self._top
+        sortable = query.sortable
+        if not query.n_parts and core is not None:
+            single = unambiguous(core.sources)
+            sortable = core.aliases(-1) | {
+                each.name for each in core.results if each.name is not None and each.name in single
+            }
         return self._changed(
+            sortable=sortable,
             names=results_named(results) if query.names is None else query.names,
             n_parts=query.n_parts + 1,
             last=core,
@@ -876,6 +907,7 @@ class SelectMonitor(Monitor):
             local=frozenset(),
             results=core.expanded(),
             is_natural=False,
+            is_sided=False,
         )
 
     def _reduce_from(self) -> Self | None:
@@ -892,10 +924,10 @@ class SelectMonitor(Monitor):
         core = self._top
         if core.owed:
             return None
-        return self._changed(is_natural=False) if core.is_natural else self
+        return self._changed(is_natural=False, is_sided=False)
 
     def _reduce_join(self) -> Self:
-        return self._changed(clause="from", flags=0)
+        return self._changed(clause="from", flags=0, is_sided=False)
 
     def _reduce_no_alias(self) -> Self | None:
         name = self._top.pending.name
@@ -923,9 +955,23 @@ class SelectMonitor(Monitor):
         is_signed = core is not None and core.begins_term
         return self._prefixed()._unnamed(**({"begins_term": 2} if is_signed else {}))
 
+    def way_out(self) -> Iterator[tuple[str, str]]:
+        """Return lexemes that lead towards the end of a text; see :mod:`cfgguide.sql.way_out`."""
+        return way_out(self)
+
     def why(self, terminal: str, text: str) -> str:
         """Return why a lexeme is refused here, for people."""
         return ""
+
+
+def _around(frame: Frame) -> int:
+    """Return the frame of the SELECT around whose columns may be named too; -1 for none.
+
+    Terms of GROUP BY and ORDER BY see none.
+    """
+    assert isinstance(frame, Core | Values), "a scope"
+    is_term = isinstance(frame, Core) and frame.clause in ("group", "order")
+    return -1 if is_term else frame.outer
 
 
 def _takes_in(core: Core) -> tuple[bool, bool]:
@@ -937,7 +983,7 @@ def _takes_in(core: Core) -> tuple[bool, bool]:
     if core.clause == "having":
         return True, False
     if core.clause == "order":
-        return core.is_grouped or core.has_aggregate, True
+        return core.is_grouped or core.has_aggregate, not core.is_grouped
     return False, False
 
 
@@ -1033,6 +1079,7 @@ _SHIFTED: dict[str, _Shift] = {
     "DISTINCT": _M._shift_distinct,
     "INTEGER": _M._shift_integer,
     "NATURAL": _M._shift_natural,
+    **dict.fromkeys(_SIDES, _M._shift_side),
     "TABLE_NAME": _M._shift_table,
     "TABLE_ALIAS": _M._shift_table_alias,
     "USING_COLUMN": _M._shift_using_column,
@@ -1047,6 +1094,8 @@ _SHIFTED: dict[str, _Shift] = {
 _REDUCED: dict[str, _Reduce] = {
     "column": _M._reduce_column,
     "function": _M._reduce_function,
+    "open_call": _M._open_call,
+    "no_arguments": _M._reduce_no_arguments,
     "argument": _M._reduce_argument,
     "filter": _M._popped,
     "no_over": _M._reduce_no_over,
@@ -1066,9 +1115,9 @@ _REDUCED: dict[str, _Reduce] = {
     "open_limit": lambda monitor: monitor._pushed(Nested("limit")),
     "limit": _M._popped,
     "open_top": lambda monitor: monitor._pushed(Query(None, -1)),
-    "open_scalar": lambda monitor: monitor._open_unnamed(Query(1, monitor._scope)),
-    "open_in": lambda monitor: monitor._open_unnamed(Query(1, monitor._scope)),
-    "open_exists": lambda monitor: monitor._open_unnamed(Query(None, monitor._scope)),
+    "open_scalar": lambda monitor: monitor._open_query(1),
+    "open_in": lambda monitor: monitor._open_query(1),
+    "open_exists": lambda monitor: monitor._open_query(None),
     "open_row_query": _M._open_row_query,
     "open_derived": _M._open_derived,
     "open_cte": _M._open_cte,
