@@ -343,11 +343,7 @@ class MonitoredIndex(Index):
         if is_read is not None:
             return is_read
         after = self.recognizer.advance(configuration, token)
-        return after is not None and self._is_grammatical(after)
-
-    def _is_grammatical(self, configuration: Configuration) -> bool:
-        """Return whether a sentence of the grammar can follow some hypotheses."""
-        return super().is_live(configuration)
+        return after is not None and self._liveness.is_live(after)
 
 
 def _monitored(base: Index, monitor: Monitor, max_bytes: int | None) -> MonitoredIndex:

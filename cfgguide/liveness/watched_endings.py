@@ -95,8 +95,9 @@ class WatchedEndings:
             after = None if rest is None else place.after(terminal_id, stack.text + rest)
             if rest and after is not None:
                 yield rest, after
-        if int(scanner.match[state]) == scanner.ignored:
-            yield b"", place
+        gap = self._texts.text(state, scanner.ignored)
+        if gap is not None:
+            yield gap, place
 
     def _rest(self, state: int, place: Place, terminal_id: int, text: bytes) -> bytes | None:
         texts = place.allowed[terminal_id]
