@@ -16,8 +16,9 @@ def runs_on(
     *,
     aliases: Iterable[str] | None = None,
     functions: Iterable[str] | None = None,
+    new_columns: bool = True,
 ) -> MonitoredGrammar:
     """Return a grammar of the queries that prepare on a database."""
     database = Database.of(schema, functions)
     grammar = Grammar.open(bundled_folder() / "sql_runs.lark", parser="lalr")
-    return grammar.watched_by(SelectMonitor(SchemaNames(database, aliases)))
+    return grammar.watched_by(SelectMonitor(SchemaNames(database, aliases, takes_new_columns=new_columns)))

@@ -174,6 +174,11 @@ class Core(NamedTuple):
         is more.
     alias : str or None
         The alias of the result column that is being written.
+    has_short_term : bool
+        Whether a term of GROUP BY is an alias or a position, so that no window may follow: SQLite would
+        read the term twice.
+    windows, defined : frozenset of str
+        The windows that are named after OVER, and those that WINDOW has defined.
     """
 
     wanted: int | None
@@ -196,6 +201,9 @@ class Core(NamedTuple):
     begins_term: int = 0
     single: str | None = ""
     alias: str | None = None
+    has_short_term: bool = False
+    windows: frozenset[str] = frozenset()
+    defined: frozenset[str] = frozenset()
 
     @property
     def has_star(self) -> bool:

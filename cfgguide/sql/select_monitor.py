@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self
 from cfgguide.monitors.monitor import Monitor
 from cfgguide.monitors.texts import NOTHING, OneOf, Texts
 from cfgguide.sql.database import AGGREGATE, EITHER, WINDOW
-from cfgguide.sql.name_sets import Names, NameSet, OtherNames, unquoted
+from cfgguide.sql.name_sets import Names, NameSet, OtherNames, folded, unquoted
 from cfgguide.sql.schema_names import TRUTH, SchemaNames, name_set
 from cfgguide.sql.scopes import (
     HAS_AGGREGATE,
@@ -248,6 +248,19 @@ class SelectMonitor(Monitor):
                 yield frame
             scope = _around(frame)
 
+    def _takes_new(self, scope: int) -> bool:
+        """Return whether a SELECT may name what only a subquery in its FROM will have.
+
+        FROM can open one, if it is not too deep.
+        """
+        return self.names.takes_new_columns and scope < _MAX_DEPTH
+
+    def _names_anything(self) -> bool:
+        """Return whether any name may come where FROM is not known."""
+        scope = self._scope
+        core = self.frames[scope] if scope >= 0 else None
+        return isinstance(core, Core) and core.clause == "select" and self._takes_new(scope)
+
     def _obtainable(self) -> tuple[tuple[NameSet, ...], NameSet]:
         """Return the columns that FROM may yet bring, and the names of tables it may."""
         ctes = {name: columns for name, columns in self.ctes().items() if any(columns or ())}
@@ -296,7 +309,7 @@ class SelectMonitor(Monitor):
         for core in self._outwards(self._scope):
             if core.clause == "select" and not sets:
                 sets = (self.names.tables, self._obtainable()[1])
-                if self.names.columns.names:
+                if self.names.columns.names and self._scope < _MAX_DEPTH:
                     sets += (self.names.aliases,)
             names.update(
                 table.name
@@ -351,6 +364,8 @@ class SelectMonitor(Monitor):
                         break
                     return self._replaced(scope, _promised(core, promise, is_local=False))
                 if promise[0] is None and promise[1] in core.aliases(-1):
+                    if core.clause == "group":
+                        return self._replaced(scope, core._replace(has_short_term=True))
                     break
             scope = _around(core)
         return self._with(*self.frames)
@@ -384,25 +399,28 @@ class SelectMonitor(Monitor):
                     return None
                 if frame.is_known and n:
                     return self
-                if not frame.is_known and (n or self._is_obtainable(frame, promise)):
+                if not frame.is_known and (n or self._is_obtainable(scope, promise)):
                     return self._replaced(scope, _promised(frame, promise, is_local=False))
             scope = _around(frame)
         return None
 
-    def _is_obtainable(self, core: Core, promise: Promise) -> bool:
+    def _is_obtainable(self, scope: int, promise: Promise) -> bool:
         """Return whether FROM of a SELECT that is not known may still keep a promise."""
-        if core.clause != "select":
-            return False
+        core = self.frames[scope]
         qualifier, column = promise
-        if column is None:
+        if not isinstance(core, Core) or core.clause != "select" or column is None:
             return False
         if qualifier is None:
-            return any(column in names.names for names in self._obtainable()[0])
-        return any(column in names.names for names in self._fields_to_come(qualifier))
+            is_known = any(column in names.names for names in self._obtainable()[0])
+        else:
+            is_known = any(column in names.names for names in self._fields_to_come(qualifier))
+        return is_known or (self._takes_new(scope) and qualifier not in self.names.database.tables)
 
     # -- what may come ----------------------------------------------------------------------
 
-    def _reference_texts(self, _: str) -> Texts:
+    def _reference_texts(self, _: str) -> Texts | None:
+        if self._names_anything():
+            return None
         aggregates, windows = self._takes()
         sets, missing = self._column_names()
         called: tuple[NameSet, ...] = ()
@@ -413,13 +431,16 @@ class SelectMonitor(Monitor):
         return Names((*sets, *self._qualifiers(), *called, TRUTH), missing)
 
     def _is_qualifier(self) -> bool:
-        return any(self.reference in names.names for names in self._qualifiers())
+        return self._names_anything() or any(self.reference in names.names for names in self._qualifiers())
 
     def _dot_texts(self, _: str) -> Texts | None:
         return None if self._is_qualifier() else NOTHING
 
-    def _field_texts(self, _: str) -> Texts:
+    def _field_texts(self, _: str) -> Texts | None:
         assert self.reference is not None, "a qualifier came before"
+        is_known = self.reference in self.names.database.tables or self.ctes().get(self.reference)
+        if self._names_anything() and not is_known:
+            return None
         return Names(self._fields(self.reference))
 
     def _star_texts(self, terminal: str) -> Texts | None:
@@ -431,7 +452,7 @@ class SelectMonitor(Monitor):
         if core.promises or core.has_star or len(core.results) >= core.wanted:
             return NOTHING
         if terminal == "EVERY_COLUMN":
-            return None
+            return None if len(self.frames) <= _MAX_DEPTH else NOTHING
         known = self.ctes().get(self.reference or "") or self._table_columns()
         return None if len(known or ()) == core.wanted - len(core.results) else NOTHING
 
@@ -440,6 +461,8 @@ class SelectMonitor(Monitor):
         return None if table is None else table.columns
 
     def _is_own_qualifier(self) -> bool:
+        if self._names_anything():
+            return True
         sets = (self.names.tables, self._obtainable()[1], self.names.aliases)
         return any(self.reference in names.names for names in sets)
 
@@ -498,7 +521,7 @@ class SelectMonitor(Monitor):
         is_using = isinstance(top, Core) and top.clause == "using"
         if depth > _MAX_DEPTH and not is_using:
             return NOTHING
-        if isinstance(top, Core) and top.clause == "from" and top.is_natural:
+        if isinstance(top, Core) and top.clause == "from" and (top.is_natural or top.is_sided):
             return NOTHING  # its columns are not known yet
         return None
 
@@ -514,8 +537,10 @@ class SelectMonitor(Monitor):
         if terminal == "NATURAL" and core.wanted is not None and core.has_star:
             return NOTHING
         if terminal in _SIDES:
-            has_unqualified = any(qualifier is None for qualifier, _ in core.promises)
-            return NOTHING if core.is_natural or has_unqualified else None
+            sided = core._replace(is_sided=True)
+            tables = self.names.database.tables.values()
+            fits = any(_fits(sided, table.columns) for table in tables)
+            return None if fits and not core.is_natural else NOTHING
         return None
 
     def _on_texts(self, _: str) -> Texts | None:
@@ -534,7 +559,7 @@ class SelectMonitor(Monitor):
         ctes = self.ctes()
         missing = {name for name, columns in ctes.items() if columns is None}
         known = name_set(frozenset(ctes.keys() - missing))
-        if core.is_natural or (core.wanted is not None and core.has_star):
+        if core.is_natural or core.is_sided or (core.wanted is not None and core.has_star):
             for name in self.names.database.tables.keys() | ctes.keys():
                 if name not in missing and not _fits(core, self._columns_of(name)):
                     missing.add(name)
@@ -629,6 +654,17 @@ class SelectMonitor(Monitor):
     def _sort_name_texts(self, _: str) -> Texts:
         return Names((name_set(self._top.sortable),))
 
+    def _window_name_texts(self, _: str) -> Texts | None:
+        defined = self._top.defined
+        return OtherNames(defined) if defined else None
+
+    def _window_reference_texts(self, _: str) -> Texts | None:
+        core = self._core()
+        assert core is not None, "windows stand in a SELECT"
+        if core.clause != "order":
+            return None
+        return Names((NameSet(core.defined, is_word_only=True),))
+
     def _sign_texts(self, _: str) -> Texts | None:
         return NOTHING if self.n_prefixes >= _MAX_PREFIXES else None
 
@@ -667,7 +703,10 @@ class SelectMonitor(Monitor):
 
     def _shift_integer(self, _: str, __: str) -> Self:
         core = self._core()
-        return self if core is None or not core.begins_term else self._in_core(begins_term=0)
+        if core is None or not core.begins_term:
+            return self
+        is_short = core.has_short_term or core.clause == "group"
+        return self._in_core(begins_term=0, has_short_term=is_short)
 
     def _shift_clause(self, terminal: str, _: str) -> Self:
         top = self._top
@@ -731,6 +770,14 @@ class SelectMonitor(Monitor):
         takes_unions = self._top.takes_unions and terminal == "UNION"
         return self._changed(last=None, takes_unions=takes_unions)
 
+    def _shift_window_name(self, _: str, text: str) -> Self:
+        return self._changed(defined=self._top.defined | {folded(text)})
+
+    def _shift_window_reference(self, _: str, text: str) -> Self:
+        core = self._core()
+        assert core is not None, "windows stand in a SELECT"
+        return self._in_core(windows=core.windows | {folded(text)})
+
     def _shift_not(self, _: str, __: str) -> Self:
         return self._prefixed()._unnamed(begins_term=0)
 
@@ -763,7 +810,8 @@ class SelectMonitor(Monitor):
         name = self.reference
         assert name is not None, "a name came before"
         sets, missing = self._column_names()
-        if name not in missing and any(name in names.names for names in sets):
+        is_column = name not in missing and any(name in names.names for names in sets)
+        if is_column or (self._names_anything() and name not in _TRUE_OR_FALSE):
             return self._use((None, name))._named(name)
         if name not in _TRUE_OR_FALSE:
             return None
@@ -880,8 +928,10 @@ class SelectMonitor(Monitor):
             is_recursive=query.is_recursive or (core is not None and core.is_recursive),
         )
 
-    def _reduce_core(self) -> Self:
+    def _reduce_core(self) -> Self | None:
         core = self._top
+        if core.windows - core.defined:
+            return None
         return self._popped()._part_ended(core.results, core)
 
     def _reduce_computed(self) -> Self:
@@ -983,7 +1033,7 @@ def _takes_in(core: Core) -> tuple[bool, bool]:
     if core.clause == "having":
         return True, False
     if core.clause == "order":
-        return core.is_grouped or core.has_aggregate, not core.is_grouped
+        return core.is_grouped or core.has_aggregate, not core.has_short_term
     return False, False
 
 
@@ -1021,6 +1071,8 @@ def _fits(core: Core, columns: tuple[str | None, ...]) -> bool:
     counts = counts_of(core.sources)
     if core.is_natural and any(counts.get(column, 0) > 1 for column in columns):
         return False
+    if core.is_sided and any((None, column) in core.promises for column in columns):
+        return False  # USING would be needed, which SQLite takes otherwise there
     if core.wanted is None or not any(result.star == "" for result in core.results):
         return True
     return len(list(core.sources.visible())) + len(columns) <= core.n_missing
@@ -1063,6 +1115,8 @@ _TEXTS: dict[str, _Ask] = {
     "INTEGER": _M._integer_texts,
     "POSITION": _M._position_texts,
     "SORT_NAME": _M._sort_name_texts,
+    "WINDOW_NAME": _M._window_name_texts,
+    "WINDOW_REFERENCE": _M._window_reference_texts,
     **dict.fromkeys(("UNION", "EXCEPT", "INTERSECT"), _M._compound_texts),
     **dict.fromkeys(_JOINS, _M._join_texts),
     **dict.fromkeys(_OPENING, _M._opening_texts),
@@ -1087,8 +1141,10 @@ _SHIFTED: dict[str, _Shift] = {
     "CTE_NAME": _M._shift_cte_name,
     "NEW_COLUMN": _M._shift_new_column,
     "NOT": _M._shift_not,
+    "WINDOW_NAME": _M._shift_window_name,
+    "WINDOW_REFERENCE": _M._shift_window_reference,
     **dict.fromkeys(("UNION", "EXCEPT", "INTERSECT"), _M._shift_compound),
-    **dict.fromkeys(("FROM", "ON", "USING", "WHERE", "GROUP", "HAVING", "ORDER"), _M._shift_clause),
+    **dict.fromkeys(("FROM", "ON", "USING", "WHERE", "GROUP", "HAVING", "ORDER", "WINDOW"), _M._shift_clause),
 }
 
 _REDUCED: dict[str, _Reduce] = {
@@ -1138,6 +1194,8 @@ _REDUCED: dict[str, _Reduce] = {
     "join_using": _M._reduce_join,
     "no_alias": _M._reduce_no_alias,
     "open_term": _M._open_term,
+    "over_name": lambda monitor: monitor._flagged(HAS_WINDOW),
+    "window_definition": _M._popped,
     "order_by": _M._popped,
     "_sign": _M._reduce_sign,
     "_suffixed": _M._unnamed,

@@ -46,18 +46,32 @@ def way_out(monitor: SelectMonitor) -> Iterator[Lexeme]:
         for name in sorted(top.owed) or sorted(top.sources.joinable())[:1]:
             yield "USING_COLUMN", quoted(name)
         yield from (_COMMA, _OPEN)
+    elif top.clause == "window":
+        yield _CLOSE
+        for name in sorted(top.windows - top.defined)[:1]:
+            yield "WINDOW_NAME", name
+        yield from (_COMMA, ("AS", "AS"), _OPEN)
     else:
-        yield from (_CLOSE, _ONE, _NULL, _COMMA) if top.clause == "on" else (_CLOSE, _ONE, _NULL)
+        yield from (_CLOSE, _ONE, _NULL, ("WINDOW", "WINDOW"))
+        if top.clause == "on":
+            yield _COMMA
 
 
 def _select_list(monitor: SelectMonitor, core: Core) -> Iterator[Lexeme]:
-    written = {result.name for result in core.results} | {core.single}
+    written = {result.name for result in core.results} | {core.single, core.alias}
     missing = [name for name in _asked_of(monitor) if name not in written]
+    if core.single is None or core.single == "":
+        for name in missing[:1]:
+            is_known = name in monitor.names.columns.names
+            yield ("REF", quoted(name)) if is_known else _ONE
     for name in missing[:1]:
-        yield "REF", quoted(name)
+        yield "RESULT_NAME", quoted(name)
     if missing:
         yield _COMMA
-    yield from (_CLOSE, _ONE, ("FROM", "FROM"), _COMMA)
+    yield from (_CLOSE, _ONE, ("FROM", "FROM"))
+    if core.windows:
+        yield "WINDOW", "WINDOW"
+    yield _COMMA
 
 
 def _asked_of(monitor: SelectMonitor) -> list[str]:
@@ -87,10 +101,16 @@ def _tables(monitor: SelectMonitor, core: Core) -> Iterator[Lexeme]:
         if qualifier is not None and qualifier != core.pending.name:
             if all(column in core.pending.columns for column in columns):
                 yield "TABLE_ALIAS", quoted(qualifier)
-        yield from (_CLOSE, _COMMA, ("USING", "USING"))
+        yield _CLOSE
+        if core.windows and not unmet:
+            yield "WINDOW", "WINDOW"
+        yield from (_COMMA, ("USING", "USING"))
         yield from (("TABLE_ALIAS", f"t{n}") for n in range(1, 9))
         return
-    yield from (_CLOSE, ("USING", "USING"), _COMMA)
+    yield _CLOSE
+    if core.windows and not unmet:
+        yield "WINDOW", "WINDOW"
+    yield from (("USING", "USING"), _COMMA)
     for name in _fitting(monitor, core, qualifier, columns):
         yield "TABLE_NAME", quoted(name)
     yield from (_OPEN, ("SELECT", "SELECT"))
