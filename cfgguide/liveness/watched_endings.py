@@ -16,6 +16,7 @@ from math import inf
 import numpy as np
 
 from cfgguide.lexer.shortest_lexemes import FAR, LexemeTexts
+from cfgguide.monitors.texts import Texts
 from cfgguide.parser.stack_costs import StackCosts
 from cfgguide.parser.table import END
 from cfgguide.recognizer.places import Place, ones
@@ -100,11 +101,19 @@ class WatchedEndings:
             yield gap, place
 
     def _rest(self, state: int, place: Place, terminal_id: int, text: bytes) -> bytes | None:
-        texts = place.allowed[terminal_id]
-        if texts is None or texts.is_endless:
-            return self._texts.text(state, terminal_id)
-        whole = texts.completed(text)
+        whole = self._whole(state, place.allowed[terminal_id], terminal_id, text)
         return None if whole is None else whole[len(text) :]
+
+    def _whole(
+        self, state: int, texts: Texts | None, terminal_id: int, text: bytes
+    ) -> bytes | None:
+        """Return a short lexeme that begins with a text, and is among some; None if none is known."""
+        if texts is not None and not texts.is_endless:
+            return texts.completed(text)
+        rest = self._texts.text(state, terminal_id)
+        if rest is None or texts is None or texts.has(text + rest):
+            return None if rest is None else text + rest
+        return self._recognizer.other_text(state, terminal_id, text, texts)
 
     def from_place(self, place: Place) -> Lexemes | None:
         """Return lexemes that finish a sentence from a place; None if none were found."""
@@ -164,12 +173,8 @@ class WatchedEndings:
         """Return a short lexeme of a terminal, and the place after it; None if none is known."""
         if terminal_id not in place.allowed:
             return None
-        texts = place.allowed[terminal_id]
-        if texts is None or texts.is_endless:
-            start = self._recognizer.start(place.stack, 0)
-            text = self._texts.text(start, terminal_id)
-        else:
-            text = texts.completed(b"")
+        start = self._recognizer.start(place.stack, 0)
+        text = self._whole(start, place.allowed[terminal_id], terminal_id, b"")
         after = None if text is None else place.after(terminal_id, text)
         return None if text is None or after is None else (text, after)
 
