@@ -64,6 +64,11 @@ class MonitoredIndex(Index):
     max_bytes : int, optional
         Most bytes of its masks; the least recently used go first. By default all are kept.
 
+    Attributes
+    ----------
+    base : Index
+        Of the grammar alone.
+
     Raises
     ------
     GrammarError
@@ -77,7 +82,7 @@ class MonitoredIndex(Index):
     recognizer: WatchingRecognizer
 
     def __init__(self, base: Index, monitor: Monitor, *, max_bytes: int | None = None) -> None:
-        self._base = base
+        self.base = base
         self._monitor = monitor
         spelled = base.vocabulary.spelling.reachable_bytes
         if not base.vocabulary.spelling.spells_any_of(spelled):
@@ -120,7 +125,7 @@ class MonitoredIndex(Index):
 
     def with_vocabulary(self, vocabulary: Any) -> Index:
         """Return an index whose next token is from another vocabulary, and later ones from this."""
-        return MonitoredIndex(self._base.with_vocabulary(vocabulary), self._monitor)
+        return MonitoredIndex(self.base.with_vocabulary(vocabulary), self._monitor)
 
     def load_cached(self) -> None:
         """Do nothing: masks with a monitor are not cached on disk."""
@@ -145,7 +150,7 @@ class MonitoredIndex(Index):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For `pickle`, and so for processes: the grammar's tables, the vocabulary, the monitor."""
-        return _monitored, (self._base, self._monitor, self.max_bytes)
+        return _monitored, (self.base, self._monitor, self.max_bytes)
 
     # -- asking -----------------------------------------------------------------------------
 

@@ -119,6 +119,10 @@ class Place:
             self._after[key] = self._places.after(self, *key)
         return self._after[key]
 
+    def why(self, terminal_id: int, text: bytes) -> str:
+        """Return what the monitor says of a lexeme that it refuses here; empty if nothing."""
+        return self._places.why(self, terminal_id, text)
+
     def can_end_now(self) -> bool:
         """Return whether the text may be over, without finding out what else may come."""
         return self.can_end if self._allowed is not None else self._places.can_end(self)
@@ -278,6 +282,20 @@ class Places:
                 "a Texts, such as OneOf([...])"
             )
         return self._read_as(texts, terminal_id, state)
+
+    def why(self, place: Place, terminal_id: int, text: bytes) -> str:
+        """Return what a monitor says of a lexeme that it refuses."""
+        stack, monitor = place.stack, place.monitor
+        while (action := self._actions[stack.state, terminal_id]) < ERROR:
+            stack = self.table.reduced(stack, -action - 1)
+            rule = self._rules[-action - 1]
+            reduced = monitor if rule is None else asked(monitor, "reduced", rule)
+            if reduced is None:
+                break
+            monitor = reduced
+        name = self.table.terminals[terminal_id]
+        said: str = asked(monitor, "why", name, text.decode("utf-8", "replace"))
+        return said
 
     def can_end(self, place: Place) -> bool:
         """Return whether the text may be over."""
