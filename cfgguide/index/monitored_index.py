@@ -27,6 +27,7 @@ import numpy.typing as npt
 from cfgguide.errors import GrammarError, MonitorError, VocabularyError
 from cfgguide.index.configuration_trie import Mask, Path
 from cfgguide.index.index import Index
+from cfgguide.index.monitored_walk import MonitoredWalker
 from cfgguide.lexer.lookahead import NO_OBLIGATIONS, Obligations
 from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.liveness.watched_endings import WatchedEndings
@@ -98,7 +99,7 @@ class MonitoredIndex(Index):
         )
         super().__init__(recognizer, base.vocabulary, base.liveness, max_bytes=max_bytes)
         self.token_classes = base.token_classes  # what tokens do to the grammar is the same
-        self._walker = self.walker()
+        self._walker = self._plain_walker()
         self._texts = TokensOfTexts(recognizer, base.vocabulary)
         self._entries.like = _lexers_part
         self._live_alone: OrderedDict[Hashable, bool] = OrderedDict()
@@ -110,9 +111,17 @@ class MonitoredIndex(Index):
                 f"the grammar expects one of: {', '.join(base.expected(base.start.configuration))}"
             )
 
-    def walker(self) -> Walker:
-        """Return a walker of its own for one thread, which tells all tokens apart."""
+    def walker(self) -> Any:
+        """Return a walker of its own for one thread; it knows the monitor."""
+        return MonitoredWalker(self, self._plain_walker())
+
+    def _plain_walker(self) -> Walker:
         return Walker(self.recognizer, self.token_classes, self._liveness.always_live)
+
+    def release_workspace(self) -> None:
+        """Free the workspace in which masks are made; the next new mask allocates another."""
+        with self._lock:
+            self._walker.release_workspace()
 
     @property
     def n_parse_states(self) -> None:

@@ -27,6 +27,8 @@ _MAX_LEXEMES = 300  # of an ending
 _MAX_SEARCHED = 2_000  # places
 _MAX_KNOWN = 20_000  # places whose endings are remembered
 
+_LETTERS = b"xz0_"  # that make another word of a keyword
+
 Lexemes = tuple[bytes, ...]
 
 
@@ -93,12 +95,21 @@ class WatchedEndings:
         ahead = recognizer.terminals_ahead(state) & place.bits & ~1
         for terminal_id in sorted(ones(ahead), key=lambda each: distances[each]):
             rest = self._rest(state, place, terminal_id, stack.text)
-            after = None if rest is None else place.after(terminal_id, stack.text + rest)
-            if rest and after is not None:
-                yield rest, after
+            for more in (rest,) if rest or rest is None else self._longer(state, terminal_id):
+                after = None if more is None else place.after(terminal_id, stack.text + more)
+                if more and after is not None:
+                    yield more, after
         gap = self._texts.text(state, scanner.ignored)
         if gap is not None:
             yield gap, place
+
+    def _longer(self, state: int, terminal_id: int) -> Iterator[bytes]:
+        """Yield letters with which a lexeme goes on, where it may have to."""
+        scanner = self._recognizer.scanner
+        for letter in _LETTERS:
+            target = int(scanner.transitions[state, scanner.byte_classes[letter]])
+            if self._recognizer.terminals_ahead(target) >> terminal_id & 1:
+                yield bytes((letter,))
 
     def _rest(self, state: int, place: Place, terminal_id: int, text: bytes) -> bytes | None:
         whole = self._whole(state, place.allowed[terminal_id], terminal_id, text)

@@ -221,6 +221,10 @@ class Walk:
 
     def tokens_of(self, outcomes: Sequence[int]) -> npt.NDArray[np.int32]:
         """Return the tokens that lead to some outcomes."""
+        return self.trie.token_ids[self.places_of(*outcomes)]
+
+    def places_of(self, *outcomes: int) -> npt.NDArray[np.int64]:
+        """Return where the tokens that lead to some outcomes are in the trie."""
         work = self._work
         n = int(work.counts[arrays.N_SEGMENTS])
         is_wanted = np.zeros(self.n_outcomes, dtype=np.bool_)
@@ -229,7 +233,13 @@ class Walk:
         starts = work.segment_start[segments].astype(np.int64)
         lengths = work.segment_end[segments] - starts
         firsts = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
-        return self.trie.token_ids[firsts + np.arange(lengths.sum())]
+        return firsts + np.arange(lengths.sum())
+
+    def stays(self, outcome: int) -> bool:
+        """Return whether no lexeme has ended on the way to an outcome."""
+        work = self._work
+        cells = work.outcome_cell[outcome, : work.outcome_n[outcome]].tolist()
+        return all(cell in self._tops for cell in cells)
 
     def first_tokens(self) -> list[int]:
         """Return for each outcome one of the tokens that lead to it."""

@@ -319,7 +319,7 @@ class Places:
             if asked_for(place.monitor, "can_finish") is False:
                 known = {}, 0, 0
             else:
-                answers = dict(self._found(place.stack, place.monitor))
+                answers = self.found(place.stack, place.monitor)
                 bits = sum(1 << terminal_id for terminal_id in answers)
                 restricted = sum(1 << each for each, texts in answers.items() if texts is not None)
                 known = answers, bits, restricted
@@ -327,6 +327,10 @@ class Places:
             if len(self._answers) > _MAX_KNOWN:
                 self._answers.popitem(last=False)
         return known
+
+    def found(self, stack: Stack, monitor: Monitor) -> Answers:
+        """Return what grammar and monitor allow, without looking up what is known."""
+        return dict(self._found(stack, monitor))
 
     def _found(self, stack: Stack, monitor: Monitor) -> Iterator[tuple[int, Texts | None]]:
         """Yield the terminals that grammar and monitor allow, with their texts."""

@@ -330,6 +330,12 @@ class WatchingRecognizer(Recognizer):
             and (texts is None or self._begins(state, terminal_id, texts, stack.text))
         ]
 
+    def relevant_and_allowed(self, hypothesis: Hypothesis) -> tuple[Hashable, Hashable]:
+        """Return what is relevant where a lexeme began, and what may come there, found anew."""
+        place = place_of(hypothesis.stack)
+        allowed = self._places.found(place.stack, place.monitor)
+        return (place.stack, place.relevant), frozenset(allowed.items())
+
     def other_text(
         self, scanner_state: int, terminal_id: int, text: bytes, texts: Texts
     ) -> bytes | None:
