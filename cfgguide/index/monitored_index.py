@@ -215,6 +215,23 @@ class MonitoredIndex(Index):
         Where lexemes may end, the masks of the places after them tell of all tokens whose first byte
         ends every lexeme that is being read.
         """
+        going_on, parts = self.parts(configuration)
+        bitmask = self._walked(configuration, going_on)
+        for place, tokens in parts:
+            bitmask |= self._subset(place).bitmask & tokens
+        return bitmask
+
+    def parts(
+        self, configuration: Configuration
+    ) -> tuple[Int32Array | None, list[tuple[Configuration, Int32Array]]]:
+        """Return which tokens go on with a lexeme, and those that begin where one ends.
+
+        Returns
+        -------
+        tuple of (int32 array or None, list of (Configuration, int32 array))
+            The tokens of which the configuration itself has to tell, None for all; and places after
+            lexemes, each with the tokens of which it tells.
+        """
         scanner = self.recognizer.scanner
         is_indented = self.recognizer.indentation_reader is not None
         is_ending = any(
@@ -222,8 +239,8 @@ class MonitoredIndex(Index):
             for hypothesis in configuration.hypotheses
         )
         if is_indented or not is_ending:
-            return self._walked(configuration, None)
-        parts: list[tuple[Configuration, BoolArray]] = []
+            return None, []
+        parts: list[tuple[Configuration, Int32Array]] = []
         goes_on = np.ones(256, dtype=np.bool_)
         for hypothesis, ends in zip(
             configuration.hypotheses, self._ending_bytes(configuration), strict=True
@@ -232,14 +249,14 @@ class MonitoredIndex(Index):
             if place is None:
                 continue
             goes_on &= ~ends
-            parts.append((place, ends))
-        tokens = np.bitwise_or.reduce(self._first_bytes[goes_on], axis=0, initial=0)
-        bitmask = self._walked(configuration, tokens)
-        for place, ends in parts:
             if place.hypotheses:
-                ending = np.bitwise_or.reduce(self._first_bytes[ends], axis=0, initial=0)
-                bitmask |= self._subset(place).bitmask & ending
-        return bitmask
+                parts.append((place, self._beginning_with(ends)))
+        return self._beginning_with(goes_on), parts
+
+    def _beginning_with(self, is_first: BoolArray) -> Int32Array:
+        """Return the tokens that begin with some bytes."""
+        tokens: Int32Array = np.bitwise_or.reduce(self._first_bytes[is_first], axis=0, initial=0)
+        return tokens
 
     def _after(self, hypothesis: Hypothesis, context: int) -> Configuration | None:
         """Return the configuration where the next lexeme begins; None if there are several.

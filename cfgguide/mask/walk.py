@@ -289,6 +289,11 @@ class Walker:
         self._work: arrays.Workspace | None = None
         self._view: arrays.Workspace | None = None  # the same memory, as the kernels read it
 
+    @property
+    def trie(self) -> PackedTrie:
+        """What the last walk was over."""
+        return self._trie.packed
+
     def walk(self, configuration: Configuration) -> Walk | None:
         """Return what the tokens lead to.
 
