@@ -187,7 +187,8 @@ class Names(Texts):
 
     def read_as_such(self, is_lexeme: Callable[[bytes], bool]) -> Names:
         """Return those of the texts that the lexer reads as such."""
-        otherwise, missing = set(), set(self.missing)
+        otherwise: set[bytes] = set()
+        missing = set(self.missing)
         for names in self.sets:
             otherwise.update(word for word in names.keywords if not is_lexeme(word))
             for name in names.beyond_ascii:

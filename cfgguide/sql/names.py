@@ -187,6 +187,7 @@ def _place_of(grammar: object) -> tuple[str, Path]:
 
 
 def checked_schema(schema: object) -> dict[str, list[str]]:
+    """Return the columns of the tables of a schema, or raise an error if it is none."""
     if not isinstance(schema, Mapping):
         raise GrammarError(
             "a schema is a mapping such as {'users': ['id', 'name']} or a sqlite3.Connection, "

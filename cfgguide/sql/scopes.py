@@ -175,8 +175,8 @@ class Core(NamedTuple):
     alias : str or None
         The alias of the result column that is being written.
     has_short_term : bool
-        Whether a term of GROUP BY is an alias or a position, so that no window may follow: SQLite would
-        read the term twice.
+        Whether a term of GROUP BY is an alias or a position, so that no window may follow: SQLite
+        would read the term twice.
     windows, defined : frozenset of str
         The windows that are named after OVER, and those that WINDOW has defined.
     """
@@ -283,7 +283,7 @@ class Query(NamedTuple):
 
 
 class Values(NamedTuple):
-    """VALUES: how many values each row must have, None before the first has ended; and the row's."""
+    """VALUES: how many values each row must have; None before the first row has ended."""
 
     wanted: int | None
     outer: int

@@ -6,6 +6,7 @@ import random
 import sqlite3
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from support.scripts import loaded
@@ -230,18 +231,9 @@ def test_schemas_in_any_form(schema):
 
 
 def test_metadata_of_sqlalchemy_is_a_schema():
-    class Column:
-        def __init__(self, name):
-            self.name = name
-
-    class Table:
-        name = "users"
-        columns = [Column("id"), Column("name")]
-
-    class MetaData:
-        sorted_tables = [Table()]
-
-    index = cfgguide.compile(runs_on(MetaData()), BYTES)
+    columns = [SimpleNamespace(name="id"), SimpleNamespace(name="name")]
+    metadata = SimpleNamespace(sorted_tables=[SimpleNamespace(name="users", columns=columns)])
+    index = cfgguide.compile(runs_on(metadata), BYTES)
     assert _allows(index, "SELECT name FROM users")
 
 
