@@ -21,6 +21,7 @@ from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.monitors.monitor import Monitor
 from cfgguide.monitors.texts import Texts
 from cfgguide.parser.indentation import Indentation
+from cfgguide.parser.indentation_names import INLINE, JOIN
 from cfgguide.parser.stack import Stack
 from cfgguide.recognizer.lexeme_sets import Lexemes
 from cfgguide.recognizer.places import Place, Places
@@ -282,7 +283,8 @@ class WatchingRecognizer(Recognizer):
 
     def _possible(self, scanner_state: int, place: Place) -> int:
         ahead = self._lexemes.ahead(scanner_state)
-        if ahead & (place.bits & ~place.restricted | 1 << self.scanner.ignored):
+        free = place.bits & ~place.restricted | 1 << self.scanner.ignored
+        if ahead & (free | self._dropped(place)):
             return POSSIBLE
         answer = IMPOSSIBLE
         for terminal_id, texts in self.restricted(scanner_state, place):
@@ -293,6 +295,24 @@ class WatchingRecognizer(Recognizer):
             else:
                 answer = BY_OTHER_TEXT
         return answer
+
+    def _dropped(self, place: Place) -> int:
+        """Return the terminals that an indenter reads at a place and does not feed, as bits.
+
+        Line breaks are among them where the grammar takes none: that is, in brackets.
+        """
+        reader = self.indentation_reader
+        if reader is None:
+            return 0
+        rules, stack = reader.indentation_rules, place.stack
+        dropped = sum(
+            1 << terminal_id
+            for terminal_id, role in enumerate(rules.roles.tolist())
+            if role in (INLINE, JOIN) and reader.takes(role, stack.state)
+        )
+        if self.parse_table.shift(stack, rules.newline) is None:
+            dropped |= 1 << rules.newline
+        return dropped
 
     def possible_terminals(self, hypothesis: Hypothesis) -> list[int]:
         """Return the terminals that the lexeme of a hypothesis may become at its place."""
