@@ -17,7 +17,7 @@ Masks are stored by the lexer's part, the stack, and what the monitor says is re
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ from cfgguide.mask.subset import Subset, bitmask_of
 from cfgguide.mask.texts import TokensOfTexts
 from cfgguide.mask.walk import Walk, Walker
 from cfgguide.monitors.monitor import Monitor
+from cfgguide.parser.stack import Stack
 from cfgguide.recognizer.places import Place
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis
 from cfgguide.recognizer.watching import (
@@ -83,7 +84,7 @@ class MonitoredIndex(Index):
                 "occurs in its tokens; use such a tokenizer"
             )
         recognizer = WatchingRecognizer.of(
-            base.recognizer, monitor, spelled=spelled, goes_on=base.liveness.goes_on
+            base.recognizer, monitor, spelled=spelled, goes_on=_goes_on(base)
         )
         super().__init__(recognizer, base.vocabulary, base.liveness, max_bytes=max_bytes)
         self.token_classes = base.token_classes  # what tokens do to the grammar is the same
@@ -344,6 +345,17 @@ class MonitoredIndex(Index):
             return is_read
         after = self.recognizer.advance(configuration, token)
         return after is not None and self._liveness.is_live(after)
+
+
+def _goes_on(base: Index) -> Callable[[Stack], bool]:
+    """Return what says whether a sentence of the grammar can follow on a stack.
+
+    With an indenter a stack alone does not tell it, and an indent may have to be fed next; then only
+    whole configurations are asked about.
+    """
+    if base.recognizer.indentation_reader is not None:
+        return lambda stack: True
+    return base.liveness.goes_on
 
 
 def _monitored(base: Index, monitor: Monitor, max_bytes: int | None) -> MonitoredIndex:
