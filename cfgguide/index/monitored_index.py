@@ -295,6 +295,11 @@ class MonitoredIndex(Index):
         Nothing of these two is live for now.
         """
         places = [place_of(hypothesis.stack) for hypothesis in configuration.hypotheses]
+        is_by_text = (
+            len(places) == 1
+            and self._texts.is_usable
+            and not self.recognizer.may_be_dropped(configuration.hypotheses[0].scanner_state)
+        )
         by_text: list[int] = []
         one_by_one: list[int] = []
         for number, hypotheses in enumerate(walk.staying()):
@@ -312,7 +317,6 @@ class MonitoredIndex(Index):
             walk.resolve(number, is_live=False)
             if answers.count(IMPOSSIBLE) == len(answers):
                 continue
-            is_by_text = len(places) == 1 and self._texts.is_usable
             if is_by_text and set(answers) <= {BY_TEXT, IMPOSSIBLE}:
                 is_one = len(answers) == 1
                 if is_one or self._is_live_with(walk, number, answers, (BY_TEXT,)):

@@ -314,6 +314,17 @@ class WatchingRecognizer(Recognizer):
             dropped |= 1 << rules.newline
         return dropped
 
+    def may_be_dropped(self, scanner_state: int) -> bool:
+        """Return whether an indenter may drop the lexeme, so that the next begins at its place."""
+        reader = self.indentation_reader
+        if reader is None:
+            return False
+        rules, ahead = reader.indentation_rules, self._lexemes.ahead(scanner_state)
+        return bool(ahead >> rules.newline & 1) or any(
+            ahead >> terminal_id & 1 and role in (INLINE, JOIN)
+            for terminal_id, role in enumerate(rules.roles.tolist())
+        )
+
     def possible_terminals(self, hypothesis: Hypothesis) -> list[int]:
         """Return the terminals that the lexeme of a hypothesis may become at its place."""
         state, stack = hypothesis.scanner_state, hypothesis.stack
