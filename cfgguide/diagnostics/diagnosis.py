@@ -15,15 +15,18 @@ from typing import TypeVar
 from cfgguide.diagnostics.explanation import Lexeme
 from cfgguide.diagnostics.trace import Lexing, name_of
 from cfgguide.errors import GrammarError
-from cfgguide.index.compiler import compile_recognizer
+from cfgguide.index.compiler import compile, compile_recognizer, monitored
+from cfgguide.index.index import Index
 from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.limits import Limits
 from cfgguide.liveness.liveness import Liveness
 from cfgguide.parser.indentation import FLAT
+from cfgguide.output_types import output_type
 from cfgguide.parser.stack import Stack
 from cfgguide.parser.table import START_STATE
 from cfgguide.recognizer.recognizer import Configuration, Recognizer
 from cfgguide.vocabulary.spelling import Spelling
+from cfgguide.vocabulary.vocabulary import Vocabulary
 
 _EXCERPT = 60  # characters of the line shown
 _STRIDE = 1024  # bytes between configurations that are remembered
@@ -95,12 +98,16 @@ def check(grammar: object, text: str | bytes, *, limits: Limits | None = None) -
     """
     if not isinstance(text, str | bytes):
         raise GrammarError(f"a text is a str or bytes, not {type(text).__name__}")
+    written = text.encode() if isinstance(text, str) else text
+    if monitored(output_type(grammar).grammar) is not None:
+        index = compile(grammar, Vocabulary.of_bytes(), limits=limits)
+        return diagnose(index.recognizer, index, written)
     recognizer = compile_recognizer(grammar, limits=limits)
     liveness = Liveness(recognizer, Spelling.of_all_bytes())
-    return diagnose(recognizer, liveness, text.encode() if isinstance(text, str) else text)
+    return diagnose(recognizer, liveness, written)
 
 
-def diagnose(recognizer: Recognizer, liveness: Liveness, text: bytes) -> Diagnosis:
+def diagnose(recognizer: Recognizer, liveness: Liveness | Index, text: bytes) -> Diagnosis:
     """Return whether a text is a sentence, and if not, the first byte that no sentence has there.
 
     Raises
@@ -115,13 +122,10 @@ def diagnose(recognizer: Recognizer, liveness: Liveness, text: bytes) -> Diagnos
     if n_read == len(text) and recognizer.is_sentence(last):
         return _diagnosis(text, len(text), (), is_sentence=True)
 
-    def is_live(configuration: Configuration) -> bool:
-        return liveness.decide(configuration).is_live
-
-    mark = last_live(marks, is_live)
+    mark = last_live(marks, liveness.is_live)
     start = mark * _STRIDE
     configurations = list(_read(recognizer, marks[mark], text[start : start + _STRIDE - 1]))
-    n_live = last_live(configurations, is_live)
+    n_live = last_live(configurations, liveness.is_live)
     return refused_at(text, start + n_live, liveness.expected(configurations[n_live]))
 
 

@@ -14,6 +14,7 @@ sentence can follow. Only if that search stops early is the exact question asked
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -54,7 +55,7 @@ _MAX_REASONS = 2
 _lock = new_lock()
 
 
-class _ExplainsTokens(ABC):
+class ExplainsTokens(ABC):
     """Explains tokens by what their bytes do."""
 
     def __init__(self, index: Index) -> None:
@@ -124,7 +125,7 @@ class _ExplainsTokens(ABC):
         """Return what may follow the text so far."""
 
 
-class MessageExplainer(_ExplainsTokens):
+class MessageExplainer(ExplainsTokens):
     """Explains pieces of one message, which has no terminals: what may follow has names only.
 
     Parameters
@@ -183,8 +184,16 @@ class MessageExplainer(_ExplainsTokens):
 
 def explainer_of(
     index: Index, before: bytes = b"", configuration: Configuration | None = None
-) -> Explainer | MessageExplainer:
-    """Return what explains pieces after a text; a message with limits needs its configuration."""
+) -> ExplainsTokens:
+    """Return what explains pieces after a text; some need the configuration that it has come to."""
+    monitored = sys.modules.get("cfgguide.index.monitored_index")
+    if monitored is not None and isinstance(index, monitored.MonitoredIndex):
+        from cfgguide.diagnostics.explain_monitor import MonitorExplainer
+
+        if configuration is None:
+            configuration = index.recognizer.advance(index.recognizer.initial, before)
+            assert configuration is not None, "a text can follow"
+        return MonitorExplainer(index, before, configuration)
     if index.has_tables:
         return Explainer(index, before)
     if configuration is None:
@@ -193,7 +202,7 @@ def explainer_of(
     return MessageExplainer(index, configuration)
 
 
-class Explainer(_ExplainsTokens):
+class Explainer(ExplainsTokens):
     """Explains pieces of one text, one after the other.
 
     Parameters

@@ -100,18 +100,18 @@ def compile(
     vocabulary = Vocabulary.of(tokenizer_or_vocabulary)
     written = chosen.grammar.for_tokens(vocabulary.special_tokens)
     vocabulary = vocabulary.with_symbols(written.symbols_in(vocabulary.special_tokens))
-    if (monitored := _monitored(written)) is not None:
+    if (watched := monitored(written)) is not None:
         from cfgguide.index.monitored_index import MonitoredIndex
 
         base = compile(
-            monitored.plain,
+            watched.plain,
             vocabulary,
             limits=limits,
             use_cache=use_cache,
             progress=progress,
             cancelled=cancelled,
         )
-        index = MonitoredIndex(base, monitored.monitor, max_bytes=max_bytes)
+        index = MonitoredIndex(base, watched.monitor, max_bytes=max_bytes)
         index.output_type = chosen
         return index
     schema_index = _of_schema(written, vocabulary, max_bytes)
@@ -138,10 +138,10 @@ def compile(
     return made
 
 
-def _monitored(grammar: Grammar) -> MonitoredGrammar | None:
+def monitored(grammar: Grammar) -> MonitoredGrammar | None:
     """Return the grammar if it has a monitor."""
-    monitored = sys.modules.get("cfgguide.monitors.monitored_grammar")  # else none has
-    if monitored is None or not isinstance(grammar, monitored.MonitoredGrammar):
+    monitors = sys.modules.get("cfgguide.monitors.monitored_grammar")  # else none has
+    if monitors is None or not isinstance(grammar, monitors.MonitoredGrammar):
         return None
     return grammar
 

@@ -17,7 +17,8 @@ Masks are stored by the lexer's part, the stack, and what the monitor says is re
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Hashable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ import numpy.typing as npt
 from cfgguide.errors import GrammarError, MonitorError, VocabularyError
 from cfgguide.index.configuration_trie import Mask, Path
 from cfgguide.index.index import Index
+from cfgguide.index.monitored_walk import MonitoredWalker
 from cfgguide.lexer.lookahead import NO_OBLIGATIONS, Obligations
 from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.liveness.watched_endings import WatchedEndings
@@ -34,6 +36,7 @@ from cfgguide.mask.subset import Subset, bitmask_of
 from cfgguide.mask.texts import TokensOfTexts
 from cfgguide.mask.walk import Walk, Walker
 from cfgguide.monitors.monitor import Monitor
+from cfgguide.parser.stack import Stack
 from cfgguide.recognizer.places import Place
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis
 from cfgguide.recognizer.watching import (
@@ -46,6 +49,7 @@ from cfgguide.recognizer.watching import (
 )
 
 BoolArray = npt.NDArray[np.bool_]
+_MAX_KNOWN = 20_000  # answers about hypotheses
 ENDED = -1  # what a hypothesis is whose lexeme has ended
 
 
@@ -61,6 +65,11 @@ class MonitoredIndex(Index):
     max_bytes : int, optional
         Most bytes of its masks; the least recently used go first. By default all are kept.
 
+    Attributes
+    ----------
+    base : Index
+        Of the grammar alone.
+
     Raises
     ------
     GrammarError
@@ -74,7 +83,7 @@ class MonitoredIndex(Index):
     recognizer: WatchingRecognizer
 
     def __init__(self, base: Index, monitor: Monitor, *, max_bytes: int | None = None) -> None:
-        self._base = base
+        self.base = base
         self._monitor = monitor
         spelled = base.vocabulary.spelling.reachable_bytes
         if not base.vocabulary.spelling.spells_any_of(spelled):
@@ -82,14 +91,18 @@ class MonitoredIndex(Index):
                 "a grammar with a monitor needs a vocabulary that has a token for each byte which "
                 "occurs in its tokens; use such a tokenizer"
             )
+        goes_on, is_live = base.liveness.goes_on, None
+        if monitor.can_finish is None:
+            is_live = _is_live(base, monitor)
         recognizer = WatchingRecognizer.of(
-            base.recognizer, monitor, spelled=spelled, goes_on=base.liveness.goes_on
+            base.recognizer, monitor, spelled=spelled, goes_on=goes_on, is_live=is_live
         )
         super().__init__(recognizer, base.vocabulary, base.liveness, max_bytes=max_bytes)
         self.token_classes = base.token_classes  # what tokens do to the grammar is the same
-        self._walker = self.walker()
+        self._walker = self._plain_walker()
         self._texts = TokensOfTexts(recognizer, base.vocabulary)
         self._entries.like = _lexers_part
+        self._live_alone: OrderedDict[Hashable, bool] = OrderedDict()
         self._ending: dict[tuple[tuple[int, Obligations], ...], list[BoolArray]] = {}
         self._first_bytes = _tokens_by_first_byte(base.vocabulary.tokens, base.vocabulary.n_words)
         if not self.is_live(recognizer.initial):
@@ -98,9 +111,17 @@ class MonitoredIndex(Index):
                 f"the grammar expects one of: {', '.join(base.expected(base.start.configuration))}"
             )
 
-    def walker(self) -> Walker:
-        """Return a walker of its own for one thread, which tells all tokens apart."""
+    def walker(self) -> Any:
+        """Return a walker of its own for one thread; it knows the monitor."""
+        return MonitoredWalker(self, self._plain_walker())
+
+    def _plain_walker(self) -> Walker:
         return Walker(self.recognizer, self.token_classes, self._liveness.always_live)
+
+    def release_workspace(self) -> None:
+        """Free the workspace in which masks are made; the next new mask allocates another."""
+        with self._lock:
+            self._walker.release_workspace()
 
     @property
     def n_parse_states(self) -> None:
@@ -113,7 +134,7 @@ class MonitoredIndex(Index):
 
     def with_vocabulary(self, vocabulary: Any) -> Index:
         """Return an index whose next token is from another vocabulary, and later ones from this."""
-        return MonitoredIndex(self._base.with_vocabulary(vocabulary), self._monitor)
+        return MonitoredIndex(self.base.with_vocabulary(vocabulary), self._monitor)
 
     def load_cached(self) -> None:
         """Do nothing: masks with a monitor are not cached on disk."""
@@ -138,7 +159,7 @@ class MonitoredIndex(Index):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For `pickle`, and so for processes: the grammar's tables, the vocabulary, the monitor."""
-        return _monitored, (self._base, self._monitor, self.max_bytes)
+        return _monitored, (self.base, self._monitor, self.max_bytes)
 
     # -- asking -----------------------------------------------------------------------------
 
@@ -194,6 +215,23 @@ class MonitoredIndex(Index):
         Where lexemes may end, the masks of the places after them tell of all tokens whose first byte
         ends every lexeme that is being read.
         """
+        going_on, parts = self.parts(configuration)
+        bitmask = self._walked(configuration, going_on)
+        for place, tokens in parts:
+            bitmask |= self._subset(place).bitmask & tokens
+        return bitmask
+
+    def parts(
+        self, configuration: Configuration
+    ) -> tuple[Int32Array | None, list[tuple[Configuration, Int32Array]]]:
+        """Return which tokens go on with a lexeme, and those that begin where one ends.
+
+        Returns
+        -------
+        tuple of (int32 array or None, list of (Configuration, int32 array))
+            The tokens of which the configuration itself has to tell, None for all; and places after
+            lexemes, each with the tokens of which it tells.
+        """
         scanner = self.recognizer.scanner
         is_indented = self.recognizer.indentation_reader is not None
         is_ending = any(
@@ -201,8 +239,8 @@ class MonitoredIndex(Index):
             for hypothesis in configuration.hypotheses
         )
         if is_indented or not is_ending:
-            return self._walked(configuration, None)
-        parts: list[tuple[Configuration, BoolArray]] = []
+            return None, []
+        parts: list[tuple[Configuration, Int32Array]] = []
         goes_on = np.ones(256, dtype=np.bool_)
         for hypothesis, ends in zip(
             configuration.hypotheses, self._ending_bytes(configuration), strict=True
@@ -211,14 +249,14 @@ class MonitoredIndex(Index):
             if place is None:
                 continue
             goes_on &= ~ends
-            parts.append((place, ends))
-        tokens = np.bitwise_or.reduce(self._first_bytes[goes_on], axis=0, initial=0)
-        bitmask = self._walked(configuration, tokens)
-        for place, ends in parts:
             if place.hypotheses:
-                ending = np.bitwise_or.reduce(self._first_bytes[ends], axis=0, initial=0)
-                bitmask |= self._subset(place).bitmask & ending
-        return bitmask
+                parts.append((place, self._beginning_with(ends)))
+        return self._beginning_with(goes_on), parts
+
+    def _beginning_with(self, is_first: BoolArray) -> Int32Array:
+        """Return the tokens that begin with some bytes."""
+        tokens: Int32Array = np.bitwise_or.reduce(self._first_bytes[is_first], axis=0, initial=0)
+        return tokens
 
     def _after(self, hypothesis: Hypothesis, context: int) -> Configuration | None:
         """Return the configuration where the next lexeme begins; None if there are several.
@@ -272,14 +310,11 @@ class MonitoredIndex(Index):
             walk.resolve(number, is_live=is_live)
         by_text, one_by_one = self._judge(walk, configuration)
         self._walker.fill(bitmask)
-        if by_text:
+        for home, outcomes in by_text.items():
             in_texts = np.zeros_like(bitmask)
-            for number in range(walk.n_outcomes):
-                walk.resolve(number, is_live=False)
-            for number in by_text:
-                walk.resolve(number, is_live=True)
+            walk.only(outcomes)
             self._walker.fill(in_texts)
-            bitmask |= self._texts.tokens(configuration.hypotheses[0]) & in_texts
+            bitmask |= self._texts.tokens(configuration.hypotheses[home]) & in_texts
         if one_by_one:
             singles = walk.tokens_of(one_by_one)
             if tokens is not None:
@@ -288,52 +323,74 @@ class MonitoredIndex(Index):
             bitmask |= bitmask_of(allowed, len(bitmask))
         return bitmask if tokens is None else bitmask & tokens
 
-    def _judge(self, walk: Walk, configuration: Configuration) -> tuple[list[int], list[int]]:
+    def _judge(self, walk: Walk, configuration: Configuration) -> tuple[dict[int, list[int]], list[int]]:
         """Judge what tokens lead to; return what is to be judged by texts, and one by one.
 
-        Nothing of these two is live for now.
+        The former by the hypothesis whose lexeme it is. Nothing of these two is live for now.
         """
-        places = [place_of(hypothesis.stack) for hypothesis in configuration.hypotheses]
-        by_text: list[int] = []
+        base = configuration.hypotheses
+        places = [place_of(hypothesis.stack) for hypothesis in base]
+        possible = [self.recognizer.possible(place) for place in places]
+        by_text: dict[int, list[int]] = {}
         one_by_one: list[int] = []
-        for number, hypotheses in enumerate(walk.staying()):
-            if not hypotheses:  # a dead end
-                continue
+        for number, home, answer in walk.resolve_simple(possible, POSSIBLE, IMPOSSIBLE):
+            if answer == BY_TEXT and self._texts.is_usable:
+                by_text.setdefault(home, []).append(number)
+            else:
+                one_by_one.append(number)
+        for number, hypotheses in walk.unresolved():
             answers = [
-                ENDED if home is None else self.recognizer.possible(state, places[home])
-                for state, home in hypotheses
+                ENDED if home is None else int(possible[home][state]) for state, home in hypotheses
             ]
             n_possible = answers.count(POSSIBLE)
             if n_possible == len(answers) or (
-                n_possible and self._is_live_with(walk, number, answers, (POSSIBLE,))
+                n_possible and self._is_live_with(walk, number, hypotheses, answers, POSSIBLE, base)
             ):
                 continue
             walk.resolve(number, is_live=False)
             if answers.count(IMPOSSIBLE) == len(answers):
                 continue
-            is_by_text = len(places) == 1 and self._texts.is_usable
-            if is_by_text and set(answers) <= {BY_TEXT, IMPOSSIBLE}:
-                is_one = len(answers) == 1
-                if is_one or self._is_live_with(walk, number, answers, (BY_TEXT,)):
-                    by_text.append(number)
+            homes = {
+                home
+                for (_, home), answer in zip(hypotheses, answers, strict=True)
+                if answer == BY_TEXT
+            }
+            if self._texts.is_usable and len(homes) == 1 and set(answers) <= {BY_TEXT, IMPOSSIBLE}:
+                if self._is_live_with(walk, number, hypotheses, answers, BY_TEXT, base):
+                    by_text.setdefault(homes.pop() or 0, []).append(number)
             else:
                 one_by_one.append(number)
         return by_text, one_by_one
 
     def _is_live_with(
-        self, walk: Walk, number: int, answers: Sequence[int], wanted: Collection[int]
+        self,
+        walk: Walk,
+        number: int,
+        hypotheses: Sequence[tuple[int, int | None]],
+        answers: Sequence[int],
+        wanted: int,
+        base: Sequence[Hypothesis],
     ) -> bool:
-        """Return whether those hypotheses of an outcome are live that have some answers.
+        """Return whether those hypotheses of an outcome are live that have an answer.
 
         Others may have promised what only they could keep.
         """
-        configuration = walk.outcome(number).configuration
-        chosen = tuple(
-            hypothesis
-            for hypothesis, answer in zip(configuration.hypotheses, answers, strict=True)
-            if answer in wanted
-        )
-        return self._liveness.decide(Configuration(chosen, configuration.context)).is_live
+        obligations = walk.obligations(number)
+        chosen = [
+            (state, owed, home)
+            for (state, home), owed, answer in zip(hypotheses, obligations, answers, strict=True)
+            if answer == wanted and home is not None
+        ]
+        key = tuple((state, owed, place_of(base[home].stack).stack) for state, owed, home in chosen)
+        known = self._live_alone.get(key)
+        if known is None:
+            alone = tuple(Hypothesis(state, owed, stack) for state, owed, stack in key)
+            context = walk.context(number)
+            known = self._liveness.decide(Configuration(alone, context)).is_live
+            self._live_alone[key] = known
+            if len(self._live_alone) > _MAX_KNOWN:
+                self._live_alone.popitem(last=False)
+        return known
 
     def _reads(self, configuration: Configuration, token_id: int) -> bool:
         token = self.vocabulary.tokens[token_id]
@@ -344,6 +401,31 @@ class MonitoredIndex(Index):
             return is_read
         after = self.recognizer.advance(configuration, token)
         return after is not None and self._liveness.is_live(after)
+
+
+def _is_live(base: Index, monitor: Monitor) -> Callable[[Stack, Monitor], bool]:
+    """Return what looks for a sentence that a monitor allows, from a stack where no lexeme has begun.
+
+    Raises
+    ------
+    GrammarError
+        If there is an indenter: the stack does not tell the open blocks.
+    """
+    if base.recognizer.indentation_rules is not None:
+        raise GrammarError(
+            f"the monitor {type(monitor).__name__} leaves open whether a text can be finished, and "
+            "in a grammar with an indenter that cannot be searched; define can_finish"
+        )
+    spelled = base.vocabulary.spelling.reachable_bytes
+    unlimited = WatchingRecognizer.of(
+        base.recognizer, monitor, spelled=spelled, goes_on=base.liveness.goes_on
+    )
+    endings = WatchedEndings(unlimited, spelled)
+
+    def is_live(stack: Stack, reached: Monitor) -> bool:
+        return endings.from_place(unlimited.place(stack, reached)) is not None
+
+    return is_live
 
 
 def _monitored(base: Index, monitor: Monitor, max_bytes: int | None) -> MonitoredIndex:

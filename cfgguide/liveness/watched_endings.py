@@ -16,6 +16,7 @@ from math import inf
 import numpy as np
 
 from cfgguide.lexer.shortest_lexemes import FAR, LexemeTexts
+from cfgguide.monitors.texts import Texts
 from cfgguide.parser.stack_costs import StackCosts
 from cfgguide.parser.table import END
 from cfgguide.recognizer.places import Place, ones
@@ -25,6 +26,8 @@ from cfgguide.recognizer.watching import WatchedStack, WatchingRecognizer
 _MAX_LEXEMES = 300  # of an ending
 _MAX_SEARCHED = 2_000  # places
 _MAX_KNOWN = 20_000  # places whose endings are remembered
+
+_LETTERS = b"xz0_"  # that make another word of a keyword
 
 Lexemes = tuple[bytes, ...]
 
@@ -92,19 +95,36 @@ class WatchedEndings:
         ahead = recognizer.terminals_ahead(state) & place.bits & ~1
         for terminal_id in sorted(ones(ahead), key=lambda each: distances[each]):
             rest = self._rest(state, place, terminal_id, stack.text)
-            after = None if rest is None else place.after(terminal_id, stack.text + rest)
-            if rest and after is not None:
-                yield rest, after
+            for more in (rest,) if rest or rest is None else self._longer(state, terminal_id):
+                after = None if more is None else place.after(terminal_id, stack.text + more)
+                if more and after is not None:
+                    yield more, after
         gap = self._texts.text(state, scanner.ignored)
         if gap is not None:
             yield gap, place
 
+    def _longer(self, state: int, terminal_id: int) -> Iterator[bytes]:
+        """Yield letters with which a lexeme goes on, where it may have to."""
+        scanner = self._recognizer.scanner
+        for letter in _LETTERS:
+            target = int(scanner.transitions[state, scanner.byte_classes[letter]])
+            if self._recognizer.terminals_ahead(target) >> terminal_id & 1:
+                yield bytes((letter,))
+
     def _rest(self, state: int, place: Place, terminal_id: int, text: bytes) -> bytes | None:
-        texts = place.allowed[terminal_id]
-        if texts is None or texts.is_endless:
-            return self._texts.text(state, terminal_id)
-        whole = texts.completed(text)
+        whole = self._whole(state, place.allowed[terminal_id], terminal_id, text)
         return None if whole is None else whole[len(text) :]
+
+    def _whole(
+        self, state: int, texts: Texts | None, terminal_id: int, text: bytes
+    ) -> bytes | None:
+        """Return a short lexeme that begins with a text, and is among some; None if none is known."""
+        if texts is not None and not texts.is_endless:
+            return texts.completed(text)
+        rest = self._texts.text(state, terminal_id)
+        if rest is None or texts is None or texts.has(text + rest):
+            return None if rest is None else text + rest
+        return self._recognizer.other_text(state, terminal_id, text, texts)
 
     def from_place(self, place: Place) -> Lexemes | None:
         """Return lexemes that finish a sentence from a place; None if none were found."""
@@ -164,12 +184,8 @@ class WatchedEndings:
         """Return a short lexeme of a terminal, and the place after it; None if none is known."""
         if terminal_id not in place.allowed:
             return None
-        texts = place.allowed[terminal_id]
-        if texts is None or texts.is_endless:
-            start = self._recognizer.start(place.stack, 0)
-            text = self._texts.text(start, terminal_id)
-        else:
-            text = texts.completed(b"")
+        start = self._recognizer.start(place.stack, 0)
+        text = self._whole(start, place.allowed[terminal_id], terminal_id, b"")
         after = None if text is None else place.after(terminal_id, text)
         return None if text is None or after is None else (text, after)
 

@@ -60,7 +60,8 @@ class TokensOfTexts:
         is_begun = not self._recognizer.is_between(hypothesis.scanner_state)
         found = np.zeros(self._vocabulary.n_words, dtype=np.int32)
         for _, texts in self._recognizer.restricted(hypothesis.scanner_state, stack.place):
-            found |= self._of(texts, stack.text, is_begun=is_begun)
+            for part in texts.parts():
+                found |= self._of(part, stack.text, is_begun=is_begun)
         return found
 
     def _of(self, texts: Texts, text: bytes, *, is_begun: bool) -> Int32Array:

@@ -136,30 +136,95 @@ class Walk:
             ].tolist()
         }
 
-    def staying(self) -> list[list[tuple[int, int | None]]]:
-        """Return where the hypotheses of each outcome are, and which stay in their lexeme.
-
-        Returns
-        -------
-        list of list of (int, int or None)
-            For each hypothesis its scanner state, and the hypothesis of the base whose lexeme it
-            still reads, or ignored text before the next; None if a lexeme has ended. Nothing for
-            outcomes that are dead ends.
-        """
-        tops, first = {}, 0  # a shift makes a new cell on top
+    @cached_property
+    def _tops(self) -> dict[int, int]:
+        """The hypotheses of the base by the cells on top of their stacks; a shift makes a new one."""
+        tops, first = {}, 0
         for home, hypothesis in enumerate(self._configuration.hypotheses):
             tops[first] = home
             first += min(self._window, hypothesis.stack.height)
+        return tops
+
+    def resolve_simple(
+        self, answers: Sequence[npt.NDArray[np.int8]], live: int, dead: int
+    ) -> list[tuple[int, int, int]]:
+        """Resolve outcomes of one hypothesis that stays in its lexeme, by its scanner state.
+
+        Parameters
+        ----------
+        answers : sequence of int8, shape (n_scanner_states,)
+            For each hypothesis of the base, what is known of each state.
+        live, dead : int
+            The answers that mean so.
+
+        Returns
+        -------
+        list of (int, int, int)
+            Those with another answer: the outcome, the hypothesis of the base, and the answer. They
+            are dead ends for now.
+        """
         work, n = self._work, self.n_outcomes
-        counts = np.where(work.verdicts[:n] == arrays.DEAD_END, 0, work.outcome_n[:n]).tolist()
-        states, cells = work.outcome_state[:n].tolist(), work.outcome_cell[:n].tolist()
+        is_open = (work.verdicts[:n] != arrays.DEAD_END) & (work.outcome_n[:n] == 1)
+        rest: list[tuple[int, int, int]] = []
+        for cell, home in self._tops.items():
+            numbers = np.flatnonzero(is_open & (work.outcome_cell[:n, 0] == cell))
+            found = answers[home][work.outcome_state[numbers, 0]]
+            work.verdicts[numbers[found != live]] = arrays.DEAD_END
+            others = (found != live) & (found != dead)
+            rest += [
+                (number, home, answer)
+                for number, answer in zip(
+                    numbers[others].tolist(), found[others].tolist(), strict=True
+                )
+            ]
+            self._is_resolved[numbers] = True
+        return rest
+
+    @cached_property
+    def _is_resolved(self) -> npt.NDArray[np.bool_]:
+        return np.zeros(self.n_outcomes, dtype=np.bool_)
+
+    def unresolved(self) -> list[tuple[int, list[tuple[int, int | None]]]]:
+        """Return the outcomes that are no dead ends and not resolved, with where their hypotheses are.
+
+        That is the scanner state of each, and the hypothesis of the base whose lexeme it still reads,
+        or ignored text before the next; None if a lexeme has ended.
+        """
+        work, n = self._work, self.n_outcomes
+        is_open = (work.verdicts[:n] != arrays.DEAD_END) & ~self._is_resolved
+        found = []
+        for number in np.flatnonzero(is_open).tolist():
+            count = int(work.outcome_n[number])
+            states = work.outcome_state[number, :count].tolist()
+            cells = work.outcome_cell[number, :count].tolist()
+            homes = [self._tops.get(cell) for cell in cells]
+            found.append((number, list(zip(states, homes, strict=True))))
+        return found
+
+    def obligations(self, outcome: int) -> list[tuple[int, ...]]:
+        """Return the obligations of the hypotheses of an outcome."""
+        work = self._work
+        counts = work.outcome_n_obligations[outcome, : work.outcome_n[outcome]].tolist()
         return [
-            [(states[number][rank], tops.get(cells[number][rank])) for rank in range(count)]
-            for number, count in enumerate(counts)
+            tuple(work.outcome_obligations[outcome, rank, :n].tolist())
+            for rank, n in enumerate(counts)
         ]
+
+    def context(self, outcome: int) -> int:
+        """Return the context of an outcome."""
+        return int(self._work.outcome_context[outcome])
+
+    def only(self, outcomes: Sequence[int]) -> None:
+        """Resolve some outcomes to be live, and all others to be dead ends."""
+        self._work.verdicts[: self.n_outcomes] = arrays.DEAD_END
+        self._work.verdicts[list(outcomes)] = arrays.LIVE
 
     def tokens_of(self, outcomes: Sequence[int]) -> npt.NDArray[np.int32]:
         """Return the tokens that lead to some outcomes."""
+        return self.trie.token_ids[self.places_of(*outcomes)]
+
+    def places_of(self, *outcomes: int) -> npt.NDArray[np.int64]:
+        """Return where the tokens that lead to some outcomes are in the trie."""
         work = self._work
         n = int(work.counts[arrays.N_SEGMENTS])
         is_wanted = np.zeros(self.n_outcomes, dtype=np.bool_)
@@ -168,7 +233,13 @@ class Walk:
         starts = work.segment_start[segments].astype(np.int64)
         lengths = work.segment_end[segments] - starts
         firsts = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
-        return self.trie.token_ids[firsts + np.arange(lengths.sum())]
+        return firsts + np.arange(lengths.sum())
+
+    def stays(self, outcome: int) -> bool:
+        """Return whether no lexeme has ended on the way to an outcome."""
+        work = self._work
+        cells = work.outcome_cell[outcome, : work.outcome_n[outcome]].tolist()
+        return all(cell in self._tops for cell in cells)
 
     def first_tokens(self) -> list[int]:
         """Return for each outcome one of the tokens that lead to it."""
@@ -217,6 +288,11 @@ class Walker:
         self._packed = view(trie.packed)
         self._work: arrays.Workspace | None = None
         self._view: arrays.Workspace | None = None  # the same memory, as the kernels read it
+
+    @property
+    def trie(self) -> PackedTrie:
+        """What the last walk was over."""
+        return self._trie.packed
 
     def walk(self, configuration: Configuration) -> Walk | None:
         """Return what the tokens lead to.

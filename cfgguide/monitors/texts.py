@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 
+_FEW = 100  # texts that may be tried one by one
+
+
 class Texts(ABC):
     """A set of texts; hashable, and equal only to sets of the same texts.
 
@@ -35,6 +38,14 @@ class Texts(ABC):
     @abstractmethod
     def begins(self, text: bytes) -> bool:
         """Return whether one of these begins with a text."""
+
+    def few(self) -> Iterable[bytes] | None:
+        """Return all of the texts if they are a few, each of which may be tried; else None."""
+        return None
+
+    def parts(self) -> Iterable[Texts]:
+        """Return sets that have these texts together; what is known of each is kept."""
+        return (self,)
 
     def completed(self, begun: bytes) -> bytes | None:
         """Return a text, one of the shortest, that begins with some bytes; None if none is known."""
@@ -88,6 +99,10 @@ class OneOf(Texts):
                 text[:length] for text in self.texts for length in range(len(text) + 1)
             )
         return text in self._begins
+
+    def few(self) -> Iterable[bytes] | None:
+        """Return all of the texts, unless they are many."""
+        return sorted(self.texts) if len(self.texts) <= _FEW else None
 
     def read_as_such(self, is_lexeme: Callable[[bytes], bool]) -> OneOf:
         """Return those of the texts that the lexer reads as the terminal."""

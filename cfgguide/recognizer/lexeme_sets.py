@@ -6,7 +6,10 @@ whether a lexeme that has begun may still become another one.
 
 from __future__ import annotations
 
+from collections import deque
+
 import numpy as np
+import numpy.typing as npt
 
 from cfgguide.automata.dfa import DEAD
 from cfgguide.lexer.reachability import reaching
@@ -14,7 +17,8 @@ from cfgguide.lexer.scanner import Scanner
 from cfgguide.monitors.texts import Texts
 from cfgguide.recognizer.recognizer import Recognizer
 
-_MAX_TRIED = 10_000  # lexemes of a terminal that has only a few
+_MAX_TRIED = 10_000  # beginnings of lexemes
+_BYTES = (*range(0x20, 0x7F), *range(0x20), *range(0x7F, 0x100))  # those of ASCII first
 
 
 class Lexemes:
@@ -34,13 +38,30 @@ class Lexemes:
     def __init__(self, scanner: Scanner) -> None:
         self._scanner = scanner
         matches = scanner.match[:, np.newaxis] == np.arange(scanner.ignored + 1)
-        rows = np.packbits(reaching(scanner.moves, matches), axis=1, bitorder="little")
+        self._reached = reaching(scanner.moves, matches)
+        rows = np.packbits(self._reached, axis=1, bitorder="little")
         self.ahead_of = [int.from_bytes(row.tobytes(), "little") for row in rows]
+        self._all_endless: dict[int, npt.NDArray[np.bool_]] = {}
         self._known_endless: dict[tuple[int, int], bool] = {}
 
     def ahead(self, state: int) -> int:
         """Return the terminals of the lexemes that a state matches or may come to, as bits."""
         return self.ahead_of[state]
+
+    def leads_to(self, terminals: int) -> npt.NDArray[np.bool_]:
+        """Return which states match or may come to a lexeme of some terminals, given as bits."""
+        wanted = [each for each in range(self._reached.shape[1]) if terminals >> each & 1]
+        return np.array(self._reached[:, wanted].any(axis=1))
+
+    def endless(self, terminal_id: int) -> npt.NDArray[np.bool_]:
+        """Return from which states there is no longest lexeme of a terminal."""
+        known = self._all_endless.get(terminal_id)
+        if known is None:
+            states = np.flatnonzero(self._reached[:, terminal_id]).tolist()
+            known = np.zeros(len(self._reached), dtype=np.bool_)
+            known[[state for state in states if self.is_endless(state, terminal_id)]] = True
+            self._all_endless[terminal_id] = known
+        return known
 
     def has_other(self, state: int, terminal_id: int, text: bytes, texts: Texts) -> bool:
         """Return whether a lexeme that has begun may become one of some texts.
@@ -58,18 +79,24 @@ class Lexemes:
         """
         if self.is_endless(state, terminal_id):
             return True
-        pending, n_tried = [(state, text)], 0
-        while pending and n_tried < _MAX_TRIED:
-            here, so_far = pending.pop()
-            n_tried += 1
+        return self.other(state, terminal_id, text, texts) is not None
+
+    def other(self, state: int, terminal_id: int, text: bytes, texts: Texts) -> bytes | None:
+        """Return a short lexeme among some texts that one may become; None if none was found."""
+        pending = deque([(state, text)])
+        for _ in range(_MAX_TRIED):
+            if not pending:
+                break
+            here, so_far = pending.popleft()
             for resolved in self._scanner.resolved(here):
                 if self._scanner.match[resolved] == terminal_id and texts.has(so_far):
-                    return True
-                for byte, byte_class in enumerate(self._scanner.byte_classes.tolist()):
+                    return so_far
+                for byte in _BYTES:
+                    byte_class = self._scanner.byte_classes[byte]
                     target = int(self._scanner.transitions[resolved, byte_class])
                     if target != DEAD and self.ahead(target) >> terminal_id & 1:
                         pending.append((target, so_far + bytes((byte,))))
-        return bool(pending)
+        return None
 
     def is_endless(self, state: int, terminal_id: int) -> bool:
         """Return whether there is no longest lexeme of a terminal that a state may come to."""

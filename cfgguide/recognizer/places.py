@@ -24,7 +24,7 @@ import numpy as np
 from cfgguide.errors import CfgGuideError, GrammarError, MonitorError, shown
 from cfgguide.lexer.scanner import Scanner
 from cfgguide.monitors.monitor import Monitor
-from cfgguide.monitors.texts import Texts
+from cfgguide.monitors.texts import OneOf, Texts
 from cfgguide.parser.stack import Stack
 from cfgguide.parser.table import END, ERROR, ParseTable
 
@@ -51,8 +51,8 @@ class Place:
         "_hash",
         "_places",
         "_restricted",
+        "_single",
         "monitor",
-        "possible",
         "stack",
     )
 
@@ -64,8 +64,7 @@ class Place:
         self._allowed: Answers | None = None
         self._bits = self._restricted = 0
         self._after: dict[tuple[int, bytes], Place | None] = {}
-        #: Whether lexemes that have come to each scanner state may come here.
-        self.possible: dict[int, int] = {}
+        self._single: dict[int, tuple[bool, Texts | None]] = {}
 
     @property
     def allowed(self) -> Answers:
@@ -89,10 +88,24 @@ class Place:
             self._answer()
         return self._restricted
 
+    def may(self, terminal_id: int) -> tuple[bool, Texts | None]:
+        """Return whether one terminal may come, and with which texts; None for any."""
+        if self._allowed is not None:
+            return terminal_id in self._allowed, self._allowed.get(terminal_id)
+        known = self._single.get(terminal_id)
+        if known is None:
+            known = self._single[terminal_id] = self._places.may(self, terminal_id)
+        return known
+
     @property
     def relevant(self) -> Hashable:
         """What the monitor says is relevant for what may come."""
         return asked_for(self.monitor, "relevant")
+
+    @property
+    def allowed_key(self) -> Hashable:
+        """Something that is equal for places where the same may come."""
+        return self.bits, tuple((each, self.allowed[each]) for each in ones(self.restricted))
 
     @property
     def can_end(self) -> bool:
@@ -105,6 +118,10 @@ class Place:
         if key not in self._after:
             self._after[key] = self._places.after(self, *key)
         return self._after[key]
+
+    def why(self, terminal_id: int, text: bytes) -> str:
+        """Return what the monitor says of a lexeme that it refuses here; empty if nothing."""
+        return self._places.why(self, terminal_id, text)
 
     def can_end_now(self) -> bool:
         """Return whether the text may be over, without finding out what else may come."""
@@ -145,6 +162,8 @@ class Places:
         The bytes that can be written.
     goes_on : callable
         Whether a sentence of the grammar can follow on a stack.
+    is_live : callable, optional
+        Whether a sentence that the monitor allows can follow; asked where the monitor does not know.
 
     Raises
     ------
@@ -160,10 +179,12 @@ class Places:
         *,
         spelled: frozenset[int],
         goes_on: Callable[[Stack], bool],
+        is_live: Callable[[Stack, Monitor], bool] | None = None,
     ) -> None:
         _check(table, monitor)
         self._spelled = spelled
         self._goes_on = goes_on
+        self._is_live = is_live
         self.table = table
         self._scanner = scanner
         self._lexed: OrderedDict[tuple[Texts, int, int], Texts] = OrderedDict()
@@ -186,7 +207,56 @@ class Places:
 
     def after(self, place: Place, terminal_id: int, text: bytes) -> Place | None:
         """Return the place after a lexeme; None if it is refused."""
-        start, stack, monitor = place.stack, place.stack, place.monitor
+        reduced = self._reduced(place, terminal_id)
+        if reduced is None:
+            return None
+        stack, monitor = reduced
+        if self.is_followed[terminal_id]:
+            may, texts = place.may(terminal_id)
+            if not may or (texts is not None and not texts.has(text)):
+                return None
+            name = self.table.terminals[terminal_id]
+            monitor = asked(monitor, "shifted", name, text.decode("utf-8", "surrogateescape"))
+        return self.place(stack, monitor) if self._can_finish(stack, monitor) else None
+
+    def _can_finish(self, stack: Stack, monitor: Monitor) -> bool:
+        """Return whether a sentence that the monitor allows can follow."""
+        can_finish = asked_for(monitor, "can_finish")
+        if can_finish is None and self._is_live is not None:
+            return self._is_live(stack, monitor)
+        return can_finish is not False
+
+    def may(self, place: Place, terminal_id: int) -> tuple[bool, Texts | None]:
+        """Return whether a terminal may come, and with which texts; None for any."""
+        reduced = self._reduced(place, terminal_id)
+        if reduced is None:
+            return False, None
+        texts = None
+        if self.is_followed[terminal_id]:
+            texts = self._texts(reduced[1], terminal_id, place.stack.state)
+            texts = self._finishing(*reduced, terminal_id, texts)
+        elif not self._can_finish(*reduced):
+            return False, None
+        return texts is None or not texts.is_empty, texts
+
+    def _finishing(
+        self, stack: Stack, monitor: Monitor, terminal_id: int, texts: Texts | None
+    ) -> Texts | None:
+        """Return those of a few texts after which a sentence can follow; all of many."""
+        few = None if texts is None else texts.few()
+        if few is None or self._is_live is None or asked_for(monitor, "can_finish") is not None:
+            return texts
+        name = self.table.terminals[terminal_id]
+        written = [text.decode("utf-8", "surrogateescape") for text in few]
+        return OneOf(
+            text
+            for text in written
+            if self._can_finish(stack, asked(monitor, "shifted", name, text))
+        )
+
+    def _reduced(self, place: Place, terminal_id: int) -> tuple[Stack, Monitor] | None:
+        """Return the stack after a terminal, and the monitor before that; None if it is refused."""
+        stack, monitor = place.stack, place.monitor
         while (action := self._actions[stack.state, terminal_id]) < ERROR:
             stack = self.table.reduced(stack, -action - 1)
             rule = self._rules[-action - 1]
@@ -198,16 +268,7 @@ class Places:
         if action == ERROR:
             return None
         stack = stack.push(action - 1)
-        if not self._goes_on(stack):
-            return None
-        if self.is_followed[terminal_id]:
-            name = self.table.terminals[terminal_id]
-            texts = self._texts(monitor, terminal_id, start.state)
-            if texts is not None and not texts.has(text):
-                return None
-            monitor = asked(monitor, "shifted", name, text.decode("utf-8", "surrogateescape"))
-        after = self.place(stack, monitor)
-        return after if asked_for(monitor, "can_finish") is not False else None
+        return (stack, monitor) if self._goes_on(stack) else None
 
     def _texts(self, monitor: Monitor, terminal_id: int, state: int) -> Texts | None:
         """Return which texts of a terminal a monitor allows, above a parse state."""
@@ -221,6 +282,20 @@ class Places:
                 "a Texts, such as OneOf([...])"
             )
         return self._read_as(texts, terminal_id, state)
+
+    def why(self, place: Place, terminal_id: int, text: bytes) -> str:
+        """Return what a monitor says of a lexeme that it refuses."""
+        stack, monitor = place.stack, place.monitor
+        while (action := self._actions[stack.state, terminal_id]) < ERROR:
+            stack = self.table.reduced(stack, -action - 1)
+            rule = self._rules[-action - 1]
+            reduced = monitor if rule is None else asked(monitor, "reduced", rule)
+            if reduced is None:
+                break
+            monitor = reduced
+        name = self.table.terminals[terminal_id]
+        said: str = asked(monitor, "why", name, text.decode("utf-8", "replace"))
+        return said
 
     def can_end(self, place: Place) -> bool:
         """Return whether the text may be over."""
@@ -244,7 +319,7 @@ class Places:
             if asked_for(place.monitor, "can_finish") is False:
                 known = {}, 0, 0
             else:
-                answers = dict(self._found(place.stack, place.monitor))
+                answers = self.found(place.stack, place.monitor)
                 bits = sum(1 << terminal_id for terminal_id in answers)
                 restricted = sum(1 << each for each, texts in answers.items() if texts is not None)
                 known = answers, bits, restricted
@@ -253,6 +328,10 @@ class Places:
                 self._answers.popitem(last=False)
         return known
 
+    def found(self, stack: Stack, monitor: Monitor) -> Answers:
+        """Return what grammar and monitor allow, without looking up what is known."""
+        return dict(self._found(stack, monitor))
+
     def _found(self, stack: Stack, monitor: Monitor) -> Iterator[tuple[int, Texts | None]]:
         """Yield the terminals that grammar and monitor allow, with their texts."""
         pending = [(stack, monitor, -1)]
@@ -260,11 +339,15 @@ class Places:
             here, watcher, wanted = pending.pop()
             shifts, reductions = self._group(here.state)
             for terminal_id in ones(shifts & wanted):
-                if not self._goes_on(here.push(self._actions[here.state, terminal_id] - 1)):
+                after = here.push(self._actions[here.state, terminal_id] - 1)
+                if not self._goes_on(after):
                     continue
                 texts = None
                 if self.is_followed[terminal_id]:
                     texts = self._texts(watcher, terminal_id, stack.state)
+                    texts = self._finishing(after, watcher, terminal_id, texts)
+                elif not self._can_finish(after, watcher):
+                    continue
                 if texts is None or not texts.is_empty:
                     yield terminal_id, texts
             for production, terminals in reductions:

@@ -10,10 +10,12 @@ shortened: the monitor follows every reduction.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
 from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 
 from cfgguide.automata.dfa import DEAD
 from cfgguide.lexer.lookahead import NO_OBLIGATIONS
@@ -23,9 +25,11 @@ from cfgguide.monitors.texts import Texts
 from cfgguide.parser.indentation import Indentation
 from cfgguide.parser.stack import Stack
 from cfgguide.recognizer.lexeme_sets import Lexemes
-from cfgguide.recognizer.places import Place, Places
+from cfgguide.recognizer.places import Place, Places, ones
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 from cfgguide.storage import archive
+
+_MAX_POSSIBLE = 2_000  # answers for all scanner states, of a few kB each
 
 IMPOSSIBLE, POSSIBLE, BY_TEXT, BY_OTHER_TEXT = range(4)
 
@@ -71,6 +75,8 @@ class WatchingRecognizer(Recognizer):
     _lexemes: Lexemes
     _followed: int
     _longer: list[int]
+    _acceptable_in: dict[int, int]
+    _possible_at: OrderedDict[Hashable, npt.NDArray[np.int8]]
 
     @classmethod
     def of(
@@ -80,6 +86,7 @@ class WatchingRecognizer(Recognizer):
         *,
         spelled: frozenset[int],
         goes_on: Callable[[Stack], bool],
+        is_live: Callable[[Stack, Monitor], bool] | None = None,
     ) -> Self:
         """Return the recogniser of a grammar's own and a monitor before any text.
 
@@ -93,6 +100,8 @@ class WatchingRecognizer(Recognizer):
             The bytes that can be written.
         goes_on : callable
             Whether a sentence of the grammar can follow where a lexeme has just ended on a stack.
+        is_live : callable, optional
+            The same for sentences that the monitor allows too; asked where it does not know itself.
 
         Raises
         ------
@@ -103,11 +112,13 @@ class WatchingRecognizer(Recognizer):
         made.__dict__.update(recognizer.with_whole_stacks().__dict__)
         made.__dict__.pop("digest", None)
         places = Places(
-            recognizer.parse_table, recognizer.scanner, monitor, spelled=spelled, goes_on=goes_on
+            recognizer.parse_table, recognizer.scanner, monitor, spelled=spelled, goes_on=goes_on, is_live=is_live
         )
         made._places = places
         made._lexemes = Lexemes.of(recognizer)
         scanner = recognizer.scanner
+        made._acceptable_in = {}
+        made._possible_at = OrderedDict()
         made._longer = scanner.class_representatives[scanner.equivalence_classes].tolist()
         made._followed = sum(1 << each for each, is_one in enumerate(places.is_followed) if is_one)
         if made.indentation_reader is not None:
@@ -257,42 +268,55 @@ class WatchingRecognizer(Recognizer):
         return self._is_possible(hypothesis.scanner_state, stack.place, stack.text)
 
     def _is_possible(self, scanner_state: int, place: Place, text: bytes) -> bool:
-        possible = self.possible(scanner_state, place)
-        return possible == POSSIBLE or (
-            possible != IMPOSSIBLE
-            and any(
-                self._begins(scanner_state, terminal_id, texts, text)
-                for terminal_id, texts in self.restricted(scanner_state, place)
-            )
-        )
+        ahead = self._lexemes.ahead(scanner_state)
+        if ahead >> self.scanner.ignored & 1:
+            return True
+        for terminal_id in ones(ahead & self._acceptable(place.stack.state)):
+            may, texts = place.may(terminal_id)
+            if may and (texts is None or self._begins(scanner_state, terminal_id, texts, text)):
+                return True
+        return False
 
-    def possible(self, scanner_state: int, place: Place) -> int:
+    def _acceptable(self, parse_state: int) -> int:
+        """Return the terminals for which a parse state has an action, as bits."""
+        bits = self._acceptable_in.get(parse_state)
+        if bits is None:
+            row = np.flatnonzero(self.parse_table.action[parse_state])
+            bits = self._acceptable_in[parse_state] = sum(1 << int(each) for each in row)
+        return bits
+
+    def possible(self, place: Place) -> npt.NDArray[np.int8]:
         """Return whether a lexeme may become one that may come at a place, as far as states tell.
 
         Returns
         -------
-        int
+        int8, shape (n_scanner_states,)
             `POSSIBLE` or `IMPOSSIBLE`; `BY_TEXT` if its text decides, `BY_OTHER_TEXT` if that may be
             any but a few.
         """
-        known = place.possible.get(scanner_state)
+        known = self._possible_at.get(place.allowed_key)
         if known is None:
-            known = place.possible[scanner_state] = self._possible(scanner_state, place)
+            known = self._possible_at[place.allowed_key] = self._possible(place)
+            if len(self._possible_at) > _MAX_POSSIBLE:
+                self._possible_at.popitem(last=False)
         return known
 
-    def _possible(self, scanner_state: int, place: Place) -> int:
-        ahead = self._lexemes.ahead(scanner_state)
-        if ahead & (place.bits & ~place.restricted | 1 << self.scanner.ignored):
-            return POSSIBLE
-        answer = IMPOSSIBLE
-        for terminal_id, texts in self.restricted(scanner_state, place):
-            if not texts.is_endless:
-                answer = answer or BY_TEXT
-            elif self._lexemes.is_endless(scanner_state, terminal_id):
-                return POSSIBLE
+    def _possible(self, place: Place) -> npt.NDArray[np.int8]:
+        lexemes, n_states = self._lexemes, self.scanner.n_states
+        is_possible = lexemes.leads_to(place.bits & ~place.restricted | 1 << self.scanner.ignored)
+        answers = np.full(n_states, IMPOSSIBLE, dtype=np.int8)
+        for terminal_id in ones(place.restricted):
+            leads = lexemes.leads_to(1 << terminal_id)
+            texts = place.allowed[terminal_id]
+            assert texts is not None, "it is restricted"
+            if texts.is_endless:
+                endless = lexemes.endless(terminal_id)
+                is_possible = is_possible | endless
+                answers[leads] = BY_OTHER_TEXT
             else:
-                answer = BY_OTHER_TEXT
-        return answer
+                answers[leads & (answers != BY_OTHER_TEXT)] = BY_TEXT
+        answers[is_possible] = POSSIBLE
+        return answers
 
     def possible_terminals(self, hypothesis: Hypothesis) -> list[int]:
         """Return the terminals that the lexeme of a hypothesis may become at its place."""
@@ -305,6 +329,22 @@ class WatchingRecognizer(Recognizer):
             if ahead >> terminal_id & 1
             and (texts is None or self._begins(state, terminal_id, texts, stack.text))
         ]
+
+    def relevant_and_allowed(self, hypothesis: Hypothesis) -> tuple[Hashable, Hashable]:
+        """Return what is relevant where a lexeme began, and what may come there, found anew."""
+        place = place_of(hypothesis.stack)
+        allowed = self._places.found(place.stack, place.monitor)
+        return (place.stack, place.relevant), frozenset(allowed.items())
+
+    def other_text(
+        self, scanner_state: int, terminal_id: int, text: bytes, texts: Texts
+    ) -> bytes | None:
+        """Return a lexeme among nearly all texts that one may become; None if none was found."""
+        return self._lexemes.other(scanner_state, terminal_id, text, texts)
+
+    def place(self, stack: Stack, monitor: Monitor) -> Place:
+        """Return the place of a stack and a monitor."""
+        return self._places.place(stack, monitor)
 
     def terminals_ahead(self, scanner_state: int) -> int:
         """Return the terminals of the lexemes that a scanner state may come to, as bits."""

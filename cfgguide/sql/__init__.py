@@ -12,9 +12,11 @@ from cfgguide.lazy import lazy_names
 if TYPE_CHECKING:
     from cfgguide.sql.names import Schema as Schema
     from cfgguide.sql.names import with_schema as with_schema
+    from cfgguide.sql.running import runs_on as runs_on
 
 _NAMES = {
     "Schema": "names",
+    "runs_on": "running",
     "with_schema": "names",
 }
 

@@ -197,6 +197,12 @@ class Names(Texts):
             return self
         return Names(self.sets, frozenset(missing), frozenset(otherwise))
 
+    def parts(self) -> Iterable[Texts]:
+        """Return the names of each set by themselves, unless some of them are missing."""
+        if self.missing or self.read_otherwise or len(self.sets) == 1:
+            return (self,)
+        return [Names((names,)) for names in self.sets]
+
     def completed(self, begun: bytes) -> bytes | None:
         """Return a text that begins with some bytes; None if there is none."""
         lower = begun.lower()

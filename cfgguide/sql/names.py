@@ -225,7 +225,7 @@ def tables_of(database: sqlite3.Connection) -> dict[str, list[str]]:
     """Return the columns of all tables and views of a database."""
     names = _asked(
         database,
-        "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
+        "SELECT name FROM sqlite_master WHERE type = 'table' "
         r"AND name NOT LIKE 'sqlite\_%' ESCAPE '\'",
     )
     if sqlite3.sqlite_version_info >= (3, 37):  # older ones do not say which tables are internal
@@ -236,7 +236,14 @@ def tables_of(database: sqlite3.Connection) -> dict[str, list[str]]:
     if not names:
         raise GrammarError("the database has no tables; create them first, or give a mapping")
     columns = "SELECT name FROM pragma_table_xinfo(?, 'main') WHERE hidden != 1"
-    return checked_schema({table: _asked(database, columns, table) for table in names})
+    tables = {table: _asked(database, columns, table) for table in names}
+    views = _asked(database, "SELECT name FROM sqlite_master WHERE type = 'view'")
+    for view in views:
+        try:
+            tables[view] = _asked(database, columns, view)
+        except GrammarError:
+            continue  # it names what is no longer there: no query can use it
+    return checked_schema({name: found for name, found in tables.items() if found})
 
 
 def functions_of(database: sqlite3.Connection | None) -> list[str]:

@@ -37,6 +37,7 @@ from cfgguide.sql.scopes import (
     results_named,
     unambiguous,
 )
+from cfgguide.sql.reasons import why
 from cfgguide.sql.way_out import way_out
 
 _MAX_DEPTH = 14  # frames; SQLite's parser has room for about three times as many
@@ -173,7 +174,7 @@ class SelectMonitor(Monitor):
                 return -1
         return -1
 
-    def _core(self) -> Core | None:
+    def core(self) -> Core | None:
         """Return the SELECT that an expression belongs to."""
         scope = self._scope
         frame = self.frames[scope] if scope >= 0 else None
@@ -229,7 +230,7 @@ class SelectMonitor(Monitor):
                 if frame.itself is not None:
                     found[frame.itself] = None
                 found.update(frame.ctes)
-        core = self._core()
+        core = self.core()
         if core is not None and core.recursive is not None and _may_recur(core):
             query = self.frames[self._scope - 1]
             assert isinstance(query, Query), "a SELECT is part of a query"
@@ -634,7 +635,7 @@ class SelectMonitor(Monitor):
         return None if core.is_grouped or core.has_aggregate else NOTHING
 
     def _integer_texts(self, _: str) -> Texts | None:
-        core = self._core()
+        core = self.core()
         if core is None or not core.begins_term or isinstance(self._top, Nested | Call):
             return None
         return OneOf(self._positions(core) if core.begins_term == 1 else ())
@@ -659,7 +660,7 @@ class SelectMonitor(Monitor):
         return OtherNames(defined) if defined else None
 
     def _window_reference_texts(self, _: str) -> Texts | None:
-        core = self._core()
+        core = self.core()
         assert core is not None, "windows stand in a SELECT"
         if core.clause != "order":
             return None
@@ -702,7 +703,7 @@ class SelectMonitor(Monitor):
         return self._changed(is_distinct=True) if isinstance(self._top, Call) else self
 
     def _shift_integer(self, _: str, __: str) -> Self:
-        core = self._core()
+        core = self.core()
         if core is None or not core.begins_term:
             return self
         is_short = core.has_short_term or core.clause == "group"
@@ -774,7 +775,7 @@ class SelectMonitor(Monitor):
         return self._changed(defined=self._top.defined | {folded(text)})
 
     def _shift_window_reference(self, _: str, text: str) -> Self:
-        core = self._core()
+        core = self.core()
         assert core is not None, "windows stand in a SELECT"
         return self._in_core(windows=core.windows | {folded(text)})
 
@@ -788,14 +789,14 @@ class SelectMonitor(Monitor):
 
     def _named(self, name: str | None) -> Self:
         """Return the monitor after an operand that may be all of a result column."""
-        core = self._core()
+        core = self.core()
         if core is None or core.clause != "select":
             return self
         return self._in_core(single=name if core.single == "" else None)
 
     def _unnamed(self, **changes: Any) -> Self:
         """Return the monitor after something that gives a result column no name."""
-        core = self._core()
+        core = self.core()
         if core is None:
             return self
         if core.clause == "select" and core.single is not None:
@@ -849,7 +850,7 @@ class SelectMonitor(Monitor):
         return self._flagged(HAS_AGGREGATE)
 
     def _flagged(self, flag: int) -> Self:
-        core = self._core()
+        core = self.core()
         if core is None:
             return self
         changes: dict[str, Any] = {"flags": core.flags | flag}
@@ -1001,7 +1002,7 @@ class SelectMonitor(Monitor):
         return self._changed(begins_term=1)
 
     def _reduce_sign(self) -> Self:
-        core = self._core()
+        core = self.core()
         is_signed = core is not None and core.begins_term
         return self._prefixed()._unnamed(**({"begins_term": 2} if is_signed else {}))
 
@@ -1010,8 +1011,8 @@ class SelectMonitor(Monitor):
         return way_out(self)
 
     def why(self, terminal: str, text: str) -> str:
-        """Return why a lexeme is refused here, for people."""
-        return ""
+        """Return why a lexeme is refused here, for people; see :mod:`cfgguide.sql.reasons`."""
+        return why(self, terminal, text)
 
 
 def _around(frame: Frame) -> int:

@@ -1,0 +1,304 @@
+"""Queries that run: SQLite prepares all that is allowed, and nearly all that people write is."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from support.scripts import loaded
+from support.sql_schemas import random_schema
+from support.sql_statements import DATABASES, made, random_statement
+
+import cfgguide
+from cfgguide.errors import GrammarError
+from cfgguide.sql import runs_on
+
+BYTES = cfgguide.Vocabulary.of_bytes([b" FROM", b"SELECT ", b"id", b" AS ", b"(*)", b"), ", b" ("])
+SCHEMA = """
+CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, age INT, city TEXT);
+CREATE TABLE orders (id INTEGER PRIMARY KEY, user_id INT, total REAL, date TEXT);
+CREATE TABLE "order line" (order_id INT, product TEXT, "unit price" REAL);
+CREATE VIEW sums AS SELECT user_id, sum(total) AS total FROM orders GROUP BY 1;
+"""
+STATEMENTS = """
+SELECT name FROM users
+SELECT u.name, o.total FROM users u JOIN orders AS o ON u.id = o.user_id ORDER BY o.total DESC
+SELECT id FROM users, orders
+SELECT id FROM users JOIN orders USING (id)
+SELECT id FROM users NATURAL JOIN orders
+SELECT name FROM orders
+SELECT users.total FROM users
+SELECT u.name FROM users
+SELECT users.name FROM users AS u
+SELECT count(*), city FROM users GROUP BY city HAVING count(*) > 3
+SELECT city FROM users HAVING age > 3
+SELECT count(*) FROM users WHERE count(*) > 1
+SELECT max(count(*)) FROM users
+SELECT max(age, 3) FROM users WHERE max(age, 2) > 1
+SELECT name FROM users WHERE max(age) > 1
+SELECT name FROM users WHERE id IN (SELECT user_id FROM orders)
+SELECT name FROM users WHERE id IN (SELECT user_id, id FROM orders)
+SELECT name, (SELECT sum(total) FROM orders WHERE user_id = users.id) AS s FROM users ORDER BY s
+SELECT name, (SELECT total, id FROM orders) FROM users
+SELECT a FROM (SELECT name AS a FROM users)
+SELECT b FROM (SELECT name AS a FROM users)
+SELECT q.a FROM (SELECT name AS a FROM users) AS q
+WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM t WHERE n < 5) SELECT n FROM t
+WITH t(n) AS (SELECT 1 UNION ALL SELECT max(n) FROM t) SELECT n FROM t
+WITH t AS (SELECT * FROM t) SELECT * FROM t
+WITH x AS (SELECT city, count(*) AS c FROM users GROUP BY city) SELECT x.city FROM x WHERE c > 2
+WITH x(a, b) AS (SELECT 1) SELECT a FROM x
+SELECT "unit price" FROM "order line"
+SELECT product FROM [order line] WHERE `unit price` > 2
+SELECT product FROM order line
+SELECT name FROM users UNION SELECT product FROM "order line" ORDER BY name
+SELECT name FROM users UNION SELECT product FROM "order line" ORDER BY 2
+SELECT name FROM users UNION SELECT product, 1 FROM "order line"
+SELECT * FROM users UNION SELECT id, name, age, city FROM users
+SELECT 1, 2 UNION SELECT * FROM users
+SELECT row_number() OVER (PARTITION BY city ORDER BY age) AS rn FROM users
+SELECT row_number() OVER w FROM users WINDOW w AS (ORDER BY age)
+SELECT row_number() OVER w FROM users
+SELECT row_number() FROM users
+SELECT name FROM users WHERE row_number() OVER () = 1
+SELECT u.name FROM users AS u WHERE EXISTS (SELECT 1 FROM orders WHERE orders.user_id = u.id)
+SELECT * FROM users WHERE (id, name) = (SELECT id, date FROM orders)
+SELECT * FROM users WHERE (id, name) = (SELECT id FROM orders)
+SELECT * FROM users WHERE (id, name) = (1, 2, 3)
+SELECT replace(name, 'a', 'b') FROM users
+SELECT replace(name, 'a') FROM users
+SELECT nonsense(name) FROM users
+SELECT abs(1,2)
+SELECT coalesce(name, 'x') n2 FROM users WHERE n2 = 'x'
+SELECT count(*) n2 FROM users WHERE n2 = 'x'
+SELECT CASE WHEN age > 3 THEN 'a' ELSE 'b' END AS k, count(*) FROM users GROUP BY k ORDER BY 2 DESC
+SELECT name FROM users ORDER BY 2
+SELECT name FROM users ORDER BY -1
+SELECT count(*) FROM users GROUP BY 1
+VALUES (1, 2), (3, 4)
+VALUES (1, 2), (3)
+SELECT count(DISTINCT city) FROM users
+SELECT group_concat(DISTINCT city, ',') FROM users
+SELECT sum(age) FILTER (WHERE city = 'x') FROM users
+SELECT abs(age) FILTER (WHERE city = 'x') FROM users
+SELECT name FROM users LIMIT age
+SELECT * FROM sums NATURAL JOIN orders
+SELECT *
+SELECT name FROM users LEFT JOIN orders ON users.id = user_id WHERE total IS NULL
+SELECT name FROM users RIGHT JOIN orders ON users.id = user_id
+SELECT true, false, NULL
+""".strip().split("\n")
+FACTS = Path(__file__).parent / "sqlite_facts.txt"
+
+
+@pytest.fixture(scope="module")
+def database():
+    database = sqlite3.connect(":memory:")
+    database.executescript(SCHEMA)
+    yield database
+    database.close()
+
+
+@pytest.fixture(scope="module")
+def index(database):
+    return cfgguide.compile(runs_on(database), BYTES)
+
+
+def _allows(index, statement):
+    after = index.recognizer.advance(index.recognizer.initial, statement.encode())
+    return after is not None and index.recognizer.is_sentence(after)
+
+
+def _refusal(database, statement):
+    """Return what SQLite says against a statement, empty if it prepares it."""
+    try:
+        database.execute(f"EXPLAIN {statement}")
+    except sqlite3.Error as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_what_sqlite_prepares_is_allowed_and_nothing_else(database, index, statement):
+    assert _allows(index, statement) == (not _refusal(database, statement))
+
+
+def test_nothing_of_the_known_facts_is_allowed_that_sqlite_refuses():
+    schema, statements = [], []
+    for line in FACTS.read_text().splitlines():
+        kind, *rest = line.split("\t")
+        if kind == "schema":
+            schema.append(rest[-1])
+        elif rest and not kind.startswith("#"):
+            statements.append(rest[-1])
+    database = sqlite3.connect(":memory:")
+    database.executescript(";\n".join(schema))
+    index = cfgguide.compile(runs_on(database), BYTES)
+    allowed = [statement for statement in statements if _allows(index, statement)]
+    assert len(allowed) > 500
+    assert [each for each in allowed if _refusal(database, each)] == []
+
+
+def test_real_questions_are_all_answered():
+    files = loaded(Path(__file__).parents[2] / "benchmarks" / "question_files.py")
+    schemas, refused = files.load_schemas(), []
+    indexes = {}
+    for question in files.load_questions():
+        if question.schema not in indexes:
+            database = sqlite3.connect(":memory:")
+            database.executescript(schemas[question.schema])
+            indexes[question.schema] = cfgguide.compile(runs_on(database), BYTES)
+        if not _allows(indexes[question.schema], question.query):
+            refused.append(question.query)
+    assert refused == []
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_texts_prepare(seed):
+    """Uniform tokens, then the shortest ending: SQLite prepares all of them."""
+    rng = random.Random(seed)
+    database = sqlite3.connect(":memory:")
+    database.executescript(random_schema(seed, rng.choice([2, 4, 8])))
+    index = cfgguide.compile(runs_on(database), BYTES)
+    for _ in range(12):
+        guide = cfgguide.Guide(index)
+        for _ in range(rng.choice([5, 20, 60])):
+            allowed = set(guide.allowed_token_ids().tolist()) - set(BYTES.eos_token_ids)
+            if not allowed:
+                break
+            guide.advance(rng.choice(sorted(allowed)))
+        for token_id in guide.shortest_completion():
+            guide.advance(token_id)
+        text = guide.text.decode("utf-8", "replace")
+        assert _refusal(database, text) == "", text
+
+
+def test_masks_are_what_reading_says(index):
+    rng = random.Random(0)
+    for _ in range(12):
+        guide = cfgguide.Guide(index)
+        for _ in range(30):
+            allowed = set(guide.allowed_token_ids().tolist()) - set(BYTES.eos_token_ids)
+            read = set()
+            for token_id, token in enumerate(BYTES.tokens):
+                after = index.recognizer.advance(guide.configuration, token) if token else None
+                if after is not None and index.is_live(after):
+                    read.add(token_id)
+            assert allowed == read, guide.text
+            if not allowed:
+                break
+            guide.advance(rng.choice(sorted(allowed)))
+
+
+@pytest.mark.slow
+def test_most_random_statements_are_allowed():
+    counts = Counter()
+    for key in DATABASES:
+        database = made(key)
+        index = cfgguide.compile(runs_on(database), BYTES)
+        for seed in range(60):
+            counts[_allows(index, random_statement(database, seed, "select"))] += 1
+    assert counts[True] > 0.4 * counts.total(), counts
+
+
+def test_only_known_columns_are_named_if_asked_for(database):
+    index = cfgguide.compile(runs_on(database, new_columns=False), BYTES)
+    assert _allows(index, "SELECT name FROM users")
+    assert not _allows(index, "SELECT a FROM (SELECT name AS a FROM users)")
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        SCHEMA,
+        {"users": ["id", "name"], "order": ["id"]},
+        {"größe": ["ä ö", "🎉"], 'a"b': ["c`d", "e]f"], "select": ["from"]},
+    ],
+)
+def test_schemas_in_any_form(schema):
+    index = cfgguide.compile(runs_on(schema), BYTES)
+    table = next(iter(schema)) if isinstance(schema, dict) else "users"
+    written = table.replace('"', '""')
+    assert _allows(index, f'SELECT * FROM "{written}"')
+    guide = cfgguide.Guide(index)
+    for byte in b'SELECT * FROM "':
+        guide.advance(byte)
+    assert guide.allowed_token_ids().size
+
+
+def test_metadata_of_sqlalchemy_is_a_schema():
+    class Column:
+        def __init__(self, name):
+            self.name = name
+
+    class Table:
+        name = "users"
+        columns = [Column("id"), Column("name")]
+
+    class MetaData:
+        sorted_tables = [Table()]
+
+    index = cfgguide.compile(runs_on(MetaData()), BYTES)
+    assert _allows(index, "SELECT name FROM users")
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ({}, "no tables"),
+        ({"users": []}, "no columns"),
+        ({"users": [""]}, "no name"),
+        ({"": ["id"]}, "no name"),
+        ({"users": ["id"], "USERS": ["id"]}, "same name"),
+        ({"users": ["id", "ID"]}, "twice"),
+        ("CREATE TABLE users (", "fail in SQLite"),
+        ("nonsense", "fail in SQLite"),
+        (7, "a schema is"),
+    ],
+)
+def test_bad_schemas_are_refused(schema, message):
+    with pytest.raises(GrammarError, match=message):
+        runs_on(schema)
+
+
+def test_views_of_tables_that_are_gone_are_left_out():
+    database = sqlite3.connect(":memory:")
+    database.executescript("CREATE TABLE a (x); CREATE VIEW v AS SELECT gone FROM a")
+    index = cfgguide.compile(runs_on(database), BYTES)
+    assert not _allows(index, "SELECT * FROM v")
+    assert _allows(index, "SELECT * FROM a")
+
+
+@pytest.mark.parametrize(
+    ("text", "piece", "reason"),
+    [
+        ("SELECT name FROM users WHERE ", "product > 3", "`product` is no column of `users`"),
+        ("SELECT total FROM users", ";", "FROM has to go on: it lacks `total`"),
+        ("SELECT name FROM users, orders WHERE ", "id = 3", "`id` is ambiguous"),
+        ("SELECT name FROM users WHERE ", "count(*) > 3", "count is an aggregate"),
+        ("SELECT name FROM ", "customers", "there is no table `customers`"),
+        ("SELECT abs(1", ",", "abs takes 1 arguments"),
+        ("SELECT 1 UNION SELECT 1", ",", "1 result columns are needed"),
+    ],
+)
+def test_refusals_are_explained(index, text, piece, reason):
+    guide = cfgguide.Guide(index)
+    for byte in text.encode():
+        guide.advance(byte)
+    explanation = guide.explain(piece.encode())
+    assert not explanation.is_allowed
+    assert reason in explanation.reason
+
+
+def test_budgets_hold(database, index):
+    rng = random.Random(5)
+    for _ in range(5):
+        guide, left = cfgguide.Guide(index), 60
+        while not guide.is_finished:
+            guide.advance(int(rng.choice(guide.allowed_within(left).tolist())))
+            left -= 1
+        text = b"".join(BYTES.tokens[each] or b"" for each in guide.token_ids).decode()
+        assert _refusal(database, text) == "", text
