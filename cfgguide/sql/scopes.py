@@ -307,7 +307,9 @@ class Row(NamedTuple):
 
 
 class Nested(NamedTuple):
-    """Anything else that is open: "list", "case", "cast", "filter", "over", "limit"."""
+    """Anything else that is open: "list", "case", "cast", "filter", "over", "limit", and
+    "closing" before the parenthesis that ends a subquery or a list.
+    """
 
     kind: str
 
