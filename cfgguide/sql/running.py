@@ -44,13 +44,18 @@ def runs_on(
     Raises
     ------
     GrammarError
-        If the schema is none, or `statements` is unknown.
+        If the schema is none, `statements` is unknown, or nothing can be written.
     """
     if statements not in _STATEMENTS:
         known = ", ".join(map(repr, _STATEMENTS))
         raise GrammarError(f"statements is one of {known}, not {statements!r}")
     file, start, monitor = _STATEMENTS[statements]
     database = Database.of(schema, functions, writes=statements != "select")
+    if statements == "write" and not any(any(t.writes[:3]) for t in database.tables.values()):
+        raise GrammarError(
+            "no table of the database takes INSERT, UPDATE or DELETE: SQLite prepares none; "
+            "statements='select' reads them"
+        )
     names = SchemaNames(database, aliases, takes_new_columns=new_columns)
     grammar = Grammar.open(bundled_folder() / file, start=start, parser="lalr")
     return grammar.watched_by(monitor(names))

@@ -158,9 +158,10 @@ class WriteMonitor(SelectMonitor):
 
     def _values_texts(self, terminal: str) -> Texts | None:
         # SQLite forgets WITH before VALUES of one row.
-        is_source = len(self.frames) == 3 and isinstance(self.frames[1], Writing)
-        if is_source and isinstance(self._top, Query) and self._top.ctes:
-            return NOTHING
+        if len(self.frames) == 4 and self._is_writing() and isinstance(self._top, Values):
+            query = self.frames[2]
+            if isinstance(query, Query) and query.ctes:
+                return NOTHING
         return super().texts(terminal)
 
     def _update_texts(self, _: str) -> Texts | None:

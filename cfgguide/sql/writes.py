@@ -88,7 +88,7 @@ class _Asked:
         """Yield the columns of the primary key and of unique indexes."""
         of_table = "SELECT name FROM pragma_table_xinfo(?, 'main') WHERE pk ORDER BY pk"
         keys = [[name for (name,) in self._rows(of_table)]]
-        indexes = self._rows('SELECT name FROM pragma_index_list(?, \'main\') WHERE "unique"')
+        indexes = self._rows("SELECT name FROM pragma_index_list(?, 'main') WHERE \"unique\"")
         for (index,) in indexes:
             named = "SELECT name FROM pragma_index_info(?, 'main') ORDER BY seqno"
             keys.append([name for (name,) in self._rows(named, index)])
