@@ -30,10 +30,12 @@ if TYPE_CHECKING:
     from cfgguide import integrations as integrations
     from cfgguide import messages as messages
     from cfgguide import models as models
+    from cfgguide import monitors as monitors
     from cfgguide import notations as notations
     from cfgguide import precompute as precompute
     from cfgguide import serving as serving
     from cfgguide import sql as sql
+    from cfgguide import testing as testing
     from cfgguide import values as values
     from cfgguide.combinators.patterns import choice as choice
     from cfgguide.combinators.patterns import regex as regex
@@ -98,10 +100,12 @@ _FOLDERS = (
     "integrations",
     "messages",
     "models",
+    "monitors",
     "notations",
     "precompute",
     "serving",
     "sql",
+    "testing",
     "values",
 )
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cfgguide.cli.arguments import NO, YES, grammar_of
 from cfgguide.diagnostics.diagnosis import diagnose, lexemes, refused_at
-from cfgguide.diagnostics.explain import explainer_of
+from cfgguide.diagnostics.explainers import explainer_of
 from cfgguide.diagnostics.inspection import inspect
 from cfgguide.errors import CfgGuideError
 from cfgguide.grammar.grammar import Grammar

@@ -20,11 +20,19 @@ from collections.abc import Iterable, Iterator, Sequence
 
 # Characters that continue a name of SQLite, and the quote: x'00' is not a name x and a string.
 _NO_LETTER = r"(?!['$0-9A-Za-z_\x80-\U0010ffff])"
+# Those that continue a name of PostgreSQL, and what makes some letters the beginning of another
+# lexeme: b'01', e'\n', n'', x'ff', u&'', u&"".
+_NO_LETTER_OF_POSTGRESQL = r"(?![$0-9A-Za-z_\x80-\U0010ffff])"
+_PREFIXES = {
+    **dict.fromkeys("benx", r"(?!['$0-9A-Za-z_\x80-\U0010ffff])"),
+    "u": r"(?![$0-9A-Za-z_\x80-\U0010ffff]|&['\x22])",
+}
 # The deepest nesting of groups: less than limits.Limits.max_nesting.
 _MAX_NESTED = 40
 # The most bytes in the trie of one pattern's names. Each name may be written in four ways, and an
 # FSM has at most 20,000 states.
 _MAX_BYTES = 3000
+_WORD_OF_POSTGRESQL = re.compile(r"[_a-z\x80-\U0010ffff][$0-9_a-z\x80-\U0010ffff]*")
 _WORD = re.compile(r"[A-Z_a-z\x80-\ufefe\uff00-\U0010ffff][$\w\x80-\U0010ffff]*", re.ASCII)
 _ODD = re.compile(r"[^\w'`\x80-\U0010ffff]", re.ASCII)
 
@@ -48,6 +56,29 @@ def name_patterns(plain: Iterable[str], quoted: Iterable[str]) -> list[str]:
     ]
 
 
+def folding_patterns(plain: Iterable[str], quoted: Iterable[str]) -> list[str]:
+    r"""Return such patterns for PostgreSQL: quotes are double, and keep the case.
+
+    >>> for pattern in folding_patterns(["b", "id"], ["Id"]):
+    ...     print(pattern)
+    (?ai:id)(?![$0-9A-Za-z_\x80-\U0010ffff])|(?ai:b)(?!['$0-9A-Za-z_\x80-\U0010ffff])|\x22Id\x22(?!\x22)
+    """
+    are_plain, are_quoted = set(plain), set(quoted)
+    return [
+        "|".join(_folding_forms([name for name in part if name in are_plain], are_quoted & {*part}))
+        for part in _parts(sorted(are_plain | are_quoted))
+    ]
+
+
+def is_folded_word(name: str) -> bool:
+    """Return whether PostgreSQL reads a name that is written without quotes as that name.
+
+    >>> is_folded_word("größe"), is_folded_word("Id"), is_folded_word("2nd")
+    (True, False, False)
+    """
+    return _WORD_OF_POSTGRESQL.fullmatch(name) is not None
+
+
 def is_word(name: str) -> bool:
     """Return whether a name is one word of SQL without quotes.
 
@@ -69,6 +100,18 @@ def _forms(plain: Sequence[str], quoted: Iterable[str]) -> Iterator[str]:
     bracketed = sorted(name for name in quoted if "]" not in name)
     if bracketed:
         yield rf"(?ai:\[{_group(bracketed)}\])"
+
+
+def _folding_forms(plain: Sequence[str], quoted: Iterable[str]) -> Iterator[str]:
+    usual = [name for name in plain if name not in _PREFIXES]
+    if usual:
+        yield f"(?ai:{one_of(usual)}){_NO_LETTER_OF_POSTGRESQL}"
+    for name in plain:
+        if name in _PREFIXES:
+            yield f"(?ai:{name}){_PREFIXES[name]}"
+    written = sorted(name.replace('"', '""') for name in quoted)
+    if written:
+        yield rf"\x22{_group(written)}\x22(?!\x22)"
 
 
 def _group(names: Sequence[str]) -> str:

@@ -20,8 +20,8 @@ from cfgguide.index.index import Index
 from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.limits import Limits
 from cfgguide.liveness.liveness import Liveness
-from cfgguide.parser.indentation import FLAT
 from cfgguide.output_types import output_type
+from cfgguide.parser.indentation import FLAT
 from cfgguide.parser.stack import Stack
 from cfgguide.parser.table import START_STATE
 from cfgguide.recognizer.recognizer import Configuration, Recognizer

@@ -14,7 +14,6 @@ sentence can follow. Only if that search stops early is the exact question asked
 
 from __future__ import annotations
 
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -180,26 +179,6 @@ class MessageExplainer(ExplainsTokens):
 
     def _named(self, configuration: Configuration) -> tuple[Expected, ...]:
         return tuple(Expected(name, None) for name in self._index.expected(configuration))
-
-
-def explainer_of(
-    index: Index, before: bytes = b"", configuration: Configuration | None = None
-) -> ExplainsTokens:
-    """Return what explains pieces after a text; some need the configuration that it has come to."""
-    monitored = sys.modules.get("cfgguide.index.monitored_index")
-    if monitored is not None and isinstance(index, monitored.MonitoredIndex):
-        from cfgguide.diagnostics.explain_monitor import MonitorExplainer
-
-        if configuration is None:
-            configuration = index.recognizer.advance(index.recognizer.initial, before)
-            assert configuration is not None, "a text can follow"
-        return MonitorExplainer(index, before, configuration)
-    if index.has_tables:
-        return Explainer(index, before)
-    if configuration is None:
-        configuration = index.recognizer.advance(index.recognizer.initial, before)
-        assert configuration is not None, "a message can follow"
-    return MessageExplainer(index, configuration)
 
 
 class Explainer(ExplainsTokens):

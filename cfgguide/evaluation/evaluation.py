@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
-from cfgguide.diagnostics.explain import explainer_of
+from cfgguide.diagnostics.explainers import explainer_of
 from cfgguide.errors import ModelError, TextError
 from cfgguide.evaluation.disagreement import Disagreement, Evaluation, TextEvaluation
 from cfgguide.evaluation.mass import measured

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.diagnostics.diagnosis import refused_at
-from cfgguide.diagnostics.explain import explainer_of
+from cfgguide.diagnostics.explainers import explainer_of
 from cfgguide.errors import TextError
 from cfgguide.guide.guide import Guide
 from cfgguide.index.index import Index

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cfgguide.diagnostics.explain import AFTER_EOS, explainer_of
+from cfgguide.diagnostics.explain import AFTER_EOS
+from cfgguide.diagnostics.explainers import explainer_of
 from cfgguide.diagnostics.explanation import Explanation
 from cfgguide.errors import BitmaskError, BudgetError, RollbackError, TokenRejectedError
 from cfgguide.guide.budget import TokenBudget, allowed_within

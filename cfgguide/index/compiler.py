@@ -143,7 +143,8 @@ def monitored(grammar: Grammar) -> MonitoredGrammar | None:
     monitors = sys.modules.get("cfgguide.monitors.monitored_grammar")  # else none has
     if monitors is None or not isinstance(grammar, monitors.MonitoredGrammar):
         return None
-    return grammar
+    watched: MonitoredGrammar = grammar
+    return watched
 
 
 def _of_schema(grammar: Grammar, vocabulary: Vocabulary, max_bytes: int | None) -> Index | None:

@@ -212,8 +212,8 @@ class MonitoredIndex(Index):
     def _made(self, configuration: Configuration) -> Int32Array:
         """Return the tokens that may follow, without EOS, in an array of its own.
 
-        Where lexemes may end, the masks of the places after them tell of all tokens whose first byte
-        ends every lexeme that is being read.
+        Where lexemes may end, the masks of the places after them tell of all tokens whose first
+        byte ends every lexeme that is being read.
         """
         going_on, parts = self.parts(configuration)
         bitmask = self._walked(configuration, going_on)
@@ -278,7 +278,8 @@ class MonitoredIndex(Index):
     def _ending_bytes(self, configuration: Configuration) -> list[BoolArray]:
         """Return for each hypothesis the bytes before which its lexeme ends, and owes nothing.
 
-        Only bytes with which no lexeme goes on, and none ends that owes something. Shape (256,) each.
+        Only bytes with which no lexeme goes on, and none ends that owes something. Shape (256,)
+        each.
         """
         key = tuple(each[:2] for each in configuration.hypotheses)
         ends = self._ending.get(key)
@@ -323,7 +324,9 @@ class MonitoredIndex(Index):
             bitmask |= bitmask_of(allowed, len(bitmask))
         return bitmask if tokens is None else bitmask & tokens
 
-    def _judge(self, walk: Walk, configuration: Configuration) -> tuple[dict[int, list[int]], list[int]]:
+    def _judge(
+        self, walk: Walk, configuration: Configuration
+    ) -> tuple[dict[int, list[int]], list[int]]:
         """Judge what tokens lead to; return what is to be judged by texts, and one by one.
 
         The former by the hypothesis whose lexeme it is. Nothing of these two is live for now.
@@ -404,7 +407,7 @@ class MonitoredIndex(Index):
 
 
 def _is_live(base: Index, monitor: Monitor) -> Callable[[Stack, Monitor], bool]:
-    """Return what looks for a sentence that a monitor allows, from a stack where no lexeme has begun.
+    """Return what looks for a sentence that a monitor allows, from a stack between two lexemes.
 
     Raises
     ------
@@ -445,7 +448,8 @@ def _path_of(configuration: Configuration) -> Path:
 
 
 def _lexers_part(path: Path) -> Hashable:
-    parts, _ = path[0]  # type: ignore[misc]
+    lexer: Any = path[0]
+    parts, _ = lexer
     return tuple(part[:2] for part in parts)
 
 

@@ -2,8 +2,8 @@
 
 In: the index of a grammar with a monitor, and a configuration. Out: the configurations that the
 tokens of its mask lead to, as :class:`cfgguide.mask.walk.Walk` has them. Tokens that the grammar
-does not tell apart lead to one configuration where the monitor asks for no text; where it may be any
-text, to one with a text that is as long as any of theirs, and that nobody knows.
+does not tell apart lead to one configuration where the monitor asks for no text; where it may be
+any text, to one with a text that is as long as any of theirs, and that nobody knows.
 """
 
 from __future__ import annotations
@@ -88,7 +88,9 @@ class MonitoredWalker:
         first = recognizer.advance(configuration, tokens[int(token_ids[0])] or b"")
         if first is None or not walk.stays(outcome):
             return None
-        texts = [stack.text for each in first.hypotheses if isinstance(stack := each.stack, WatchedStack)]
+        texts = [
+            stack.text for each in first.hypotheses if isinstance(stack := each.stack, WatchedStack)
+        ]
         if not any(texts):
             return first
         if len(token_ids) < _MANY:

@@ -1,8 +1,8 @@
 """Short endings of texts that a monitor follows, lexeme by lexeme.
 
-In: a configuration. Out: bytes that finish a sentence which grammar and monitor allow. At each place
-the monitor's own way out is tried first, then the terminals in the order of what the grammar needs
-after them. If that leads nowhere, a search looks around.
+In: a configuration. Out: bytes that finish a sentence which grammar and monitor allow. At each
+place the monitor's own way out is tried first, then the terminals in the order of what the grammar
+needs after them. If that leads nowhere, a search looks around.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class WatchedEndings:
     def _whole(
         self, state: int, texts: Texts | None, terminal_id: int, text: bytes
     ) -> bytes | None:
-        """Return a short lexeme that begins with a text, and is among some; None if none is known."""
+        """Return a short lexeme that begins with a text, and is among some, if one is known."""
         if texts is not None and not texts.is_endless:
             return texts.completed(text)
         rest = self._texts.text(state, terminal_id)

@@ -138,7 +138,7 @@ class Walk:
 
     @cached_property
     def _tops(self) -> dict[int, int]:
-        """The hypotheses of the base by the cells on top of their stacks; a shift makes a new one."""
+        """The hypotheses of the base, by the cells on top of their stacks; shifts make new ones."""
         tops, first = {}, 0
         for home, hypothesis in enumerate(self._configuration.hypotheses):
             tops[first] = home
@@ -185,10 +185,10 @@ class Walk:
         return np.zeros(self.n_outcomes, dtype=np.bool_)
 
     def unresolved(self) -> list[tuple[int, list[tuple[int, int | None]]]]:
-        """Return the outcomes that are no dead ends and not resolved, with where their hypotheses are.
+        """Return the outcomes that are open still, with where their hypotheses are.
 
-        That is the scanner state of each, and the hypothesis of the base whose lexeme it still reads,
-        or ignored text before the next; None if a lexeme has ended.
+        That is the scanner state of each, and the hypothesis of the base whose lexeme it still
+        reads, or ignored text before the next; None if a lexeme has ended.
         """
         work, n = self._work, self.n_outcomes
         is_open = (work.verdicts[:n] != arrays.DEAD_END) & ~self._is_resolved
@@ -320,7 +320,7 @@ class Walker:
         started = perf_counter()
         walk = self._walked(configuration)
         self._is_walking = False
-        if not self._token_classes.are_made:
+        if isinstance(self._token_classes, TokenClasses) and not self._token_classes.are_made:
             self._token_classes.work(perf_counter() - started)
         return walk
 

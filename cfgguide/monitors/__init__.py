@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from cfgguide.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from cfgguide.monitors.checking import check_monitor as check_monitor
     from cfgguide.monitors.monitor import Monitor as Monitor
     from cfgguide.monitors.monitored_grammar import MonitoredGrammar as MonitoredGrammar
     from cfgguide.monitors.texts import NOTHING as NOTHING
@@ -25,7 +24,6 @@ _NAMES = {
     "MonitoredGrammar": "monitored_grammar",
     "OneOf": "texts",
     "Texts": "texts",
-    "check_monitor": "checking",
 }
 
 __all__ = sorted(_NAMES)

@@ -10,8 +10,8 @@ copies, rollback and beams cost nothing. ::
     <a><b>x</   which NAME?                     only 'b'
     <a><b>x</b> NAME shifted 'b'                open: a
 
-What it refuses never reaches a mask, nor does anything that would leave no way on; so a monitor that
-says only what is wrong here and now is enough. How that is found out: see
+What it refuses never reaches a mask, nor does anything that would leave no way on; so a monitor
+that says only what is wrong here and now is enough. How that is found out: see
 :mod:`cfgguide.recognizer.watching`.
 """
 
@@ -99,7 +99,7 @@ class Monitor(ABC):
 
         Masks are shared by all texts for which this and the parser's stack are equal. By default it
         is the monitor itself, which is always right. Less is faster; what may be left out is found
-        by :func:`cfgguide.monitors.check_monitor`.
+        by :func:`cfgguide.testing.check_monitor`.
         """
         return self
 
@@ -115,8 +115,8 @@ class Monitor(ABC):
     def way_out(self) -> Iterable[tuple[str, str]]:
         """Return lexemes that lead towards the end of a text, the best first: terminals and texts.
 
-        They are tried before all others where a text is to be finished soon; those that may not stand
-        here are passed over. By default the grammar alone says what is short.
+        They are tried before all others where a text is to be finished soon; those that may not
+        stand here are passed over. By default the grammar alone says what is short.
         """
         return ()
 

@@ -1,7 +1,7 @@
 """Sets of texts that a monitor allows for a terminal.
 
-In: texts. Out: :class:`Texts`, asked while a lexeme is being written: may it begin so, and may it be
-this? All is in bytes, since tokens may cut characters.
+In: texts. Out: :class:`Texts`, asked while a lexeme is being written: may it begin so, and may it
+be this? All is in bytes, since tokens may cut characters.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
-
 
 _FEW = 100  # texts that may be tried one by one
 
@@ -20,8 +19,8 @@ class Texts(ABC):
     Attributes
     ----------
     is_endless : bool
-        Whether all texts but a few are among them. Then a lexeme that may go on for ever is one that
-        may come, and `begins` is not asked.
+        Whether all texts but a few are among them. Then a lexeme that may go on for ever is one
+        that may come, and `begins` is not asked.
     """
 
     is_endless: ClassVar[bool] = False
@@ -48,7 +47,7 @@ class Texts(ABC):
         return (self,)
 
     def completed(self, begun: bytes) -> bytes | None:
-        """Return a text, one of the shortest, that begins with some bytes; None if none is known."""
+        """Return a short text that begins with some bytes; None if none is known."""
         return None
 
     def read_as_such(self, is_lexeme: Callable[[bytes], bool]) -> Texts:

@@ -27,7 +27,8 @@ class Lexemes:
     Attributes
     ----------
     ahead_of : list of int
-        For each scanner state, the terminals of the lexemes that it matches or may come to, as bits.
+        For each scanner state, the terminals of the lexemes that it matches or may come to, as
+        bits.
     """
 
     @classmethod

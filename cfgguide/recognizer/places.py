@@ -100,7 +100,8 @@ class Place:
     @property
     def relevant(self) -> Hashable:
         """What the monitor says is relevant for what may come."""
-        return asked_for(self.monitor, "relevant")
+        relevant: Hashable = asked_for(self.monitor, "relevant")
+        return relevant
 
     @property
     def allowed_key(self) -> Hashable:
@@ -163,7 +164,8 @@ class Places:
     goes_on : callable
         Whether a sentence of the grammar can follow on a stack.
     is_live : callable, optional
-        Whether a sentence that the monitor allows can follow; asked where the monitor does not know.
+        Whether a sentence that the monitor allows can follow; asked where the monitor does not
+        know.
 
     Raises
     ------
@@ -339,14 +341,14 @@ class Places:
             here, watcher, wanted = pending.pop()
             shifts, reductions = self._group(here.state)
             for terminal_id in ones(shifts & wanted):
-                after = here.push(self._actions[here.state, terminal_id] - 1)
-                if not self._goes_on(after):
+                shifted = here.push(self._actions[here.state, terminal_id] - 1)
+                if not self._goes_on(shifted):
                     continue
                 texts = None
                 if self.is_followed[terminal_id]:
                     texts = self._texts(watcher, terminal_id, stack.state)
-                    texts = self._finishing(after, watcher, terminal_id, texts)
-                elif not self._can_finish(after, watcher):
+                    texts = self._finishing(shifted, watcher, terminal_id, texts)
+                elif not self._can_finish(shifted, watcher):
                     continue
                 if texts is None or not texts.is_empty:
                     yield terminal_id, texts
@@ -381,7 +383,7 @@ class Places:
         return known
 
     def _group(self, state: int) -> tuple[int, tuple[tuple[int, int], ...]]:
-        """Return the terminals that a state shifts, and its reductions with the terminals of each."""
+        """Return the terminals that a state shifts, and its reductions with those of each."""
         group = self._groups.get(state)
         if group is None:
             row = self.table.action[state]
@@ -440,6 +442,6 @@ def _check(table: ParseTable, monitor: Monitor) -> None:
         if missing:
             there = ", ".join(sorted(name for name in known if not name.startswith("$"))[:40])
             raise GrammarError(
-                f"the monitor {type(monitor).__name__} follows the {what} {missing[0]!r}, which the "
-                f"grammar does not have; it has {there}"
+                f"the monitor {type(monitor).__name__} follows the {what} {missing[0]!r}, which "
+                f"the grammar does not have; it has {there}"
             )

@@ -112,7 +112,12 @@ class WatchingRecognizer(Recognizer):
         made.__dict__.update(recognizer.with_whole_stacks().__dict__)
         made.__dict__.pop("digest", None)
         places = Places(
-            recognizer.parse_table, recognizer.scanner, monitor, spelled=spelled, goes_on=goes_on, is_live=is_live
+            recognizer.parse_table,
+            recognizer.scanner,
+            monitor,
+            spelled=spelled,
+            goes_on=goes_on,
+            is_live=is_live,
         )
         made._places = places
         made._lexemes = Lexemes.of(recognizer)
@@ -291,8 +296,8 @@ class WatchingRecognizer(Recognizer):
         Returns
         -------
         int8, shape (n_scanner_states,)
-            `POSSIBLE` or `IMPOSSIBLE`; `BY_TEXT` if its text decides, `BY_OTHER_TEXT` if that may be
-            any but a few.
+            `POSSIBLE` or `IMPOSSIBLE`; `BY_TEXT` if its text decides, `BY_OTHER_TEXT` if that may
+            be any but a few.
         """
         known = self._possible_at.get(place.allowed_key)
         if known is None:
@@ -361,7 +366,7 @@ class WatchingRecognizer(Recognizer):
         return not any(self._lexemes.ahead(state) & self._followed for state in ignored)
 
     def restricted(self, scanner_state: int, place: Place) -> list[tuple[int, Texts]]:
-        """Return the terminals that a lexeme may become and that have only some texts at a place."""
+        """Return the terminals that a lexeme may become, and that have only some texts there."""
         ahead = self._lexemes.ahead(scanner_state) & place.restricted
         return [
             (terminal_id, texts)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from cfgguide.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from cfgguide.sql.names import Schema as Schema
     from cfgguide.sql.names import with_schema as with_schema
     from cfgguide.sql.running import runs_on as runs_on
+    from cfgguide.sql.tables import Schema as Schema
 
 _NAMES = {
-    "Schema": "names",
+    "Schema": "tables",
     "runs_on": "running",
     "with_schema": "names",
 }

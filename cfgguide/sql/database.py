@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 from cfgguide.combinators.words import is_word
 from cfgguide.errors import GrammarError
 from cfgguide.sql.name_sets import NameSet, folded
-from cfgguide.sql.names import checked_schema, functions_of, tables_of
-from cfgguide.sql.writes import Writes, writes_of
+from cfgguide.sql.names import functions_of
+from cfgguide.sql.tables import created, tables_of
+from cfgguide.sql.writes import NOTHING_WRITTEN, Writes, writes_of
 
 _MAX_ARGUMENTS = 100
 _TRIED = 4  # numbers of arguments of a function that takes any number
@@ -101,7 +102,7 @@ class Table:
 
     name: str
     columns: tuple[str, ...]
-    writes: Writes = Writes()
+    writes: Writes = NOTHING_WRITTEN
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,13 +143,8 @@ class Database:
         """
         connection = schema if isinstance(schema, sqlite3.Connection) else None
         if isinstance(schema, str):
-            connection = _created(schema)
-        if connection is not None:
-            tables = tables_of(connection)
-        else:
-            tables = checked_schema(
-                _of_metadata(schema) if hasattr(schema, "sorted_tables") else schema
-            )
+            connection = created(schema)
+        tables = tables_of(schema if connection is None else connection)
         named: dict[str, Table] = {}
         for name, columns in tables.items():
             if folded(name) in named:
@@ -169,33 +165,6 @@ class Database:
             wanted = {folded(name) for name in functions}
             known = {name: each for name, each in known.items() if name in wanted}
         return cls(named, known)
-
-
-def _created(text: str) -> sqlite3.Connection:
-    """Return a database that a text of definitions creates.
-
-    Raises
-    ------
-    GrammarError
-        If SQLite refuses the text.
-    """
-    database = sqlite3.connect(":memory:")
-    try:
-        database.executescript(text)
-    except sqlite3.Error as error:
-        raise GrammarError(
-            f"the definitions of the schema fail in SQLite: {error}; give CREATE TABLE statements, "
-            "a sqlite3.Connection, or a mapping of tables to columns"
-        ) from None
-    return database
-
-
-def _of_metadata(metadata: Any) -> dict[str, list[str]]:
-    """Return the tables of SQLAlchemy's metadata."""
-    return {
-        str(table.name): [str(column.name) for column in table.columns]
-        for table in metadata.sorted_tables
-    }
 
 
 def _functions(connection: sqlite3.Connection | None) -> dict[str, Function]:

@@ -9,6 +9,8 @@ Lark's lexer gives it one terminal. So there is a terminal for each set of roles
     TABLE_NAME: /(?ai:orders|users)(?![...])|(?ai:"(?:orders|users)")(?!")|.../
 
 Where a keyword is allowed, Lark's lexer tries it before all names, as in the original grammar.
+
+The names are SQLite's here; :mod:`cfgguide.sql.postgresql_names` does the same for PostgreSQL.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from enum import Flag, auto
 from pathlib import Path
@@ -23,9 +26,8 @@ from pathlib import Path
 from cfgguide.combinators.words import is_word, name_patterns
 from cfgguide.errors import GrammarError
 from cfgguide.grammar.grammar import Grammar
-
-#: A schema: the names of the columns of each table, or a database that has them.
-Schema = Mapping[str, Iterable[str]] | sqlite3.Connection
+from cfgguide.sql import postgresql_names
+from cfgguide.sql.tables import Schema, asked, checked_names, created, tables_of
 
 _ALIASES = (*"abcdefghijklmnopqrstuvwxyz", *(f"t{number}" for number in range(1, 10)))
 _COLLATIONS = ("binary", "nocase", "rtrim")
@@ -44,6 +46,7 @@ _STARTS = {
     "sql_select": "%import .sql (_operator, _sign)\n"
     "%override SPACE: /[\\t\\n\\f\\r ]+/\n"
     '%extend _operator: "--" NEVER\n%extend _sign: "--" NEVER\nstart: select_stmt ";"?\n',
+    "postgresql": "%import .postgresql (start, statement, select, expression)\n",
 }
 
 
@@ -96,9 +99,9 @@ def with_schema(
 ) -> Grammar:
     """Return a bundled grammar of SQL in which all names are aliases or those of a schema.
 
-    Names compare as in SQLite: ASCII case is ignored. They may be written in double quotes,
-    brackets or backticks. Reserved words, including LEFT and the other words of joins, and names
-    that are not plain words must be quoted. ``'text'`` is always a string.
+    In SQLite's dialect, names compare as in SQLite: ASCII case is ignored. They may be written in
+    double quotes, brackets or backticks. Reserved words, including LEFT and the other words of
+    joins, and names that are not plain words must be quoted. ``'text'`` is always a string.
 
     * A table that is read is in the schema or an alias; one that is written is in the schema. The
       name of a database never precedes it.
@@ -113,16 +116,25 @@ def with_schema(
     * Definitions, transactions, PRAGMA and the like are left out of "sql": they make new names, or
       have names that no schema has. So are INDEXED BY and RAISE.
 
+    "postgresql" follows PostgreSQL instead. A name is in lower case unless it stands in double
+    quotes, so one with capitals needs them; so do reserved words (but not after a dot), and
+    keywords that are new names without AS. No schema precedes the name of a table or function. Any
+    function may stand in FROM; the columns that it makes are aliases, or `key`, `value` and
+    `ordinality` after a dot. Types and collations are those of every PostgreSQL; the functions
+    with a syntax of their own, such as COALESCE, are always there. Left out are SELECT INTO, XML,
+    and the names of constraints, cursors and classes of operators.
+
     No grammar of this kind can check that a column belongs to a table in scope, that an alias was
     introduced, that a name is unambiguous, or types and numbers of arguments and columns.
 
     Parameters
     ----------
     grammar : Grammar
-        The bundled "sql" or "sql_select", with any of its start rules.
-    schema : mapping of str to names, or sqlite3.Connection
+        The bundled "sql", "sql_select" or "postgresql", with any of its start rules.
+    schema : mapping of str to names, sqlite3.Connection, str, or SQLAlchemy's MetaData
         The columns of each table; or a database, whose tables and views are read now (not those of
-        attached databases, nor SQLite's own, nor columns that are hidden).
+        attached databases, nor SQLite's own, nor columns that are hidden); or, in SQLite's dialect,
+        a text of definitions such as CREATE TABLE, which SQLite runs in memory.
     aliases : iterable of str, optional
         Names that a statement may introduce; by default the letters a to z, and t1 to t9.
     functions : iterable of str, optional
@@ -137,7 +149,7 @@ def with_schema(
     Raises
     ------
     GrammarError
-        If the grammar is not one of these two, or a name or the schema cannot be used.
+        If the grammar is none of these, or a name or the schema cannot be used.
 
     Examples
     --------
@@ -156,17 +168,46 @@ def with_schema(
     (False, False)
     """
     name, folder = _place_of(grammar)
-    if isinstance(schema, sqlite3.Connection):
-        tables, database = tables_of(schema), schema
+    given = _ALIASES if aliases is None else checked_names(aliases, "aliases")
+    if name == "postgresql":
+        part, rules = "postgresql_schema", _rules_of_postgresql(schema, given, functions)
+        # No terminal of any quoted name is left that `tidy` could restrict.
+        restrict = {each: kept for each, kept in dict(grammar.restrict).items() if each != "QUOTED"}
+        grammar = replace(grammar, restrict=restrict)
     else:
-        tables, database = checked_schema(schema), None
-    given = _ALIASES if aliases is None else _checked(aliases, "aliases")
-    called = functions_of(database) if functions is None else _checked(functions, "functions")
-    roles = _roles_of(tables, given, called, has_upserts=name == "sql")
+        part, rules = "sql_schema", _rules_of_sqlite(name, schema, given, functions)
+    text = Grammar.open(folder / f"{part}.lark").text
+    return replace(grammar, text="\n".join([text, _STARTS[name], *rules, ""]))
+
+
+def _rules_of_postgresql(
+    schema: Schema, aliases: Iterable[str], functions: Iterable[str] | None
+) -> Iterator[str]:
+    if isinstance(schema, str | sqlite3.Connection):
+        raise GrammarError(
+            f"'postgresql' takes no {type(schema).__name__} for a schema, since SQLite would read "
+            "it; give a mapping such as {'users': ['id', 'name']}, or SQLAlchemy's metadata, which "
+            "reflects a database"
+        )
+    known = postgresql_names.FUNCTIONS
+    called = known if functions is None else checked_names(functions, "functions")
+    return postgresql_names.rules(tables_of(schema), aliases, called)
+
+
+def _rules_of_sqlite(
+    name: str, schema: Schema, aliases: Iterable[str], functions: Iterable[str] | None
+) -> Iterator[str]:
+    opened = closing(created(schema)) if isinstance(schema, str) else nullcontext(schema)
+    with opened as given:
+        database = given if isinstance(given, sqlite3.Connection) else None
+        tables = tables_of(given)
+        called = (
+            functions_of(database) if functions is None else checked_names(functions, "functions")
+        )
+    roles = _roles_of(tables, aliases, called, has_upserts=name == "sql")
     if name == "sql_select":
         _Forbidden.read().check(roles)
-    part = Grammar.open(folder / "sql_schema.lark").text
-    return replace(grammar, text="\n".join([part, _STARTS[name], *_rules_of(roles), ""]))
+    return _rules_of(roles)
 
 
 def _place_of(grammar: object) -> tuple[str, Path]:
@@ -178,80 +219,17 @@ def _place_of(grammar: object) -> tuple[str, Path]:
         if (grammar.text, grammar.source_path) == (bundled.text, bundled.source_path):
             return name, Path(str(bundled.source_path)).parent
     raise GrammarError(
-        f"with_schema narrows the bundled grammars {' and '.join(map(repr, _STARTS))}, "
+        f"with_schema narrows the bundled grammars {', '.join(map(repr, _STARTS))}, "
         "as Grammar.bundled returns them, and no other"
     )
-
-
-# --- What is given -------------------------------------------------------------------------------
-
-
-def checked_schema(schema: object) -> dict[str, list[str]]:
-    if not isinstance(schema, Mapping):
-        raise GrammarError(
-            "a schema is a mapping such as {'users': ['id', 'name']} or a sqlite3.Connection, "
-            f"not {type(schema).__name__}"
-        )
-    if not schema:
-        raise GrammarError("the schema has no tables; name at least one, with its columns")
-    _checked(list(schema), "tables of a schema")
-    tables = {
-        table: _checked(columns, f"columns of {table!r}") for table, columns in schema.items()
-    }
-    for table, columns in tables.items():
-        if not columns:
-            raise GrammarError(f"the table {table!r} has no columns; name at least one")
-    return tables
-
-
-def _checked(names: object, what: str) -> list[str]:
-    """Return names as a list, or raise an error."""
-    if isinstance(names, str | bytes) or not isinstance(names, Iterable):
-        raise GrammarError(f"the {what} are a list of names, not {names!r}")
-    found = list(names)
-    for name in found:
-        if not isinstance(name, str):
-            raise GrammarError(f"the {what} are strings, not {name!r}")
-        if not name:
-            raise GrammarError(f"one of the {what} has no name; leave it out")
-        if re.search(r"[\x00\ud800-\udfff]", name):
-            raise GrammarError(
-                f"the {what} hold {name!r}; no text of SQL has a NUL or a surrogate: rename it"
-            )
-    return found
-
-
-def tables_of(database: sqlite3.Connection) -> dict[str, list[str]]:
-    """Return the columns of all tables and views of a database."""
-    names = _asked(
-        database,
-        "SELECT name FROM sqlite_master WHERE type = 'table' "
-        r"AND name NOT LIKE 'sqlite\_%' ESCAPE '\'",
-    )
-    if sqlite3.sqlite_version_info >= (3, 37):  # older ones do not say which tables are internal
-        internal = _asked(
-            database, "SELECT name FROM pragma_table_list WHERE (schema, type) = ('main', 'shadow')"
-        )
-        names = [name for name in names if name not in internal]
-    if not names:
-        raise GrammarError("the database has no tables; create them first, or give a mapping")
-    columns = "SELECT name FROM pragma_table_xinfo(?, 'main') WHERE hidden != 1"
-    tables = {table: _asked(database, columns, table) for table in names}
-    views = _asked(database, "SELECT name FROM sqlite_master WHERE type = 'view'")
-    for view in views:
-        try:
-            tables[view] = _asked(database, columns, view)
-        except GrammarError:
-            continue  # it names what is no longer there: no query can use it
-    return checked_schema({name: found for name, found in tables.items() if found})
 
 
 def functions_of(database: sqlite3.Connection | None) -> list[str]:
     """Return the functions of a database, or of SQLite, that `sql_select` does not forbid."""
     own = database or sqlite3.connect(":memory:")
     try:
-        found = _asked(own, "SELECT DISTINCT name FROM pragma_function_list")
-        modules = _asked(own, "SELECT name FROM pragma_module_list")
+        found = asked(own, "SELECT DISTINCT name FROM pragma_function_list")
+        modules = asked(own, "SELECT name FROM pragma_module_list")
     finally:
         if database is None:
             own.close()
@@ -260,19 +238,6 @@ def functions_of(database: sqlite3.Connection | None) -> list[str]:
     return [name for name in found if is_word(name) and _lower(name) not in forbidden] + [
         name for name in modules if name in _TABLE_FUNCTIONS
     ]
-
-
-def _asked(database: sqlite3.Connection, query: str, *parameters: str) -> list[str]:
-    """Return the first column of the result of a query."""
-    try:
-        cursor = database.cursor()
-        cursor.row_factory = None
-        return [row[0] for row in cursor.execute(query, parameters)]
-    except sqlite3.Error as error:
-        raise GrammarError(
-            f"cannot read the schema of the database: {error}; "
-            "give a mapping of tables to columns, and the names of functions"
-        ) from None
 
 
 # --- Roles ---------------------------------------------------------------------------------------

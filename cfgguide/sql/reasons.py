@@ -52,9 +52,7 @@ def _of_reference(monitor: SelectMonitor, core: Core | None, name: str | None) -
     if core.clause == "select":
         return f"no table has a column {_quoted(name)}"
     n = counts_of(core.sources).get(name, 0)
-    owners = [
-        table.name or "a subquery" for table in core.sources.tables if name in table.columns
-    ]
+    owners = [table.name or "a subquery" for table in core.sources.tables if name in table.columns]
     if n > 1:
         return f"{_quoted(name)} is ambiguous: {_listed(owners)} have it"
     tables = [table.name or "a subquery" for table in core.sources.tables]

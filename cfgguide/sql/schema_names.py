@@ -32,11 +32,11 @@ class SchemaNames:
     database : Database
         Tables and functions.
     aliases : iterable of str, optional
-        What may qualify a column before FROM gives the name to a table; by default one letter, ``t1``
-        and the like, and beginnings or initials of the names of tables.
+        What may qualify a column before FROM gives the name to a table; by default one letter,
+        ``t1`` and the like, and beginnings or initials of the names of tables.
     takes_new_columns : bool
-        Whether the result columns of a SELECT may name columns that only a subquery in its FROM will
-        have.
+        Whether the result columns of a SELECT may name columns that only a subquery in its FROM
+        will have.
     """
 
     def __init__(

@@ -175,8 +175,8 @@ class Core(NamedTuple):
     alias : str or None
         The alias of the result column that is being written.
     has_short_term : bool
-        Whether a term of GROUP BY is an alias or a position, so that no window may follow: SQLite would
-        read the term twice.
+        Whether a term of GROUP BY is an alias or a position, so that no window may follow: SQLite
+        would read the term twice.
     windows, defined : frozenset of str
         The windows that are named after OVER, and those that WINDOW has defined.
     """
@@ -283,7 +283,7 @@ class Query(NamedTuple):
 
 
 class Values(NamedTuple):
-    """VALUES: how many values each row must have, None before the first has ended; and the row's."""
+    """VALUES: how many values each row must have; None before the first row has ended."""
 
     wanted: int | None
     outer: int
@@ -307,8 +307,9 @@ class Row(NamedTuple):
 
 
 class Nested(NamedTuple):
-    """Anything else that is open: "list", "case", "cast", "filter", "over", "limit", and
-    "closing" before the parenthesis that ends a subquery or a list.
+    """Anything else that is open: "list", "case", "cast", "filter", "over", "limit", "closing".
+
+    The last is open before the parenthesis that ends a subquery or a list.
     """
 
     kind: str
@@ -330,7 +331,7 @@ class Writing(NamedTuple):
     takes_conflicts : bool
         Whether ON CONFLICT may come.
     n : int
-        How many clauses or result columns of RETURNING have come, of which there must not be too many.
+        How many clauses ON CONFLICT, or result columns of RETURNING, have come.
     """
 
     kind: str

@@ -19,6 +19,7 @@ from cfgguide.monitors.monitor import Monitor
 from cfgguide.monitors.texts import NOTHING, OneOf, Texts
 from cfgguide.sql.database import AGGREGATE, EITHER, WINDOW
 from cfgguide.sql.name_sets import Names, NameSet, OtherNames, folded, unquoted
+from cfgguide.sql.reasons import why
 from cfgguide.sql.schema_names import TRUTH, SchemaNames, name_set
 from cfgguide.sql.scopes import (
     HAS_AGGREGATE,
@@ -37,7 +38,6 @@ from cfgguide.sql.scopes import (
     results_named,
     unambiguous,
 )
-from cfgguide.sql.reasons import why
 from cfgguide.sql.way_out import way_out
 
 _MAX_DEPTH = 14  # frames; SQLite's parser has room for about three times as many
@@ -266,7 +266,7 @@ class SelectMonitor(Monitor):
     def _obtainable(self) -> tuple[tuple[NameSet, ...], NameSet]:
         """Return the columns that FROM may yet bring, and the names of tables it may."""
         ctes = {name: columns for name, columns in self.ctes().items() if any(columns or ())}
-        columns = {column for each in ctes.values() for column in each if column is not None}
+        columns = {column for each in ctes.values() for column in each or () if column is not None}
         sets = (self.names.columns, *((name_set(frozenset(columns)),) if columns else ()))
         return sets, name_set(frozenset(ctes))
 
@@ -433,7 +433,9 @@ class SelectMonitor(Monitor):
         return Names((*sets, *self._qualifiers(), *called, TRUTH), missing)
 
     def _is_qualifier(self) -> bool:
-        return self._names_anything() or any(self.reference in names.names for names in self._qualifiers())
+        return self._names_anything() or any(
+            self.reference in names.names for names in self._qualifiers()
+        )
 
     def _dot_texts(self, _: str) -> Texts | None:
         return None if self._is_qualifier() else NOTHING
@@ -512,11 +514,11 @@ class SelectMonitor(Monitor):
         return True
 
     def _opening_texts(self, terminal: str) -> Texts | None:
-        """What opens something: not too deep."""
+        """Return whether something may be opened: not too deep."""
         depth = len(self.frames)
-        if terminal == "EXISTS" or (terminal == "IN" and self.row is not None):
-            if self._is_in_aggregate():  # its columns might make it an aggregate of another query
-                return NOTHING
+        is_query = terminal == "EXISTS" or (terminal == "IN" and self.row is not None)
+        if is_query and self._is_in_aggregate():  # which its columns might give to another query
+            return NOTHING
         if terminal != "LPAR":
             return NOTHING if depth >= _MAX_DEPTH else None
         top = self._top
@@ -629,7 +631,8 @@ class SelectMonitor(Monitor):
         return None if may else NOTHING
 
     def _group_texts(self, _: str) -> Texts | None:
-        return NOTHING if self._top.is_recursive else None
+        top = self._top  # a window may exclude a GROUP
+        return NOTHING if isinstance(top, Core) and top.is_recursive else None
 
     def _having_texts(self, _: str) -> Texts | None:
         core = self._top
@@ -824,7 +827,7 @@ class SelectMonitor(Monitor):
         return monitor._with(*monitor.frames)
 
     def _reduce_function(self) -> Self | None:
-        name = self.reference
+        name = self.reference or ""
         if len(self.frames) >= _MAX_DEPTH or name not in self.names.database.functions:
             return None
         aggregates, windows = self._takes()
@@ -993,6 +996,7 @@ class SelectMonitor(Monitor):
         popped = self._popped()
         around = popped._top
         if isinstance(around, Query):
+            assert around.pending is not None, "it is being written"
             return popped._changed(pending=(around.pending[0], names))
         if isinstance(around, Core) and around.clause == "from":
             return popped._changed(pending=Source(None, names))
@@ -1150,7 +1154,9 @@ _SHIFTED: dict[str, _Shift] = {
     "WINDOW_NAME": _M._shift_window_name,
     "WINDOW_REFERENCE": _M._shift_window_reference,
     **dict.fromkeys(("UNION", "EXCEPT", "INTERSECT"), _M._shift_compound),
-    **dict.fromkeys(("FROM", "ON", "USING", "WHERE", "GROUP", "HAVING", "ORDER", "WINDOW"), _M._shift_clause),
+    **dict.fromkeys(
+        ("FROM", "ON", "USING", "WHERE", "GROUP", "HAVING", "ORDER", "WINDOW"), _M._shift_clause
+    ),
 }
 
 _REDUCED: dict[str, _Reduce] = {

@@ -1,7 +1,7 @@
 """How a SELECT is finished soon: what it owes, lexeme by lexeme.
 
-In: what is open. Out: lexemes to try, the best first. Only what the monitor allows is taken, so this
-may name too much, but must not lead round in circles.
+In: what is open. Out: lexemes to try, the best first. Only what the monitor allows is taken, so
+this may name too much, but must not lead round in circles.
 """
 
 from __future__ import annotations
@@ -98,9 +98,9 @@ def _tables(monitor: SelectMonitor, core: Core) -> Iterator[Lexeme]:
     qualifier = unmet[0][0] if unmet else None
     columns = [column for _, column in unmet if column is not None]
     if core.pending is not None:
-        if qualifier is not None and qualifier != core.pending.name:
-            if all(column in core.pending.columns for column in columns):
-                yield "TABLE_ALIAS", quoted(qualifier)
+        has_all = all(column in core.pending.columns for column in columns)
+        if has_all and qualifier is not None and qualifier != core.pending.name:
+            yield "TABLE_ALIAS", quoted(qualifier)
         yield _CLOSE
         if core.windows and not unmet:
             yield "WINDOW", "WINDOW"

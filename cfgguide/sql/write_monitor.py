@@ -8,8 +8,8 @@ writes names its table first, so that all its names are known where they are wri
     INSERT INTO users VALUES ...  Query, Writing(users), Query, Values: no names
     ... RETURNING ...             Query, Writing(users), Core(users)
 
-The table of ``excluded`` is a second source of that Core, all of whose columns are merged with those
-of the first.
+In DO UPDATE, ``excluded`` is a second source of that Core, all of whose columns are merged with
+those of the first.
 
 Source: https://www.sqlite.org/lang_insert.html, lang_upsert.html, lang_update.html,
 lang_delete.html, lang_returning.html; docs/design/0037, section 7.
@@ -25,7 +25,7 @@ from cfgguide.monitors.texts import NOTHING, Texts
 from cfgguide.sql.database import Database
 from cfgguide.sql.name_sets import Names, NameSet, OtherNames, quoted, unquoted
 from cfgguide.sql.schema_names import name_set
-from cfgguide.sql.scopes import Core, Listed, Query, Row, Source, Sources, Values, Writing
+from cfgguide.sql.scopes import Core, Listed, Query, Source, Sources, Values, Writing
 from cfgguide.sql.select_monitor import SelectMonitor
 from cfgguide.sql.writes import Writes
 
@@ -80,7 +80,7 @@ class WriteMonitor(SelectMonitor):
         return self.names.database.tables[self._writing.table or ""].writes
 
     def _at_statement(self, *frames: Any, **changes: Any) -> Self:
-        """Return the monitor with a change to the statement, and nothing open in it but some frames."""
+        """Return the monitor with a change to the statement, in which only some frames are open."""
         return self._with(self.frames[0], self._writing._replace(**changes), *frames)
 
     def _is_writing(self) -> bool:
@@ -237,10 +237,8 @@ class WriteMonitor(SelectMonitor):
         wanted = len(self._writing.columns or self._writes.inserted)
         return self._pushed(Query(wanted, -1))
 
-    def _reduce_subquery(self) -> Self | None:
-        query = self._top
-        after = super().reduced("subquery")
-        assert after is not None, "its end is never refused"
+    def _reduce_subquery(self) -> Self:
+        query, after = self._top, super()._reduce_subquery()
         if len(self.frames) != 3 or not self._is_writing():
             return after
         # ON after a table that nothing follows would be the ON of a join.

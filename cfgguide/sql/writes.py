@@ -21,8 +21,8 @@ class Writes(NamedTuple):
     Attributes
     ----------
     inserted, updated : tuple of str
-        The columns that INSERT and UPDATE may give values, folded, in order; none if the table takes
-        no such statement.
+        The columns that INSERT and UPDATE may give values, folded, in order; none if the table
+        takes no such statement.
     is_deleted : bool
         Whether rows may be deleted.
     keys : tuple of frozenset of str
@@ -33,6 +33,9 @@ class Writes(NamedTuple):
     updated: tuple[str, ...] = ()
     is_deleted: bool = False
     keys: tuple[frozenset[str], ...] = ()
+
+
+NOTHING_WRITTEN = Writes()
 
 
 def writes_of(
@@ -63,17 +66,16 @@ class _Asked:
 
     def writes(self) -> Writes:
         """Return what may be written."""
-        kind = self._rows(
-            "SELECT sql LIKE 'CREATE VIRTUAL %' FROM sqlite_master WHERE name = ? AND type = 'table'"
+        # A view has INSTEAD OF triggers at best, and a virtual table rules of its own.
+        is_table = self._names(
+            "SELECT name FROM sqlite_master WHERE name = ? AND type = 'table' "
+            "AND sql NOT LIKE 'CREATE VIRTUAL %'"
         )
-        if kind != [(0,)]:  # a view has INSTEAD OF triggers at best; a virtual table its own rules
-            return Writes()
-        columns = [
-            name
-            for (name,) in self._rows(
-                "SELECT name FROM pragma_table_xinfo(?, 'main') WHERE hidden = 0 ORDER BY cid"
-            )
-        ]
+        if not is_table:
+            return NOTHING_WRITTEN
+        columns = self._names(
+            "SELECT name FROM pragma_table_xinfo(?, 'main') WHERE hidden = 0 ORDER BY cid"
+        )
         values = f"VALUES ({', '.join(['NULL'] * len(columns))})"
         is_inserted = self._prepares(f"REPLACE {self._into} {values}")
         updated = columns if self._is_updated(*columns) else filter(self._is_updated, columns)
@@ -86,26 +88,30 @@ class _Asked:
 
     def _keys(self, values: str) -> Iterator[frozenset[str]]:
         """Yield the columns of the primary key and of unique indexes."""
-        of_table = "SELECT name FROM pragma_table_xinfo(?, 'main') WHERE pk ORDER BY pk"
-        keys = [[name for (name,) in self._rows(of_table)]]
-        indexes = self._rows("SELECT name FROM pragma_index_list(?, 'main') WHERE \"unique\"")
-        for (index,) in indexes:
-            named = "SELECT name FROM pragma_index_info(?, 'main') ORDER BY seqno"
-            keys.append([name for (name,) in self._rows(named, index)])
+        keys = [
+            self._names("SELECT name FROM pragma_table_xinfo(?, 'main') WHERE pk ORDER BY pk"),
+            *(
+                self._names("SELECT name FROM pragma_index_info(?, 'main')", index)
+                for index in self._names(
+                    "SELECT name FROM pragma_index_list(?, 'main') WHERE \"unique\""
+                )
+            ),
+        ]
         for key in keys:
-            if not key or None in key:  # None is an expression
-                continue
             target = ", ".join(map(_quoted, key))
-            if self._prepares(f"INSERT {self._into} {values} ON CONFLICT ({target}) DO NOTHING"):
+            statement = f"INSERT {self._into} {values} ON CONFLICT ({target}) DO NOTHING"
+            if key and self._prepares(statement):
                 yield frozenset(map(folded, key))
 
     def _is_updated(self, *columns: str) -> bool:
         changes = ", ".join(f"{_quoted(name)} = NULL" for name in columns)
         return self._prepares(f"UPDATE OR REPLACE main.{_quoted(self._table)} SET {changes}")
 
-    def _rows(self, query: str, name: str | None = None) -> list[tuple[str | None, ...]]:
+    def _names(self, query: str, name: str | None = None) -> list[str]:
+        """Return the names that a query finds; expressions of an index have none."""
         try:
-            return self._cursor.execute(query, (self._table if name is None else name,)).fetchall()
+            found = self._cursor.execute(query, (self._table if name is None else name,))
+            return [name for (name,) in found if name is not None]
         except sqlite3.Error as error:
             raise GrammarError(
                 f"cannot read the schema of the database: {error}; "
@@ -120,6 +126,5 @@ class _Asked:
         return True
 
 
-def _quoted(name: str | None) -> str:
-    assert name is not None, "a column has a name"
+def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'

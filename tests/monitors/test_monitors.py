@@ -12,7 +12,8 @@ import pytest
 
 import cfgguide
 from cfgguide.errors import GrammarError, MonitorError, VocabularyError
-from cfgguide.monitors import NOTHING, AllBut, Monitor, OneOf, check_monitor
+from cfgguide.monitors import NOTHING, AllBut, Monitor, OneOf
+from cfgguide.testing import check_monitor
 
 TAGS = cfgguide.Grammar(
     """

@@ -492,9 +492,8 @@ def test_what_cannot_be_used_is_an_error(schema, names, message):
 @pytest.mark.parametrize(
     ("grammar", "message"),
     [
-        (cfgguide.Grammar.bundled("json"), "narrows the bundled grammars 'sql' and 'sql_select'"),
-        (cfgguide.Grammar.bundled("postgresql"), "narrows the bundled grammars 'sql' and"),
-        (cfgguide.Grammar('start: "SELECT"'), "narrows the bundled grammars 'sql' and"),
+        (cfgguide.Grammar.bundled("json"), "narrows the bundled grammars 'sql', 'sql_select', '"),
+        (cfgguide.Grammar('start: "SELECT"'), "narrows the bundled grammars 'sql', 'sql_select', "),
         ("sql", "with_schema takes a Grammar, not str"),
     ],
 )

@@ -6,6 +6,7 @@ import random
 import sqlite3
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from support.scripts import loaded
@@ -90,7 +91,9 @@ SELECT *
 SELECT name FROM users LEFT JOIN orders ON users.id = user_id WHERE total IS NULL
 SELECT name FROM users RIGHT JOIN orders ON users.id = user_id
 SELECT true, false, NULL
-SELECT abs((SELECT 1)), round((SELECT age), 2), coalesce(EXISTS (SELECT 1), 1 IN (SELECT 2)) FROM users
+SELECT abs((SELECT 1)), round((SELECT age), 2) FROM users
+SELECT coalesce(EXISTS (SELECT 1), 1 IN (SELECT 2))
+SELECT sum(age) OVER (ROWS UNBOUNDED PRECEDING EXCLUDE GROUP) FROM users
 SELECT abs((SELECT 1), 2)
 SELECT abs(1 IN (2, 3)), max(1 IN (2), 3), (1 IN (2, 3), 4) = (5, 6)
 SELECT * FROM users WHERE ((SELECT 1), name) = (1, 'x')
@@ -234,18 +237,9 @@ def test_schemas_in_any_form(schema):
 
 
 def test_metadata_of_sqlalchemy_is_a_schema():
-    class Column:
-        def __init__(self, name):
-            self.name = name
-
-    class Table:
-        name = "users"
-        columns = [Column("id"), Column("name")]
-
-    class MetaData:
-        sorted_tables = [Table()]
-
-    index = cfgguide.compile(runs_on(MetaData()), BYTES)
+    columns = [SimpleNamespace(name="id"), SimpleNamespace(name="name")]
+    metadata = SimpleNamespace(sorted_tables=[SimpleNamespace(name="users", columns=columns)])
+    index = cfgguide.compile(runs_on(metadata), BYTES)
     assert _allows(index, "SELECT name FROM users")
 
 

@@ -87,14 +87,14 @@ INSERT INTO "order line" VALUES (1, 2) ON CONFLICT (order_id) DO UPDATE SET orde
 INSERT INTO users (id, age) VALUES (1, 2) ON CONFLICT (id) DO UPDATE SET age = excluded.age + age
 INSERT INTO users (id, age) VALUES (1, 2) ON CONFLICT (id) DO UPDATE SET age = excluded.total
 INSERT INTO users (id, age) VALUES (1, 2) ON CONFLICT (id) DO UPDATE SET total = 1
-INSERT INTO users (id, age) VALUES (1, 2) ON CONFLICT (id) DO UPDATE SET age = users.age WHERE name > excluded.name
+INSERT INTO users (id) VALUES (1) ON CONFLICT (id) DO UPDATE SET age = 1 WHERE age > excluded.age
 INSERT INTO users AS u (id) VALUES (1) ON CONFLICT (id) DO UPDATE SET age = u.age
 INSERT INTO users AS u (id) VALUES (1) ON CONFLICT (id) DO UPDATE SET age = users.age
 INSERT INTO users (id) VALUES (1) ON CONFLICT (id) DO UPDATE SET age = max(age)
-INSERT INTO users (id) VALUES (1) ON CONFLICT (id) DO UPDATE SET age = (SELECT total FROM orders WHERE user_id = excluded.id)
+REPLACE INTO users (id) VALUES (1) ON CONFLICT DO UPDATE SET age = (SELECT excluded.id FROM orders)
 INSERT INTO users (id) VALUES (1) ON CONFLICT (id) DO UPDATE SET (name, age) = ('a', excluded.age)
 INSERT INTO users (id) VALUES (1) ON CONFLICT (id) DO UPDATE SET (name, age) = ('a')
-INSERT INTO users (id) VALUES (1) ON CONFLICT (id) DO NOTHING ON CONFLICT (email) DO UPDATE SET age = 1
+REPLACE INTO users (id) VALUES (1) ON CONFLICT (id) DO NOTHING ON CONFLICT (email) DO NOTHING
 INSERT INTO users (id) VALUES (1) ON CONFLICT (id) DO NOTHING ON CONFLICT DO NOTHING RETURNING id
 INSERT INTO users (id) VALUES (1) ON CONFLICT DO NOTHING ON CONFLICT (id) DO NOTHING
 INSERT INTO excluded VALUES (1, 2) ON CONFLICT (id) DO UPDATE SET x = excluded.x
@@ -273,7 +273,7 @@ def test_nothing_of_the_known_facts_is_allowed_that_sqlite_refuses():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_random_texts_prepare(seed):
-    """Beginnings of statements, uniform tokens, the shortest ending: SQLite prepares all of them."""
+    """Beginnings of statements, uniform tokens, the shortest ending: SQLite prepares all."""
     rng = random.Random(seed)
     database = sqlite3.connect(":memory:")
     database.executescript(random_schema(seed, rng.choice([2, 4, 8])))

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
+from cfgguide.diagnostics.explainers import explainer_of
 from cfgguide.errors import GrammarError, MonitorError, shown
+from cfgguide.index.compiler import compile
 from cfgguide.monitors.monitored_grammar import MonitoredGrammar
+from cfgguide.recognizer.watching import WatchingRecognizer
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
 
@@ -22,8 +25,8 @@ def check_monitor(grammar: MonitoredGrammar, sentences: Iterable[str]) -> None:
     grammar : MonitoredGrammar
         What :meth:`cfgguide.Grammar.watched_by` returned.
     sentences : iterable of str
-        Texts that grammar and monitor should allow. The more alike their beginnings are, the more is
-        found.
+        Texts that grammar and monitor should allow. The more alike their beginnings are, the more
+        is found.
 
     Raises
     ------
@@ -46,17 +49,15 @@ def check_monitor(grammar: MonitoredGrammar, sentences: Iterable[str]) -> None:
     >>> check_monitor(grammar, ["a", "aa"])
     >>> check_monitor(grammar, ["ab"])
     Traceback (most recent call last):
-    cfgguide.errors.MonitorError: [monitor] 'ab' is refused after 'a': the monitor allows no NAME ...
+    cfgguide.errors.MonitorError: [monitor] 'ab' is refused after 'a': the monitor allows ...
     """
     if not isinstance(grammar, MonitoredGrammar):
         raise GrammarError(
             f"check_monitor takes what Grammar.watched_by returns, not {type(grammar).__name__}"
         )
-    from cfgguide.diagnostics.explain import explainer_of
-    from cfgguide.index.compiler import compile
-
     index = compile(grammar, Vocabulary.of_bytes())
     recognizer = index.recognizer
+    assert isinstance(recognizer, WatchingRecognizer), "the grammar has a monitor"
     answers: dict[Hashable, tuple[Hashable, str]] = {}
     for sentence in sentences:
         configuration = recognizer.initial
@@ -64,7 +65,7 @@ def check_monitor(grammar: MonitoredGrammar, sentences: Iterable[str]) -> None:
         for place in range(len(text) + 1):
             before = text[:place].decode("utf-8", "replace")
             for hypothesis in configuration.hypotheses:
-                relevant, allowed = recognizer.relevant_and_allowed(hypothesis)  # type: ignore[attr-defined]
+                relevant, allowed = recognizer.relevant_and_allowed(hypothesis)
                 known = answers.setdefault(relevant, (allowed, before))
                 if known[0] != allowed:
                     raise MonitorError(
