@@ -43,7 +43,7 @@ _TIDY: dict[str, dict[str, Any]] = {
 _INDENTERS = {"python": "PythonIndenter", "python312": "Python312Indenter"}
 
 # Files that the bundled grammars import, and that are no grammars themselves.
-_PARTS = ("postgresql_schema", "python_names", "sql_runs", "sql_schema")
+_PARTS = ("postgresql_schema", "python_names", "sql_runs", "sql_runs_writing", "sql_schema")
 
 #: A folder, or a loader such as ``lark.load_grammar.FromPackageLoader``: Lark calls it with the
 #: path of the importing grammar and a relative path, and gets a path and a text.

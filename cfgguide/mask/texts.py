@@ -59,7 +59,11 @@ class TokensOfTexts:
         assert isinstance(stack, WatchedStack), "all stacks are watched here"
         is_begun = not self._recognizer.is_between(hypothesis.scanner_state)
         found = np.zeros(self._vocabulary.n_words, dtype=np.int32)
-        for _, texts in self._recognizer.restricted(hypothesis.scanner_state, stack.place):
+        restricted = [texts for texts in stack.place.allowed.values() if texts is not None]
+        if is_begun:  # else any of them may begin, after more ignored text too
+            ahead = self._recognizer.restricted(hypothesis.scanner_state, stack.place)
+            restricted = [texts for _, texts in ahead]
+        for texts in restricted:
             for part in texts.parts():
                 found |= self._of(part, stack.text, is_begun=is_begun)
         return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from cfgguide.errors import GrammarError
 from cfgguide.sql.name_sets import NameSet, folded
 from cfgguide.sql.names import functions_of
 from cfgguide.sql.tables import created, tables_of
+from cfgguide.sql.writes import NOTHING_WRITTEN, Writes, writes_of
 
 _MAX_ARGUMENTS = 100
 _TRIED = 4  # numbers of arguments of a function that takes any number
@@ -95,10 +96,13 @@ class Table:
         As it was defined.
     columns : tuple of str
         The columns that can be read, folded, in order.
+    writes : Writes
+        What may be written.
     """
 
     name: str
     columns: tuple[str, ...]
+    writes: Writes = NOTHING_WRITTEN
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +117,9 @@ class Database:
     _key: tuple[Any, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        tables = tuple(sorted((name, table.columns) for name, table in self.tables.items()))
+        tables = tuple(
+            sorted((name, table.columns, table.writes) for name, table in self.tables.items())
+        )
         functions = tuple(sorted(self.functions.items()))
         object.__setattr__(self, "_key", (hash((tables, functions)), tables, functions))
 
@@ -125,8 +131,10 @@ class Database:
         return hashed
 
     @classmethod
-    def of(cls, schema: object, functions: Iterable[str] | None = None) -> Database:
-        """Return what is known of a schema in any form.
+    def of(
+        cls, schema: object, functions: Iterable[str] | None = None, *, writes: bool = False
+    ) -> Database:
+        """Return what is known of a schema in any form, and if `writes`, of what may be written.
 
         Raises
         ------
@@ -144,7 +152,10 @@ class Database:
                     f"the tables {named[folded(name)].name!r} and {name!r} have the same name in "
                     "SQL, where case is ignored; rename one"
                 )
-            named[folded(name)] = Table(name, tuple(map(folded, columns)))
+            table = Table(name, tuple(map(folded, columns)))
+            if writes:
+                table = replace(table, writes=writes_of(table.name, table.columns, connection))
+            named[folded(name)] = table
             if len(set(named[folded(name)].columns)) < len(columns):
                 raise GrammarError(
                     f"the table {name!r} has a column twice, since SQL ignores case; rename one"

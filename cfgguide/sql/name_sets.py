@@ -85,6 +85,8 @@ class NameSet:
 
     def begins(self, text: bytes) -> bool:
         """Return whether a spelling of some name begins with a text in lower case."""
+        if not text:
+            return any(self._forms)
         forms = self._forms[_QUOTES.get(text[:1], _PLAIN)]
         place = bisect_left(forms, text)
         return place < len(forms) and forms[place].startswith(text)
@@ -97,6 +99,10 @@ class NameSet:
 
     def beginning(self, text: bytes) -> Iterator[bytes]:
         """Yield the spellings of names that begin with a text in lower case."""
+        if not text:
+            for kind in self._forms:
+                yield from kind
+            return
         forms = self._forms[_QUOTES.get(text[:1], _PLAIN)]
         place = bisect_left(forms, text)
         while place < len(forms) and forms[place].startswith(text):
@@ -105,6 +111,8 @@ class NameSet:
 
     def goes_on(self, text: bytes) -> bool:
         """Return whether a longer spelling of some name begins with a text in lower case."""
+        if not text:
+            return any(self._forms)
         forms = self._forms[_QUOTES.get(text[:1], _PLAIN)]
         place = bisect_left(forms, text + b"\x00")
         return place < len(forms) and forms[place].startswith(text)

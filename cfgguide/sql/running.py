@@ -7,32 +7,44 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from cfgguide.errors import GrammarError
 from cfgguide.grammar.grammar import Grammar, bundled_folder
 from cfgguide.monitors.monitored_grammar import MonitoredGrammar
 from cfgguide.sql.database import Database
 from cfgguide.sql.schema_names import SchemaNames
 from cfgguide.sql.select_monitor import SelectMonitor
+from cfgguide.sql.write_monitor import StatementMonitor, WriteMonitor
+
+# Files of `grammars`, their start rules, and what watches them.
+_STATEMENTS: dict[str, tuple[str, str, type[SelectMonitor]]] = {
+    "select": ("sql_runs.lark", "start", SelectMonitor),
+    "write": ("sql_runs_writing.lark", "writing", WriteMonitor),
+    "all": ("sql_runs_writing.lark", "start", StatementMonitor),
+}
 
 
 def runs_on(
     schema: object,
     *,
+    statements: str = "select",
     aliases: Iterable[str] | None = None,
     functions: Iterable[str] | None = None,
     new_columns: bool = True,
 ) -> MonitoredGrammar:
-    """Return a grammar of SQLite's queries, all of which prepare on a database.
+    """Return a grammar of SQLite's statements, all of which prepare on a database.
 
-    Every finished text is one query, and SQLite prepares it: each table and column is there, each
-    name means one thing, functions have as many arguments as they take, aggregates and windows
-    stand where they may, and columns are as many as they must be. A model can always go on. What is
-    covered, and what is not, is in docs/sql.md.
+    Every finished text is one query, or one statement that writes if that is asked for, and SQLite
+    prepares it: each table and column is there, each name means one thing, functions have as many
+    arguments as they take, aggregates and windows stand where they may, and columns are as many as
+    they must be. A model can always go on. What is covered, and what is not, is in docs/sql.md.
 
     Parameters
     ----------
     schema : sqlite3.Connection, str, mapping or MetaData
         The database, whose tables, views and functions are read now; or definitions, which SQLite
         reads; or the columns of each table; or SQLAlchemy's metadata.
+    statements : {"select", "write", "all"}
+        Only queries, which read; only INSERT, UPDATE and DELETE; or both.
     aliases : iterable of str, optional
         Names that may qualify a column before FROM gives them to a table, if `new_columns` is
         False; by default one letter or ``t1`` and the like, and beginnings and initials of the
@@ -54,7 +66,8 @@ def runs_on(
     Raises
     ------
     GrammarError
-        If the schema cannot be used; the message says why.
+        If the schema cannot be used, `statements` is unknown, or nothing can be written; the
+        message says why.
 
     Examples
     --------
@@ -64,8 +77,20 @@ def runs_on(
     True
     >>> print(cfgguide.check(grammar, "SELECT total FROM users;"))
     line 1, column 24: expected one of: COMMA, ...
+    >>> grammar = runs_on("CREATE TABLE users (id INTEGER PRIMARY KEY, name)", statements="write")
+    >>> cfgguide.check(grammar, "UPDATE users SET name = upper(name)").is_sentence
+    True
     """
-    database = Database.of(schema, functions)
-    grammar = Grammar.open(bundled_folder() / "sql_runs.lark", parser="lalr")
+    if statements not in _STATEMENTS:
+        known = ", ".join(map(repr, _STATEMENTS))
+        raise GrammarError(f"statements is one of {known}, not {statements!r}")
+    file, start, monitor = _STATEMENTS[statements]
+    database = Database.of(schema, functions, writes=statements != "select")
+    if statements == "write" and not any(any(t.writes[:3]) for t in database.tables.values()):
+        raise GrammarError(
+            "no table of the database takes INSERT, UPDATE or DELETE: SQLite prepares none; "
+            "statements='select' reads them"
+        )
     names = SchemaNames(database, aliases, takes_new_columns=new_columns)
-    return grammar.watched_by(SelectMonitor(names))
+    grammar = Grammar.open(bundled_folder() / file, start=start, parser="lalr")
+    return grammar.watched_by(monitor(names))

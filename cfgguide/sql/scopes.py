@@ -307,12 +307,55 @@ class Row(NamedTuple):
 
 
 class Nested(NamedTuple):
-    """Anything else that is open: "list", "case", "cast", "filter", "over", "limit"."""
+    """Anything else that is open: "list", "case", "cast", "filter", "over", "limit", "closing".
+
+    The last is open before the parenthesis that ends a subquery or a list.
+    """
 
     kind: str
 
 
-Frame = Core | Query | Values | Call | Row | Nested
+class Writing(NamedTuple):
+    """A statement that writes.
+
+    Attributes
+    ----------
+    kind : str
+        "insert", "update" or "delete".
+    table : str or None
+        The table that it writes, folded; None before it has come.
+    alias : str or None
+        What the table is called in the statement, if that is another name.
+    columns : frozenset of str
+        The columns that are written, as far as they are named.
+    takes_conflicts : bool
+        Whether ON CONFLICT may come.
+    n : int
+        How many clauses ON CONFLICT, or result columns of RETURNING, have come.
+    """
+
+    kind: str
+    table: str | None = None
+    alias: str | None = None
+    columns: frozenset[str] = frozenset()
+    takes_conflicts: bool = False
+    n: int = 0
+
+    @property
+    def name(self) -> str:
+        """What the table is called in the statement."""
+        assert self.table is not None, "it has come"
+        return self.table if self.alias is None else self.alias
+
+
+class Listed(NamedTuple):
+    """Names of columns in parentheses: of an "insert", a "set" or a "key"; and those so far."""
+
+    kind: str
+    names: frozenset[str] = frozenset()
+
+
+Frame = Core | Query | Values | Call | Row | Nested | Writing | Listed
 
 
 def results_named(results: Iterable[Result]) -> tuple[str | None, ...]:

@@ -46,6 +46,7 @@ _MAX_TABLES = 50
 _MAX_COLUMNS = 100
 _MAX_PARTS = 50
 
+_CLOSING = Nested("closing")  # so that a parenthesis is not taken for that of what is around it
 _TRUE_OR_FALSE = ("true", "false")
 _JOINS = ("NATURAL", "JOIN", "INNER", "CROSS", "LEFT", "RIGHT", "FULL")
 _SIDES = ("RIGHT", "FULL")
@@ -630,7 +631,8 @@ class SelectMonitor(Monitor):
         return None if may else NOTHING
 
     def _group_texts(self, _: str) -> Texts | None:
-        return NOTHING if self._top.is_recursive else None
+        top = self._top  # a window may exclude a GROUP
+        return NOTHING if isinstance(top, Core) and top.is_recursive else None
 
     def _having_texts(self, _: str) -> Texts | None:
         core = self._top
@@ -710,6 +712,9 @@ class SelectMonitor(Monitor):
             return self
         is_short = core.has_short_term or core.clause == "group"
         return self._in_core(begins_term=0, has_short_term=is_short)
+
+    def _shift_closing(self, _: str, __: str) -> Self:
+        return self._popped() if self._top == _CLOSING else self
 
     def _shift_clause(self, terminal: str, _: str) -> Self:
         top = self._top
@@ -995,7 +1000,7 @@ class SelectMonitor(Monitor):
             return popped._changed(pending=(around.pending[0], names))
         if isinstance(around, Core) and around.clause == "from":
             return popped._changed(pending=Source(None, names))
-        return popped
+        return popped._pushed(_CLOSING)
 
     def _reduce_cte(self) -> Self:
         query = self._top
@@ -1134,6 +1139,7 @@ _SHIFTED: dict[str, _Shift] = {
     "TABLE_COLUMNS": _M._shift_star,
     "EVERY_ROW": _M._shift_every_row,
     "COMMA": _M._shift_comma,
+    "RPAR": _M._shift_closing,
     "DISTINCT": _M._shift_distinct,
     "INTEGER": _M._shift_integer,
     "NATURAL": _M._shift_natural,
@@ -1167,7 +1173,7 @@ _REDUCED: dict[str, _Reduce] = {
     "parenthesis": _M._popped,
     "row": _M._reduce_row,
     "open_list": lambda monitor: monitor._pushed(Nested("list")),
-    "in_list": _M._popped,
+    "in_list": lambda monitor: monitor._popped()._pushed(_CLOSING),
     "open_case": lambda monitor: monitor._open_unnamed(Nested("case")),
     "case": _M._popped,
     "open_cast": lambda monitor: monitor._open_unnamed(Nested("cast")),

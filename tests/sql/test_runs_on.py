@@ -91,6 +91,12 @@ SELECT *
 SELECT name FROM users LEFT JOIN orders ON users.id = user_id WHERE total IS NULL
 SELECT name FROM users RIGHT JOIN orders ON users.id = user_id
 SELECT true, false, NULL
+SELECT abs((SELECT 1)), round((SELECT age), 2) FROM users
+SELECT coalesce(EXISTS (SELECT 1), 1 IN (SELECT 2))
+SELECT sum(age) OVER (ROWS UNBOUNDED PRECEDING EXCLUDE GROUP) FROM users
+SELECT abs((SELECT 1), 2)
+SELECT abs(1 IN (2, 3)), max(1 IN (2), 3), (1 IN (2, 3), 4) = (5, 6)
+SELECT * FROM users WHERE ((SELECT 1), name) = (1, 'x')
 """.strip().split("\n")
 FACTS = Path(__file__).parent / "sqlite_facts.txt"
 
