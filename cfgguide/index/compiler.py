@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     from cfgguide.monitors.monitored_grammar import MonitoredGrammar
 
 _SHOWN_AFTER = 1.0  # seconds of compiling
+_MAX_BASES = 4
+#: Indexes of grammars that monitors have followed: one serves all monitors.
+_BASES: OrderedDict[tuple[Grammar, str], Index] = OrderedDict()
 
 
 def compile(
@@ -103,14 +107,19 @@ def compile(
     if (watched := monitored(written)) is not None:
         from cfgguide.index.monitored_index import MonitoredIndex
 
-        base = compile(
-            watched.plain,
-            vocabulary,
-            limits=limits,
-            use_cache=use_cache,
-            progress=progress,
-            cancelled=cancelled,
-        )
+        key = watched.plain, vocabulary.digest
+        base = _BASES.get(key)
+        if base is None or base.vocabulary.tokens != vocabulary.tokens:
+            base = _BASES[key] = compile(
+                watched.plain,
+                vocabulary,
+                limits=limits,
+                use_cache=use_cache,
+                progress=progress,
+                cancelled=cancelled,
+            )
+            while len(_BASES) > _MAX_BASES:
+                _BASES.popitem(last=False)
         index = MonitoredIndex(base, watched.monitor, max_bytes=max_bytes)
         index.output_type = chosen
         return index

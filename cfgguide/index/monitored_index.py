@@ -31,6 +31,7 @@ from cfgguide.index.monitored_walk import MonitoredWalker
 from cfgguide.lexer.lookahead import NO_OBLIGATIONS, Obligations
 from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.liveness.watched_endings import WatchedEndings
+from cfgguide.locks import new_rlock
 from cfgguide.mask.arrays import Int32Array
 from cfgguide.mask.subset import Subset, bitmask_of
 from cfgguide.mask.texts import TokensOfTexts
@@ -98,6 +99,8 @@ class MonitoredIndex(Index):
             base.recognizer, monitor, spelled=spelled, goes_on=goes_on, is_live=is_live
         )
         super().__init__(recognizer, base.vocabulary, base.liveness, max_bytes=max_bytes)
+        # Other monitors share what is known of the grammar, and may read in other threads.
+        self._lock = base.derived(_shared_lock)
         self.token_classes = base.token_classes  # what tokens do to the grammar is the same
         self._walker = self._plain_walker()
         self._texts = TokensOfTexts(recognizer, base.vocabulary)
@@ -426,7 +429,7 @@ def _is_live(base: Index, monitor: Monitor) -> Callable[[Stack, Monitor], bool]:
         )
     spelled = base.vocabulary.spelling.reachable_bytes
     unlimited = WatchingRecognizer.of(
-        base.recognizer, monitor, spelled=spelled, goes_on=base.liveness.goes_on
+        base.recognizer, monitor, spelled=spelled, goes_on=_goes_on(base)
     )
     endings = WatchedEndings(unlimited, spelled)
 
@@ -444,7 +447,20 @@ def _goes_on(base: Index) -> Callable[[Stack], bool]:
     """
     if base.recognizer.indentation_reader is not None:
         return lambda stack: True
-    return base.liveness.goes_on
+    lock, liveness = base.derived(_shared_lock), base.liveness
+
+    def goes_on(stack: Stack) -> bool:
+        if liveness.always_live.is_always_live[stack.state, -1]:
+            return True
+        with lock:
+            return liveness.goes_on(stack)
+
+    return goes_on
+
+
+def _shared_lock(_: Index) -> Any:
+    """Return a lock for all that use an index; reading takes it inside of making masks."""
+    return new_rlock()
 
 
 def _monitored(base: Index, monitor: Monitor, max_bytes: int | None) -> MonitoredIndex:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import random
+import threading
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -325,3 +326,29 @@ def test_lies_about_relevance_are_found():
 def test_refused_sentences_are_found():
     with pytest.raises(MonitorError, match="is refused"):
         check_monitor(OBJECTS.watched_by(UniqueKeys()), ['{"a":1,"a":2}'])
+
+
+def test_monitors_of_one_grammar_share_it_in_threads():
+    indexes = [cfgguide.compile(OBJECTS.watched_by(UniqueKeys()), VOCABULARY) for _ in range(4)]
+    assert len({id(index.base) for index in indexes}) == 1
+    found: list[list[tuple[bytes, frozenset[int]]]] = [[] for _ in indexes]
+
+    def walk(number):
+        rng = random.Random(7)
+        for _ in range(20):
+            guide = cfgguide.Guide(indexes[number])
+            for _ in range(20):
+                allowed = frozenset(guide.allowed_token_ids().tolist())
+                found[number].append((guide.text, allowed))
+                going_on = sorted(allowed.difference(VOCABULARY.eos_token_ids))
+                if not going_on:
+                    break
+                guide.advance(rng.choice(going_on))
+
+    threads = [threading.Thread(target=walk, args=(number,)) for number in range(len(indexes))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found[0]
+    assert all(each == found[0] for each in found)
