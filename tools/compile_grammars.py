@@ -27,6 +27,7 @@ from cfgguide.limits import Limits
 from cfgguide.output_types import output_type
 from cfgguide.recognizer import file as grammar_file
 from cfgguide.recognizer.cached import CachedGrammar
+from cfgguide.sql.running import runs_on
 from cfgguide.storage.cache import FOLDER_VARIABLE, PACKAGED
 from cfgguide.values import packaged_formats
 from cfgguide.values.formats import FORMATS, format_pattern
@@ -38,7 +39,8 @@ def chosen() -> list[Grammar]:
     written = [output_type(name).grammar for name in names if name != "json"]
     if "python" in names:  # as `cfgguide generate` has it
         written.append(Grammar.bundled("python", start="function", tidy=True))
-    return [*map(Grammar.bundled, names), *written]
+    running = [runs_on({"t": ["c"]}, statements=each).plain for each in ("select", "write", "all")]
+    return [*map(Grammar.bundled, names), *written, *running]
 
 
 def main() -> None:

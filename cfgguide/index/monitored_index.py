@@ -91,7 +91,7 @@ class MonitoredIndex(Index):
                 "a grammar with a monitor needs a vocabulary that has a token for each byte which "
                 "occurs in its tokens; use such a tokenizer"
             )
-        goes_on, is_live = base.liveness.goes_on, None
+        goes_on, is_live = _goes_on(base), None
         if monitor.can_finish is None:
             is_live = _is_live(base, monitor)
         recognizer = WatchingRecognizer.of(
@@ -335,9 +335,13 @@ class MonitoredIndex(Index):
         places = [place_of(hypothesis.stack) for hypothesis in base]
         possible = [self.recognizer.possible(place) for place in places]
         by_text: dict[int, list[int]] = {}
+        is_usable = [
+            self._texts.is_usable and not self.recognizer.may_be_dropped(hypothesis.scanner_state)
+            for hypothesis in base
+        ]
         one_by_one: list[int] = []
         for number, home, answer in walk.resolve_simple(possible, POSSIBLE, IMPOSSIBLE):
-            if answer == BY_TEXT and self._texts.is_usable:
+            if answer == BY_TEXT and is_usable[home]:
                 by_text.setdefault(home, []).append(number)
             else:
                 one_by_one.append(number)
@@ -358,7 +362,8 @@ class MonitoredIndex(Index):
                 for (_, home), answer in zip(hypotheses, answers, strict=True)
                 if answer == BY_TEXT
             }
-            if self._texts.is_usable and len(homes) == 1 and set(answers) <= {BY_TEXT, IMPOSSIBLE}:
+            is_by_text = all(is_usable[home] for home in homes if home is not None)
+            if is_by_text and len(homes) == 1 and set(answers) <= {BY_TEXT, IMPOSSIBLE}:
                 if self._is_live_with(walk, number, hypotheses, answers, BY_TEXT, base):
                     by_text.setdefault(homes.pop() or 0, []).append(number)
             else:
@@ -429,6 +434,17 @@ def _is_live(base: Index, monitor: Monitor) -> Callable[[Stack, Monitor], bool]:
         return endings.from_place(unlimited.place(stack, reached)) is not None
 
     return is_live
+
+
+def _goes_on(base: Index) -> Callable[[Stack], bool]:
+    """Return what says whether a sentence of the grammar can follow on a stack.
+
+    With an indenter a stack alone does not tell it, and an indent may have to be fed next; then
+    only whole configurations are asked about.
+    """
+    if base.recognizer.indentation_reader is not None:
+        return lambda stack: True
+    return base.liveness.goes_on
 
 
 def _monitored(base: Index, monitor: Monitor, max_bytes: int | None) -> MonitoredIndex:

@@ -12,6 +12,7 @@ from cfgguide.lazy import lazy_names
 if TYPE_CHECKING:
     from cfgguide.monitors.monitor import Monitor as Monitor
     from cfgguide.monitors.monitored_grammar import MonitoredGrammar as MonitoredGrammar
+    from cfgguide.monitors.python_grammar import python_names as python_names
     from cfgguide.monitors.texts import NOTHING as NOTHING
     from cfgguide.monitors.texts import AllBut as AllBut
     from cfgguide.monitors.texts import OneOf as OneOf
@@ -24,6 +25,7 @@ _NAMES = {
     "MonitoredGrammar": "monitored_grammar",
     "OneOf": "texts",
     "Texts": "texts",
+    "python_names": "python_grammar",
 }
 
 __all__ = sorted(_NAMES)

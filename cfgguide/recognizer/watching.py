@@ -23,6 +23,7 @@ from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.monitors.monitor import Monitor
 from cfgguide.monitors.texts import Texts
 from cfgguide.parser.indentation import Indentation
+from cfgguide.parser.indentation_names import INLINE, JOIN
 from cfgguide.parser.stack import Stack
 from cfgguide.recognizer.lexeme_sets import Lexemes
 from cfgguide.recognizer.places import Place, Places, ones
@@ -274,7 +275,7 @@ class WatchingRecognizer(Recognizer):
 
     def _is_possible(self, scanner_state: int, place: Place, text: bytes) -> bool:
         ahead = self._lexemes.ahead(scanner_state)
-        if ahead >> self.scanner.ignored & 1:
+        if ahead >> self.scanner.ignored & 1 or ahead & self._dropped(place):
             return True
         for terminal_id in ones(ahead & self._acceptable(place.stack.state)):
             may, texts = place.may(terminal_id)
@@ -299,16 +300,19 @@ class WatchingRecognizer(Recognizer):
             `POSSIBLE` or `IMPOSSIBLE`; `BY_TEXT` if its text decides, `BY_OTHER_TEXT` if that may
             be any but a few.
         """
-        known = self._possible_at.get(place.allowed_key)
+        dropped = self._dropped(place)
+        key = place.allowed_key, dropped
+        known = self._possible_at.get(key)
         if known is None:
-            known = self._possible_at[place.allowed_key] = self._possible(place)
+            known = self._possible_at[key] = self._possible(place, dropped)
             if len(self._possible_at) > _MAX_POSSIBLE:
                 self._possible_at.popitem(last=False)
         return known
 
-    def _possible(self, place: Place) -> npt.NDArray[np.int8]:
+    def _possible(self, place: Place, dropped: int) -> npt.NDArray[np.int8]:
         lexemes, n_states = self._lexemes, self.scanner.n_states
-        is_possible = lexemes.leads_to(place.bits & ~place.restricted | 1 << self.scanner.ignored)
+        free = place.bits & ~place.restricted | 1 << self.scanner.ignored | dropped
+        is_possible = lexemes.leads_to(free)
         answers = np.full(n_states, IMPOSSIBLE, dtype=np.int8)
         for terminal_id in ones(place.restricted):
             leads = lexemes.leads_to(1 << terminal_id)
@@ -322,6 +326,35 @@ class WatchingRecognizer(Recognizer):
                 answers[leads & (answers != BY_OTHER_TEXT)] = BY_TEXT
         answers[is_possible] = POSSIBLE
         return answers
+
+    def _dropped(self, place: Place) -> int:
+        """Return the terminals that an indenter reads at a place and does not feed, as bits.
+
+        Line breaks are among them where the grammar takes none: that is, in brackets.
+        """
+        reader = self.indentation_reader
+        if reader is None:
+            return 0
+        rules, stack = reader.indentation_rules, place.stack
+        dropped = sum(
+            1 << terminal_id
+            for terminal_id, role in enumerate(rules.roles.tolist())
+            if role in (INLINE, JOIN) and reader.takes(role, stack.state)
+        )
+        if self.parse_table.shift(stack, rules.newline) is None:
+            dropped |= 1 << rules.newline
+        return dropped
+
+    def may_be_dropped(self, scanner_state: int) -> bool:
+        """Return whether an indenter may drop the lexeme, so that the next begins at its place."""
+        reader = self.indentation_reader
+        if reader is None:
+            return False
+        rules, ahead = reader.indentation_rules, self._lexemes.ahead(scanner_state)
+        return bool(ahead >> rules.newline & 1) or any(
+            ahead >> terminal_id & 1 and role in (INLINE, JOIN)
+            for terminal_id, role in enumerate(rules.roles.tolist())
+        )
 
     def possible_terminals(self, hypothesis: Hypothesis) -> list[int]:
         """Return the terminals that the lexeme of a hypothesis may become at its place."""

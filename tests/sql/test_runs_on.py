@@ -149,6 +149,7 @@ def test_nothing_of_the_known_facts_is_allowed_that_sqlite_refuses():
     assert [each for each in allowed if _refusal(database, each)] == []
 
 
+@pytest.mark.slow
 def test_real_questions_are_all_answered():
     files = loaded(Path(__file__).parents[2] / "benchmarks" / "question_files.py")
     schemas, refused = files.load_schemas(), []
@@ -163,7 +164,9 @@ def test_real_questions_are_all_answered():
     assert refused == []
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))]
+)
 def test_random_texts_prepare(seed):
     """Uniform tokens, then the shortest ending: SQLite prepares all of them."""
     rng = random.Random(seed)
@@ -291,6 +294,7 @@ def test_refusals_are_explained(index, text, piece, reason):
     assert reason in explanation.reason
 
 
+@pytest.mark.slow
 def test_budgets_hold(database, index):
     rng = random.Random(5)
     for _ in range(5):
