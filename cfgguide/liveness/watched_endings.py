@@ -27,7 +27,7 @@ _MAX_LEXEMES = 300  # of an ending
 _MAX_SEARCHED = 2_000  # places
 _MAX_KNOWN = 20_000  # places whose endings are remembered
 
-_LETTERS = b"xz0_"  # that make another word of a keyword
+_LETTERS = b"xz0_."  # that make another word of a keyword, and a fraction of an integer
 
 Lexemes = tuple[bytes, ...]
 
@@ -95,7 +95,7 @@ class WatchedEndings:
         ahead = recognizer.terminals_ahead(state) & place.bits & ~1
         for terminal_id in sorted(ones(ahead), key=lambda each: distances[each]):
             rest = self._rest(state, place, terminal_id, stack.text)
-            for more in (rest,) if rest or rest is None else self._longer(state, terminal_id):
+            for more in (rest, *self._longer(state, terminal_id)):
                 after = None if more is None else place.after(terminal_id, stack.text + more)
                 if more and after is not None:
                     yield more, after

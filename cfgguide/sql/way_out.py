@@ -102,13 +102,13 @@ def _tables(monitor: SelectMonitor, core: Core) -> Iterator[Lexeme]:
         if has_all and qualifier is not None and qualifier != core.pending.name:
             yield "TABLE_ALIAS", quoted(qualifier)
         yield _CLOSE
-        if core.windows and not unmet:
+        if core.windows:
             yield "WINDOW", "WINDOW"
         yield from (_COMMA, ("USING", "USING"))
         yield from (("TABLE_ALIAS", f"t{n}") for n in range(1, 9))
         return
     yield _CLOSE
-    if core.windows and not unmet:
+    if core.windows:
         yield "WINDOW", "WINDOW"
     yield from (("USING", "USING"), _COMMA)
     for name in _fitting(monitor, core, qualifier, columns):

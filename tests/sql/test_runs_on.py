@@ -304,3 +304,22 @@ def test_budgets_hold(database, index):
             left -= 1
         text = b"".join(BYTES.tokens[each] or b"" for each in guide.token_ids).decode()
         assert _refusal(database, text) == "", text
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        "SELECT name FROM users ORDER BY 0",  # no position: it becomes 0.
+        "SELECT name FROM users GROUP BY (+82",
+        "SELECT max(n) OVER w FROM users JOIN (SELECT 1 AS n)",
+        "SELECT abs((SELECT 1",
+        'SELECT q."a b" FROM (SELECT 1 AS "a b") AS q WHERE q',
+    ],
+)
+def test_what_has_begun_oddly_is_finished(database, index, begun):
+    guide = cfgguide.Guide(index)
+    for byte in begun.encode():
+        guide.advance(byte)
+    for token_id in guide.shortest_completion():
+        guide.advance(token_id)
+    assert _refusal(database, guide.text.decode()) == ""
