@@ -239,6 +239,7 @@ def test_statements_with_unknown_names_are_refused(text: str) -> None:
     assert not is_parsed(narrowed(), text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("start", "text"),
     [
@@ -422,6 +423,7 @@ SCOPES = (
 )
 
 
+@pytest.mark.slow
 def test_all_that_is_accepted_names_what_there_is(server: Server) -> None:
     rng = random.Random(3)
     parser = narrowed()
@@ -495,6 +497,7 @@ def parser_of_keywords() -> lark.Lark:
     return parser_of(narrow(schema, aliases=["b", *keywords()]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hole", HOLES)
 def test_keywords_are_names_where_postgresql_has_them_so(hole: str) -> None:
     for word in keywords():
@@ -503,6 +506,7 @@ def test_keywords_are_names_where_postgresql_has_them_so(hole: str) -> None:
         assert is_accepted == (verdict(text) is True) or (word in LOST and not is_accepted), text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hole", NEW_HOLES)
 def test_keywords_are_new_names_only_where_postgresql_has_them_so(hole: str) -> None:
     counts = {True: 0, False: 0}
@@ -514,6 +518,7 @@ def test_keywords_are_new_names_only_where_postgresql_has_them_so(hole: str) -> 
     assert min(counts.values()) > 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hole", [*HOLES, *NEW_HOLES])
 def test_in_quotes_any_keyword_is_a_name(hole: str) -> None:
     for word in keywords()[::4]:
@@ -525,6 +530,7 @@ def test_in_quotes_any_keyword_is_a_name(hole: str) -> None:
 # --- What is given -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_quotes_keep_the_case_and_other_names_lose_it() -> None:
     schema = {"Users": ["ID", "id"], "users": ["Name"], "ÄB": ["ß"]}
     parser = parser_of(narrow(schema, "select", aliases=["b", "X", "u", "n"]))
@@ -537,6 +543,7 @@ def test_quotes_keep_the_case_and_other_names_lose_it() -> None:
     assert not is_parsed(parser, "SELECT id FROM users X")
 
 
+@pytest.mark.slow
 def test_some_letters_begin_other_lexemes() -> None:
     parser = parser_of(narrow({"b": ["e", "u", "n", "x"]}, "select"))
     for text in ("SELECT b'01', e'\\n', x'1f'", "SELECT b.e, u&1, n, x FROM b"):
@@ -546,6 +553,7 @@ def test_some_letters_begin_other_lexemes() -> None:
         assert not is_parsed(parser, text), text
 
 
+@pytest.mark.slow
 def test_functions_and_aliases_may_be_given() -> None:
     parser = parser_of(
         narrow({"a": ["id"]}, "select", aliases=["total", "year"], functions=["left", "My f"])
@@ -559,6 +567,7 @@ def test_functions_and_aliases_may_be_given() -> None:
     assert not is_parsed(bare, "SELECT a.id AS a FROM a")
 
 
+@pytest.mark.slow
 def test_a_name_may_be_everything_at_once() -> None:
     schema = {"excluded": ["a", "count", "text"], "count": ["week", "days", "date"], "text": ["a"]}
     parser = parser_of(narrow(schema))
