@@ -28,6 +28,7 @@ import cfgguide
 from cfgguide.models import load_model
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+from support.monitored import allows, refusal
 from support.sql_schemas import random_schema, schemas_50
 from support.sql_statements import DATABASES, made, random_statement
 
@@ -56,15 +57,6 @@ def database_of(schema: str) -> sqlite3.Connection:
     database = sqlite3.connect(":memory:")
     database.executescript(schema)
     return database
-
-
-def refusal(database: sqlite3.Connection, text: str) -> str:
-    """Return what SQLite says against a statement; empty if it prepares it."""
-    try:
-        database.execute(f"EXPLAIN {text}")
-    except sqlite3.Error as error:
-        return str(error)
-    return ""
 
 
 def sound(vocabulary: cfgguide.Vocabulary, n: int) -> None:
@@ -121,7 +113,7 @@ def complete(vocabulary: cfgguide.Vocabulary) -> None:
         if question.schema not in indexes:
             grammar = cfgguide.sql.runs_on(database_of(schemas[question.schema]))
             indexes[question.schema] = cfgguide.compile(grammar, vocabulary)
-        if not _accepts(indexes[question.schema], question.query):
+        if not allows(indexes[question.schema], question.query):
             lost.append(question.query)
     print(f"questions: {len(questions) - len(lost)} of {len(questions)}", *lost, sep="\n  ")
     counts: Counter[bool] = Counter()
@@ -129,13 +121,8 @@ def complete(vocabulary: cfgguide.Vocabulary) -> None:
         database = made(key)
         index = cfgguide.compile(cfgguide.sql.runs_on(database), vocabulary)
         for seed in range(200):
-            counts[_accepts(index, random_statement(database, seed, "select"))] += 1
+            counts[allows(index, random_statement(database, seed, "select"))] += 1
     print(f"random statements: {counts[True]} of {counts.total()}")
-
-
-def _accepts(index: cfgguide.Index, text: str) -> bool:
-    after = index.recognizer.advance(index.recognizer.initial, text.encode())
-    return after is not None and index.recognizer.is_sentence(after)
 
 
 def cost(vocabulary: cfgguide.Vocabulary, tokenizer: Any, n: int) -> None:
@@ -150,7 +137,7 @@ def cost(vocabulary: cfgguide.Vocabulary, tokenizer: Any, n: int) -> None:
     while len(texts) < n:
         text = random_statement(database, seed, "select")
         seed += 1
-        if len(text) <= 250 and all(_accepts(index, text) for index in judges):
+        if len(text) <= 250 and all(allows(index, text) for index in judges):
             texts.append(text)
     indexes = {way: cfgguide.compile(grammar, vocabulary) for way, grammar in ways.items()}
     seconds: dict[str, list[float]] = {way: [] for way in ways}

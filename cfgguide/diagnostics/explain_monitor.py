@@ -15,7 +15,7 @@ from cfgguide.diagnostics.explanation import Expected, Explanation, shown
 from cfgguide.index.monitored_index import MonitoredIndex
 from cfgguide.recognizer.places import Place
 from cfgguide.recognizer.recognizer import Configuration
-from cfgguide.recognizer.watching import WatchedStack
+from cfgguide.recognizer.watching import watched
 
 
 class MonitorExplainer(ExplainsTokens):
@@ -69,8 +69,7 @@ class MonitorExplainer(ExplainsTokens):
         recognizer = self._monitored.recognizer
         scanner = recognizer.scanner
         hypothesis = before.hypotheses[0]
-        state, _, stack, _ = hypothesis
-        assert isinstance(stack, WatchedStack), "all stacks are watched here"
+        state, stack = hypothesis.scanner_state, watched(hypothesis.stack)
         place, text = stack.place, stack.text
         byte_class = scanner.byte_classes[rest[0]]
         if not recognizer.is_between(state) and not scanner.transitions[state, byte_class]:

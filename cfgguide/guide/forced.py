@@ -22,7 +22,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cfgguide.index.index import Index
 from cfgguide.index.step_cache import StepNode
@@ -49,13 +48,7 @@ class JumpForward:
     def __init__(self, index: Index) -> None:
         self._tokens = index.vocabulary.tokens
         self._sorted = sorted({token for token in self._tokens if token})
-        first = np.array([token[0] if token else -1 for token in self._tokens], dtype=np.int16)
-        padded = np.full(32 * index.vocabulary.n_words, -1, dtype=np.int16)
-        padded[: len(first)] = first
-        #: For each byte, the tokens that do not begin with it, with EOS.
-        self._others: list[npt.NDArray[np.int32]] = [
-            np.packbits(padded != byte, bitorder="little").view(np.int32) for byte in range(256)
-        ]
+        self._by_first_byte = index.vocabulary.tokens_by_first_byte
 
     @classmethod
     def of(cls, index: Index) -> JumpForward:
@@ -99,7 +92,7 @@ class JumpForward:
         number = int(np.flatnonzero(words)[0])  # of the first word that is not 0
         bit = (int(words[number]) & -int(words[number])).bit_length() - 1
         token = self._tokens[32 * number + bit]
-        if token is None or (words & self._others[token[0]]).any():
+        if token is None or (words & ~self._by_first_byte[token[0]]).any():
             return None
         return token[0]
 

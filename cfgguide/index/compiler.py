@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -28,6 +27,7 @@ from cfgguide.liveness.liveness import Liveness
 from cfgguide.output_types import output_type
 from cfgguide.recognizer.cached import CachedGrammar
 from cfgguide.recognizer.recognizer import Recognizer
+from cfgguide.storage.bounded import BoundedDict
 from cfgguide.storage.collector import collector_off
 from cfgguide.vocabulary.spelling import Spelling
 from cfgguide.vocabulary.vocabulary import Vocabulary
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _SHOWN_AFTER = 1.0  # seconds of compiling
 _MAX_BASES = 4
 #: Indexes of grammars that monitors have followed: one serves all monitors.
-_BASES: OrderedDict[tuple[Grammar, str], Index] = OrderedDict()
+_BASES: BoundedDict[tuple[Grammar, str], Index] = BoundedDict(_MAX_BASES)
 
 
 def compile(
@@ -118,8 +118,6 @@ def compile(
                 progress=progress,
                 cancelled=cancelled,
             )
-            while len(_BASES) > _MAX_BASES:
-                _BASES.popitem(last=False)
         index = MonitoredIndex(base, watched.monitor, max_bytes=max_bytes)
         index.output_type = chosen
         return index

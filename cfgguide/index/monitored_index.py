@@ -17,7 +17,6 @@ Masks are stored by the lexer's part, the stack, and what the monitor says is re
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
@@ -34,20 +33,19 @@ from cfgguide.liveness.watched_endings import WatchedEndings
 from cfgguide.locks import new_rlock
 from cfgguide.mask.arrays import Int32Array
 from cfgguide.mask.subset import Subset, bitmask_of
-from cfgguide.mask.texts import TokensOfTexts
+from cfgguide.mask.texts import TokensOfTexts, VisitedTrie
 from cfgguide.mask.walk import Walk, Walker
 from cfgguide.monitors.monitor import Monitor
 from cfgguide.parser.stack import Stack
-from cfgguide.recognizer.places import Place
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis
 from cfgguide.recognizer.watching import (
     BY_TEXT,
     IMPOSSIBLE,
     POSSIBLE,
-    WatchedStack,
     WatchingRecognizer,
-    place_of,
+    watched,
 )
+from cfgguide.storage.bounded import BoundedDict
 
 BoolArray = npt.NDArray[np.bool_]
 _MAX_KNOWN = 20_000  # answers about hypotheses
@@ -100,14 +98,14 @@ class MonitoredIndex(Index):
         )
         super().__init__(recognizer, base.vocabulary, base.liveness, max_bytes=max_bytes)
         # Other monitors share what is known of the grammar, and may read in other threads.
-        self._lock = base.derived(_shared_lock)
+        shared = base.derived(_Shared)
+        self._lock = shared.lock
+        self._ending = shared.ending
         self.token_classes = base.token_classes  # what tokens do to the grammar is the same
         self._walker = self._plain_walker()
-        self._texts = TokensOfTexts(recognizer, base.vocabulary)
+        self._texts = TokensOfTexts(recognizer, base.vocabulary, shared.visited)
         self._entries.like = _lexers_part
-        self._live_alone: OrderedDict[Hashable, bool] = OrderedDict()
-        self._ending: dict[tuple[tuple[int, Obligations], ...], list[BoolArray]] = {}
-        self._first_bytes = _tokens_by_first_byte(base.vocabulary.tokens, base.vocabulary.n_words)
+        self._live_alone: BoundedDict[Hashable, bool] = BoundedDict(_MAX_KNOWN)
         if not self.is_live(recognizer.initial):
             raise MonitorError(
                 f"the monitor {type(monitor).__name__} allows no text at all at the beginning; "
@@ -177,11 +175,9 @@ class MonitoredIndex(Index):
         names = self.recognizer.parse_table.terminals
         found: set[str] = set()
         for hypothesis in configuration.hypotheses:
-            stack = hypothesis.stack
-            assert isinstance(stack, WatchedStack), "all stacks are watched here"
             found.update(names[each] for each in self.recognizer.possible_terminals(hypothesis))
             for ended in self.recognizer.ended(hypothesis, configuration.context):
-                found.update(names[each] for each in place_of(ended.stack).allowed)
+                found.update(names[each] for each in watched(ended.stack).place.allowed)
         found.discard(names[0])
         if self.recognizer.is_sentence(configuration):
             found.add(names[0])
@@ -258,7 +254,8 @@ class MonitoredIndex(Index):
 
     def _beginning_with(self, is_first: BoolArray) -> Int32Array:
         """Return the tokens that begin with some bytes."""
-        tokens: Int32Array = np.bitwise_or.reduce(self._first_bytes[is_first], axis=0, initial=0)
+        rows = self.vocabulary.tokens_by_first_byte[is_first]
+        tokens: Int32Array = np.bitwise_or.reduce(rows, axis=0, initial=0)
         return tokens
 
     def _after(self, hypothesis: Hypothesis, context: int) -> Configuration | None:
@@ -335,7 +332,7 @@ class MonitoredIndex(Index):
         The former by the hypothesis whose lexeme it is. Nothing of these two is live for now.
         """
         base = configuration.hypotheses
-        places = [place_of(hypothesis.stack) for hypothesis in base]
+        places = [watched(hypothesis.stack).place for hypothesis in base]
         possible = [self.recognizer.possible(place) for place in places]
         by_text: dict[int, list[int]] = {}
         is_usable = [
@@ -386,21 +383,22 @@ class MonitoredIndex(Index):
 
         Others may have promised what only they could keep.
         """
-        obligations = walk.obligations(number)
+        obligations, context = walk.obligations(number), walk.context(number)
         chosen = [
             (state, owed, home)
             for (state, home), owed, answer in zip(hypotheses, obligations, answers, strict=True)
             if answer == wanted and home is not None
         ]
-        key = tuple((state, owed, place_of(base[home].stack).stack) for state, owed, home in chosen)
-        known = self._live_alone.get(key)
+        alone = Configuration(
+            tuple(
+                Hypothesis(state, owed, watched(base[home].stack).place.stack)
+                for state, owed, home in chosen
+            ),
+            context,
+        )
+        known = self._live_alone.get(alone)
         if known is None:
-            alone = tuple(Hypothesis(state, owed, stack) for state, owed, stack in key)
-            context = walk.context(number)
-            known = self._liveness.decide(Configuration(alone, context)).is_live
-            self._live_alone[key] = known
-            if len(self._live_alone) > _MAX_KNOWN:
-                self._live_alone.popitem(last=False)
+            known = self._live_alone[alone] = self._liveness.decide(alone).is_live
         return known
 
     def _reads(self, configuration: Configuration, token_id: int) -> bool:
@@ -447,7 +445,7 @@ def _goes_on(base: Index) -> Callable[[Stack], bool]:
     """
     if base.recognizer.indentation_reader is not None:
         return lambda stack: True
-    lock, liveness = base.derived(_shared_lock), base.liveness
+    lock, liveness = base.derived(_Shared).lock, base.liveness
 
     def goes_on(stack: Stack) -> bool:
         if liveness.always_live.is_always_live[stack.state, -1]:
@@ -458,9 +456,23 @@ def _goes_on(base: Index) -> Callable[[Stack], bool]:
     return goes_on
 
 
-def _shared_lock(_: Index) -> Any:
-    """Return a lock for all that use an index; reading takes it inside of making masks."""
-    return new_rlock()
+class _Shared:
+    """What the indexes of one grammar with different monitors share.
+
+    Attributes
+    ----------
+    lock : RLock
+        Of all that use the grammar's index; reading takes it inside of making masks.
+    ending : dict
+        See :meth:`MonitoredIndex._ending_bytes`.
+    visited : VisitedTrie
+        Of the vocabulary.
+    """
+
+    def __init__(self, base: Index) -> None:
+        self.lock: Any = new_rlock()
+        self.ending: dict[tuple[tuple[int, Obligations], ...], list[BoolArray]] = {}
+        self.visited = VisitedTrie(base.recognizer.scanner, base.vocabulary)
 
 
 def _monitored(base: Index, monitor: Monitor, max_bytes: int | None) -> MonitoredIndex:
@@ -472,9 +484,8 @@ def _path_of(configuration: Configuration) -> Path:
     parts: list[Hashable] = []
     states: list[Hashable] = []
     for state, obligations, stack, indentation in configuration.hypotheses:
-        assert isinstance(stack, WatchedStack), "all stacks are watched here"
-        place: Place = stack.place
-        parts.append((state, obligations, indentation, stack.text, place.relevant))
+        text, place = watched(stack).text, watched(stack).place
+        parts.append((state, obligations, indentation, text, place.relevant))
         states.append(place.stack)
     return ((tuple(parts), configuration.context), *states)
 
@@ -485,16 +496,8 @@ def _lexers_part(path: Path) -> Hashable:
     return tuple(part[:2] for part in parts)
 
 
-def _tokens_by_first_byte(tokens: Any, n_words: int) -> Int32Array:
-    """Return for each byte the tokens that begin with it; int32, shape (256, n_words)."""
-    first = np.full(32 * n_words, -1, dtype=np.int16)
-    first[: len(tokens)] = [token[0] if token else -1 for token in tokens]
-    rows = [np.packbits(first == byte, bitorder="little").view(np.int32) for byte in range(256)]
-    return np.stack(rows)
-
-
 def _dead_end(configuration: Configuration, monitor: Monitor) -> str:
-    place = place_of(configuration.hypotheses[0].stack)
+    place = watched(configuration.hypotheses[0].stack).place
     return (
         f"the monitor {type(monitor).__name__} leaves no way on: it allows no terminal after what "
         f"it has followed so far ({place.monitor!r:.300}); let texts() refuse what leads there, "

@@ -17,7 +17,7 @@ from cfgguide.mask.arrays import Int32Array
 from cfgguide.mask.walk import Walk, Walker
 from cfgguide.pushdown.outcomes import SplitOutcomes
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis
-from cfgguide.recognizer.watching import WatchedStack
+from cfgguide.recognizer.watching import WatchedStack, watched
 
 if TYPE_CHECKING:
     from cfgguide.index.monitored_index import MonitoredIndex
@@ -88,10 +88,7 @@ class MonitoredWalker:
         first = recognizer.advance(configuration, tokens[int(token_ids[0])] or b"")
         if first is None or not walk.stays(outcome):
             return None
-        texts = [
-            stack.text for each in first.hypotheses if isinstance(stack := each.stack, WatchedStack)
-        ]
-        if not any(texts):
+        if not any(watched(each.stack).text for each in first.hypotheses):
             return first
         if len(token_ids) < _MANY:
             return None
@@ -107,8 +104,7 @@ class MonitoredWalker:
 
 def _with_more(hypothesis: Hypothesis, more: bytes) -> Hypothesis:
     """Return a hypothesis as if its lexeme had gone on, if a monitor asks for its text."""
-    stack = hypothesis.stack
-    assert isinstance(stack, WatchedStack), "all stacks are watched here"
+    stack = watched(hypothesis.stack)
     if not stack.text:
         return hypothesis
     return hypothesis._replace(stack=WatchedStack(stack.place, stack.text + more))

@@ -8,7 +8,6 @@ needs after them. If that leads nowhere, a search looks around.
 from __future__ import annotations
 
 import heapq
-from collections import OrderedDict
 from collections.abc import Iterator
 from itertools import count
 from math import inf
@@ -21,7 +20,8 @@ from cfgguide.parser.stack_costs import StackCosts
 from cfgguide.parser.table import END
 from cfgguide.recognizer.places import Place, ones
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis
-from cfgguide.recognizer.watching import WatchedStack, WatchingRecognizer
+from cfgguide.recognizer.watching import WatchingRecognizer, watched
+from cfgguide.storage.bounded import BoundedDict
 
 _MAX_LEXEMES = 300  # of an ending
 _MAX_SEARCHED = 2_000  # places
@@ -57,7 +57,7 @@ class WatchedEndings:
         self._costs = StackCosts(self._table, lengths)
         gap = self._texts.text(int(starts[0]), scanner.ignored)
         self._gap = b"" if gap is None else gap
-        self._known: OrderedDict[Place, Lexemes | None] = OrderedDict()
+        self._known: BoundedDict[Place, Lexemes | None] = BoundedDict(_MAX_KNOWN)
 
     def of(self, configuration: Configuration) -> bytes | None:
         """Return bytes after which the text is a sentence; None if none were found."""
@@ -80,8 +80,7 @@ class WatchedEndings:
     ) -> Iterator[tuple[bytes, Place]]:
         """Yield ways to end the lexeme that is being read: its rest, and the place after it."""
         recognizer, scanner = self._recognizer, self._recognizer.scanner
-        state, stack = hypothesis.scanner_state, hypothesis.stack
-        assert isinstance(stack, WatchedStack), "all stacks are watched here"
+        state, stack = hypothesis.scanner_state, watched(hypothesis.stack)
         place = stack.place
         if recognizer.is_between(state):
             yield b"", place
@@ -150,13 +149,8 @@ class WatchedEndings:
             here = step[1]
         for before, text in reversed(path):
             found = None if found is None else (text, *found)
-            self._remember(before, found)
+            self._known[before] = found
         return found
-
-    def _remember(self, place: Place, lexemes: Lexemes | None) -> None:
-        self._known[place] = lexemes
-        if len(self._known) > _MAX_KNOWN:
-            self._known.popitem(last=False)
 
     def _steps(self, place: Place) -> Iterator[tuple[bytes, Place]]:
         """Yield lexemes that may come, those first that lead towards the end."""

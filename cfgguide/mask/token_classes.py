@@ -86,20 +86,6 @@ class ClassTrie:
         return cls(packed, by_string.max_depth, class_of_token, strings)
 
 
-@dataclass(frozen=True)
-class AllTokens:
-    """No classes: every token is told apart from every other.
-
-    Attributes
-    ----------
-    trie : VocabularyTrie
-        Of all tokens.
-    """
-
-    trie: VocabularyTrie
-    are_made = True
-
-
 class TokenClasses:
     """The trie that walks go over: of all tokens first, and of their classes once these are made.
 

@@ -26,7 +26,7 @@ from cfgguide.lexer.scanner import NO_MATCH, Scanner
 from cfgguide.liveness.always_live import AlwaysLive
 from cfgguide.mask import arrays, kernels, trie_kernels
 from cfgguide.mask.arrays import Int32Array
-from cfgguide.mask.token_classes import AllTokens, ClassTrie, TokenClasses
+from cfgguide.mask.token_classes import ClassTrie, TokenClasses
 from cfgguide.mask.uncompiled import warn_if_uncompiled
 from cfgguide.mask.views import view
 from cfgguide.parser.indentation import COLUMN_0, Indentation
@@ -263,10 +263,7 @@ class Walker:
     """Runs the kernel; owns its workspace, and so serves one thread at a time."""
 
     def __init__(
-        self,
-        recognizer: Recognizer,
-        token_classes: TokenClasses | AllTokens,
-        always_live: AlwaysLive,
+        self, recognizer: Recognizer, token_classes: TokenClasses, always_live: AlwaysLive
     ) -> None:
         self._tables = view(_tables(recognizer, always_live))
         self._base = _Base()
@@ -320,7 +317,7 @@ class Walker:
         started = perf_counter()
         walk = self._walked(configuration)
         self._is_walking = False
-        if isinstance(self._token_classes, TokenClasses) and not self._token_classes.are_made:
+        if not self._token_classes.are_made:
             self._token_classes.work(perf_counter() - started)
         return walk
 

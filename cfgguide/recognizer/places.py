@@ -15,7 +15,6 @@ asked about together.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
@@ -27,6 +26,7 @@ from cfgguide.monitors.monitor import Monitor
 from cfgguide.monitors.texts import OneOf, Texts
 from cfgguide.parser.stack import Stack
 from cfgguide.parser.table import END, ERROR, ParseTable
+from cfgguide.storage.bounded import BoundedDict
 
 _MAX_KNOWN = 20_000  # places, and answers, of about 1 kB each
 
@@ -189,12 +189,13 @@ class Places:
         self._is_live = is_live
         self.table = table
         self._scanner = scanner
-        self._lexed: OrderedDict[tuple[Texts, int, int], Texts] = OrderedDict()
+        self._lexed: BoundedDict[tuple[Texts, int, int], Texts] = BoundedDict(_MAX_KNOWN)
         self.is_followed = [name in monitor.terminals for name in table.terminals]
         self._rules = [left if left in monitor.rules else None for left, _ in table.productions]
         self._groups: dict[int, tuple[int, tuple[tuple[int, int], ...]]] = {}
-        self._known: OrderedDict[tuple[Stack, Monitor], Place] = OrderedDict()
-        self._answers: OrderedDict[tuple[Stack, Hashable], tuple[Answers, int, int]] = OrderedDict()
+        self._known: BoundedDict[tuple[Stack, Monitor], Place] = BoundedDict(_MAX_KNOWN)
+        self._answers: BoundedDict[tuple[Stack, Hashable], tuple[Answers, int, int]]
+        self._answers = BoundedDict(_MAX_KNOWN)
         self._actions = memoryview(table.action.data)
 
     def place(self, stack: Stack, monitor: Monitor) -> Place:
@@ -203,8 +204,6 @@ class Places:
         place = self._known.get(key)
         if place is None:
             place = self._known[key] = Place(self, stack, monitor)
-            if len(self._known) > _MAX_KNOWN:
-                self._known.popitem(last=False)
         return place
 
     def after(self, place: Place, terminal_id: int, text: bytes) -> Place | None:
@@ -258,19 +257,31 @@ class Places:
 
     def _reduced(self, place: Place, terminal_id: int) -> tuple[Stack, Monitor] | None:
         """Return the stack after a terminal, and the monitor before that; None if it is refused."""
-        stack, monitor = place.stack, place.monitor
-        while (action := self._actions[stack.state, terminal_id]) < ERROR:
-            stack = self.table.reduced(stack, -action - 1)
-            rule = self._rules[-action - 1]
-            if rule is not None:
-                reduced = asked(monitor, "reduced", rule)
-                if reduced is None:
-                    return None
-                monitor = reduced
-        if action == ERROR:
+        stack, monitor, is_refused = self._before(place, terminal_id)
+        action = self._actions[stack.state, terminal_id]
+        if is_refused or action == ERROR:
             return None
         stack = stack.push(action - 1)
         return (stack, monitor) if self._goes_on(stack) else None
+
+    def _before(self, place: Place, terminal_id: int) -> tuple[Stack, Monitor, bool]:
+        """Do the reductions before a terminal, or up to the one that the monitor refuses.
+
+        Returns
+        -------
+        tuple of (Stack, Monitor, bool)
+            Stack and monitor after the last one that it allows, and whether it refuses one.
+        """
+        stack, monitor = place.stack, place.monitor
+        while (action := self._actions[stack.state, terminal_id]) < ERROR:
+            rule = self._rules[-action - 1]
+            reduced = monitor if rule is None else asked(monitor, "reduced", rule)
+            if reduced is None:
+                return stack, monitor, True
+            stack, monitor = self.table.reduced(stack, -action - 1), reduced
+            if terminal_id == END and stack.state == self.table.end_state:
+                break
+        return stack, monitor, False
 
     def _texts(self, monitor: Monitor, terminal_id: int, state: int) -> Texts | None:
         """Return which texts of a terminal a monitor allows, above a parse state."""
@@ -287,31 +298,15 @@ class Places:
 
     def why(self, place: Place, terminal_id: int, text: bytes) -> str:
         """Return what a monitor says of a lexeme that it refuses."""
-        stack, monitor = place.stack, place.monitor
-        while (action := self._actions[stack.state, terminal_id]) < ERROR:
-            stack = self.table.reduced(stack, -action - 1)
-            rule = self._rules[-action - 1]
-            reduced = monitor if rule is None else asked(monitor, "reduced", rule)
-            if reduced is None:
-                break
-            monitor = reduced
+        _, monitor, _ = self._before(place, terminal_id)
         name = self.table.terminals[terminal_id]
         said: str = asked(monitor, "why", name, text.decode("utf-8", "replace"))
         return said
 
     def can_end(self, place: Place) -> bool:
         """Return whether the text may be over."""
-        stack, monitor = place.stack, place.monitor
-        while (action := self._actions[stack.state, END]) < ERROR:
-            stack = self.table.reduced(stack, -action - 1)
-            rule = self._rules[-action - 1]
-            reduced = monitor if rule is None else asked(monitor, "reduced", rule)
-            if reduced is None:
-                return False
-            if stack.state == self.table.end_state:
-                return True
-            monitor = reduced
-        return False
+        stack, _, is_refused = self._before(place, END)
+        return not is_refused and stack.state == self.table.end_state
 
     def answers(self, place: Place) -> tuple[Answers, int, int]:
         """Return what may come at a place, as :class:`Place` has it."""
@@ -326,8 +321,6 @@ class Places:
                 restricted = sum(1 << each for each, texts in answers.items() if texts is not None)
                 known = answers, bits, restricted
             self._answers[key] = known
-            if len(self._answers) > _MAX_KNOWN:
-                self._answers.popitem(last=False)
         return known
 
     def found(self, stack: Stack, monitor: Monitor) -> Answers:
@@ -378,8 +371,6 @@ class Places:
                 return is_read and self._spelled.issuperset(text)
 
             known = self._lexed[key] = texts.read_as_such(is_lexeme)
-            if len(self._lexed) > _MAX_KNOWN:
-                self._lexed.popitem(last=False)
         return known
 
     def _group(self, state: int) -> tuple[int, tuple[tuple[int, int], ...]]:

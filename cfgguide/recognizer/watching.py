@@ -10,8 +10,8 @@ shortened: the monitor follows every reduction.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -29,6 +29,7 @@ from cfgguide.recognizer.lexeme_sets import Lexemes
 from cfgguide.recognizer.places import Place, Places, ones
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 from cfgguide.storage import archive
+from cfgguide.storage.bounded import BoundedDict
 
 _MAX_POSSIBLE = 2_000  # answers for all scanner states, of a few kB each
 
@@ -77,7 +78,7 @@ class WatchingRecognizer(Recognizer):
     _followed: int
     _longer: list[int]
     _acceptable_in: dict[int, int]
-    _possible_at: OrderedDict[Hashable, npt.NDArray[np.int8]]
+    _possible_at: BoundedDict[Hashable, npt.NDArray[np.int8]]
 
     @classmethod
     def of(
@@ -124,7 +125,7 @@ class WatchingRecognizer(Recognizer):
         made._lexemes = Lexemes.of(recognizer)
         scanner = recognizer.scanner
         made._acceptable_in = {}
-        made._possible_at = OrderedDict()
+        made._possible_at = BoundedDict(_MAX_POSSIBLE)
         made._longer = scanner.class_representatives[scanner.equivalence_classes].tolist()
         made._followed = sum(1 << each for each, is_one in enumerate(places.is_followed) if is_one)
         if made.indentation_reader is not None:
@@ -153,13 +154,14 @@ class WatchingRecognizer(Recognizer):
         n_read, is_indented = 0, self.indentation_reader is not None
         while n_read < len(data):
             if len(hypotheses) == 1 and not hypotheses[0].obligations and not is_indented:
-                state, _, stack, indentation = hypotheses[0]
-                read = self._read_plainly(state, *_begun(stack), context, data, n_read)
+                state, _, _, indentation = hypotheses[0]
+                begun = watched(hypotheses[0].stack)
+                read = self._read_plainly(state, begun.place, begun.text, context, data, n_read)
                 if read is None:
                     return None
                 state, place, text, context, n_read = read
-                stack = WatchedStack(place, text)
-                hypotheses = [Hypothesis(state, NO_OBLIGATIONS, stack, indentation)]
+                begun = WatchedStack(place, text)
+                hypotheses = [Hypothesis(state, NO_OBLIGATIONS, begun, indentation)]
                 if n_read == len(data):
                     break
             byte = data[n_read]
@@ -185,8 +187,8 @@ class WatchingRecognizer(Recognizer):
         (first, *others) = configuration.hypotheses
         if others or first.obligations or self.indentation_reader is not None:
             return None
-        place, text = _begun(first.stack)
-        plain = self._read_plainly(first.scanner_state, place, text, configuration.context, data, 0)
+        stack, context = watched(first.stack), configuration.context
+        plain = self._read_plainly(first.scanner_state, stack.place, stack.text, context, data, 0)
         if plain is None:
             return False
         state, place, text, _, n_read = plain
@@ -237,8 +239,7 @@ class WatchingRecognizer(Recognizer):
 
     def _extended(self, hypothesis: Hypothesis, byte_class: int, byte: int) -> list[Hypothesis]:
         """Return what a hypothesis becomes if one more byte belongs to its lexeme."""
-        stack = hypothesis.stack
-        assert isinstance(stack, WatchedStack), "all stacks are watched here"
+        stack = watched(hypothesis.stack)
         following = self.extended(hypothesis, byte_class)
         ahead = self._lexemes.ahead
         return [
@@ -252,9 +253,9 @@ class WatchingRecognizer(Recognizer):
         self, stack: Stack, indentation: Indentation, terminal_id: int
     ) -> tuple[tuple[Stack, Indentation], ...]:
         """Return stack and indentation after a lexeme; none if it is refused."""
-        assert isinstance(stack, WatchedStack), "all stacks are watched here"
         if terminal_id < self.scanner.ignored and self.indentation_reader is None:
-            after = stack.place.after(terminal_id, stack.text)
+            begun = watched(stack)
+            after = begun.place.after(terminal_id, begun.text)
             return () if after is None else ((WatchedStack(after), indentation),)
         shifted = super().shifts(stack, indentation, terminal_id)
         return tuple((_between(after), unindented) for after, unindented in shifted)
@@ -262,15 +263,14 @@ class WatchingRecognizer(Recognizer):
     def is_sentence(self, configuration: Configuration) -> bool:
         """Return whether Lark parses the text if it ends here, and the monitor allows it."""
         return any(
-            place_of(stack).can_end_now()
+            watched(stack).place.can_end_now()
             for hypothesis in configuration.hypotheses
             for stack in self._at_the_end(hypothesis)
         )
 
     def is_possible(self, hypothesis: Hypothesis) -> bool:
         """Return whether the lexeme of a hypothesis may become one that may come there."""
-        stack = hypothesis.stack
-        assert isinstance(stack, WatchedStack), "all stacks are watched here"
+        stack = watched(hypothesis.stack)
         return self._is_possible(hypothesis.scanner_state, stack.place, stack.text)
 
     def _is_possible(self, scanner_state: int, place: Place, text: bytes) -> bool:
@@ -305,8 +305,6 @@ class WatchingRecognizer(Recognizer):
         known = self._possible_at.get(key)
         if known is None:
             known = self._possible_at[key] = self._possible(place, dropped)
-            if len(self._possible_at) > _MAX_POSSIBLE:
-                self._possible_at.popitem(last=False)
         return known
 
     def _possible(self, place: Place, dropped: int) -> npt.NDArray[np.int8]:
@@ -335,31 +333,36 @@ class WatchingRecognizer(Recognizer):
         reader = self.indentation_reader
         if reader is None:
             return 0
-        rules, stack = reader.indentation_rules, place.stack
-        dropped = sum(
-            1 << terminal_id
-            for terminal_id, role in enumerate(rules.roles.tolist())
-            if role in (INLINE, JOIN) and reader.takes(role, stack.state)
-        )
-        if self.parse_table.shift(stack, rules.newline) is None:
-            dropped |= 1 << rules.newline
+        stack, newline, dropped = place.stack, reader.indentation_rules.newline, 0
+        for role, terminals in self._never_fed.items():
+            if reader.takes(role, stack.state):
+                dropped |= terminals
+        if self.parse_table.shift(stack, newline) is None:
+            dropped |= 1 << newline
         return dropped
+
+    @cached_property
+    def _never_fed(self) -> dict[int, int]:
+        """The terminals, as bits, of each role of those that an indenter may drop anywhere."""
+        roles = self.indentation_rules.roles.tolist() if self.indentation_rules else []
+        return {
+            wanted: sum(
+                1 << terminal_id for terminal_id, role in enumerate(roles) if role == wanted
+            )
+            for wanted in (INLINE, JOIN)
+        }
 
     def may_be_dropped(self, scanner_state: int) -> bool:
         """Return whether an indenter may drop the lexeme, so that the next begins at its place."""
         reader = self.indentation_reader
         if reader is None:
             return False
-        rules, ahead = reader.indentation_rules, self._lexemes.ahead(scanner_state)
-        return bool(ahead >> rules.newline & 1) or any(
-            ahead >> terminal_id & 1 and role in (INLINE, JOIN)
-            for terminal_id, role in enumerate(rules.roles.tolist())
-        )
+        dropped = sum(self._never_fed.values()) | 1 << reader.indentation_rules.newline
+        return bool(self._lexemes.ahead(scanner_state) & dropped)
 
     def possible_terminals(self, hypothesis: Hypothesis) -> list[int]:
         """Return the terminals that the lexeme of a hypothesis may become at its place."""
-        state, stack = hypothesis.scanner_state, hypothesis.stack
-        assert isinstance(stack, WatchedStack), "all stacks are watched here"
+        state, stack = hypothesis.scanner_state, watched(hypothesis.stack)
         ahead = self._lexemes.ahead(state)
         return [
             terminal_id
@@ -370,7 +373,7 @@ class WatchingRecognizer(Recognizer):
 
     def relevant_and_allowed(self, hypothesis: Hypothesis) -> tuple[Hashable, Hashable]:
         """Return what is relevant where a lexeme began, and what may come there, found anew."""
-        place = place_of(hypothesis.stack)
+        place = watched(hypothesis.stack).place
         allowed = self._places.found(place.stack, place.monitor)
         return (place.stack, place.relevant), frozenset(allowed.items())
 
@@ -418,24 +421,18 @@ class _WatchedTable:
 
     def shift(self, stack: Stack, terminal_id: int) -> Stack | None:
         """Return the stack after a terminal; None if it is refused."""
-        assert isinstance(stack, WatchedStack), "all stacks are watched here"
-        after = stack.place.after(terminal_id, stack.text)
+        begun = watched(stack)
+        after = begun.place.after(terminal_id, begun.text)
         return None if after is None else WatchedStack(after)
 
 
-def place_of(stack: Stack) -> Place:
-    """Return the place of a watched stack."""
+def watched(stack: Stack) -> WatchedStack:
+    """Return a stack of a configuration that a monitor follows, as what it is."""
     assert isinstance(stack, WatchedStack), "all stacks are watched here"
-    return stack.place
-
-
-def _begun(stack: Stack) -> tuple[Place, bytes]:
-    """Return the place of a watched stack, and the text of its lexeme."""
-    assert isinstance(stack, WatchedStack), "all stacks are watched here"
-    return stack.place, stack.text
+    return stack
 
 
 def _between(stack: Stack) -> Stack:
     """Return a stack where no lexeme has begun."""
-    assert isinstance(stack, WatchedStack), "all stacks are watched here"
-    return WatchedStack(stack.place) if stack.text else stack
+    begun = watched(stack)
+    return WatchedStack(begun.place) if begun.text else begun

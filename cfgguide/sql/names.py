@@ -27,6 +27,7 @@ from cfgguide.combinators.words import is_word, name_patterns
 from cfgguide.errors import GrammarError
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.sql import postgresql_names
+from cfgguide.sql.name_sets import folded, keywords
 from cfgguide.sql.tables import Schema, asked, checked_names, created, tables_of
 
 _ALIASES = (*"abcdefghijklmnopqrstuvwxyz", *(f"t{number}" for number in range(1, 10)))
@@ -235,17 +236,12 @@ def functions_of(database: sqlite3.Connection | None) -> list[str]:
             own.close()
     forbidden = _Forbidden.read().functions
     # The list has operators too: "->" is not a word.
-    return [name for name in found if is_word(name) and _lower(name) not in forbidden] + [
+    return [name for name in found if is_word(name) and folded(name) not in forbidden] + [
         name for name in modules if name in _TABLE_FUNCTIONS
     ]
 
 
 # --- Roles ---------------------------------------------------------------------------------------
-
-
-def _lower(name: str) -> str:
-    """Return a name as SQLite compares it, with ASCII letters in lower case."""
-    return "".join(letter.lower() if letter.isascii() else letter for letter in name)
 
 
 def _roles_of(
@@ -259,10 +255,10 @@ def _roles_of(
     roles: dict[str, _Role] = {}
 
     def give(role: _Role, names: Iterable[str]) -> None:
-        for name in map(_lower, names):
+        for name in map(folded, names):
             roles[name] = roles.get(name, _Role(0)) | role
 
-    called = {_lower(name) for name in functions}
+    called = {folded(name) for name in functions}
     give(_Role.TABLE, tables)
     give(_Role.COLUMN, (column for columns in tables.values() for column in columns))
     give(_Role.ALIAS, aliases)
@@ -335,14 +331,12 @@ def _rules_of(roles: Mapping[str, _Role]) -> Iterator[str]:
 
 def _terminals_of(roles: Mapping[str, _Role]) -> dict[str, tuple[_Role, str]]:
     """Return the roles and the pattern of each terminal, by its name."""
-    text = Grammar.bundled("sql").text
-    reserved = _words_of("RESERVED.1", text)
-    keywords = frozenset(re.findall(r"^\w+\.2: /\(\?ai:(\w+)\)", text, re.MULTILINE))
+    reserved, every = keywords()
     plain: dict[_Role, list[str]] = {}
     quoted: dict[_Role, list[str]] = {}
     for name, role in roles.items():
         # After an expression both a keyword and a new name are allowed.
-        as_word = role & ~_Role.ALIAS if name in keywords else role
+        as_word = role & ~_Role.ALIAS if name in every else role
         if as_word and is_word(name) and name not in reserved:
             plain.setdefault(as_word, []).append(name)
         if in_quotes := role & ~_NEVER_QUOTED:

@@ -30,6 +30,9 @@ from cfgguide.vocabulary.spelling import Spelling
 from cfgguide.vocabulary.tokenizer_bytes import added_tokens, token_bytes
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from cfgguide.vocabulary.trie import VocabularyTrie
 
 #: Most bytes of a token. Those of models have up to a thousand; the trie has a level for each byte.
@@ -240,6 +243,19 @@ class Vocabulary:
         """Which byte strings the tokens spell, made on first use."""
         return Spelling.of(self.tokens)
 
+    @cached_property
+    def tokens_by_first_byte(self) -> npt.NDArray[np.int32]:
+        """For each byte the tokens that begin with it; int32, shape (256, n_words).
+
+        Bit `i % 32` of word `i // 32` is token `i`. Made on first use.
+        """
+        import numpy as np
+
+        first = np.full(32 * self.n_words, -1, dtype=np.int16)
+        first[: self.size] = [token[0] if token else -1 for token in self.tokens]
+        rows = [np.packbits(first == byte, bitorder="little").view(np.int32) for byte in range(256)]
+        return np.stack(rows)
+
     def spell(self, ids: Iterable[int]) -> bytes:
         r"""Return the bytes of a sequence of ids; EOS adds none.
 
@@ -300,7 +316,8 @@ class Vocabulary:
         return {}
 
     def __getstate__(self) -> dict[str, object]:
-        return {name: value for name, value in self.__dict__.items() if name != "_with_symbols"}
+        left_out = "_with_symbols", "tokens_by_first_byte"  # quickly made again
+        return {name: value for name, value in self.__dict__.items() if name not in left_out}
 
     def _made_with_symbols(self, symbols: Mapping[str, tuple[str | int, ...]]) -> Vocabulary:
         used = symbols_of(symbols)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from support.monitored import finish_at_random, read_tokens, uniform_walk
 
 import cfgguide
 from cfgguide.errors import GrammarError, MonitorError, VocabularyError
@@ -114,32 +115,17 @@ def test_masks_are_what_reading_says(name, request):
     rng = random.Random(1)
     for _ in range(30):
         guide = cfgguide.Guide(index)
-        for _ in range(25):
-            allowed = set(guide.allowed_token_ids().tolist()) - set(VOCABULARY.eos_token_ids)
-            read = set()
-            for token_id, token in enumerate(VOCABULARY.tokens):
-                after = index.recognizer.advance(guide.configuration, token) if token else None
-                if after is not None and index.is_live(after):
-                    read.add(token_id)
-            assert allowed == read, guide.text
-            if not allowed:
-                break
-            guide.advance(rng.choice(sorted(allowed)))
+        for allowed in uniform_walk(guide, rng, 25):
+            assert allowed == read_tokens(guide), guide.text
 
 
 def test_every_text_can_be_finished_and_is_right(keys):
     rng = random.Random(2)
     for _ in range(60):
         guide = cfgguide.Guide(keys)
-        for _ in range(rng.randrange(30)):
-            allowed = set(guide.allowed_token_ids().tolist()) - set(VOCABULARY.eos_token_ids)
-            if not allowed:
-                break
-            guide.advance(rng.choice(sorted(allowed)))
-        for token_id in guide.shortest_completion():
-            guide.advance(token_id)
+        text = finish_at_random(guide, rng, rng.randrange(30))
         assert guide.is_finished
-        json.loads(guide.text, object_pairs_hook=_different)
+        json.loads(text, object_pairs_hook=_different)
 
 
 def _different(pairs):

@@ -14,7 +14,7 @@ import pytest
 
 import cfgguide
 from cfgguide.monitors import python_names
-from cfgguide.recognizer.watching import place_of
+from cfgguide.recognizer.watching import watched
 
 checker = pytest.importorskip("pyflakes.checker")
 messages = pytest.importorskip("pyflakes.messages")
@@ -217,14 +217,14 @@ def finished(index, guide):
 def repairs(recognizer, here):
     for configuration in (here, recognizer.advance(here, b" ")):
         for hypothesis in configuration.hypotheses if configuration is not None else ():
-            monitor = place_of(hypothesis.stack).monitor
+            monitor = watched(hypothesis.stack).place.monitor
             for frame in reversed(monitor.frames):
                 owed = sorted(frame.reads | (frame.bare - monitor.readable))
                 if owed:
                     yield f" for {','.join(owed)} in()".encode()
     for hypothesis in here.hypotheses:
         begun = hypothesis.stack.text
-        place = place_of(hypothesis.stack)
+        place = watched(hypothesis.stack).place
         for _, texts in recognizer.restricted(hypothesis.scanner_state, place):
             whole = texts.completed(begun)
             if whole is not None and len(whole) > len(begun):

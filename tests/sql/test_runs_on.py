@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from support.monitored import allows, finish_at_random, read_tokens, refusal, uniform_walk
 from support.scripts import loaded
 from support.sql_schemas import random_schema
 from support.sql_statements import DATABASES, made, random_statement
@@ -114,23 +115,9 @@ def index(database):
     return cfgguide.compile(runs_on(database), BYTES)
 
 
-def _allows(index, statement):
-    after = index.recognizer.advance(index.recognizer.initial, statement.encode())
-    return after is not None and index.recognizer.is_sentence(after)
-
-
-def _refusal(database, statement):
-    """Return what SQLite says against a statement, empty if it prepares it."""
-    try:
-        database.execute(f"EXPLAIN {statement}")
-    except sqlite3.Error as error:
-        return str(error)
-    return ""
-
-
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_what_sqlite_prepares_is_allowed_and_nothing_else(database, index, statement):
-    assert _allows(index, statement) == (not _refusal(database, statement))
+    assert allows(index, statement) == (not refusal(database, statement))
 
 
 def test_nothing_of_the_known_facts_is_allowed_that_sqlite_refuses():
@@ -144,9 +131,9 @@ def test_nothing_of_the_known_facts_is_allowed_that_sqlite_refuses():
     database = sqlite3.connect(":memory:")
     database.executescript(";\n".join(schema))
     index = cfgguide.compile(runs_on(database), BYTES)
-    allowed = [statement for statement in statements if _allows(index, statement)]
+    allowed = [statement for statement in statements if allows(index, statement)]
     assert len(allowed) > 500
-    assert [each for each in allowed if _refusal(database, each)] == []
+    assert [each for each in allowed if refusal(database, each)] == []
 
 
 @pytest.mark.slow
@@ -159,7 +146,7 @@ def test_real_questions_are_all_answered():
             database = sqlite3.connect(":memory:")
             database.executescript(schemas[question.schema])
             indexes[question.schema] = cfgguide.compile(runs_on(database), BYTES)
-        if not _allows(indexes[question.schema], question.query):
+        if not allows(indexes[question.schema], question.query):
             refused.append(question.query)
     assert refused == []
 
@@ -175,32 +162,17 @@ def test_random_texts_prepare(seed):
     index = cfgguide.compile(runs_on(database), BYTES)
     for _ in range(12):
         guide = cfgguide.Guide(index)
-        for _ in range(rng.choice([5, 20, 60])):
-            allowed = set(guide.allowed_token_ids().tolist()) - set(BYTES.eos_token_ids)
-            if not allowed:
-                break
-            guide.advance(rng.choice(sorted(allowed)))
-        for token_id in guide.shortest_completion():
-            guide.advance(token_id)
-        text = guide.text.decode("utf-8", "replace")
-        assert _refusal(database, text) == "", text
+        written = finish_at_random(guide, rng, rng.choice([5, 20, 60]))
+        text = written.decode("utf-8", "replace")
+        assert refusal(database, text) == "", text
 
 
 def test_masks_are_what_reading_says(index):
     rng = random.Random(0)
     for _ in range(12):
         guide = cfgguide.Guide(index)
-        for _ in range(30):
-            allowed = set(guide.allowed_token_ids().tolist()) - set(BYTES.eos_token_ids)
-            read = set()
-            for token_id, token in enumerate(BYTES.tokens):
-                after = index.recognizer.advance(guide.configuration, token) if token else None
-                if after is not None and index.is_live(after):
-                    read.add(token_id)
-            assert allowed == read, guide.text
-            if not allowed:
-                break
-            guide.advance(rng.choice(sorted(allowed)))
+        for allowed in uniform_walk(guide, rng, 30):
+            assert allowed == read_tokens(guide), guide.text
 
 
 @pytest.mark.slow
@@ -210,14 +182,14 @@ def test_most_random_statements_are_allowed():
         database = made(key)
         index = cfgguide.compile(runs_on(database), BYTES)
         for seed in range(60):
-            counts[_allows(index, random_statement(database, seed, "select"))] += 1
+            counts[allows(index, random_statement(database, seed, "select"))] += 1
     assert counts[True] > 0.4 * counts.total(), counts
 
 
 def test_only_known_columns_are_named_if_asked_for(database):
     index = cfgguide.compile(runs_on(database, new_columns=False), BYTES)
-    assert _allows(index, "SELECT name FROM users")
-    assert not _allows(index, "SELECT a FROM (SELECT name AS a FROM users)")
+    assert allows(index, "SELECT name FROM users")
+    assert not allows(index, "SELECT a FROM (SELECT name AS a FROM users)")
 
 
 @pytest.mark.parametrize(
@@ -232,7 +204,7 @@ def test_schemas_in_any_form(schema):
     index = cfgguide.compile(runs_on(schema), BYTES)
     table = next(iter(schema)) if isinstance(schema, dict) else "users"
     written = table.replace('"', '""')
-    assert _allows(index, f'SELECT * FROM "{written}"')
+    assert allows(index, f'SELECT * FROM "{written}"')
     guide = cfgguide.Guide(index)
     for byte in b'SELECT * FROM "':
         guide.advance(byte)
@@ -243,7 +215,7 @@ def test_metadata_of_sqlalchemy_is_a_schema():
     columns = [SimpleNamespace(name="id"), SimpleNamespace(name="name")]
     metadata = SimpleNamespace(sorted_tables=[SimpleNamespace(name="users", columns=columns)])
     index = cfgguide.compile(runs_on(metadata), BYTES)
-    assert _allows(index, "SELECT name FROM users")
+    assert allows(index, "SELECT name FROM users")
 
 
 @pytest.mark.parametrize(
@@ -269,8 +241,8 @@ def test_views_of_tables_that_are_gone_are_left_out():
     database = sqlite3.connect(":memory:")
     database.executescript("CREATE TABLE a (x); CREATE VIEW v AS SELECT gone FROM a")
     index = cfgguide.compile(runs_on(database), BYTES)
-    assert not _allows(index, "SELECT * FROM v")
-    assert _allows(index, "SELECT * FROM a")
+    assert not allows(index, "SELECT * FROM v")
+    assert allows(index, "SELECT * FROM a")
 
 
 @pytest.mark.parametrize(
@@ -303,7 +275,7 @@ def test_budgets_hold(database, index):
             guide.advance(int(rng.choice(guide.allowed_within(left).tolist())))
             left -= 1
         text = b"".join(BYTES.tokens[each] or b"" for each in guide.token_ids).decode()
-        assert _refusal(database, text) == "", text
+        assert refusal(database, text) == "", text
 
 
 @pytest.mark.parametrize(
@@ -322,4 +294,4 @@ def test_what_has_begun_oddly_is_finished(database, index, begun):
         guide.advance(byte)
     for token_id in guide.shortest_completion():
         guide.advance(token_id)
-    assert _refusal(database, guide.text.decode()) == ""
+    assert refusal(database, guide.text.decode()) == ""

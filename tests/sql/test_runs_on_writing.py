@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from support.monitored import allowed_tokens, allows, finish_at_random, read_tokens, refusal
 from support.sql_schemas import random_schema
 from support.sql_statements import DATABASES, made, random_statement
 
@@ -192,35 +193,21 @@ def index(database):
     return cfgguide.compile(runs_on(database, statements="all"), BYTES)
 
 
-def _allows(index, statement):
-    after = index.recognizer.advance(index.recognizer.initial, statement.encode())
-    return after is not None and index.recognizer.is_sentence(after)
-
-
-def _refusal(database, statement):
-    """Return what SQLite says against a statement, empty if it prepares it."""
-    try:
-        database.execute(f"EXPLAIN {statement}")
-    except sqlite3.Error as error:
-        return str(error)
-    return ""
-
-
 @pytest.mark.parametrize("statement", [each for each in STATEMENTS if each[:4] != "DROP"])
 def test_what_sqlite_prepares_is_allowed_and_nothing_else(database, index, statement):
-    assert _allows(index, statement) == (not _refusal(database, statement))
+    assert allows(index, statement) == (not refusal(database, statement))
 
 
 @pytest.mark.parametrize("statement", LEFT_OUT)
 def test_what_is_left_out(index, statement):
-    assert not _allows(index, statement)
+    assert not allows(index, statement)
 
 
 def test_statements_are_those_that_are_asked_for(database):
     query, change = "SELECT name FROM users", "DELETE FROM users"
     allowed = {
         statements: [
-            _allows(cfgguide.compile(runs_on(database, statements=statements), BYTES), each)
+            allows(cfgguide.compile(runs_on(database, statements=statements), BYTES), each)
             for each in (query, change, "DROP TABLE users")
         ]
         for statements in ("select", "write", "all")
@@ -230,16 +217,16 @@ def test_statements_are_those_that_are_asked_for(database):
         "write": [False, True, False],
         "all": [True, True, False],
     }
-    assert not _allows(cfgguide.compile(runs_on(database), BYTES), change)
+    assert not allows(cfgguide.compile(runs_on(database), BYTES), change)
     with pytest.raises(GrammarError, match="statements is one of 'select', 'write', 'all'"):
         runs_on(database, statements="drop")
 
 
 def test_of_a_mapping_all_columns_are_written_and_no_key_is_known():
     index = cfgguide.compile(runs_on({"users": ["id", "order"]}, statements="write"), BYTES)
-    assert _allows(index, "INSERT INTO users VALUES (1, 2) ON CONFLICT DO NOTHING")
-    assert _allows(index, 'UPDATE users SET id = 1, "order" = id RETURNING *')
-    assert not _allows(index, "INSERT INTO users VALUES (1, 2) ON CONFLICT (id) DO NOTHING")
+    assert allows(index, "INSERT INTO users VALUES (1, 2) ON CONFLICT DO NOTHING")
+    assert allows(index, 'UPDATE users SET id = 1, "order" = id RETURNING *')
+    assert not allows(index, "INSERT INTO users VALUES (1, 2) ON CONFLICT (id) DO NOTHING")
 
 
 def test_where_nothing_can_be_written_nothing_is():
@@ -266,9 +253,9 @@ def test_nothing_of_the_known_facts_is_allowed_that_sqlite_refuses():
     database = sqlite3.connect(":memory:")
     database.executescript(";\n".join(schema))
     index = cfgguide.compile(runs_on(database, statements="write"), BYTES)
-    allowed = [statement for statement in statements if _allows(index, statement)]
+    allowed = [statement for statement in statements if allows(index, statement)]
     assert len(allowed) > 100
-    assert [each for each in allowed if _refusal(database, each)] == []
+    assert [each for each in allowed if refusal(database, each)] == []
 
 
 @pytest.mark.parametrize(
@@ -288,31 +275,19 @@ def test_random_texts_prepare(seed):
             if not guide.accepts(byte):
                 break
             guide.advance(byte)
-        for _ in range(rng.choice([5, 20, 60])):
-            allowed = set(guide.allowed_token_ids().tolist()) - set(BYTES.eos_token_ids)
-            if not allowed:
-                break
-            guide.advance(rng.choice(sorted(allowed)))
-        for token_id in guide.shortest_completion():
-            guide.advance(token_id)
-        text = guide.text.decode("utf-8", "replace")
-        assert _refusal(database, text) == "", text
+        written = finish_at_random(guide, rng, rng.choice([5, 20, 60]))
+        text = written.decode("utf-8", "replace")
+        assert refusal(database, text) == "", text
 
 
 def test_masks_are_what_reading_says(index):
     rng = random.Random(1)
-    statements = [each for each in STATEMENTS if _allows(index, each)]
+    statements = [each for each in STATEMENTS if allows(index, each)]
     for statement in rng.sample(statements, 12):
         guide = cfgguide.Guide(index)
         for byte in statement.replace(" ", "  ").encode():
             if rng.random() < 0.15:
-                allowed = set(guide.allowed_token_ids().tolist()) - set(BYTES.eos_token_ids)
-                read = set()
-                for token_id, token in enumerate(BYTES.tokens):
-                    after = index.recognizer.advance(guide.configuration, token) if token else None
-                    if after is not None and index.is_live(after):
-                        read.add(token_id)
-                assert allowed == read, guide.text
+                assert allowed_tokens(guide) == read_tokens(guide), guide.text
             if not guide.accepts(byte):
                 break
             guide.advance(byte)
@@ -336,5 +311,5 @@ def test_most_random_statements_are_allowed(kind, least):
         database = made(key)
         index = cfgguide.compile(runs_on(database, statements="write"), BYTES)
         for seed in range(60):
-            counts[_allows(index, random_statement(database, seed, kind))] += 1
+            counts[allows(index, random_statement(database, seed, kind))] += 1
     assert counts[True] > least * counts.total(), counts
