@@ -32,13 +32,16 @@ from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.liveness.watched_endings import WatchedEndings
 from cfgguide.locks import new_rlock
 from cfgguide.mask.arrays import Int32Array
+from cfgguide.mask.staying import StayingTokens
 from cfgguide.mask.subset import Subset, bitmask_of
 from cfgguide.mask.texts import TokensOfTexts, VisitedTrie
 from cfgguide.mask.walk import Walk, Walker
 from cfgguide.monitors.monitor import Monitor
 from cfgguide.parser.stack import Stack
+from cfgguide.recognizer.lexer_places import LexerPlace
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis
 from cfgguide.recognizer.watching import (
+    BY_OTHER_TEXT,
     BY_TEXT,
     IMPOSSIBLE,
     POSSIBLE,
@@ -49,6 +52,7 @@ from cfgguide.storage.bounded import BoundedDict
 
 BoolArray = npt.NDArray[np.bool_]
 _MAX_KNOWN = 20_000  # answers about hypotheses
+_MAX_NEAR = 2_000  # masks of lexemes that are being read
 ENDED = -1  # what a hypothesis is whose lexeme has ended
 
 
@@ -105,6 +109,8 @@ class MonitoredIndex(Index):
         self._walker = self._plain_walker()
         self._texts = TokensOfTexts(recognizer, base.vocabulary, shared.visited)
         self._entries.like = _lexers_part
+        self._staying = shared.staying
+        self._near: BoundedDict[Hashable, tuple[Int32Array, Int32Array]] = BoundedDict(_MAX_NEAR)
         self._live_alone: BoundedDict[Hashable, bool] = BoundedDict(_MAX_KNOWN)
         if not self.is_live(recognizer.initial):
             raise MonitorError(
@@ -215,7 +221,9 @@ class MonitoredIndex(Index):
         byte ends every lexeme that is being read.
         """
         going_on, parts = self.parts(configuration)
-        bitmask = self._walked(configuration, going_on)
+        bitmask = self._looked_up(configuration, going_on)
+        if bitmask is None:
+            bitmask = self._walked(configuration, going_on)
         for place, tokens in parts:
             bitmask |= self._subset(place).bitmask & tokens
         return bitmask
@@ -298,6 +306,94 @@ class MonitoredIndex(Index):
                 by_class[:, byte_class] &= is_clean
             ends = self._ending[key] = list(by_class[:, scanner.byte_classes])
         return ends
+
+    def _looked_up(
+        self, configuration: Configuration, tokens: Int32Array | None
+    ) -> Int32Array | None:
+        """Return which tokens may follow, of some or of all, without a walk; None if that fails.
+
+        A token that stays in the lexeme may follow if the grammar alone allows it, and if the
+        lexeme may become one that the monitor allows at its place. All places where the same may
+        come share the mask of these. Tokens that end the lexeme are read.
+        """
+        (first, *others) = configuration.hypotheses
+        stack = watched(first.stack)
+        if self.recognizer.indentation_reader is not None or not self._texts.is_usable:
+            return None
+        if any(watched(each.stack) != stack for each in others):
+            return None
+        alone = Configuration(
+            tuple(each._replace(stack=stack.place.stack) for each in configuration.hypotheses),
+            configuration.context,
+        )
+        grammatical = self.base.subset(alone).bitmask
+        if tokens is not None:
+            grammatical = grammatical & tokens
+        states = tuple(each[:2] for each in configuration.hypotheses)
+        lexer_place = LexerPlace(states, configuration.context)
+        near, unclear = self._near_tokens(lexer_place, first)
+        unclear = unclear[grammatical[unclear >> 5] >> (unclear & 31) & 1 == 1]
+        allowed = [each for each in unclear.tolist() if self._reads(configuration, each)]
+        return near & grammatical | bitmask_of(allowed, len(grammatical))
+
+    def _near_tokens(
+        self, lexer_place: LexerPlace, hypothesis: Hypothesis
+    ) -> tuple[Int32Array, Int32Array]:
+        """Return the tokens after which the lexeme may become one that the monitor allows.
+
+        Returns
+        -------
+        tuple of (int32, shape (n_words,); int32, shape (n_unclear,))
+            As bits; and those of which only reading tells.
+        """
+        stack = watched(hypothesis.stack)
+        place, text, ahead = stack.place, b"", 0
+        for state, _ in lexer_place.states:
+            ahead |= self.recognizer.terminals_ahead(state)
+        if not self.recognizer.is_between(hypothesis.scanner_state):
+            allowed_key = place.key_of(ahead)
+            text = stack.text if ahead & place.restricted else b""
+        else:
+            allowed_key = place.allowed_key
+        terminal_set = int(self.recognizer.parse_table.set_of_state[stack.state])
+        key = lexer_place, terminal_set, text, allowed_key
+        known = self._near.get(key)
+        if known is None:
+            staying = self._staying.of(lexer_place, terminal_set)
+            possible = self.recognizer.possible(place)
+            wanted: dict[int, list[int]] = {POSSIBLE: [], BY_TEXT: [], BY_OTHER_TEXT: []}
+            for number, after in enumerate(staying.places):
+                answer = self._answer(after, possible, place.bits)
+                if answer != IMPOSSIBLE:
+                    wanted[answer].append(number)
+            n_words = self.vocabulary.n_words
+            near = bitmask_of(staying.token_ids(wanted[POSSIBLE]), n_words)
+            if wanted[BY_TEXT]:
+                in_texts = self._texts.tokens(hypothesis)
+                near |= bitmask_of(staying.token_ids(wanted[BY_TEXT]), n_words) & in_texts
+            unclear = [staying.token_ids(wanted[BY_OTHER_TEXT]), staying.leaving]
+            known = self._near[key] = near, np.concatenate(unclear)
+        return known
+
+    def _answer(self, after: LexerPlace, possible: npt.NDArray[np.int8], allowed: int) -> int:
+        """Return whether tokens that lead somewhere in the lexer may follow.
+
+        That is `IMPOSSIBLE`; `POSSIBLE` if the grammar allows them; `BY_TEXT` if one of the texts
+        begins with them besides; `BY_OTHER_TEXT` if they have to be read.
+        """
+        answers = [int(possible[state]) for state, _ in after.states]
+        first = answers[0]
+        if answers.count(first) == len(answers) and not after.may_have_left:
+            return first
+        # What the grammar allows may rest on a state that the monitor refuses: is another enough?
+        wanted = POSSIBLE if POSSIBLE in answers else BY_TEXT
+        if wanted == BY_TEXT and (BY_OTHER_TEXT in answers or after.may_have_left):
+            return BY_OTHER_TEXT
+        is_enough = any(
+            answer == wanted and self.recognizer.can_end_by_gap(*each, allowed)
+            for each, answer in zip(after.states, answers, strict=True)
+        )
+        return wanted if is_enough else BY_OTHER_TEXT
 
     def _walked(self, configuration: Configuration, tokens: Int32Array | None) -> Int32Array:
         """Return which tokens may follow, of some or of all."""
@@ -467,12 +563,15 @@ class _Shared:
         See :meth:`MonitoredIndex._ending_bytes`.
     visited : VisitedTrie
         Of the vocabulary.
+    staying : StayingTokens
+        Of the grammar's lexer.
     """
 
     def __init__(self, base: Index) -> None:
         self.lock: Any = new_rlock()
         self.ending: dict[tuple[tuple[int, Obligations], ...], list[BoolArray]] = {}
         self.visited = VisitedTrie(base.recognizer.scanner, base.vocabulary)
+        self.staying = StayingTokens(base.recognizer, base.token_classes)
 
 
 def _monitored(base: Index, monitor: Monitor, max_bytes: int | None) -> MonitoredIndex:

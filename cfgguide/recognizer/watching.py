@@ -18,14 +18,16 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.automata.dfa import DEAD
-from cfgguide.lexer.lookahead import NO_OBLIGATIONS
+from cfgguide.lexer.lookahead import NO_OBLIGATIONS, Obligations
 from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.monitors.monitor import Monitor
 from cfgguide.monitors.texts import Texts
 from cfgguide.parser.indentation import Indentation
 from cfgguide.parser.indentation_names import INLINE, JOIN
 from cfgguide.parser.stack import Stack
+from cfgguide.recognizer.gaps import Gaps
 from cfgguide.recognizer.lexeme_sets import Lexemes
+from cfgguide.recognizer.lexer_places import LEAVING, UNREAD, Lexer, LexerPlace
 from cfgguide.recognizer.places import Place, Places, ones
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 from cfgguide.storage import archive
@@ -75,6 +77,8 @@ class WatchingRecognizer(Recognizer):
 
     _places: Places
     _lexemes: Lexemes
+    _gaps: Gaps
+    _lexer: Lexer
     _followed: int
     _longer: list[int]
     _acceptable_in: dict[int, int]
@@ -123,6 +127,8 @@ class WatchingRecognizer(Recognizer):
         )
         made._places = places
         made._lexemes = Lexemes.of(recognizer)
+        made._lexer = Lexer.of(recognizer)
+        made._gaps = Gaps(recognizer.scanner, recognizer.lookahead, made._lexemes, spelled)
         scanner = recognizer.scanner
         made._acceptable_in = {}
         made._possible_at = BoundedDict(_MAX_POSSIBLE)
@@ -183,16 +189,53 @@ class WatchingRecognizer(Recognizer):
         return Configuration(possible, context) if possible else None
 
     def reads(self, configuration: Configuration, data: bytes) -> bool | None:
-        """Return whether bytes may follow, if there is nothing to choose on the way; else None."""
+        """Return whether the monitor allows bytes that the grammar allows.
+
+        Returns
+        -------
+        bool or None
+            None if that is not known without reading them with the parser.
+        """
         (first, *others) = configuration.hypotheses
-        if others or first.obligations or self.indentation_reader is not None:
+        begun, lexer = watched(first.stack), self._lexer
+        if self.indentation_reader is not None or not self.tells_followed_from_ignored:
             return None
-        stack, context = watched(first.stack), configuration.context
-        plain = self._read_plainly(first.scanner_state, stack.place, stack.text, context, data, 0)
-        if plain is None:
-            return False
-        state, place, text, _, n_read = plain
-        return self._is_possible(state, place, text) if n_read == len(data) else None
+        if any(watched(each.stack) != begun for each in others):
+            return None
+        states = tuple(each[:2] for each in configuration.hypotheses)
+        terminal_set = self._set_of_state[begun.state]
+        number = lexer.number(LexerPlace(states, configuration.context), terminal_set)
+        place, text = begun.place, begun.text
+        while True:
+            reading = lexer.reading(number, data)
+            if reading.number == UNREAD:
+                return False
+            if reading.number != LEAVING:
+                text += data[reading.begin :]
+                return self._may_become(lexer.places[reading.number], place, text)
+            if reading.terminal_id < 0:
+                return None
+            after = place.after(reading.terminal_id, text + data[reading.begin : reading.end])
+            if after is None:
+                return False
+            place, text, data = after, b"", data[reading.end :]
+            number = lexer.start(self._set_of_state[place.stack.state], reading.context)
+
+    def _may_become(self, lexer_place: LexerPlace, place: Place, text: bytes) -> bool | None:
+        """Return whether a lexeme may become one that the monitor allows; None if that is open."""
+        possible = [
+            each for each in lexer_place.states if self._is_possible(each[0], place, text)
+        ]
+        if len(possible) == len(lexer_place.states) and not lexer_place.may_have_left:
+            return True
+        if any(self.can_end_by_gap(*each, self._allowed(each[0], place)) for each in possible):
+            return True
+        return None if possible or lexer_place.may_have_left else False
+
+    def _allowed(self, scanner_state: int, place: Place) -> int:
+        """Return those of the terminals that a lexeme may become that may come, as bits."""
+        ahead = self._lexemes.ahead(scanner_state) & self._acceptable(place.stack.state)
+        return sum(1 << terminal_id for terminal_id in ones(ahead) if place.may(terminal_id)[0])
 
     def _read_plainly(
         self, state: int, place: Place, text: bytes, context: int, data: bytes, n_read: int
@@ -391,11 +434,26 @@ class WatchingRecognizer(Recognizer):
         """Return the terminals of the lexemes that a scanner state may come to, as bits."""
         return self._lexemes.ahead(scanner_state)
 
+    def can_end_by_gap(self, scanner_state: int, obligations: Obligations, terminals: int) -> bool:
+        """Return whether a lexeme certainly may become one of some terminals before ignored text.
+
+        Parameters
+        ----------
+        scanner_state : int
+            Where the scanner is.
+        obligations : tuple of int
+            What the text to come must keep.
+        terminals : int
+            Those that may come at the lexeme's place, as bits.
+        """
+        return self._gaps.can_end(scanner_state, obligations, terminals)
+
     def is_between(self, scanner_state: int) -> bool:
         """Return whether no lexeme has begun that the parser gets."""
         is_ignored = self._lexemes.ahead(scanner_state) == 1 << self.scanner.ignored
         return bool(self.scanner.is_start[scanner_state]) or is_ignored
 
+    @cached_property
     def tells_followed_from_ignored(self) -> bool:
         """Return whether no lexeme that the monitor follows begins with ignored text."""
         ignored = np.flatnonzero(self.scanner.match == self.scanner.ignored).tolist()

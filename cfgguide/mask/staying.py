@@ -1,0 +1,162 @@
+"""Which tokens stay in the lexeme that is being read, whatever the parser's stack is.
+
+In: where the lexer is. Out: a :class:`Staying`: where each token leaves the lexer, as far as the
+lexeme has not ended by then; and which tokens end it, or might. No lexer reads the others. ::
+
+    inside a name `us`      `er`  stays in the name
+                            `er,` ends it
+                            `:`   is no part of it, and nothing begins with it
+
+Ignored text before a lexeme counts as part of it: white space, then `user`, stays too. Where the
+text to come decides what a lexeme is, such as a keyword that is also the beginning of a name, the
+lexer is in several states at once, each with its obligations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cfgguide.mask.arrays import Int32Array, Int64Array
+from cfgguide.mask.subset import bitmask_of
+from cfgguide.mask.token_classes import ClassTrie, TokenClasses
+from cfgguide.recognizer.lexer_places import LEAVING, Lexer, LexerPlace
+from cfgguide.recognizer.recognizer import Recognizer
+from cfgguide.storage.bounded import BoundedDict
+from cfgguide.vocabulary.trie import (
+    BYTE,
+    END_TOKEN,
+    FIRST_CHILD,
+    FIRST_TOKEN,
+    PackedTrie,
+    VocabularyTrie,
+)
+
+_MAX_KNOWN = 1_000  # of some 10 kB each
+
+
+@dataclass(frozen=True)
+class Staying:
+    """The tokens that stay in a lexeme.
+
+    Attributes
+    ----------
+    trie : PackedTrie
+        Where tokens stand.
+    places : tuple of LexerPlace
+        Where tokens leave the lexer.
+    place_of : int32, shape (n_positions,)
+        For each position among the trie's `token_ids` the number of the place after that token;
+        `len(places)` if it does not stay.
+    leaving : int32, shape (n_leaving,)
+        The tokens that end the lexeme, or that need too many states.
+    """
+
+    trie: PackedTrie
+    places: tuple[LexerPlace, ...]
+    place_of: Int32Array
+    leaving: Int32Array
+
+    def token_ids(self, numbers: npt.ArrayLike) -> Int32Array:
+        """Return the tokens that lead to some of the places, given by their numbers."""
+        is_wanted = np.zeros(len(self.places) + 1, dtype=np.bool_)
+        is_wanted[np.asarray(numbers, dtype=np.int64)] = True
+        return self.trie.token_ids[is_wanted[self.place_of]]
+
+
+class StayingTokens:
+    """Finds them, and remembers.
+
+    Parameters
+    ----------
+    recognizer : Recognizer
+        Reads the tokens.
+    token_classes : TokenClasses
+        What walks go over.
+    """
+
+    def __init__(self, recognizer: Recognizer, token_classes: TokenClasses) -> None:
+        self._byte_classes = recognizer.scanner.byte_classes
+        self._lexer = Lexer.of(recognizer)
+        self._token_classes = token_classes
+        self._levels: _Levels | None = None
+        self._known: BoundedDict[tuple[LexerPlace, int], Staying] = BoundedDict(_MAX_KNOWN)
+
+    def of(self, place: LexerPlace, terminal_set: int) -> Staying:
+        """Return which tokens stay in the lexeme that is being read.
+
+        Parameters
+        ----------
+        place : LexerPlace
+            Where the lexer is.
+        terminal_set : int
+            The set of terminals among which a lexeme after ignored text is.
+        """
+        trie = self._token_classes.trie
+        if self._levels is None or self._levels.packed is not trie.packed:
+            self._levels = _Levels(trie)
+            self._known.clear()
+        key = place, terminal_set
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._found(place, terminal_set, self._levels)
+        return known
+
+    def _found(self, place: LexerPlace, terminal_set: int, levels: _Levels) -> Staying:
+        lexer = self._lexer
+        nodes = np.arange(levels.packed.n_roots)
+        before = np.full(len(nodes), lexer.number(place, terminal_set), dtype=np.int64)
+        staying, ends, leaving = [nodes[:0]], [before[:0]], [nodes[:0]]
+        while len(nodes):
+            after = lexer.all_after(before, self._byte_classes[levels.byte_of[nodes]])
+            leaving.append(nodes[after == LEAVING])
+            stays = after >= 0
+            staying.append(nodes[stays])
+            ends.append(after[stays])
+            nodes, parents = levels.children(nodes[stays])
+            before = after[stays][parents]
+        numbers, end_of_node = np.unique(np.concatenate(ends), return_inverse=True)
+        places = tuple(lexer.places[number] for number in numbers.tolist())
+        place_of = np.full(len(levels.packed.token_ids), len(places), dtype=np.int32)
+        positions, of_nodes = levels.own_positions(np.concatenate(staying))
+        place_of[positions] = end_of_node[of_nodes]
+        positions, _ = levels.positions_below(np.concatenate(leaving))
+        return Staying(levels.packed, places, place_of, levels.packed.token_ids[positions])
+
+
+class _Levels:
+    """A trie as it is gone through level by level."""
+
+    def __init__(self, trie: VocabularyTrie | ClassTrie) -> None:
+        self.packed = trie.packed
+        nodes = self.packed.nodes
+        self.byte_of = nodes[:-1, BYTE]
+        self._first_child = nodes[:, FIRST_CHILD].astype(np.int64)
+        self._first_token = nodes[:-1, FIRST_TOKEN].astype(np.int64)
+        self._end_token = nodes[:-1, END_TOKEN].astype(np.int64)
+        child = self._first_child[:-1]
+        has_child = child < self._first_child[1:]
+        firsts = self._first_token[np.where(has_child, child, 0)]
+        self._own_end = np.where(has_child, firsts, self._end_token)
+
+    def children(self, nodes: Int64Array) -> tuple[Int64Array, Int64Array]:
+        """Return the children of some nodes, and which of the nodes is the parent of each."""
+        return _ranges(self._first_child[nodes], self._first_child[nodes + 1])
+
+    def own_positions(self, nodes: Int64Array) -> tuple[Int64Array, Int64Array]:
+        """Return where the tokens stand that end at some nodes, and at which of the nodes each."""
+        return _ranges(self._first_token[nodes], self._own_end[nodes])
+
+    def positions_below(self, nodes: Int64Array) -> tuple[Int64Array, Int64Array]:
+        """Return the same with the tokens that go on below the nodes."""
+        return _ranges(self._first_token[nodes], self._end_token[nodes])
+
+
+def _ranges(starts: Int64Array, ends: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """Return the numbers of some ranges, one range after another, and the range of each."""
+    lengths = ends - starts
+    of_ranges = np.repeat(np.arange(len(starts)), lengths)
+    offsets = np.arange(len(of_ranges)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return starts[of_ranges] + offsets, of_ranges
