@@ -32,13 +32,14 @@ from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.liveness.watched_endings import WatchedEndings
 from cfgguide.locks import new_rlock
 from cfgguide.mask.arrays import Int32Array
+from cfgguide.mask.beginning import BeginningTokens
+from cfgguide.mask.place_masks import PlaceMasks
 from cfgguide.mask.staying import StayingTokens
 from cfgguide.mask.subset import Subset, bitmask_of
 from cfgguide.mask.texts import TokensOfTexts, VisitedTrie
 from cfgguide.mask.walk import Walk, Walker
 from cfgguide.monitors.monitor import Monitor
 from cfgguide.parser.stack import Stack
-from cfgguide.recognizer.lexer_places import LexerPlace
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis
 from cfgguide.recognizer.watching import (
     BY_OTHER_TEXT,
@@ -52,7 +53,6 @@ from cfgguide.storage.bounded import BoundedDict
 
 BoolArray = npt.NDArray[np.bool_]
 _MAX_KNOWN = 20_000  # answers about hypotheses
-_MAX_NEAR = 2_000  # masks of lexemes that are being read
 ENDED = -1  # what a hypothesis is whose lexeme has ended
 
 
@@ -109,8 +109,8 @@ class MonitoredIndex(Index):
         self._walker = self._plain_walker()
         self._texts = TokensOfTexts(recognizer, base.vocabulary, shared.visited)
         self._entries.like = _lexers_part
-        self._staying = shared.staying
-        self._near: BoundedDict[Hashable, tuple[Int32Array, Int32Array]] = BoundedDict(_MAX_NEAR)
+        self.beginning = shared.beginning
+        self._place_masks = PlaceMasks(recognizer, shared.beginning, shared.staying, self._texts)
         self._live_alone: BoundedDict[Hashable, bool] = BoundedDict(_MAX_KNOWN)
         if not self.is_live(recognizer.initial):
             raise MonitorError(
@@ -202,14 +202,14 @@ class MonitoredIndex(Index):
                 self._step_cache.drop()
             return subset
 
-    def _subset(self, configuration: Configuration) -> Subset:
+    def _subset(self, configuration: Configuration, *, may_be_empty: bool = False) -> Subset:
         path = _path_of(configuration)
         subset = self._entries.find_path(path)
         if subset is None:
             bitmask = self._made(configuration)
             if self.recognizer.is_sentence(configuration):
                 bitmask |= self._eos
-            if not bitmask.any():
+            if not may_be_empty and not bitmask.any():
                 raise MonitorError(_dead_end(configuration, self._monitor))
             subset = self._entries.add_path(path, Mask(len(path) - 1, bitmask))
         return subset
@@ -220,24 +220,42 @@ class MonitoredIndex(Index):
         Where lexemes may end, the masks of the places after them tell of all tokens whose first
         byte ends every lexeme that is being read.
         """
-        going_on, parts = self.parts(configuration)
-        bitmask = self._looked_up(configuration, going_on)
+        if len(configuration.hypotheses) > 1 and self._place_masks.is_usable:
+            by_stack = self._by_stack(configuration)
+            if len(by_stack) > 1:
+                bitmask = np.zeros(self.vocabulary.n_words, dtype=np.int32)
+                for each in by_stack:
+                    bitmask |= self._subset(each, may_be_empty=True).bitmask
+                return bitmask
+        first_bytes, parts = self.parts(configuration)
+        bitmask = self._looked_up(configuration, first_bytes)
         if bitmask is None:
+            going_on = None if first_bytes is None else self.beginning.with_any(first_bytes)
             bitmask = self._walked(configuration, going_on)
         for place, tokens in parts:
             bitmask |= self._subset(place).bitmask & tokens
         return bitmask
 
+    def _by_stack(self, configuration: Configuration) -> list[Configuration]:
+        """Return the hypotheses of each stack by themselves.
+
+        Each is a possibility of its own, so a token may follow if it may follow one of them.
+        """
+        groups: dict[Stack, list[Hypothesis]] = {}
+        for hypothesis in configuration.hypotheses:
+            groups.setdefault(hypothesis.stack, []).append(hypothesis)
+        return [Configuration(tuple(group), configuration.context) for group in groups.values()]
+
     def parts(
         self, configuration: Configuration
-    ) -> tuple[Int32Array | None, list[tuple[Configuration, Int32Array]]]:
+    ) -> tuple[BoolArray | None, list[tuple[Configuration, Int32Array]]]:
         """Return which tokens go on with a lexeme, and those that begin where one ends.
 
         Returns
         -------
-        tuple of (int32 array or None, list of (Configuration, int32 array))
-            The tokens of which the configuration itself has to tell, None for all; and places after
-            lexemes, each with the tokens of which it tells.
+        tuple of (bool, shape (256,) or None, list of (Configuration, int32 array))
+            With which bytes the tokens begin of which the configuration itself has to tell, None
+            for all; and places after lexemes, each with the tokens of which it tells.
         """
         scanner = self.recognizer.scanner
         is_indented = self.recognizer.indentation_reader is not None
@@ -257,14 +275,8 @@ class MonitoredIndex(Index):
                 continue
             goes_on &= ~ends
             if place.hypotheses:
-                parts.append((place, self._beginning_with(ends)))
-        return self._beginning_with(goes_on), parts
-
-    def _beginning_with(self, is_first: BoolArray) -> Int32Array:
-        """Return the tokens that begin with some bytes."""
-        rows = self.vocabulary.tokens_by_first_byte[is_first]
-        tokens: Int32Array = np.bitwise_or.reduce(rows, axis=0, initial=0)
-        return tokens
+                parts.append((place, self.beginning.with_any(ends)))
+        return goes_on, parts
 
     def _after(self, hypothesis: Hypothesis, context: int) -> Configuration | None:
         """Return the configuration where the next lexeme begins; None if there are several.
@@ -308,92 +320,20 @@ class MonitoredIndex(Index):
         return ends
 
     def _looked_up(
-        self, configuration: Configuration, tokens: Int32Array | None
+        self, configuration: Configuration, first_bytes: BoolArray | None
     ) -> Int32Array | None:
-        """Return which tokens may follow, of some or of all, without a walk; None if that fails.
-
-        A token that stays in the lexeme may follow if the grammar alone allows it, and if the
-        lexeme may become one that the monitor allows at its place. All places where the same may
-        come share the mask of these. Tokens that end the lexeme are read.
-        """
-        (first, *others) = configuration.hypotheses
-        stack = watched(first.stack)
-        if self.recognizer.indentation_reader is not None or not self._texts.is_usable:
+        """Return which tokens may follow, of some or of all, without a walk; None if that fails."""
+        if not self._place_masks.is_usable:
             return None
-        if any(watched(each.stack) != stack for each in others):
-            return None
+        stack = watched(configuration.hypotheses[0].stack)
         alone = Configuration(
             tuple(each._replace(stack=stack.place.stack) for each in configuration.hypotheses),
             configuration.context,
         )
-        grammatical = self.base.subset(alone).bitmask
-        if tokens is not None:
-            grammatical = grammatical & tokens
-        states = tuple(each[:2] for each in configuration.hypotheses)
-        lexer_place = LexerPlace(states, configuration.context)
-        near, unclear = self._near_tokens(lexer_place, first)
-        unclear = unclear[grammatical[unclear >> 5] >> (unclear & 31) & 1 == 1]
-        allowed = [each for each in unclear.tolist() if self._reads(configuration, each)]
-        return near & grammatical | bitmask_of(allowed, len(grammatical))
-
-    def _near_tokens(
-        self, lexer_place: LexerPlace, hypothesis: Hypothesis
-    ) -> tuple[Int32Array, Int32Array]:
-        """Return the tokens after which the lexeme may become one that the monitor allows.
-
-        Returns
-        -------
-        tuple of (int32, shape (n_words,); int32, shape (n_unclear,))
-            As bits; and those of which only reading tells.
-        """
-        stack = watched(hypothesis.stack)
-        place, text, ahead = stack.place, b"", 0
-        for state, _ in lexer_place.states:
-            ahead |= self.recognizer.terminals_ahead(state)
-        if not self.recognizer.is_between(hypothesis.scanner_state):
-            allowed_key = place.key_of(ahead)
-            text = stack.text if ahead & place.restricted else b""
-        else:
-            allowed_key = place.allowed_key
-        terminal_set = int(self.recognizer.parse_table.set_of_state[stack.state])
-        key = lexer_place, terminal_set, text, allowed_key
-        known = self._near.get(key)
-        if known is None:
-            staying = self._staying.of(lexer_place, terminal_set)
-            possible = self.recognizer.possible(place)
-            wanted: dict[int, list[int]] = {POSSIBLE: [], BY_TEXT: [], BY_OTHER_TEXT: []}
-            for number, after in enumerate(staying.places):
-                answer = self._answer(after, possible, place.bits)
-                if answer != IMPOSSIBLE:
-                    wanted[answer].append(number)
-            n_words = self.vocabulary.n_words
-            near = bitmask_of(staying.token_ids(wanted[POSSIBLE]), n_words)
-            if wanted[BY_TEXT]:
-                in_texts = self._texts.tokens(hypothesis)
-                near |= bitmask_of(staying.token_ids(wanted[BY_TEXT]), n_words) & in_texts
-            unclear = [staying.token_ids(wanted[BY_OTHER_TEXT]), staying.leaving]
-            known = self._near[key] = near, np.concatenate(unclear)
-        return known
-
-    def _answer(self, after: LexerPlace, possible: npt.NDArray[np.int8], allowed: int) -> int:
-        """Return whether tokens that lead somewhere in the lexer may follow.
-
-        That is `IMPOSSIBLE`; `POSSIBLE` if the grammar allows them; `BY_TEXT` if one of the texts
-        begins with them besides; `BY_OTHER_TEXT` if they have to be read.
-        """
-        answers = [int(possible[state]) for state, _ in after.states]
-        first = answers[0]
-        if answers.count(first) == len(answers) and not after.may_have_left:
-            return first
-        # What the grammar allows may rest on a state that the monitor refuses: is another enough?
-        wanted = POSSIBLE if POSSIBLE in answers else BY_TEXT
-        if wanted == BY_TEXT and (BY_OTHER_TEXT in answers or after.may_have_left):
-            return BY_OTHER_TEXT
-        is_enough = any(
-            answer == wanted and self.recognizer.can_end_by_gap(*each, allowed)
-            for each, answer in zip(after.states, answers, strict=True)
-        )
-        return wanted if is_enough else BY_OTHER_TEXT
+        grammatical = self.base.subset(alone)
+        near, found, unclear = self._place_masks.allowed(configuration, grammatical, first_bytes)
+        found += [each for each in unclear if self._reads(configuration, each)]
+        return near | bitmask_of(found, len(near)) if found else near.copy()
 
     def _walked(self, configuration: Configuration, tokens: Int32Array | None) -> Int32Array:
         """Return which tokens may follow, of some or of all."""
@@ -501,9 +441,6 @@ class MonitoredIndex(Index):
         token = self.vocabulary.tokens[token_id]
         if token is None:
             return False
-        is_read = self.recognizer.reads(configuration, token)
-        if is_read is not None:
-            return is_read
         after = self.recognizer.advance(configuration, token)
         return after is not None and self._liveness.is_live(after)
 
@@ -563,6 +500,8 @@ class _Shared:
         See :meth:`MonitoredIndex._ending_bytes`.
     visited : VisitedTrie
         Of the vocabulary.
+    beginning : BeginningTokens
+        Of the vocabulary.
     staying : StayingTokens
         Of the grammar's lexer.
     """
@@ -571,6 +510,7 @@ class _Shared:
         self.lock: Any = new_rlock()
         self.ending: dict[tuple[tuple[int, Obligations], ...], list[BoolArray]] = {}
         self.visited = VisitedTrie(base.recognizer.scanner, base.vocabulary)
+        self.beginning = BeginningTokens(base.vocabulary)
         self.staying = StayingTokens(base.recognizer, base.token_classes)
 
 

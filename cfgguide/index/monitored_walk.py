@@ -37,7 +37,8 @@ class MonitoredWalker:
     def walk(self, configuration: Configuration) -> SplitOutcomes:
         """Return what the tokens that may follow lead to."""
         words = self._index.subset(configuration).bitmask
-        going_on, parts = self._index.parts(configuration)
+        first_bytes, parts = self._index.parts(configuration)
+        going_on = None if first_bytes is None else self._index.beginning.with_any(first_bytes)
         found: dict[Configuration, int] = {}
         places: list[npt.NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
         numbers: list[npt.NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,8 @@ from cfgguide.storage.bounded import BoundedDict
 from cfgguide.vocabulary.trie import BYTE, END_TOKEN, FIRST_CHILD, FIRST_TOKEN
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
-_MAX_KNOWN = 2_000  # sets of tokens
+_MAX_KNOWN = 20_000  # sets of tokens, of about 1 kB each
+_ROOT = -1
 
 
 class TokensOfTexts:
@@ -63,41 +65,85 @@ class TokensOfTexts:
         """
         stack = watched(hypothesis.stack)
         is_begun = not self._recognizer.is_between(hypothesis.scanner_state)
-        found = np.zeros(self._vocabulary.n_words, dtype=np.int32)
         restricted = [texts for texts in stack.place.allowed.values() if texts is not None]
         if is_begun:  # else any of them may begin, after more ignored text too
             ahead = self._recognizer.restricted(hypothesis.scanner_state, stack.place)
             restricted = [texts for _, texts in ahead]
-        for texts in restricted:
-            for part in texts.parts():
-                found |= self._of(part, stack.text, is_begun=is_begun)
-        return found
+        found = [
+            self._of(part, stack.text, is_begun=is_begun)
+            for texts in restricted
+            for part in texts.parts()
+        ]
+        token_ids = np.concatenate(found) if found else []
+        return bitmask_of(token_ids, self._vocabulary.n_words)
 
     def _of(self, texts: Texts, text: bytes, *, is_begun: bool) -> Int32Array:
         key = texts, text, is_begun
         known = self._known.get(key)
         if known is None:
-            visited = self._visited
-            starts = () if is_begun else visited.ignored_nodes
-            token_ids = self._below(visited.roots, texts, text)
-            for node in starts:
-                token_ids += self._below(visited.children(node), texts, text)
-            known = self._known[key] = bitmask_of(token_ids, self._vocabulary.n_words)
+            node = self._visited.begun if is_begun else self._visited.between
+            known = self._known[key] = np.array(_below(node, texts, text), dtype=np.int32)
         return known
 
-    def _below(self, nodes: Iterable[int], texts: Texts, text: bytes) -> list[int]:
-        """Return the tokens below some nodes that go on with a text."""
-        visited, byte_of = self._visited, self._visited.byte_of
-        pending = [(node, text) for node in nodes]
-        token_ids: list[int] = []
-        while pending:
-            node, before = pending.pop()
-            after = before + bytes((byte_of[node],))
-            if not texts.begins(after):
+
+def _below(start: Node, texts: Texts, text: bytes) -> list[int]:
+    """Return the tokens below a node that go on with a text."""
+    pending = [(start, text)]
+    token_ids: list[int] = []
+    while pending:
+        node, before = pending.pop()
+        wanted = texts.next_bytes(before)
+        for byte in node.children if wanted is None else wanted:
+            child = node.child(byte)
+            if child is None:
                 continue
-            token_ids += visited.own_tokens(node)
-            pending += [(child, after) for child in visited.children(node)]
-        return token_ids
+            after = before + bytes((byte,))
+            if texts.begins(after):
+                token_ids += child.token_ids
+                pending.append((child, after))
+    return token_ids
+
+
+class Node:
+    """Nodes of a vocabulary's trie that are one after ignored text was left out.
+
+    Attributes
+    ----------
+    token_ids : list of int
+        The tokens that end here.
+    """
+
+    __slots__ = ("_children", "_nodes", "_trie", "token_ids")
+
+    def __init__(self, trie: VisitedTrie, nodes: list[int], token_ids: list[int]) -> None:
+        self._trie = trie
+        self._nodes = nodes  # whose children are below
+        self._children: dict[int, Node | list[int]] | None = None
+        self.token_ids = token_ids
+
+    @property
+    def children(self) -> Iterable[int]:
+        """The bytes of the nodes below."""
+        return self._by_byte()
+
+    def child(self, byte: int) -> Node | None:
+        """Return the node below after one more byte; None if there is none."""
+        children = self._by_byte()
+        child = children.get(byte)
+        if isinstance(child, list):
+            token_ids = [each for node in child for each in self._trie.own_tokens(node)]
+            child = children[byte] = Node(self._trie, child, token_ids)
+        return child
+
+    def _by_byte(self) -> dict[int, Node | list[int]]:
+        if self._children is None:
+            found: dict[int, Any] = {}
+            byte_of = self._trie.byte_of
+            for node in self._nodes:
+                for child in self._trie.children(node):
+                    found.setdefault(byte_of[child], []).append(child)
+            self._children = found
+        return self._children
 
 
 class VisitedTrie:
@@ -114,22 +160,32 @@ class VisitedTrie:
     ----------
     byte_of : memoryview of int
         The last byte of each node's string.
-    roots : range
-        The nodes of one byte.
     """
 
     def __init__(self, scanner: Scanner, vocabulary: Vocabulary) -> None:
         packed = vocabulary.trie.packed
         self._scanner = scanner
         self.byte_of = memoryview(np.ascontiguousarray(packed.nodes[:, BYTE]).data)
-        self.roots = range(packed.n_roots)
+        self._n_roots = packed.n_roots
         self._first_token = memoryview(np.ascontiguousarray(packed.nodes[:, FIRST_TOKEN]).data)
         self._end_token = memoryview(np.ascontiguousarray(packed.nodes[:, END_TOKEN]).data)
         self._first_child = memoryview(np.ascontiguousarray(packed.nodes[:, FIRST_CHILD]).data)
         self._token_ids = packed.token_ids
 
+    @cached_property
+    def begun(self) -> Node:
+        """Where a lexeme has begun."""
+        return Node(self, [_ROOT], [])
+
+    @cached_property
+    def between(self) -> Node:
+        """Where none has begun, so that ignored text may come before it."""
+        return Node(self, [_ROOT, *self._ignored_nodes()], [])
+
     def children(self, node: int) -> range:
         """Return the nodes below a node."""
+        if node == _ROOT:
+            return range(self._n_roots)
         return range(self._first_child[node], self._first_child[node + 1])
 
     def own_tokens(self, node: int) -> list[int]:
@@ -139,13 +195,12 @@ class VisitedTrie:
         ids: list[int] = self._token_ids[self._first_token[node] : end].tolist()
         return ids
 
-    @cached_property
-    def ignored_nodes(self) -> tuple[int, ...]:
-        """The nodes whose path is ignored text and nothing else."""
+    def _ignored_nodes(self) -> list[int]:
+        """Return the nodes whose path is ignored text and nothing else."""
         scanner = self._scanner
         classes = scanner.byte_classes.tolist()
         starts = {int(state) for state in np.unique(scanner.starts)}
-        pending = [(node, starts) for node in self.roots]
+        pending = [(node, starts) for node in self.children(_ROOT)]
         found: list[int] = []
         while pending:
             node, states = pending.pop()
@@ -157,4 +212,4 @@ class VisitedTrie:
                 after |= starts
             if after:
                 pending += [(child, after) for child in self.children(node)]
-        return tuple(found)
+        return found

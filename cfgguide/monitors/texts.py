@@ -38,6 +38,13 @@ class Texts(ABC):
     def begins(self, text: bytes) -> bool:
         """Return whether one of these begins with a text."""
 
+    def next_bytes(self, text: bytes) -> Iterable[int] | None:
+        """Return bytes with which one of these may go on after a text; None for any.
+
+        More may be among them: `begins` is asked of each.
+        """
+        return None
+
     def few(self) -> Iterable[bytes] | None:
         """Return all of the texts if they are a few, each of which may be tried; else None."""
         return None

@@ -25,6 +25,7 @@ from cfgguide.recognizer.recognizer import Recognizer
 
 UNREAD, LEAVING = -1, -2  # instead of the number of a place
 _MAX_STATES = 16  # of a lexer at once; what leads to more is not followed
+_MAX_SEARCHED = 1_000  # states with their obligations
 _MAX_KNOWN = 200_000  # moves and readings, of about 200 bytes each
 
 Int32Array = npt.NDArray[np.int32]
@@ -94,11 +95,14 @@ class Lexer:
         self.places: list[LexerPlace] = []
         self._sets: list[int] = []
         self._is_between: list[bool] = []
+        self._ahead: list[int] = []
         self._numbers: dict[tuple[LexerPlace, int], int] = {}
         self._lexemes = Lexemes.of(recognizer)
         self._is_start: list[bool] = scanner.is_start.tolist()
         self._lock = new_lock()
         self._moves: dict[int, int] = {}
+        self._leaves: dict[tuple[Obligations, int, int], bool] = {}
+        self._may_end_in: dict[tuple[int, Obligations], bool] = {}
         self._readings: dict[tuple[int, bytes], Reading] = {}
 
     def number(self, place: LexerPlace, terminal_set: int) -> int:
@@ -121,11 +125,23 @@ class Lexer:
         place, terminal_set = key
         with self._lock:
             if key not in self._numbers:
+                ahead = 0
+                for state, _ in place.states:
+                    ahead |= self._lexemes.ahead(state)
                 self.places.append(place)
+                self._ahead.append(ahead)
                 self._sets.append(terminal_set)
                 self._is_between.append(all(self._is_gap(state) for state, _ in place.states))
                 self._numbers[key] = len(self.places) - 1
         return self._numbers[key]
+
+    def ahead(self, number: int) -> int:
+        """Return the terminals that the lexeme at a place may become, as bits."""
+        return self._ahead[number]
+
+    def is_between(self, number: int) -> bool:
+        """Return whether no lexeme has begun at a place that the parser gets."""
+        return self._is_between[number]
 
     def _is_gap(self, state: int) -> bool:
         """Return whether no lexeme has begun in a scanner state that the parser gets."""
@@ -203,10 +219,8 @@ class Lexer:
             if terminal_id == NO_MATCH:
                 continue
             owing = lookahead.ending(state, owed)
-            if not lookahead.after(owing, byte_class):
-                continue
             if terminal_id != self._ignored:
-                may_have_left = True
+                may_have_left |= self._may_leave(owing, byte_class, place.context)
                 continue
             for start in lookahead.resolved(self._starts[terminal_set][place.context], owing):
                 following += lookahead.step(*start, byte_class)
@@ -217,3 +231,38 @@ class Lexer:
             return LEAVING
         context = self._contexts[place.context][byte_class]
         return self.number(LexerPlace(states, context, may_have_left), terminal_set)
+
+    def _may_leave(self, owing: Obligations, byte_class: int, context: int) -> bool:
+        """Return whether any lexeme could begin with a byte, after one that owes something."""
+        key = owing, byte_class, context
+        known = self._leaves.get(key)
+        if known is None:
+            starts = {of_context[context] for of_context in self._starts}
+            known = self._leaves[key] = any(
+                self._may_end(*target)
+                for start in starts
+                for possible in self._lookahead.resolved(start, owing)
+                for target in self._lookahead.step(*possible, byte_class)
+            )
+        return known
+
+    def _may_end(self, state: int, obligations: Obligations) -> bool:
+        """Return False if a lexeme that has begun cannot end and keep what it owes."""
+        key = state, obligations
+        known = self._may_end_in.get(key)
+        if known is None:
+            known = self._may_end_in[key] = self._searched(*key)
+        return known
+
+    def _searched(self, state: int, obligations: Obligations) -> bool:
+        pending = [(state, obligations)]
+        found = set(pending)
+        while pending:
+            here, owed = pending.pop()
+            if not owed or self._match[here] != NO_MATCH or len(found) > _MAX_SEARCHED:
+                return True
+            for byte_class in range(self._n_classes):
+                new = set(self._lookahead.step(here, owed, byte_class)) - found
+                found |= new
+                pending += new
+        return False

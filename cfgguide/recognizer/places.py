@@ -48,6 +48,7 @@ class Place:
         "_after",
         "_allowed",
         "_bits",
+        "_endless",
         "_hash",
         "_places",
         "_restricted",
@@ -62,7 +63,7 @@ class Place:
         self._places = places
         self._hash = hash((stack, monitor))
         self._allowed: Answers | None = None
-        self._bits = self._restricted = 0
+        self._bits = self._restricted = self._endless = 0
         self._after: dict[tuple[int, bytes], Place | None] = {}
         self._single: dict[int, tuple[bool, Texts | None]] = {}
 
@@ -87,6 +88,13 @@ class Place:
         if self._allowed is None:
             self._answer()
         return self._restricted
+
+    @property
+    def endless(self) -> int:
+        """Those of the latter that may have all texts but a few, as bits."""
+        if self._allowed is None:
+            self._answer()
+        return self._endless
 
     def may(self, terminal_id: int) -> tuple[bool, Texts | None]:
         """Return whether one terminal may come, and with which texts; None for any."""
@@ -134,7 +142,7 @@ class Place:
         return self.can_end if self._allowed is not None else self._places.can_end(self)
 
     def _answer(self) -> None:
-        self._allowed, self._bits, self._restricted = self._places.answers(self)
+        self._allowed, self._bits, self._restricted, self._endless = self._places.answers(self)
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -199,7 +207,7 @@ class Places:
         self._rules = [left if left in monitor.rules else None for left, _ in table.productions]
         self._groups: dict[int, tuple[int, tuple[tuple[int, int], ...]]] = {}
         self._known: BoundedDict[tuple[Stack, Monitor], Place] = BoundedDict(_MAX_KNOWN)
-        self._answers: BoundedDict[tuple[Stack, Hashable], tuple[Answers, int, int]]
+        self._answers: BoundedDict[tuple[Stack, Hashable], tuple[Answers, int, int, int]]
         self._answers = BoundedDict(_MAX_KNOWN)
         self._actions = memoryview(table.action.data)
 
@@ -313,18 +321,20 @@ class Places:
         stack, _, is_refused = self._before(place, END)
         return not is_refused and stack.state == self.table.end_state
 
-    def answers(self, place: Place) -> tuple[Answers, int, int]:
+    def answers(self, place: Place) -> tuple[Answers, int, int, int]:
         """Return what may come at a place, as :class:`Place` has it."""
         key = place.stack, asked_for(place.monitor, "relevant")
         known = self._answers.get(key)
         if known is None:
             if asked_for(place.monitor, "can_finish") is False:
-                known = {}, 0, 0
+                known = {}, 0, 0, 0
             else:
                 answers = self.found(place.stack, place.monitor)
                 bits = sum(1 << terminal_id for terminal_id in answers)
-                restricted = sum(1 << each for each, texts in answers.items() if texts is not None)
-                known = answers, bits, restricted
+                texts_of = {each: texts for each, texts in answers.items() if texts is not None}
+                restricted = sum(1 << each for each in texts_of)
+                endless = sum(1 << each for each, texts in texts_of.items() if texts.is_endless)
+                known = answers, bits, restricted, endless
             self._answers[key] = known
         return known
 

@@ -27,7 +27,7 @@ from cfgguide.parser.indentation_names import INLINE, JOIN
 from cfgguide.parser.stack import Stack
 from cfgguide.recognizer.gaps import Gaps
 from cfgguide.recognizer.lexeme_sets import Lexemes
-from cfgguide.recognizer.lexer_places import LEAVING, UNREAD, Lexer, LexerPlace
+from cfgguide.recognizer.lexer_places import Lexer, LexerPlace
 from cfgguide.recognizer.places import Place, Places, ones
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 from cfgguide.storage import archive
@@ -188,41 +188,23 @@ class WatchingRecognizer(Recognizer):
         possible = tuple(filter(self.is_possible, hypotheses))
         return Configuration(possible, context) if possible else None
 
-    def reads(self, configuration: Configuration, data: bytes) -> bool | None:
-        """Return whether the monitor allows bytes that the grammar allows.
+    def may_become(self, lexer_place: LexerPlace, place: Place, text: bytes) -> bool | None:
+        """Return whether a lexeme may become one that the monitor allows at its place.
+
+        Parameters
+        ----------
+        lexer_place : LexerPlace
+            Where the lexer is, after bytes that the grammar allows.
+        place : Place
+            Where the lexeme began.
+        text : bytes
+            What has come of it.
 
         Returns
         -------
         bool or None
-            None if that is not known without reading them with the parser.
+            None if that is not known without reading with the parser.
         """
-        (first, *others) = configuration.hypotheses
-        begun, lexer = watched(first.stack), self._lexer
-        if self.indentation_reader is not None or not self.tells_followed_from_ignored:
-            return None
-        if any(watched(each.stack) != begun for each in others):
-            return None
-        states = tuple(each[:2] for each in configuration.hypotheses)
-        terminal_set = self._set_of_state[begun.state]
-        number = lexer.number(LexerPlace(states, configuration.context), terminal_set)
-        place, text = begun.place, begun.text
-        while True:
-            reading = lexer.reading(number, data)
-            if reading.number == UNREAD:
-                return False
-            if reading.number != LEAVING:
-                text += data[reading.begin :]
-                return self._may_become(lexer.places[reading.number], place, text)
-            if reading.terminal_id < 0:
-                return None
-            after = place.after(reading.terminal_id, text + data[reading.begin : reading.end])
-            if after is None:
-                return False
-            place, text, data = after, b"", data[reading.end :]
-            number = lexer.start(self._set_of_state[place.stack.state], reading.context)
-
-    def _may_become(self, lexer_place: LexerPlace, place: Place, text: bytes) -> bool | None:
-        """Return whether a lexeme may become one that the monitor allows; None if that is open."""
         possible = [
             each for each in lexer_place.states if self._is_possible(each[0], place, text)
         ]
@@ -344,7 +326,7 @@ class WatchingRecognizer(Recognizer):
             be any but a few.
         """
         dropped = self._dropped(place)
-        key = place.allowed_key, dropped
+        key = place.bits, place.restricted, place.endless, dropped
         known = self._possible_at.get(key)
         if known is None:
             known = self._possible_at[key] = self._possible(place, dropped)
@@ -429,6 +411,16 @@ class WatchingRecognizer(Recognizer):
     def place(self, stack: Stack, monitor: Monitor) -> Place:
         """Return the place of a stack and a monitor."""
         return self._places.place(stack, monitor)
+
+    @property
+    def followed(self) -> int:
+        """The terminals that the monitor follows, as bits."""
+        return self._followed
+
+    @property
+    def lexer(self) -> Lexer:
+        """Where bytes lead inside lexemes."""
+        return self._lexer
 
     def terminals_ahead(self, scanner_state: int) -> int:
         """Return the terminals of the lexemes that a scanner state may come to, as bits."""

@@ -11,12 +11,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 
 from cfgguide.combinators.words import is_word
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.monitors.texts import Texts
 
+_FEW = 100  # names whose tokens are looked up one by one
 _PLAIN, _DOUBLE, _BACK, _BRACKET = range(4)
 _QUOTES = {b'"': _DOUBLE, b"`": _BACK, b"[": _BRACKET}
 
@@ -63,10 +64,11 @@ def quoted(name: str) -> str:
 class NameSet:
     """Names, with all that they are looked up by; made once and shared."""
 
-    __slots__ = ("_forms", "_hash", "beyond_ascii", "keywords", "names")
+    __slots__ = ("_forms", "_hash", "beyond_ascii", "is_word_only", "keywords", "names")
 
     def __init__(self, names: Iterable[str], *, is_word_only: bool = False) -> None:
         self.names = frozenset(names)
+        self.is_word_only = is_word_only
         self._hash = hash((self.names, is_word_only))
         reserved, every = keywords()
         self.keywords = sorted(name.encode() for name in self.names & (every - reserved))
@@ -117,6 +119,12 @@ class NameSet:
         place = bisect_left(forms, text + b"\x00")
         return place < len(forms) and forms[place].startswith(text)
 
+    def singles(self) -> list[NameSet]:
+        """Return each of the names in a set of its own."""
+        if len(self.names) == 1:
+            return [self]
+        return [_single(name, self.is_word_only) for name in self.names]
+
     def __eq__(self, other: object) -> bool:
         return self is other or (
             isinstance(other, NameSet)
@@ -127,6 +135,11 @@ class NameSet:
 
     def __hash__(self) -> int:
         return self._hash
+
+
+@lru_cache(10_000)
+def _single(name: str, is_word_only: bool) -> NameSet:
+    return NameSet([name], is_word_only=is_word_only)
 
 
 class Names(Texts):
@@ -184,6 +197,15 @@ class Names(Texts):
             return True
         return any(names.goes_on(lower) and self._goes_on(names, lower) for names in self.sets)
 
+    def next_bytes(self, text: bytes) -> Iterable[int] | None:
+        """Return bytes with which a spelling of one of a few names may go on; None for any."""
+        if len(self.sets) > 1 or len(self.sets[0].names) > _FEW:
+            return None
+        lower = text.lower()
+        forms = self.sets[0].beginning(lower)
+        found = {form[len(lower)] for form in forms if len(form) > len(lower)}
+        return found | {byte - 32 for byte in found if 97 <= byte <= 122}
+
     def _goes_on(self, names: NameSet, lower: bytes) -> bool:
         """Return whether a longer spelling begins with a text, that of a name which is there."""
         return any(
@@ -207,7 +229,14 @@ class Names(Texts):
         return Names(self.sets, frozenset(missing), frozenset(otherwise))
 
     def parts(self) -> Iterable[Texts]:
-        """Return the names of each set by themselves, unless some of them are missing."""
+        """Return a few names one by one, and many by the sets that they are in."""
+        if sum(len(names.names) for names in self.sets) <= _FEW:
+            return [
+                Names((single,), read_otherwise=frozenset(filter(single.has, self.read_otherwise)))
+                for names in self.sets
+                for single in names.singles()
+                if single.names.isdisjoint(self.missing)
+            ]
         if self.missing or self.read_otherwise or len(self.sets) == 1:
             return (self,)
         return [Names((names,)) for names in self.sets]
