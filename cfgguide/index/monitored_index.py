@@ -509,7 +509,7 @@ class _Shared:
     def __init__(self, base: Index) -> None:
         self.lock: Any = new_rlock()
         self.ending: dict[tuple[tuple[int, Obligations], ...], list[BoolArray]] = {}
-        self.visited = VisitedTrie(base.recognizer.scanner, base.vocabulary)
+        self.visited = VisitedTrie(base.recognizer, base.vocabulary)
         self.beginning = BeginningTokens(base.vocabulary)
         self.staying = StayingTokens(base.recognizer, base.token_classes)
 

@@ -161,7 +161,7 @@ class PlaceMasks:
                 allowed.token_ids.extend(token_ids)
         allowed.unclear.extend(unclear)
         for terminal_id, added, context, below in ends:
-            place_after = place.after(terminal_id, text + added)
+            place_after = place.glimpse(terminal_id, text + added)
             if place_after is not None:
                 start = lexer.start(self._set_of_state[place_after.stack.state], context)
                 self._judge(below, start, place_after, b"", allowed)
@@ -201,8 +201,7 @@ class PlaceMasks:
         return known
 
     def _told_apart(self, number: int, place: Place, asked: Int32Array) -> Kinds:
-        terminal_set = self._set_of_state[place.stack.state]
-        staying = self._staying.of(self._lexer.places[number], terminal_set)
+        staying = self._staying.of(number)
         possible = self._recognizer.possible(place)
         wanted: dict[int, list[int]] = {POSSIBLE: [], BY_TEXT: [], BY_OTHER_TEXT: []}
         for each, after in enumerate(staying.places):

@@ -14,10 +14,10 @@ lexer is in several states at once, each with its obligations.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from cfgguide.mask.arrays import Int32Array, Int64Array
 from cfgguide.mask.subset import bitmask_of
@@ -43,27 +43,26 @@ class Staying:
 
     Attributes
     ----------
-    trie : PackedTrie
-        Where tokens stand.
     places : tuple of LexerPlace
         Where tokens leave the lexer.
-    place_of : int32, shape (n_positions,)
-        For each position among the trie's `token_ids` the number of the place after that token;
-        `len(places)` if it does not stay.
+    staying : int32, shape (n_staying,)
+        The tokens that stay, by the places after them.
+    bounds : tuple of int
+        Where the tokens of each place begin among these; and the end.
     leaving : int32, shape (n_leaving,)
         The tokens that end the lexeme, or that need too many states.
     """
 
-    trie: PackedTrie
     places: tuple[LexerPlace, ...]
-    place_of: Int32Array
+    staying: Int32Array
+    bounds: tuple[int, ...]
     leaving: Int32Array
 
-    def token_ids(self, numbers: npt.ArrayLike) -> Int32Array:
-        """Return the tokens that lead to some of the places, given by their numbers."""
-        is_wanted = np.zeros(len(self.places) + 1, dtype=np.bool_)
-        is_wanted[np.asarray(numbers, dtype=np.int64)] = True
-        return self.trie.token_ids[is_wanted[self.place_of]]
+    def token_ids(self, places: Iterable[int]) -> Int32Array:
+        """Return the tokens that lead to some of the places, given by where they are in `places`."""
+        bounds = self.bounds
+        parts = [self.staying[bounds[each] : bounds[each + 1]] for each in places]
+        return np.concatenate(parts) if parts else self.staying[:0]
 
 
 class StayingTokens:
@@ -82,32 +81,29 @@ class StayingTokens:
         self._lexer = Lexer.of(recognizer)
         self._token_classes = token_classes
         self._levels: _Levels | None = None
-        self._known: BoundedDict[tuple[LexerPlace, int], Staying] = BoundedDict(_MAX_KNOWN)
+        self._known: BoundedDict[int, Staying] = BoundedDict(_MAX_KNOWN)
 
-    def of(self, place: LexerPlace, terminal_set: int) -> Staying:
+    def of(self, number: int) -> Staying:
         """Return which tokens stay in the lexeme that is being read.
 
         Parameters
         ----------
-        place : LexerPlace
-            Where the lexer is.
-        terminal_set : int
-            The set of terminals among which a lexeme after ignored text is.
+        number : int
+            Of the lexer's place.
         """
         trie = self._token_classes.trie
         if self._levels is None or self._levels.packed is not trie.packed:
             self._levels = _Levels(trie)
             self._known.clear()
-        key = place, terminal_set
-        known = self._known.get(key)
+        known = self._known.get(number)
         if known is None:
-            known = self._known[key] = self._found(place, terminal_set, self._levels)
+            known = self._known[number] = self._found(number, self._levels)
         return known
 
-    def _found(self, place: LexerPlace, terminal_set: int, levels: _Levels) -> Staying:
+    def _found(self, number: int, levels: _Levels) -> Staying:
         lexer = self._lexer
         nodes = np.arange(levels.packed.n_roots)
-        before = np.full(len(nodes), lexer.number(place, terminal_set), dtype=np.int64)
+        before = np.full(len(nodes), number, dtype=np.int64)
         staying, ends, leaving = [nodes[:0]], [before[:0]], [nodes[:0]]
         while len(nodes):
             after = lexer.all_after(before, self._byte_classes[levels.byte_of[nodes]])
@@ -119,11 +115,14 @@ class StayingTokens:
             before = after[stays][parents]
         numbers, end_of_node = np.unique(np.concatenate(ends), return_inverse=True)
         places = tuple(lexer.places[number] for number in numbers.tolist())
-        place_of = np.full(len(levels.packed.token_ids), len(places), dtype=np.int32)
         positions, of_nodes = levels.own_positions(np.concatenate(staying))
-        place_of[positions] = end_of_node[of_nodes]
-        positions, _ = levels.positions_below(np.concatenate(leaving))
-        return Staying(levels.packed, places, place_of, levels.packed.token_ids[positions])
+        end_of = end_of_node[of_nodes]
+        by_place = np.argsort(end_of, kind="stable")
+        bounds = np.searchsorted(end_of[by_place], np.arange(len(places) + 1))
+        token_ids = levels.packed.token_ids
+        below, _ = levels.positions_below(np.concatenate(leaving))
+        staying_ids = token_ids[positions[by_place]]
+        return Staying(places, staying_ids, tuple(bounds.tolist()), token_ids[below])
 
 
 class _Levels:

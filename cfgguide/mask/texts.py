@@ -16,12 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from cfgguide.automata.dfa import DEAD
-from cfgguide.lexer.scanner import Scanner
 from cfgguide.mask.arrays import Int32Array
 from cfgguide.mask.subset import bitmask_of
 from cfgguide.monitors.texts import Texts
-from cfgguide.recognizer.recognizer import Hypothesis
+from cfgguide.recognizer.lexeme_sets import Lexemes
+from cfgguide.recognizer.recognizer import Hypothesis, Recognizer
 from cfgguide.recognizer.watching import WatchingRecognizer, watched
 from cfgguide.storage.bounded import BoundedDict
 from cfgguide.vocabulary.trie import BYTE, END_TOKEN, FIRST_CHILD, FIRST_TOKEN
@@ -151,7 +150,7 @@ class VisitedTrie:
 
     Parameters
     ----------
-    scanner : Scanner
+    recognizer : Recognizer
         Tells ignored text.
     vocabulary : Vocabulary
         The tokens.
@@ -162,9 +161,10 @@ class VisitedTrie:
         The last byte of each node's string.
     """
 
-    def __init__(self, scanner: Scanner, vocabulary: Vocabulary) -> None:
+    def __init__(self, recognizer: Recognizer, vocabulary: Vocabulary) -> None:
         packed = vocabulary.trie.packed
-        self._scanner = scanner
+        self._scanner = recognizer.scanner
+        self._lexemes = Lexemes.of(recognizer)
         self.byte_of = memoryview(np.ascontiguousarray(packed.nodes[:, BYTE]).data)
         self._n_roots = packed.n_roots
         self._first_token = memoryview(np.ascontiguousarray(packed.nodes[:, FIRST_TOKEN]).data)
@@ -198,14 +198,15 @@ class VisitedTrie:
     def _ignored_nodes(self) -> list[int]:
         """Return the nodes whose path is ignored text and nothing else."""
         scanner = self._scanner
-        classes = scanner.byte_classes.tolist()
+        classes, ignored = scanner.byte_classes.tolist(), 1 << scanner.ignored
         starts = {int(state) for state in np.unique(scanner.starts)}
         pending = [(node, starts) for node in self.children(_ROOT)]
         found: list[int] = []
         while pending:
             node, states = pending.pop()
             byte_class = classes[self.byte_of[node]]
-            after = {int(scanner.transitions[state, byte_class]) for state in states} - {DEAD}
+            reached = {int(scanner.transitions[state, byte_class]) for state in states}
+            after = {state for state in reached if self._lexemes.ahead(state) & ignored}
             is_match = any(scanner.match[state] == scanner.ignored for state in after)
             if is_match:
                 found.append(node)

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from cfgguide.automata.dfa import DEAD
 from cfgguide.lexer.lookahead import NO_OBLIGATIONS, Obligations
 from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.locks import new_lock
@@ -24,6 +25,7 @@ from cfgguide.recognizer.lexeme_sets import Lexemes
 from cfgguide.recognizer.recognizer import Recognizer
 
 UNREAD, LEAVING = -1, -2  # instead of the number of a place
+_ANY_SET = -1  # of terminals
 _MAX_STATES = 16  # of a lexer at once; what leads to more is not followed
 _MAX_SEARCHED = 1_000  # states with their obligations
 _MAX_KNOWN = 200_000  # moves and readings, of about 200 bytes each
@@ -85,6 +87,8 @@ class Lexer:
     def __init__(self, recognizer: Recognizer) -> None:
         scanner = recognizer.scanner
         self._match: list[int] = scanner.match.tolist()
+        self._transitions = memoryview(scanner.transitions.data)
+        self._is_assertion: list[bool] = scanner.is_assertion.tolist()
         self._lookahead = recognizer.lookahead
         self._ignored = scanner.ignored
         self._starts: list[list[int]] = scanner.starts.tolist()
@@ -101,6 +105,7 @@ class Lexer:
         self._is_start: list[bool] = scanner.is_start.tolist()
         self._lock = new_lock()
         self._moves: dict[int, int] = {}
+        self._begins: dict[tuple[int, int], list[int]] = {}
         self._leaves: dict[tuple[Obligations, int, int], bool] = {}
         self._may_end_in: dict[tuple[int, Obligations], bool] = {}
         self._readings: dict[tuple[int, bytes], Reading] = {}
@@ -123,16 +128,19 @@ class Lexer:
 
     def _numbered(self, key: tuple[LexerPlace, int]) -> int:
         place, terminal_set = key
+        ahead = 0
+        for state, _ in place.states:
+            ahead |= self._lexemes.ahead(state)
+        # All sets have one place where no ignored text may be before the lexeme.
+        shared = place, terminal_set if ahead >> self._ignored & 1 else _ANY_SET
         with self._lock:
-            if key not in self._numbers:
-                ahead = 0
-                for state, _ in place.states:
-                    ahead |= self._lexemes.ahead(state)
+            if shared not in self._numbers:
                 self.places.append(place)
                 self._ahead.append(ahead)
                 self._sets.append(terminal_set)
                 self._is_between.append(all(self._is_gap(state) for state, _ in place.states))
-                self._numbers[key] = len(self.places) - 1
+                self._numbers[shared] = len(self.places) - 1
+            self._numbers[key] = self._numbers[shared]
         return self._numbers[key]
 
     def ahead(self, number: int) -> int:
@@ -237,13 +245,26 @@ class Lexer:
         key = owing, byte_class, context
         known = self._leaves.get(key)
         if known is None:
-            starts = {of_context[context] for of_context in self._starts}
             known = self._leaves[key] = any(
                 self._may_end(*target)
-                for start in starts
+                for start in self._beginning(byte_class, context)
                 for possible in self._lookahead.resolved(start, owing)
                 for target in self._lookahead.step(*possible, byte_class)
             )
+        return known
+
+    def _beginning(self, byte_class: int, context: int) -> list[int]:
+        """Return where lexemes start that begin with a byte; one start of those it leads alike."""
+        key = byte_class, context
+        known = self._begins.get(key)
+        if known is None:
+            by_target: dict[int, int] = {}
+            for start in {of_context[context] for of_context in self._starts}:
+                if self._is_assertion[start]:
+                    by_target[-start] = start
+                elif (target := self._transitions[start, byte_class]) != DEAD:
+                    by_target[target] = start
+            known = self._begins[key] = list(by_target.values())
         return known
 
     def _may_end(self, state: int, obligations: Obligations) -> bool:

@@ -51,6 +51,7 @@ class Place:
         "_endless",
         "_hash",
         "_places",
+        "_reduced",
         "_restricted",
         "_single",
         "monitor",
@@ -64,8 +65,10 @@ class Place:
         self._hash = hash((stack, monitor))
         self._allowed: Answers | None = None
         self._bits = self._restricted = self._endless = 0
-        self._after: dict[tuple[int, bytes], Place | None] = {}
-        self._single: dict[int, tuple[bool, Texts | None]] = {}
+        # Made when they are needed: there are many places, and most are asked one question.
+        self._after: dict[tuple[int, bytes], Place | None] | None = None
+        self._single: dict[int, tuple[bool, Texts | None]] | None = None
+        self._reduced: dict[int, Place | None] | None = None
 
     @property
     def allowed(self) -> Answers:
@@ -100,6 +103,8 @@ class Place:
         """Return whether one terminal may come, and with which texts; None for any."""
         if self._allowed is not None:
             return terminal_id in self._allowed, self._allowed.get(terminal_id)
+        if self._single is None:
+            self._single = {}
         known = self._single.get(terminal_id)
         if known is None:
             known = self._single[terminal_id] = self._places.may(self, terminal_id)
@@ -129,9 +134,26 @@ class Place:
     def after(self, terminal_id: int, text: bytes) -> Place | None:
         """Return the place after a lexeme; None if it is refused."""
         key = terminal_id, text if self._places.is_followed[terminal_id] else b""
+        if self._after is None:
+            self._after = {}
         if key not in self._after:
             self._after[key] = self._places.after(self, *key)
         return self._after[key]
+
+    def glimpse(self, terminal_id: int, text: bytes) -> Place | None:
+        """Return the same, of which nothing is remembered: few of the tokens are ever chosen."""
+        key = terminal_id, text if self._places.is_followed[terminal_id] else b""
+        if self._after is not None and key in self._after:
+            return self._after[key]
+        return self._places.after(self, *key, is_kept=False)
+
+    def reduced(self, production: int) -> Place | None:
+        """Return the place after a reduction; None if the monitor refuses it."""
+        if self._reduced is None:
+            self._reduced = {}
+        if production not in self._reduced:
+            self._reduced[production] = self._places.reduced(self, production)
+        return self._reduced[production]
 
     def why(self, terminal_id: int, text: bytes) -> str:
         """Return what the monitor says of a lexeme that it refuses here; empty if nothing."""
@@ -219,7 +241,9 @@ class Places:
             place = self._known[key] = Place(self, stack, monitor)
         return place
 
-    def after(self, place: Place, terminal_id: int, text: bytes) -> Place | None:
+    def after(
+        self, place: Place, terminal_id: int, text: bytes, *, is_kept: bool = True
+    ) -> Place | None:
         """Return the place after a lexeme; None if it is refused."""
         reduced = self._reduced(place, terminal_id)
         if reduced is None:
@@ -231,7 +255,9 @@ class Places:
                 return None
             name = self.table.terminals[terminal_id]
             monitor = asked(monitor, "shifted", name, text.decode("utf-8", "surrogateescape"))
-        return self.place(stack, monitor) if self._can_finish(stack, monitor) else None
+        if not self._can_finish(stack, monitor):
+            return None
+        return self.place(stack, monitor) if is_kept else Place(self, stack, monitor)
 
     def _can_finish(self, stack: Stack, monitor: Monitor) -> bool:
         """Return whether a sentence that the monitor allows can follow."""
@@ -257,8 +283,10 @@ class Places:
         self, stack: Stack, monitor: Monitor, terminal_id: int, texts: Texts | None
     ) -> Texts | None:
         """Return those of a few texts after which a sentence can follow; all of many."""
-        few = None if texts is None else texts.few()
-        if few is None or self._is_live is None or asked_for(monitor, "can_finish") is not None:
+        if texts is None or self._is_live is None or asked_for(monitor, "can_finish") is not None:
+            return texts
+        few = texts.few()
+        if few is None:
             return texts
         name = self.table.terminals[terminal_id]
         written = [text.decode("utf-8", "surrogateescape") for text in few]
@@ -285,16 +313,24 @@ class Places:
         tuple of (Stack, Monitor, bool)
             Stack and monitor after the last one that it allows, and whether it refuses one.
         """
-        stack, monitor = place.stack, place.monitor
-        while (action := self._actions[stack.state, terminal_id]) < ERROR:
-            rule = self._rules[-action - 1]
-            reduced = monitor if rule is None else asked(monitor, "reduced", rule)
-            if reduced is None:
-                return stack, monitor, True
-            stack, monitor = self.table.reduced(stack, -action - 1), reduced
-            if terminal_id == END and stack.state == self.table.end_state:
+        actions = self._actions
+        while (action := actions[place.stack.state, terminal_id]) < ERROR:
+            after = place.reduced(-action - 1)
+            if after is None:
+                return place.stack, place.monitor, True
+            place = after
+            if terminal_id == END and place.stack.state == self.table.end_state:
                 break
-        return stack, monitor, False
+        return place.stack, place.monitor, False
+
+    def reduced(self, place: Place, production: int) -> Place | None:
+        """Return the place after a reduction; None if the monitor refuses it."""
+        rule, monitor = self._rules[production], place.monitor
+        if rule is not None:
+            monitor = asked(monitor, "reduced", rule)
+            if monitor is None:
+                return None
+        return Place(self, self.table.reduced(place.stack, production), monitor)
 
     def _texts(self, monitor: Monitor, terminal_id: int, state: int) -> Texts | None:
         """Return which texts of a terminal a monitor allows, above a parse state."""
@@ -329,7 +365,7 @@ class Places:
             if asked_for(place.monitor, "can_finish") is False:
                 known = {}, 0, 0, 0
             else:
-                answers = self.found(place.stack, place.monitor)
+                answers = dict(self._found(place))
                 bits = sum(1 << terminal_id for terminal_id in answers)
                 texts_of = {each: texts for each, texts in answers.items() if texts is not None}
                 restricted = sum(1 << each for each in texts_of)
@@ -340,39 +376,35 @@ class Places:
 
     def found(self, stack: Stack, monitor: Monitor) -> Answers:
         """Return what grammar and monitor allow, without looking up what is known."""
-        return dict(self._found(stack, monitor))
+        return dict(self._found(Place(self, stack, monitor)))
 
-    def _found(self, stack: Stack, monitor: Monitor) -> Iterator[tuple[int, Texts | None]]:
+    def _found(self, place: Place) -> Iterator[tuple[int, Texts | None]]:
         """Yield the terminals that grammar and monitor allow, with their texts."""
-        pending = [(stack, monitor, -1)]
+        pending = [(place, -1)]
         while pending:
-            here, watcher, wanted = pending.pop()
-            shifts, reductions = self._group(here.state)
+            here, wanted = pending.pop()
+            shifts, reductions = self._group(here.stack.state)
             for terminal_id in ones(shifts & wanted):
-                shifted = here.push(self._actions[here.state, terminal_id] - 1)
+                shifted = here.stack.push(self._actions[here.stack.state, terminal_id] - 1)
                 if not self._goes_on(shifted):
                     continue
                 texts = None
                 if self.is_followed[terminal_id]:
-                    texts = self._texts(watcher, terminal_id, stack.state)
-                    texts = self._finishing(shifted, watcher, terminal_id, texts)
-                elif not self._can_finish(shifted, watcher):
+                    texts = self._texts(here.monitor, terminal_id, place.stack.state)
+                    texts = self._finishing(shifted, here.monitor, terminal_id, texts)
+                elif not self._can_finish(shifted, here.monitor):
                     continue
                 if texts is None or not texts.is_empty:
                     yield terminal_id, texts
             for production, terminals in reductions:
-                if not terminals & wanted:
-                    continue
-                reduced = self.table.reduced(here, production)
-                rule = self._rules[production]
-                after = watcher if rule is None else asked(watcher, "reduced", rule)
+                rest = terminals & wanted
+                after = here.reduced(production) if rest else None
                 if after is None:
                     continue
-                rest = terminals & wanted
-                if rest & 1 and reduced.state == self.table.end_state:
+                if rest & 1 and after.stack.state == self.table.end_state:
                     rest ^= 1
                     yield END, None
-                pending.append((reduced, after, rest))
+                pending.append((after, rest))
 
     def _read_as(self, texts: Texts, terminal_id: int, state: int) -> Texts:
         """Return those of some texts that the lexer reads as a terminal, above a parse state."""

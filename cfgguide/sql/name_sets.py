@@ -199,10 +199,10 @@ class Names(Texts):
 
     def next_bytes(self, text: bytes) -> Iterable[int] | None:
         """Return bytes with which a spelling of one of a few names may go on; None for any."""
-        if len(self.sets) > 1 or len(self.sets[0].names) > _FEW:
+        if sum(len(names.names) for names in self.sets) > _FEW:
             return None
         lower = text.lower()
-        forms = self.sets[0].beginning(lower)
+        forms = [form for names in self.sets for form in names.beginning(lower)]
         found = {form[len(lower)] for form in forms if len(form) > len(lower)}
         return found | {byte - 32 for byte in found if 97 <= byte <= 122}
 
