@@ -33,7 +33,7 @@ from cfgguide.liveness.watched_endings import WatchedEndings
 from cfgguide.locks import new_rlock
 from cfgguide.mask.arrays import Int32Array
 from cfgguide.mask.beginning import BeginningTokens
-from cfgguide.mask.place_masks import PlaceMasks
+from cfgguide.mask.place_masks import KnownKinds, PlaceMasks
 from cfgguide.mask.staying import StayingTokens
 from cfgguide.mask.subset import Subset, bitmask_of
 from cfgguide.mask.texts import TokensOfTexts, VisitedTrie
@@ -42,7 +42,6 @@ from cfgguide.monitors.monitor import Monitor
 from cfgguide.parser.stack import Stack
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis
 from cfgguide.recognizer.watching import (
-    BY_OTHER_TEXT,
     BY_TEXT,
     IMPOSSIBLE,
     POSSIBLE,
@@ -110,7 +109,9 @@ class MonitoredIndex(Index):
         self._texts = TokensOfTexts(recognizer, base.vocabulary, shared.visited)
         self._entries.like = _lexers_part
         self.beginning = shared.beginning
-        self._place_masks = PlaceMasks(recognizer, shared.beginning, shared.staying, self._texts)
+        self._place_masks = PlaceMasks(
+            recognizer, shared.beginning, shared.staying, shared.kinds, self._texts
+        )
         self._live_alone: BoundedDict[Hashable, bool] = BoundedDict(_MAX_KNOWN)
         if not self.is_live(recognizer.initial):
             raise MonitorError(
@@ -220,18 +221,15 @@ class MonitoredIndex(Index):
         Where lexemes may end, the masks of the places after them tell of all tokens whose first
         byte ends every lexeme that is being read.
         """
-        if len(configuration.hypotheses) > 1 and self._place_masks.is_usable:
-            by_stack = self._by_stack(configuration)
-            if len(by_stack) > 1:
-                bitmask = np.zeros(self.vocabulary.n_words, dtype=np.int32)
-                for each in by_stack:
-                    bitmask |= self._subset(each, may_be_empty=True).bitmask
-                return bitmask
+        is_looked_up = self._place_masks.is_usable
+        by_stack = self._by_stack(configuration) if is_looked_up else [configuration]
+        if len(by_stack) > 1:
+            masks = [self._subset(each, may_be_empty=True).bitmask for each in by_stack]
+            union: Int32Array = np.bitwise_or.reduce(masks)
+            return union
         first_bytes, parts = self.parts(configuration)
-        bitmask = self._looked_up(configuration, first_bytes)
-        if bitmask is None:
-            going_on = None if first_bytes is None else self.beginning.with_any(first_bytes)
-            bitmask = self._walked(configuration, going_on)
+        made = self._looked_up if is_looked_up else self._walked
+        bitmask = made(configuration, first_bytes)
         for place, tokens in parts:
             bitmask |= self._subset(place).bitmask & tokens
         return bitmask
@@ -319,12 +317,8 @@ class MonitoredIndex(Index):
             ends = self._ending[key] = list(by_class[:, scanner.byte_classes])
         return ends
 
-    def _looked_up(
-        self, configuration: Configuration, first_bytes: BoolArray | None
-    ) -> Int32Array | None:
-        """Return which tokens may follow, of some or of all, without a walk; None if that fails."""
-        if not self._place_masks.is_usable:
-            return None
+    def _looked_up(self, configuration: Configuration, first_bytes: BoolArray | None) -> Int32Array:
+        """Return which tokens may follow, of some or of all, without a walk."""
         stack = watched(configuration.hypotheses[0].stack)
         alone = Configuration(
             tuple(each._replace(stack=stack.place.stack) for each in configuration.hypotheses),
@@ -335,8 +329,9 @@ class MonitoredIndex(Index):
         found += [each for each in unclear if self._reads(configuration, each)]
         return near | bitmask_of(found, len(near)) if found else near.copy()
 
-    def _walked(self, configuration: Configuration, tokens: Int32Array | None) -> Int32Array:
+    def _walked(self, configuration: Configuration, first_bytes: BoolArray | None) -> Int32Array:
         """Return which tokens may follow, of some or of all."""
+        tokens = None if first_bytes is None else self.beginning.with_any(first_bytes)
         bitmask = np.zeros(self.vocabulary.n_words, dtype=np.int32)
         if tokens is not None and not tokens.any():
             return bitmask
@@ -502,6 +497,8 @@ class _Shared:
         Of the vocabulary.
     beginning : BeginningTokens
         Of the vocabulary.
+    kinds : KnownKinds
+        How tokens are judged.
     staying : StayingTokens
         Of the grammar's lexer.
     """
@@ -511,6 +508,7 @@ class _Shared:
         self.ending: dict[tuple[tuple[int, Obligations], ...], list[BoolArray]] = {}
         self.visited = VisitedTrie(base.recognizer, base.vocabulary)
         self.beginning = BeginningTokens(base.vocabulary)
+        self.kinds = KnownKinds()
         self.staying = StayingTokens(base.recognizer, base.token_classes)
 
 

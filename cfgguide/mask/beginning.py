@@ -1,7 +1,7 @@
 """The tokens that begin with some bytes.
 
-In: a vocabulary. Out: a :class:`BeginningTokens`, which remembers its answers: where lexemes end, the
-same bytes are asked about again and again.
+In: a vocabulary. Out: a :class:`BeginningTokens`, which remembers its answers: where lexemes end,
+the same bytes are asked about again and again.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ that may follow.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -80,6 +81,14 @@ class Kinds(NamedTuple):
     rests: Rests
 
 
+class KnownKinds(BoundedDict[Hashable, Kinds]):
+    """Kinds by what they depend on."""
+
+    def __init__(self) -> None:
+        super().__init__(_MAX_KNOWN)
+        self.numbers = count()
+
+
 class PlaceMasks:
     """Finds the tokens that a monitor allows at a place.
 
@@ -91,6 +100,8 @@ class PlaceMasks:
         Of the vocabulary.
     staying : StayingTokens
         Of the grammar's lexer.
+    kinds : KnownKinds
+        Of the grammar and the vocabulary; monitors may share them.
     texts : TokensOfTexts
         Of the monitor's texts.
 
@@ -106,6 +117,7 @@ class PlaceMasks:
         recognizer: WatchingRecognizer,
         beginning: BeginningTokens,
         staying: StayingTokens,
+        kinds: KnownKinds,
         texts: TokensOfTexts,
     ) -> None:
         self.is_usable = recognizer.indentation_reader is None and texts.is_usable
@@ -116,8 +128,7 @@ class PlaceMasks:
         self._vocabulary = beginning.vocabulary
         self._staying = staying
         self._texts = texts
-        self._kinds: BoundedDict[Hashable, Kinds] = BoundedDict(_MAX_KNOWN)
-        self._n_kinds = 0
+        self._kinds = kinds
         self._near: BoundedDict[Hashable, Int32Array] = BoundedDict(_MAX_KNOWN)
 
     def allowed(
@@ -145,6 +156,7 @@ class PlaceMasks:
         kinds = self._kinds_of(number, stack.place, grammatical, first_bytes)
         allowed = AllowedTokens(self._near_tokens(kinds, number, hypothesis), [], [])
         self._judge(kinds.rests, number, stack.place, stack.text, allowed)
+        stack.place.forget()
         return allowed
 
     def _judge(
@@ -191,7 +203,7 @@ class PlaceMasks:
         ahead = -1 if self._lexer.is_between(number) else self._lexer.ahead(number)
         begins = None if first_bytes is None else first_bytes.tobytes()
         bits = place.bits & ahead, place.restricted & ahead, place.endless & ahead
-        key = number, *bits, grammatical.key, begins
+        key = number, *bits, self._recognizer.followed, grammatical.key, begins
         known = self._kinds.get(key)
         if known is None:
             asked = grammatical.bitmask
@@ -214,11 +226,10 @@ class PlaceMasks:
         if wanted[BY_TEXT]:
             by_text = bitmask_of(staying.token_ids(wanted[BY_TEXT]), n_words) & asked
         judged = np.concatenate([staying.token_ids(wanted[BY_OTHER_TEXT]), staying.leaving])
-        token_ids = judged[asked[judged >> 5] >> (judged & 31) & 1 == 1].tolist()
-        written = [self._vocabulary.tokens[each] or b"" for each in token_ids]
+        token_ids = tuple(judged[asked[judged >> 5] >> (judged & 31) & 1 == 1].tolist())
+        written = tuple(self._vocabulary.tokens[each] or b"" for each in token_ids)
         rests = Rests(self._lexer, self._recognizer.followed, token_ids, written)
-        self._n_kinds += 1
-        return Kinds(self._n_kinds, certain, by_text, rests)
+        return Kinds(next(self._kinds.numbers), certain, by_text, rests)
 
     def _answer(self, after: LexerPlace, possible: npt.NDArray[np.int8], allowed: int) -> int:
         """Return whether tokens that lead somewhere in the lexer may follow.

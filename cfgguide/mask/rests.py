@@ -85,14 +85,14 @@ class Rests:
         Reads them.
     followed : int
         The terminals whose texts matter, as bits.
-    token_ids : list of int
+    token_ids : tuple of int
         The tokens.
-    rests : list of bytes
+    rests : tuple of bytes
         What is left of each.
     """
 
     def __init__(
-        self, lexer: Lexer, followed: int, token_ids: list[int], rests: list[bytes]
+        self, lexer: Lexer, followed: int, token_ids: tuple[int, ...], rests: tuple[bytes, ...]
     ) -> None:
         self._lexer = lexer
         self._followed = followed
@@ -128,7 +128,10 @@ class Rests:
                 below[1].append(data[end:])
         return Readings(
             tuple(Stays(*key, _array(token_ids)) for key, token_ids in stays.items()),
-            tuple(Ends(*key, Rests(lexer, followed, *below)) for key, below in ends.items()),
+            tuple(
+                Ends(*key, Rests(lexer, followed, tuple(ids), tuple(rests)))
+                for key, (ids, rests) in ends.items()
+            ),
             _array(unclear),
         )
 

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from cfgguide.mask.arrays import Int32Array, Int64Array
-from cfgguide.mask.subset import bitmask_of
 from cfgguide.mask.token_classes import ClassTrie, TokenClasses
 from cfgguide.recognizer.lexer_places import LEAVING, Lexer, LexerPlace
 from cfgguide.recognizer.recognizer import Recognizer
@@ -30,7 +29,6 @@ from cfgguide.vocabulary.trie import (
     END_TOKEN,
     FIRST_CHILD,
     FIRST_TOKEN,
-    PackedTrie,
     VocabularyTrie,
 )
 
@@ -59,7 +57,7 @@ class Staying:
     leaving: Int32Array
 
     def token_ids(self, places: Iterable[int]) -> Int32Array:
-        """Return the tokens that lead to some of the places, given by where they are in `places`."""
+        """Return the tokens that lead to some places, given by where they are in `places`."""
         bounds = self.bounds
         parts = [self.staying[bounds[each] : bounds[each + 1]] for each in places]
         return np.concatenate(parts) if parts else self.staying[:0]

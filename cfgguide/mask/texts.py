@@ -73,8 +73,9 @@ class TokensOfTexts:
             for texts in restricted
             for part in texts.parts()
         ]
-        token_ids = np.concatenate(found) if found else []
-        return bitmask_of(token_ids, self._vocabulary.n_words)
+        if not found:
+            return bitmask_of([], self._vocabulary.n_words)
+        return bitmask_of(np.concatenate(found), self._vocabulary.n_words)
 
     def _of(self, texts: Texts, text: bytes, *, is_begun: bool) -> Int32Array:
         key = texts, text, is_begun

@@ -28,7 +28,7 @@ from cfgguide.parser.stack import Stack
 from cfgguide.parser.table import END, ERROR, ParseTable
 from cfgguide.storage.bounded import BoundedDict
 
-_MAX_KNOWN = 20_000  # places, and answers, of about 1 kB each
+_MAX_KNOWN = 3_000  # places, and answers, of about 1 kB each
 
 Answers = dict[int, Texts | None]  # of each terminal that may come: its texts, None for any
 
@@ -154,6 +154,10 @@ class Place:
         if production not in self._reduced:
             self._reduced[production] = self._places.reduced(self, production)
         return self._reduced[production]
+
+    def forget(self) -> None:
+        """Forget what is found again quickly, and is rarely asked for a second time."""
+        self._reduced = self._single = None
 
     def why(self, terminal_id: int, text: bytes) -> str:
         """Return what the monitor says of a lexeme that it refuses here; empty if nothing."""

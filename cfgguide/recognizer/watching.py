@@ -33,6 +33,7 @@ from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 from cfgguide.storage import archive
 from cfgguide.storage.bounded import BoundedDict
 
+_MAX_CANDIDATES = 50_000  # pairs of states, of about 200 bytes each
 _MAX_POSSIBLE = 2_000  # answers for all scanner states, of a few kB each
 
 IMPOSSIBLE, POSSIBLE, BY_TEXT, BY_OTHER_TEXT = range(4)
@@ -81,7 +82,9 @@ class WatchingRecognizer(Recognizer):
     _lexer: Lexer
     _followed: int
     _longer: list[int]
+    _ignored: int
     _acceptable_in: dict[int, int]
+    _candidates: BoundedDict[tuple[int, int], tuple[int, ...]]
     _possible_at: BoundedDict[Hashable, npt.NDArray[np.int8]]
 
     @classmethod
@@ -130,7 +133,9 @@ class WatchingRecognizer(Recognizer):
         made._lexer = Lexer.of(recognizer)
         made._gaps = Gaps(recognizer.scanner, recognizer.lookahead, made._lexemes, spelled)
         scanner = recognizer.scanner
+        made._ignored = scanner.ignored
         made._acceptable_in = {}
+        made._candidates = BoundedDict(_MAX_CANDIDATES)
         made._possible_at = BoundedDict(_MAX_POSSIBLE)
         made._longer = scanner.class_representatives[scanner.equivalence_classes].tolist()
         made._followed = sum(1 << each for each, is_one in enumerate(places.is_followed) if is_one)
@@ -205,9 +210,9 @@ class WatchingRecognizer(Recognizer):
         bool or None
             None if that is not known without reading with the parser.
         """
-        possible = [
-            each for each in lexer_place.states if self._is_possible(each[0], place, text)
-        ]
+        if len(lexer_place.states) == 1 and not lexer_place.may_have_left:
+            return self._is_possible(lexer_place.states[0][0], place, text)
+        possible = [each for each in lexer_place.states if self._is_possible(each[0], place, text)]
         if len(possible) == len(lexer_place.states) and not lexer_place.may_have_left:
             return True
         if any(self.can_end_by_gap(*each, self._allowed(each[0], place)) for each in possible):
@@ -300,9 +305,18 @@ class WatchingRecognizer(Recognizer):
 
     def _is_possible(self, scanner_state: int, place: Place, text: bytes) -> bool:
         ahead = self._lexemes.ahead(scanner_state)
-        if ahead >> self.scanner.ignored & 1 or ahead & self._dropped(place):
+        if ahead >> self._ignored & 1:
             return True
-        for terminal_id in ones(ahead & self._acceptable(place.stack.state)):
+        if self.indentation_reader is not None and ahead & self._dropped(place):
+            return True
+        key = scanner_state, place.stack.state
+        terminals = self._candidates.get(key)
+        if terminals is None:
+            found = ones(ahead & self._acceptable(place.stack.state))
+            # Those first that no text decides.
+            terminals = tuple(sorted(found, key=lambda each: self._followed >> each & 1))
+            self._candidates[key] = terminals
+        for terminal_id in terminals:
             may, texts = place.may(terminal_id)
             if may and (texts is None or self._begins(scanner_state, terminal_id, texts, text)):
                 return True
