@@ -1,10 +1,11 @@
 """Measures SQL that runs: whether all of it is prepared, what is lost, and what masks cost.
 
-In: random schemas and statements of `tests/support`. Out: four parts, each asked for by name. ::
+In: random schemas and statements of `tests/support`. Out: five parts, each asked for by name. ::
 
     python benchmarks/sql_runs.py sound --statements 10000   # uniform logits, judged by SQLite
     python benchmarks/sql_runs.py complete                   # real and random queries
     python benchmarks/sql_runs.py cost --texts 150           # new texts, next to with_schema
+    python benchmarks/sql_runs.py schemas                    # the same, with schemas that come once
     python benchmarks/sql_runs.py schema                     # compiling for 1,000 tables
 
 The vocabulary is SmolLM2's.
@@ -142,17 +143,11 @@ def cost(vocabulary: cfgguide.Vocabulary, tokenizer: Any, n: int) -> None:
     indexes = {way: cfgguide.compile(grammar, vocabulary) for way, grammar in ways.items()}
     seconds: dict[str, list[float]] = {way: [] for way in ways}
     lengths = []
-    out = np.zeros(vocabulary.n_words, dtype=np.int32)
     for text in texts:
         token_ids = tokenizer.encode(text, add_special_tokens=False)
         lengths.append(len(token_ids) + 1)
         for way, index in indexes.items():
-            guide, started = cfgguide.Guide(index), time.process_time()
-            for token_id in token_ids:
-                guide.fill_bitmask(out)
-                guide.advance(token_id)
-            guide.fill_bitmask(out)
-            seconds[way].append(time.process_time() - started)
+            seconds[way].append(_seconds(index, token_ids))
     print("| microseconds a token, texts | 1-20 | 21-100 | 101- | all | masks made |")
     print("|---|---|---|---|---|---|")
     for way, index in indexes.items():
@@ -160,6 +155,51 @@ def cost(vocabulary: cfgguide.Vocabulary, tokenizer: Any, n: int) -> None:
         means = [1e6 * sum(seconds[way][each]) / max(sum(lengths[each]), 1) for each in windows]
         cells = " | ".join(f"{mean:,.0f}" for mean in means)
         print(f"| {way} | {cells} | {index.n_made:,} |")
+
+
+def schemas(vocabulary: cfgguide.Vocabulary, tokenizer: Any) -> None:
+    """Read each schema's queries with the names alone and with runs_on, from compiling on."""
+    select = cfgguide.Grammar.bundled("sql_select")
+    compiling: Counter[str] = Counter()
+    reading: Counter[str] = Counter()
+    n_tokens = n_queries = 0
+    questions = load_questions()
+    for key, schema in load_schemas().items():
+        database, indexes = database_of(schema), {}
+        for way in ("with_schema", "runs_on"):
+            started = time.process_time()
+            if way == "runs_on":
+                grammar = cfgguide.sql.runs_on(database)
+            else:
+                grammar = cfgguide.sql.with_schema(select, database, aliases=_ALIASES)
+            indexes[way] = cfgguide.compile(grammar, vocabulary)
+            compiling[way] += time.process_time() - started
+        queries = [each.query for each in questions if each.schema == key]
+        for query in queries:
+            if not all(allows(index, query) for index in indexes.values()):
+                continue
+            token_ids = tokenizer.encode(query, add_special_tokens=False)
+            n_tokens += len(token_ids) + 1
+            n_queries += 1
+            for way, index in indexes.items():
+                reading[way] += _seconds(index, token_ids)
+    print(f"{n_queries} of {len(questions)} queries, {n_tokens:,} tokens")
+    print("| | compiling, ms a schema | microseconds a token |")
+    print("|---|---|---|")
+    for way in reading:
+        milliseconds = 1e3 * compiling[way] / len(load_schemas())
+        print(f"| {way} | {milliseconds:,.0f} | {1e6 * reading[way] / n_tokens:,.0f} |")
+
+
+def _seconds(index: cfgguide.Index, token_ids: list[int]) -> float:
+    """Return the time in which an index makes the masks of a text."""
+    out = np.zeros(index.vocabulary.n_words, dtype=np.int32)
+    guide, started = cfgguide.Guide(index), time.process_time()
+    for token_id in token_ids:
+        guide.fill_bitmask(out)
+        guide.advance(token_id)
+    guide.fill_bitmask(out)
+    return time.process_time() - started
 
 
 def schema(vocabulary: cfgguide.Vocabulary) -> None:
@@ -176,7 +216,7 @@ def schema(vocabulary: cfgguide.Vocabulary) -> None:
 def main() -> None:
     """Measure what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("part", choices=["sound", "complete", "cost", "schema"])
+    parser.add_argument("part", choices=["sound", "complete", "cost", "schemas", "schema"])
     parser.add_argument("--statements", type=int, default=1000)
     parser.add_argument("--texts", type=int, default=150)
     arguments = parser.parse_args()
@@ -188,6 +228,8 @@ def main() -> None:
         complete(vocabulary)
     elif arguments.part == "cost":
         cost(vocabulary, tokenizer, arguments.texts)
+    elif arguments.part == "schemas":
+        schemas(vocabulary, tokenizer)
     else:
         schema(vocabulary)
 

@@ -1,15 +1,13 @@
 """The index of a grammar with a monitor: the grammar's masks, without what the monitor refuses.
 
-In: the index of the grammar, and a monitor. Out: a :class:`MonitoredIndex`. A walk over the
-vocabulary groups the tokens by where they lead in the grammar. Most of these groups are judged as a
-whole:
+In: the index of the grammar, and a monitor. Out: a :class:`MonitoredIndex`.
 
-* A token that stays in the lexeme that is being read is allowed if that may become a terminal that
-  the monitor allows at its place; in lexemes whose text decides, only tokens with which one of the
-  texts begins are looked up (:mod:`cfgguide.mask.texts`).
-* A token that begins where the lexeme ends has the mask of the place after it, which all lexemes
-  there share.
-* Any other token is read, byte by byte, with the monitor.
+* Tokens that begin where a lexeme ends have the mask of the place after it, which all lexemes there
+  share.
+* Others are judged at the place where the lexeme began (:mod:`cfgguide.mask.place_masks`).
+* With an indenter the stack does not tell what it drops. There a walk over the vocabulary groups
+  the tokens by where they lead in the grammar. Tokens that stay in the lexeme are judged as a
+  group, and by its text; any other is read, byte by byte, with the monitor.
 
 Masks are stored by the lexer's part, the stack, and what the monitor says is relevant.
 """

@@ -9,13 +9,21 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from support.monitored import allows, finish_at_random, read_tokens, refusal, uniform_walk
+from support.monitored import (
+    allowed_tokens,
+    allows,
+    finish_at_random,
+    read_tokens,
+    refusal,
+    uniform_walk,
+)
 from support.scripts import loaded
 from support.sql_schemas import random_schema
 from support.sql_statements import DATABASES, made, random_statement
 
 import cfgguide
 from cfgguide.errors import GrammarError
+from cfgguide.models import load_model
 from cfgguide.sql import runs_on
 
 BYTES = cfgguide.Vocabulary.of_bytes([b" FROM", b"SELECT ", b"id", b" AS ", b"(*)", b"), ", b" ("])
@@ -173,6 +181,26 @@ def test_masks_are_what_reading_says(index):
         guide = cfgguide.Guide(index)
         for allowed in uniform_walk(guide, rng, 30):
             assert allowed == read_tokens(guide), guide.text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("statements", ["select", "write"])
+def test_masks_of_a_real_vocabulary_are_what_reading_says(database, statements):
+    """Each of 49,152 tokens is read by itself, at places inside of real statements."""
+    _, tokenizer = load_model()
+    vocabulary = cfgguide.Vocabulary.from_tokenizer(tokenizer)
+    index = cfgguide.compile(runs_on(database, statements=statements), vocabulary)
+    rng = random.Random(3)
+    for seed in range(12):
+        kind = rng.choice(["insert", "update", "delete"]) if statements == "write" else "select"
+        text = random_statement(database, seed, kind)
+        token_ids = tokenizer.encode(text, add_special_tokens=False)
+        guide = cfgguide.Guide(index)
+        for token_id in token_ids[: rng.randrange(len(token_ids))]:
+            if token_id not in allowed_tokens(guide):
+                break
+            guide.advance(token_id)
+        assert allowed_tokens(guide) == read_tokens(guide), guide.text
 
 
 @pytest.mark.slow

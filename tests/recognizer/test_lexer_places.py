@@ -1,0 +1,118 @@
+"""Where bytes lead a lexer inside a lexeme: as the recogniser, which also parses, reads them."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import cfgguide
+from cfgguide.mask.rests import Rests
+from cfgguide.recognizer.gaps import Gaps
+from cfgguide.recognizer.lexeme_sets import Lexemes
+from cfgguide.recognizer.lexer_places import LEAVING, UNREAD, Lexer, LexerPlace
+from cfgguide.recognizer.recognizer import Configuration
+
+GRAMMARS = {
+    "names and keywords": cfgguide.Grammar(
+        r"""
+        start: (IF | NAME | NUMBER | SIGN)+
+        IF: /if(?!\w)/
+        NAME: /(?!if\b)[a-zé]+/
+        NUMBER: /[0-9]+(\.[0-9]+)?/
+        SIGN: /->|[-+.]/
+        COMMENT: /--[^\n]*/
+        %ignore COMMENT
+        %ignore /\s+/
+        """
+    ),
+    "json": cfgguide.Grammar.bundled("json"),
+    "sql_select": cfgguide.Grammar.bundled("sql_select"),
+}
+BYTES = cfgguide.Vocabulary.of_bytes([])
+STARTS = {
+    "names and keywords": b"if ifx -- i\n12 1.5 ->-- x",
+    "json": b'{"a\\u00e9": [1.5e3, true, null]}',
+    "sql_select": b"SELECT a.b, 'x''y' AS \"c d\" FROM t\nWHERE id >= 1.5 AND x IS NULL",
+}
+PIECES = [b"if", b"i", b" ", "é".encode(), b"\xc3", b"-", b"--", b"1", b".", b"'", b'"', b"S"]
+
+
+def _configurations(recognizer, text):
+    configuration = recognizer.initial
+    for byte in text:
+        yield configuration
+        configuration = recognizer.advance(configuration, bytes([byte]))
+        assert configuration is not None
+    yield configuration
+
+
+@pytest.mark.parametrize("name", GRAMMARS)
+def test_lexers_read_as_recognisers_do(name):
+    index = cfgguide.compile(GRAMMARS[name], BYTES)
+    recognizer = index.recognizer.with_whole_stacks()
+    lexer, rng = Lexer.of(recognizer), random.Random(1)
+    kinds = set()
+    for configuration in _configurations(recognizer, STARTS[name]):
+        if len({each.stack for each in configuration.hypotheses}) > 1:
+            continue
+        states = tuple(each[:2] for each in configuration.hypotheses)
+        stack = configuration.hypotheses[0].stack
+        terminal_set = int(recognizer.parse_table.set_of_state[stack.state])
+        number = lexer.number(LexerPlace(states, configuration.context), terminal_set)
+        for _ in range(40):
+            data = b"".join(rng.choices(PIECES, k=rng.randint(1, 3)))
+            reading = lexer.reading(number, data)
+            after = recognizer.advance(configuration, data)
+            is_live = after is not None and index.is_live(after)
+            kinds.add(min(reading.number, 0))
+            if reading.number == UNREAD:
+                assert not is_live, (configuration, data)
+            elif reading.number != LEAVING and is_live:
+                place = lexer.places[reading.number]
+                others = [each for each in after.hypotheses if each[:2] not in place.states]
+                alone = [Configuration((each,), after.context) for each in others]
+                assert place.may_have_left or not any(map(index.is_live, alone))
+            elif reading.terminal_id >= 0 and is_live:
+                table = recognizer.parse_table
+                shifted = table.shift(stack, reading.terminal_id)
+                assert shifted is not None
+                rest = data[reading.end :]
+                start = lexer.start(int(table.set_of_state[shifted.state]), reading.context)
+                assert lexer.reading(start, rest).number != UNREAD
+    assert kinds == {UNREAD, LEAVING, 0}
+
+
+def test_tokens_that_begin_alike_are_read_together():
+    recognizer = cfgguide.compile(GRAMMARS["names and keywords"], BYTES).recognizer
+    lexer = Lexer.of(recognizer)
+    names = recognizer.parse_table.terminals
+    tokens = (b"ab", b"ab+", b"ab +", b"ab12", b"?", b"if", b"  x")
+    rests = Rests(lexer, -1, tuple(range(len(tokens))), tokens)
+    state = recognizer.initial.hypotheses[0].stack.state
+    start = lexer.start(int(recognizer.parse_table.set_of_state[state]), 0)
+    stays, ends, unclear = rests.at(start)
+    assert {each.text for each in stays if 0 in each.token_ids} == {b"ab"}
+    assert {each.text for each in stays if 6 in each.token_ids} == {b"x"}
+    assert [(names[each.terminal_id], each.text) for each in ends] == [("NAME", b"ab")]
+    below = ends[0].rests.at(lexer.start(int(recognizer.parse_table.set_of_state[state]), 0))
+    assert sorted(int(each) for part in below.stays for each in part.token_ids) == [1, 2, 3]
+    assert 4 not in {int(each) for part in stays for each in part.token_ids} | set(unclear)
+
+
+def test_a_gap_ends_what_it_is_no_part_of():
+    recognizer = cfgguide.compile(GRAMMARS["names and keywords"], BYTES).recognizer
+    scanner, names = recognizer.scanner, recognizer.parse_table.terminals
+    lexemes = Lexemes.of(recognizer)
+    gaps = Gaps(scanner, recognizer.lookahead, lexemes, frozenset(range(256)))
+    after = recognizer.advance(recognizer.initial, b"i")
+    wanted = {name: 1 << names.index(name) for name in ("IF", "NAME", "NUMBER")}
+    found = {
+        name: any(gaps.can_end(*each[:2], bit) for each in after.hypotheses)
+        for name, bit in wanted.items()
+    }
+    assert found == {"IF": True, "NAME": True, "NUMBER": False}
+    no_gap = cfgguide.compile(cfgguide.Grammar("start: NAME+\nNAME: /[a-z]/"), BYTES).recognizer
+    without = Gaps(no_gap.scanner, no_gap.lookahead, Lexemes.of(no_gap), frozenset(range(256)))
+    hypothesis = no_gap.advance(no_gap.initial, b"a").hypotheses[0]
+    assert not without.can_end(*hypothesis[:2], -1)
