@@ -4,7 +4,7 @@ In: the index of the grammar, and a monitor. Out: a :class:`MonitoredIndex`.
 
 * Tokens that begin where a lexeme ends have the mask of the place after it, which all lexemes there
   share.
-* Others are judged at the place where the lexeme began (:mod:`cfgguide.mask.place_masks`).
+* Others are judged at the place where the lexeme began (:mod:`cfgguide.watched_masks.place_masks`).
 * With an indenter the stack does not tell what it drops. There a walk over the vocabulary groups
   the tokens by where they lead in the grammar. Tokens that stay in the lexeme are judged as a
   group, and by its text; any other is read, byte by byte, with the monitor.
@@ -27,14 +27,11 @@ from cfgguide.index.index import Index
 from cfgguide.index.monitored_walk import MonitoredWalker
 from cfgguide.lexer.lookahead import NO_OBLIGATIONS, Obligations
 from cfgguide.lexer.scanner import NO_MATCH
+from cfgguide.liveness.indented_endings import IndentedEndings
 from cfgguide.liveness.watched_endings import WatchedEndings
 from cfgguide.locks import new_rlock
 from cfgguide.mask.arrays import Int32Array
-from cfgguide.mask.beginning import BeginningTokens
-from cfgguide.mask.place_masks import KnownKinds, PlaceMasks
-from cfgguide.mask.staying import StayingTokens
 from cfgguide.mask.subset import Subset, bitmask_of
-from cfgguide.mask.texts import TokensOfTexts, VisitedTrie
 from cfgguide.mask.walk import Walk, Walker
 from cfgguide.monitors.monitor import Monitor
 from cfgguide.parser.stack import Stack
@@ -47,6 +44,11 @@ from cfgguide.recognizer.watching import (
     watched,
 )
 from cfgguide.storage.bounded import BoundedDict
+from cfgguide.watched_masks.beginning import BeginningTokens
+from cfgguide.watched_masks.begun_alike import groups
+from cfgguide.watched_masks.place_masks import KnownKinds, PlaceMasks
+from cfgguide.watched_masks.staying import StayingTokens
+from cfgguide.watched_masks.texts import TokensOfTexts, VisitedTrie
 
 BoolArray = npt.NDArray[np.bool_]
 _MAX_KNOWN = 20_000  # answers about hypotheses
@@ -136,7 +138,9 @@ class MonitoredIndex(Index):
 
     def endings(self) -> WatchedEndings:
         """Return what finds short endings of texts, of bytes that are in tokens."""
-        return WatchedEndings(self.recognizer, self.vocabulary.spelling.reachable_bytes)
+        is_indented = self.recognizer.indentation_reader is not None
+        kind = IndentedEndings if is_indented else WatchedEndings
+        return kind(self.recognizer, self.vocabulary.spelling.reachable_bytes)
 
     def with_vocabulary(self, vocabulary: Any) -> Index:
         """Return an index whose next token is from another vocabulary, and later ones from this."""
@@ -349,8 +353,7 @@ class MonitoredIndex(Index):
             singles = walk.tokens_of(one_by_one)
             if tokens is not None:
                 singles = singles[tokens[singles >> 5] >> (singles & 31) & 1 == 1]
-            allowed = [each for each in singles.tolist() if self._reads(configuration, each)]
-            bitmask |= bitmask_of(allowed, len(bitmask))
+            bitmask |= bitmask_of(self._allowed_of(configuration, singles), len(bitmask))
         return bitmask if tokens is None else bitmask & tokens
 
     def _judge(
@@ -429,6 +432,21 @@ class MonitoredIndex(Index):
         if known is None:
             known = self._live_alone[alone] = self._liveness.decide(alone).is_live
         return known
+
+    def _allowed_of(self, configuration: Configuration, token_ids: Int32Array) -> list[int]:
+        """Return the tokens that the monitor allows, of some that the grammar allows."""
+        ids = token_ids.tolist()
+        tokens = [self.vocabulary.tokens[each] or b"" for each in ids]
+        allowed: list[int] = []
+        for members, begun, lexer_place, size in groups(self.recognizer, configuration, tokens):
+            for each in members:
+                answer = None
+                if begun is not None and lexer_place is not None:
+                    text = tokens[each][size:]
+                    answer = self.recognizer.may_become(lexer_place, begun.place, text)
+                if answer or (answer is None and self._reads(configuration, ids[each])):
+                    allowed.append(ids[each])
+        return allowed
 
     def _reads(self, configuration: Configuration, token_id: int) -> bool:
         token = self.vocabulary.tokens[token_id]

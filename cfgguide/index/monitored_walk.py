@@ -8,6 +8,7 @@ any text, to one with a text that is as long as any of theirs, and that nobody k
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,7 @@ from cfgguide.mask.walk import Walk, Walker
 from cfgguide.pushdown.outcomes import SplitOutcomes
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis
 from cfgguide.recognizer.watching import WatchedStack, watched
+from cfgguide.watched_masks.begun_alike import groups
 
 if TYPE_CHECKING:
     from cfgguide.index.monitored_index import MonitoredIndex
@@ -74,12 +76,26 @@ class MonitoredWalker:
                 places.append(where)
                 numbers.append(np.full(len(where), found.setdefault(shared, len(found))))
                 continue
-            for place, token_id in zip(where.tolist(), token_ids.tolist(), strict=True):
-                token = self._index.vocabulary.tokens[token_id] or b""
-                after = self._index.recognizer.advance(start, token)
+            tokens = [self._index.vocabulary.tokens[each] or b"" for each in token_ids.tolist()]
+            for after, alike in self._grouped(start, tokens):
+                places.append(where[alike])
+                numbers.append(np.full(len(alike), found.setdefault(after, len(found))))
+
+    def _grouped(
+        self, start: Configuration, tokens: list[bytes]
+    ) -> Iterator[tuple[Configuration, list[int]]]:
+        """Yield what tokens lead to, each with those of them, by their places in the list."""
+        advance = self._index.recognizer.advance
+        for group in groups(self._index.recognizer, start, tokens):
+            members = group.members
+            after = advance(start, tokens[members[0]])
+            if len(members) >= _MANY and after is not None and self._may_be_any(after):
+                yield _strange(after, max(len(tokens[each]) for each in members)), members
+                continue
+            for each in members:
+                after = advance(start, tokens[each])
                 if after is not None:
-                    places.append(np.array([place]))
-                    numbers.append(np.array([found.setdefault(after, len(found))]))
+                    yield after, [each]
 
     def _shared(
         self, walk: Walk, outcome: int, configuration: Configuration, token_ids: Int32Array
@@ -91,16 +107,30 @@ class MonitoredWalker:
             return None
         if not any(watched(each.stack).text for each in first.hypotheses):
             return first
-        if len(token_ids) < _MANY:
+        if len(token_ids) < _MANY or not self._may_be_any(first):
             return None
-        longest = max(len(tokens[token_id] or b"") for token_id in token_ids.tolist())
-        strange = tuple(_with_more(each, longest * _STRANGE) for each in first.hypotheses)
-        return Configuration(strange, first.context)
+        return _strange(first, max(len(tokens[each] or b"") for each in token_ids.tolist()))
+
+    def _may_be_any(self, configuration: Configuration) -> bool:
+        """Return whether the lexeme that is being read may have any text, or any but a few."""
+        for hypothesis in configuration.hypotheses:
+            place = watched(hypothesis.stack).place
+            ahead = self._index.recognizer.terminals_ahead(hypothesis.scanner_state)
+            if ahead & place.restricted & ~place.endless:
+                return False
+        return True
 
     def fill(self, bitmask: Int32Array) -> None:
         """Add the tokens of the outcomes of the last walk that are allowed to a bitmask."""
         assert self._outcomes is not None, "there was a walk"
         self._outcomes.fill(bitmask)
+
+
+def _strange(configuration: Configuration, length: int) -> Configuration:
+    """Return a configuration as if its lexeme were another, and that long."""
+    more = length * _STRANGE
+    strange = tuple(_with_more(each, more) for each in configuration.hypotheses)
+    return Configuration(strange, configuration.context)
 
 
 def _with_more(hypothesis: Hypothesis, more: bytes) -> Hypothesis:

@@ -54,6 +54,9 @@ class WatchedEndings:
         nearest = self._texts.distances[starts].min(axis=0)[: self._table.n_terminals]
         lengths = [inf if each >= FAR else max(int(each), 1) for each in nearest.tolist()]
         lengths[END] = inf
+        rules = recognizer.indentation_rules
+        if rules is not None:
+            lengths[rules.indent] = lengths[rules.dedent] = 1
         self._costs = StackCosts(self._table, lengths)
         gap = self._texts.text(int(starts[0]), scanner.ignored)
         self._gap = b"" if gap is None else gap

@@ -1051,14 +1051,17 @@ class PythonNames(Monitor):
     def way_out(self) -> Iterator[tuple[str, str]]:
         """Yield lexemes that lead towards the end of the text."""
         top = self._top
-        if top.takes and top.reads and top.shape != EMPTY:
+        yield from _CLOSING
+        if top.shape != EMPTY and any(each.reads - each.done for each in self.frames):
             yield "FOR", "for"
         if top.phase == FOR and top.is_clause:
-            for name in sorted(top.reads):
-                if name not in top.done:
-                    yield "NAME", name
+            missing = sorted(top.reads - top.done - top.bare)
+            for name in missing:
+                yield "NAME", name
+            if missing:
+                yield "COMMA", ","
+            yield "IN", "in"
             yield "NAME", "_"
-            yield "COMMA", ","
         yield from _WAYS_OUT
 
 
@@ -1123,10 +1126,8 @@ _STATEMENTS: dict[str, Any] = {
     **dict.fromkeys(("def", "async def", "class"), _P._definition),
 }
 _SPELLED = {"CASE": "case", "MATCH": "match"}
-_WAYS_OUT = (
-    *(("RPAR", ")"), ("RSQB", "]"), ("RBRACE", "}"), ("EQUAL", "="), ("IN", "in")),
-    *(("COLON", ":"), ("DECIMAL", "1")),
-)
+_CLOSING = (("RPAR", ")"), ("RSQB", "]"), ("RBRACE", "}"))
+_WAYS_OUT = (("ELSE", "else"), ("COLON", ":"), ("EQUAL", "="), ("DECIMAL", "1"))
 PythonNames.terminals = frozenset(
     {
         *_WORDS,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import contextlib
 import random
 import symtable
 import warnings
@@ -14,7 +13,6 @@ import pytest
 
 import cfgguide
 from cfgguide.monitors import python_names
-from cfgguide.recognizer.watching import watched
 
 checker = pytest.importorskip("pyflakes.checker")
 messages = pytest.importorskip("pyflakes.messages")
@@ -180,67 +178,26 @@ def walked(index, seed):
     return guide
 
 
-def finished(index, guide):
-    """Return the text with an end: what the grammar lacks, and what the monitor is owed.
-
-    None if this little search finds none.
-    """
-    recognizer, base = index.recognizer, index.base
-    text, here = guide.text, guide.configuration
-    for _ in range(40):
-        plain = cfgguide.Guide(base)
-        for byte in text:
-            plain.advance(base.vocabulary.tokens.index(bytes((byte,))))
-        with contextlib.suppress(cfgguide.CfgGuideError):
-            missing = b"".join(
-                base.vocabulary.tokens[each] or b"" for each in plain.shortest_completion()
-            )
-            for byte in missing:
-                after = recognizer.advance(here, bytes((byte,)))
-                if after is None:
-                    break
-                here, text = after, text + bytes((byte,))
-            else:
-                if recognizer.is_sentence(here):
-                    return text
-        for repair in repairs(recognizer, here):
-            after = recognizer.advance(here, repair)
-            is_grammatical = base.recognizer.advance(base.start.configuration, text + repair)
-            if after is not None and is_grammatical is not None:
-                here, text = after, text + repair
-                break
-        else:
-            return None
-    return None
-
-
-def repairs(recognizer, here):
-    for configuration in (here, recognizer.advance(here, b" ")):
-        for hypothesis in configuration.hypotheses if configuration is not None else ():
-            monitor = watched(hypothesis.stack).place.monitor
-            for frame in reversed(monitor.frames):
-                owed = sorted(frame.reads | (frame.bare - monitor.readable))
-                if owed:
-                    yield f" for {','.join(owed)} in()".encode()
-    for hypothesis in here.hypotheses:
-        begun = hypothesis.stack.text
-        place = watched(hypothesis.stack).place
-        for _, texts in recognizer.restricted(hypothesis.scanner_state, place):
-            whole = texts.completed(begun)
-            if whole is not None and len(whole) > len(begun):
-                yield whole[len(begun) :]
-    yield from (b"=1", b":=1", b":a=1", b":1", b".a=1", b",=1", b" in()", b"[0]", b".a", b" else 1")
-    yield from (b"1", b"_", b"x", b"a", b" ")
-
-
 def test_random_texts_compile_and_read_only_names_that_are_bound(index):
-    n_finished = 0
-    for seed in range(60):
-        text = finished(index, walked(index, seed))
-        if text is not None:
-            n_finished += 1
-            assert not undefined(text.decode()), text
-    assert n_finished >= 50
+    for seed in range(150):
+        guide = walked(index, seed)
+        for token_id in guide.shortest_completion():
+            guide.advance(token_id)
+        assert not undefined(guide.text.decode()), guide.text
+
+
+def test_budgets_hold(index):
+    rng = random.Random(1)
+    for n_tokens in (3, 12, 12, 40):
+        guide = cfgguide.Guide(index)
+        for left in range(n_tokens, 0, -1):
+            token_ids = guide.allowed_within(left).tolist()
+            longer = [each for each in token_ids if len(index.vocabulary.tokens[each] or b"") > 1]
+            guide.advance(rng.choice(longer or token_ids))
+            if guide.is_finished:
+                break
+        assert guide.is_finished
+        assert not undefined(guide.text.decode()), guide.text
 
 
 def test_masks_are_those_of_reading_every_token(index):

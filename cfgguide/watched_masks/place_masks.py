@@ -5,10 +5,10 @@ that may follow.
 
 * A token that stays in the lexeme that is being read may follow if that may become a terminal that
   the monitor allows at its place; in lexemes whose text decides, only tokens with which one of the
-  texts begins are looked up (:mod:`cfgguide.mask.texts`). All places where the same may come share
-  these tokens.
-* Tokens that end the lexeme are judged together if they end it alike (:mod:`cfgguide.mask.rests`):
-  what is left of them is judged at the place after it.
+  texts begins are looked up (:mod:`cfgguide.watched_masks.texts`). All places where the same may
+  come share these tokens.
+* Tokens that end the lexeme are judged together if they end it alike
+  (:mod:`cfgguide.watched_masks.rests`): what is left of them is judged at the place after it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.mask.arrays import Int32Array
-from cfgguide.mask.beginning import BeginningTokens
-from cfgguide.mask.rests import Rests
-from cfgguide.mask.staying import StayingTokens
 from cfgguide.mask.subset import Subset, bitmask_of
-from cfgguide.mask.texts import TokensOfTexts
 from cfgguide.recognizer.lexer_places import LexerPlace
 from cfgguide.recognizer.places import Place, ones
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis
@@ -38,6 +34,10 @@ from cfgguide.recognizer.watching import (
     watched,
 )
 from cfgguide.storage.bounded import BoundedDict
+from cfgguide.watched_masks.beginning import BeginningTokens
+from cfgguide.watched_masks.rests import Rests
+from cfgguide.watched_masks.staying import StayingTokens
+from cfgguide.watched_masks.texts import TokensOfTexts
 
 _MAX_KNOWN = 2_000  # masks of lexemes that are being read, and kinds of tokens
 
