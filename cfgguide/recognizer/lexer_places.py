@@ -105,6 +105,7 @@ class Lexer:
         self._is_start: list[bool] = scanner.is_start.tolist()
         self._lock = new_lock()
         self._moves: dict[int, int] = {}
+        self._ends: dict[int, int] = {}
         self._begins: dict[tuple[int, int], list[int]] = {}
         self._leaves: dict[tuple[Obligations, int, int], bool] = {}
         self._may_end_in: dict[tuple[int, Obligations], bool] = {}
@@ -177,7 +178,10 @@ class Lexer:
             after = self.after(number, byte_class)
             if after == LEAVING:
                 place = self.places[number]
-                ended = self._ended(place, byte_class)
+                key = number * self._n_classes + byte_class
+                ended = self._ends.get(key)
+                if ended is None:
+                    ended = self._ends[key] = self._ended(place, byte_class)
                 return Reading(after, begin, n_read, ended, place.context)
             if after == UNREAD:
                 return Reading(after, begin, n_read)
