@@ -241,7 +241,7 @@ def sentences(name, rng):
     "name",
     [
         pytest.param("sql_select", marks=pytest.mark.slow),
-        "sql_select of users",
+        pytest.param("sql_select of users", marks=pytest.mark.slow),
         "json",
         pytest.param("sql", marks=pytest.mark.slow),
     ],
@@ -257,7 +257,15 @@ def test_real_sentences_can_be_written_in_a_call(name):
     assert n_sentences > {"sql": 80, "sql_select": 20}.get(name, 2)
 
 
-@pytest.mark.parametrize("name", ["sql_select", "sql_select of users", "json", "sql"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sql_select",
+        pytest.param("sql_select of users", marks=pytest.mark.slow),
+        "json",
+        pytest.param("sql", marks=pytest.mark.slow),
+    ],
+)
 def test_what_masks_allow_has_a_sentence_as_its_value(name):
     grammar, index = index_of(name)
     is_sentence, rng = parses(grammar), random.Random(name)

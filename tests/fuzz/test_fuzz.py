@@ -73,6 +73,7 @@ def test_random_patterns_agree_with_re():
     assert report.counts["texts of patterns"] > 400 * FAST_PATTERNS, report.lines()
 
 
+@pytest.mark.slow
 def test_random_grammars_agree_with_larks_earley_parser():
     report = Report()
     explore(report, first_seed=0, examples=FAST_EARLEY, parser="earley", features=EARLEY_FEATURES)
@@ -312,6 +313,7 @@ def test_a_failure_is_made_small_and_kept_in_a_readable_file(tmp_path):
     assert read(path) == for_earley
 
 
+@pytest.mark.slow
 def test_one_seed_draws_the_same_cases(tmp_path):
     counts = []
     for _ in range(2):

@@ -114,6 +114,7 @@ def test_the_runner_notices_a_standstill():
     assert run(CASE, holds_the_lock).standstill > 0.05
 
 
+@pytest.mark.slow
 def test_the_command_line_runs_a_part(tmp_path):
     command = [
         sys.executable,

@@ -240,6 +240,10 @@ CALLS |= {
 }
 
 
+# Each of them takes seconds.
+LONG = {"repeat", "free_text", "free_text([.])", "optional", "regex", "output_type([.])", "concat"}
+
+
 @contextlib.contextmanager
 def only_errors_of_cfgguide(what: str):
     try:
@@ -252,7 +256,10 @@ def only_errors_of_cfgguide(what: str):
         assert len(message) <= MOST, f"{what}: {len(message)} characters: {message[:200]}..."
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in CALLS],
+)
 def test_no_value_raises_an_error_that_is_not_cfgguides(name):
     raw = []
     depth = sys.getrecursionlimit()

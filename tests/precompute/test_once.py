@@ -68,6 +68,7 @@ def test_one_of_many_processes_builds(tmp_path):
     assert len(builders(path)) == 1
 
 
+@pytest.mark.slow
 def test_a_killed_builder_is_followed_by_another(tmp_path):
     path = tmp_path / "numbers.index"
     doomed = asking(path, 60.0)

@@ -52,6 +52,7 @@ def test_an_error_of_the_block_is_its_own():
         raise ZeroDivisionError
 
 
+@pytest.mark.slow
 def test_no_exception_comes_after_the_block():
     is_late = threading.Event()
     n_stopped = 0
@@ -97,7 +98,7 @@ def test_a_watch_ends_with_its_frame():
     assert _thread._count() == before
 
 
-@pytest.mark.parametrize("mode", ["signals", "any"])
+@pytest.mark.parametrize("mode", ["signals", pytest.param("any", marks=pytest.mark.slow)])
 def test_a_block_that_is_interrupted_anywhere_leaves_no_watch(mode):
     before = _thread._count()
     is_late = threading.Event()

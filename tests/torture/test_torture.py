@@ -52,7 +52,9 @@ def tortured(part: str, seconds: float, seed: int, most: int = sys.maxsize) -> C
     return counts
 
 
-@pytest.mark.parametrize("part", ["interrupts", "writes", "forks"])
+@pytest.mark.parametrize(
+    "part", ["interrupts", "writes", pytest.param("forks", marks=pytest.mark.slow)]
+)
 def test_what_is_disturbed_a_little_is_right_later(part):
     counts = tortured(part, 60, 1, 5 * NEEDED[part])
     assert counts[part] >= NEEDED[part], counts
