@@ -134,8 +134,6 @@ def _of_database(database: sqlite3.Connection) -> dict[str, list[str]]:
             database, "SELECT name FROM pragma_table_list WHERE (schema, type) = ('main', 'shadow')"
         )
         names = [name for name in names if name not in internal]
-    if not names:
-        raise GrammarError("the database has no tables; create them first, or give a mapping")
     columns = "SELECT name FROM pragma_table_xinfo(?, 'main') WHERE hidden != 1"
     tables = {table: asked(database, columns, table) for table in names}
     for view in asked(database, "SELECT name FROM sqlite_master WHERE type = 'view'"):
@@ -143,7 +141,10 @@ def _of_database(database: sqlite3.Connection) -> dict[str, list[str]]:
             tables[view] = asked(database, columns, view)
         except GrammarError:
             continue  # it names what is no longer there: no query can use it
-    return _checked_tables({name: found for name, found in tables.items() if found})
+    usable = {name: found for name, found in tables.items() if found}
+    if not usable:
+        raise GrammarError("the database has no tables; create them first, or give a mapping")
+    return _checked_tables(usable)
 
 
 def _of_metadata(metadata: Any) -> dict[str, list[str]]:

@@ -10,8 +10,10 @@ import warnings
 from pathlib import Path
 
 import pytest
+from support.monitored import allowed_tokens, read_tokens
 
 import cfgguide
+from cfgguide.models import load_model
 from cfgguide.monitors import python_names
 
 checker = pytest.importorskip("pyflakes.checker")
@@ -212,6 +214,18 @@ def test_masks_are_those_of_reading_every_token(index):
             if after is not None and index.is_live(after):
                 live.add(token_id)
         assert allowed == live, guide.text
+
+
+@pytest.mark.parametrize("begun", ["", "def", "def f(x):\n    return", "x = [", "for i in range"])
+def test_masks_of_a_real_vocabulary_are_what_reading_says(begun):
+    """Where thousands of names may begin, the mask has judged them together."""
+    _, tokenizer = load_model()
+    vocabulary = cfgguide.Vocabulary.from_tokenizer(tokenizer)
+    index = cfgguide.compile(python_names(), vocabulary)
+    guide = cfgguide.Guide(index)
+    for token_id in tokenizer.encode(begun, add_special_tokens=False):
+        guide.advance(token_id)
+    assert allowed_tokens(guide) == read_tokens(guide)
 
 
 def definitions(module):

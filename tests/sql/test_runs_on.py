@@ -214,6 +214,26 @@ def test_most_random_statements_are_allowed():
     assert counts[True] > 0.4 * counts.total(), counts
 
 
+def test_budgets_leave_many_known_names():
+    names = [f"tab{number}" for number in range(150)]
+    tokens = [b"SELECT ", b"a ", b"FROM ", *(name.encode() for name in names)]
+    vocabulary = cfgguide.Vocabulary.of_bytes(tokens)
+    index = cfgguide.compile(runs_on({name: ["a"] for name in names}), vocabulary)
+    guide = cfgguide.Guide(index)
+    for token in (b"SELECT ", b"a ", b"FROM "):
+        guide.advance(vocabulary.tokens.index(token))
+    allowed = {vocabulary.tokens[each] for each in guide.allowed_within(2).tolist()}
+    assert allowed == {name.encode() for name in names}
+
+
+def test_a_database_may_have_views_alone():
+    index = cfgguide.compile(runs_on("CREATE VIEW v AS SELECT 1 AS a, 2 AS b"), BYTES)
+    assert allows(index, "SELECT a FROM v WHERE b = 2")
+    assert not allows(index, "SELECT c FROM v")
+    with pytest.raises(GrammarError, match="no tables"):
+        runs_on("CREATE VIEW v AS SELECT * FROM missing")
+
+
 def test_only_known_columns_are_named_if_asked_for(database):
     index = cfgguide.compile(runs_on(database, new_columns=False), BYTES)
     assert allows(index, "SELECT name FROM users")
