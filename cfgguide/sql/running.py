@@ -47,16 +47,16 @@ def runs_on(
         Only queries, which read; only INSERT, UPDATE and DELETE; or both.
     aliases : iterable of str, optional
         Names that may qualify a column before FROM gives them to a table, if `new_columns` is
-        False; by default one letter or ``t1`` and the like, and beginnings and initials of the
-        tables' names.
+        False, and all that FROM then gives to tables; by default one letter or ``t1`` and the like,
+        and beginnings and initials of the tables' names.
     functions : iterable of str, optional
         Names of the functions that may be called; by default those that SQLite or the database has
         and that neither read nor write files.
     new_columns : bool
         Whether the result columns of a SELECT may be named before a subquery in its FROM makes
         them, as in ``SELECT n FROM (SELECT count(*) AS n FROM t)``. With False, each is one of a
-        table, of a WITH before it, or of the query around: better for small models, which make up
-        names.
+        table, of a WITH before it, or of the query around, and tables get no name but the
+        `aliases`: better for small models, which make up names.
 
     Returns
     -------

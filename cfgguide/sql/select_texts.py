@@ -183,6 +183,11 @@ class SelectTexts(SelectState):
         core = self._top
         ctes = self.ctes()
         missing = {name for name, columns in ctes.items() if columns is None}
+        if not self.names.takes_new_columns:
+            taken = {table.name for table in core.sources.tables if table.name is not None}
+            promised = {qualifier for qualifier, _ in core.promises}
+            if self.names.aliases.names <= taken | promised:  # a second one needs another name
+                missing |= taken
         known = name_set(frozenset(ctes.keys() - missing))
         if core.is_natural or core.is_sided or (core.wanted is not None and core.has_star):
             for name in self.names.database.tables.keys() | ctes.keys():
@@ -192,7 +197,15 @@ class SelectTexts(SelectState):
 
     def _table_alias_texts(self, _: str) -> Texts | None:
         refused = self._refused_aliases()
+        if not self.names.takes_new_columns:
+            return Names((self.names.aliases,), refused & self.names.aliases.names)
         return OtherNames(refused) if refused else None
+
+    def _as_texts(self, _: str) -> Texts | None:
+        top = self._top
+        if self.names.takes_new_columns or not isinstance(top, Core) or top.pending is None:
+            return None
+        return NOTHING if self.names.aliases.names <= self._refused_aliases() else None
 
     def _refused_aliases(self) -> frozenset[str]:
         """Return the names that the table that has just come may not have."""
@@ -340,6 +353,7 @@ TEXTS: dict[str, _Ask] = {
     "USING_COLUMN": _T._using_column_texts,
     "TABLE_NAME": _T._table_texts,
     "TABLE_ALIAS": _T._table_alias_texts,
+    "AS": _T._as_texts,
     "CTE_NAME": _T._cte_name_texts,
     "NEW_COLUMN": _T._new_column_texts,
     "DISTINCT": _T._distinct_texts,

@@ -15,6 +15,7 @@ from cfgguide.sql.scopes import Call, Core, Promise, Query, Row
 if TYPE_CHECKING:
     from cfgguide.sql.select_monitor import SelectMonitor
 
+_MAX_ALIASES = 60  # that are tried
 _MAX_TABLES = 5  # that are tried for one promise
 
 Lexeme = tuple[str, str]  # terminal and text
@@ -105,7 +106,10 @@ def _tables(monitor: SelectMonitor, core: Core) -> Iterator[Lexeme]:
         if core.windows:
             yield "WINDOW", "WINDOW"
         yield from (_COMMA, ("USING", "USING"))
-        yield from (("TABLE_ALIAS", f"t{n}") for n in range(1, 9))
+        names = [f"t{n}" for n in range(1, 9)]
+        if not monitor.names.takes_new_columns:
+            names += sorted(monitor.names.aliases.names)[:_MAX_ALIASES]
+        yield from (("TABLE_ALIAS", quoted(name)) for name in names)
         return
     yield _CLOSE
     if core.windows:

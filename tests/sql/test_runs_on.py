@@ -214,6 +214,20 @@ def test_most_random_statements_are_allowed():
     assert counts[True] > 0.4 * counts.total(), counts
 
 
+@pytest.mark.parametrize("aliases", [None, ["a"], ["a", "b"]])
+def test_tables_have_no_other_aliases_if_asked_for(database, aliases):
+    index = cfgguide.compile(runs_on(database, new_columns=False, aliases=aliases), BYTES)
+    assert allows(index, "SELECT a.name FROM users AS a")
+    assert allows(index, "SELECT name FROM users JOIN users a USING (name)")
+    assert not allows(index, "SELECT name FROM users WHEREx")
+    assert not allows(index, "SELECT x.name FROM users AS x") or aliases is None
+    rng = random.Random(1)
+    for _ in range(12):
+        guide = cfgguide.Guide(index)
+        text = finish_at_random(guide, rng, rng.choice([20, 60])).decode("utf-8", "replace")
+        assert refusal(database, text) == "", text
+
+
 def test_budgets_leave_many_known_names():
     names = [f"tab{number}" for number in range(150)]
     tokens = [b"SELECT ", b"a ", b"FROM ", *(name.encode() for name in names)]
