@@ -4,10 +4,10 @@ In: the questions of `question_files.py` and SmolLM2. Out: for each way to write
 queries that SQLite prepares, of those that it runs, and of those with the rows of the gold query;
 and tokens a second. The ways are: no mask, a grammar, with_schema (names) and runs_on. ::
 
-    python benchmarks/sql_task.py --questions 60
+    python benchmarks/sql_task.py --questions 100 --picture docs/pictures/sql-task.svg
 
 Questions are drawn evenly from all databases; ways take turns question by question. A picture goes
-to `--picture`.
+to `--picture`, for which matplotlib is needed.
 """
 
 from __future__ import annotations
@@ -144,7 +144,12 @@ def main() -> None:
 
 def draw(scores: dict[str, Score], path: Path) -> None:
     """Draw the shares as bars."""
-    import matplotlib.pyplot as plt
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    # Text as text, and the same file for the same figures.
+    mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "cfgguide", "font.size": 9})
+    from matplotlib import pyplot as plt
 
     figure, axes = plt.subplots(figsize=(6, 2.6))
     for rank, (what, colour) in enumerate((("n_prepared", "#4477aa"), ("n_right", "#228833"))):
@@ -158,7 +163,10 @@ def draw(scores: dict[str, Score], path: Path) -> None:
     axes.legend(frameon=False, ncols=2, loc="upper left")
     axes.spines[["top", "right"]].set_visible(False)
     figure.tight_layout()
-    figure.savefig(path)
+    figure.savefig(path, metadata={"Date": None})
+    # matplotlib leaves spaces at the ends of lines
+    lines = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join(line.rstrip() for line in lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
