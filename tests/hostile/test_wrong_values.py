@@ -241,7 +241,10 @@ CALLS |= {
 
 
 # Each of them takes seconds.
-LONG = {"repeat", "free_text", "free_text([.])", "optional", "regex", "output_type([.])", "concat"}
+LONG = {
+    *("repeat", "free_text", "free_text([.])", "optional", "regex", "output_type([.])", "concat"),
+    *("concat first", "choice([.])"),
+}
 
 
 @contextlib.contextmanager

@@ -72,7 +72,7 @@ def all_subjects() -> list[Subject]:
 
 
 @pytest.mark.parametrize("number", range(4))
-@pytest.mark.parametrize("mode", ["signals", "any"])
+@pytest.mark.parametrize("mode", ["signals", pytest.param("any", marks=pytest.mark.slow)])
 def test_a_mask_that_was_interrupted_anywhere_is_right_the_next_time(all_subjects, number, mode):
     """At some forty instructions, far apart, of making the masks of one text."""
     subject = all_subjects[number]
