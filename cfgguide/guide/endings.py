@@ -35,7 +35,7 @@ from cfgguide.guide.fewest_tokens import FewestTokens
 from cfgguide.guide.shifts import RememberedShifts
 from cfgguide.lexer.lookahead import NO_OBLIGATIONS, Obligations
 from cfgguide.lexer.shortest_lexemes import FAR, LexemeTexts
-from cfgguide.parser.indentation import NO_COLUMN, ONE_SPACE, Indentation, unpacked
+from cfgguide.parser.indentation import Indentation
 from cfgguide.parser.indentation_names import COUNTED, INLINE, JOIN, NEWLINE
 from cfgguide.parser.stack import Stack
 from cfgguide.parser.stack_costs import StackCosts
@@ -367,7 +367,7 @@ class Endings:
         assert self._rules is not None, "there is an indenter"
         newline = self._rules.newline
         rest = self._texts.text(state, newline)
-        for more, column in () if rest is None else self._columns(rest, indentation):
+        for more, column in () if rest is None else indentation.columns_after(rest):
             piece = self._known_piece(state, obligations, context, newline, more)
             there = indentation._replace(column=column)
             if piece is None:
@@ -444,20 +444,6 @@ class Endings:
     def _is_sentence(self, hypothesis: Hypothesis, context: int) -> bool:
         return self._recognizer.is_sentence(Configuration((hypothesis,), context))
 
-    def _columns(self, rest: bytes, indentation: Indentation) -> Iterator[tuple[bytes, int]]:
-        """Yield what to add to a line break for each column that matters, and that column."""
-        is_inside = indentation.column != NO_COLUMN and not rest
-        n_spaces = unpacked(indentation.column)[0] if is_inside else 0
-        if is_inside:
-            yield b"", indentation.column
-        for column in (*indentation.columns, indentation.columns[-1] + ONE_SPACE):
-            width = unpacked(column)[0] - n_spaces
-            if width > 0 or (not width and not is_inside):
-                yield b" " * width, column
-        if n_spaces:  # another line, further left
-            for column in indentation.columns:
-                yield b"\n" + b" " * unpacked(column)[0], column
-
     # -- otherwise --------------------------------------------------------------------------
 
     def _searched(self, hypothesis: Hypothesis, context: int) -> bytes | None:
@@ -515,7 +501,7 @@ class Endings:
         """Return the rest of a lexeme, going on to each column if it is a line break."""
         if self._rules is None or terminal_id != self._rules.newline:
             return [rest]
-        return [rest + more for more, _ in self._columns(rest, indentation)]
+        return [rest + more for more, _ in indentation.columns_after(rest)]
 
 
 class _Piece(NamedTuple):

@@ -31,7 +31,7 @@ from cfgguide.liveness.indented_endings import IndentedEndings
 from cfgguide.liveness.watched_endings import WatchedEndings
 from cfgguide.locks import new_rlock
 from cfgguide.mask.arrays import Int32Array
-from cfgguide.mask.subset import Subset, bitmask_of
+from cfgguide.mask.subset import Subset, are_in_bitmask, bitmask_of
 from cfgguide.mask.walk import Walk, Walker
 from cfgguide.monitors.monitor import Monitor
 from cfgguide.parser.stack import Stack
@@ -352,7 +352,7 @@ class MonitoredIndex(Index):
         if one_by_one:
             singles = walk.tokens_of(one_by_one)
             if tokens is not None:
-                singles = singles[tokens[singles >> 5] >> (singles & 31) & 1 == 1]
+                singles = singles[are_in_bitmask(singles, tokens)]
             bitmask |= bitmask_of(self._allowed_of(configuration, singles), len(bitmask))
         return bitmask if tokens is None else bitmask & tokens
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.mask.arrays import Int32Array
+from cfgguide.mask.subset import are_in_bitmask
 from cfgguide.mask.walk import Walk, Walker
 from cfgguide.pushdown.outcomes import SplitOutcomes
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis
@@ -67,7 +68,7 @@ class MonitoredWalker:
         for outcome in range(walk.n_outcomes):
             where = walk.places_of(outcome)
             token_ids = walk.trie.token_ids[where]
-            is_allowed = wanted[token_ids >> 5] >> (token_ids & 31) & 1 == 1
+            is_allowed = are_in_bitmask(token_ids, wanted)
             where, token_ids = where[is_allowed], token_ids[is_allowed]
             if not len(where):
                 continue

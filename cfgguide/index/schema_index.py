@@ -21,7 +21,7 @@ from cfgguide.index.configuration_trie import Mask
 from cfgguide.index.index import FindsEndings, Index
 from cfgguide.index.step_cache import StepNode
 from cfgguide.mask.arrays import Int32Array
-from cfgguide.mask.subset import Subset
+from cfgguide.mask.subset import Subset, are_in_bitmask
 from cfgguide.pushdown.automaton import ENDING, IS_END, NONE
 from cfgguide.pushdown.lexemes import any_strings, plain_strings
 from cfgguide.pushdown.memory import RememberingConfiguration
@@ -307,7 +307,7 @@ class SchemaIndex(Index):
         outcomes: Any = self._walker.walk(configuration.plain)
         places, numbers = outcomes.places()
         token_ids = outcomes.trie.token_ids[places]
-        is_suspect = suspects[token_ids >> 5] >> (token_ids & 31) & 1 == 1
+        is_suspect = are_in_bitmask(token_ids, suspects)
         _, firsts = np.unique(numbers[is_suspect], return_index=True)
         for token_id in token_ids[is_suspect][firsts].tolist():
             after = self.recognizer.advance(configuration, self.vocabulary.tokens[token_id] or b"")

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from cfgguide.errors import LimitError
-from cfgguide.liveness.watched_endings import WatchedEndings
-from cfgguide.parser.indentation import NO_COLUMN, ONE_SPACE, Indentation, unpacked
+from cfgguide.liveness.watched_endings import MAX_LEXEMES, WatchedEndings
+from cfgguide.parser.indentation import Indentation
 from cfgguide.parser.indentation_names import INLINE
 from cfgguide.parser.table import END
 from cfgguide.recognizer.places import Place, ones
@@ -24,7 +24,6 @@ from cfgguide.recognizer.recognizer import Configuration, Hypothesis
 from cfgguide.recognizer.watching import WatchingRecognizer, watched
 from cfgguide.storage.bounded import BoundedDict
 
-_MAX_LEXEMES = 300  # of an ending
 _MAX_READ = 2_000  # lexemes that are read in one search
 _MAX_KNOWN = 20_000  # endings
 _MAX_CHOICES = 12  # terminals that are tried at a place, beside the monitor's way out
@@ -91,7 +90,7 @@ class IndentedEndings(WatchedEndings):
         """Return an ending as the monitor says at each place; None if that leads nowhere."""
         text, path, seen = b"", list[tuple[tuple[Start, ...], bytes]](), {root}
         here: Configuration | None = root
-        while here is not None and len(path) < _MAX_LEXEMES:
+        while here is not None and len(path) < MAX_LEXEMES:
             starts = tuple(self._starts(here))
             rest = self._known_rest(here, starts)
             if rest is not None or self._recognizer.is_sentence(here):
@@ -254,11 +253,4 @@ class IndentedEndings(WatchedEndings):
         """Return a lexeme, going on to each column that matters if it is a line break."""
         if terminal_id != self._rules.newline:
             return [rest]
-        is_inside = indentation.column != NO_COLUMN and not rest
-        n_spaces = unpacked(indentation.column)[0] if is_inside else 0
-        columns = (*indentation.columns, indentation.columns[-1] + ONE_SPACE)
-        widths = [unpacked(column)[0] for column in columns]
-        texts = [rest + b" " * (width - n_spaces) for width in widths if width >= n_spaces]
-        if n_spaces:  # another line, further left
-            texts += [b"\n" + b" " * width for width in widths]
-        return texts
+        return [rest + more for more, _ in indentation.columns_after(rest)]

@@ -23,7 +23,7 @@ from cfgguide.recognizer.recognizer import Configuration, Hypothesis
 from cfgguide.recognizer.watching import WatchingRecognizer, watched
 from cfgguide.storage.bounded import BoundedDict
 
-_MAX_LEXEMES = 300  # of an ending
+MAX_LEXEMES = 300  # of an ending
 _MAX_SEARCHED = 2_000  # places
 _MAX_KNOWN = 20_000  # places whose endings are remembered
 
@@ -143,7 +143,7 @@ class WatchedEndings:
                 break
             seen.add(here)
             step = None
-            if len(path) < _MAX_LEXEMES:
+            if len(path) < MAX_LEXEMES:
                 step = next((each for each in self._steps(here) if each[1] not in seen), None)
             if step is None:
                 found = self._searched(here)

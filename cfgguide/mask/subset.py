@@ -277,6 +277,12 @@ def is_in_bitmask(token_id: int, bitmask: Int32Array) -> bool:
     return bool(bitmask[token_id >> 5] >> (token_id & 31) & 1)
 
 
+def are_in_bitmask(token_ids: Int32Array, bitmask: Int32Array) -> npt.NDArray[np.bool_]:
+    """Return which of some tokens are in a bitmask; bool, shape (n_tokens,)."""
+    are_in: npt.NDArray[np.bool_] = bitmask[token_ids >> 5] >> (token_ids & 31) & 1 == 1
+    return are_in
+
+
 def bitmask_of(token_ids: Sequence[int] | Int32Array, n_words: int) -> Int32Array:
     """Return the bitmask of some tokens, in the format of :attr:`Subset.bitmask`."""
     bits = np.zeros(32 * n_words, dtype=np.bool_)

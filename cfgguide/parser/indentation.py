@@ -18,7 +18,7 @@ Source: Lark's ``lark.indenter``; for CPython's columns :mod:`cfgguide.grammar.i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -72,6 +72,26 @@ class Indentation(NamedTuple):
     columns: tuple[int, ...]
     level: int
     column: int
+
+    def columns_after(self, rest: bytes) -> Iterator[tuple[bytes, int]]:
+        """Yield what to add to a line break for each column that matters, and that column.
+
+        Parameters
+        ----------
+        rest : bytes
+            The shortest rest of the line break; empty if it may end here.
+        """
+        is_inside = self.column != NO_COLUMN and not rest
+        n_spaces = unpacked(self.column)[0] if is_inside else 0
+        if is_inside:
+            yield b"", self.column
+        for column in (*self.columns, self.columns[-1] + ONE_SPACE):
+            width = unpacked(column)[0] - n_spaces
+            if width > 0 or (not width and not is_inside):
+                yield b" " * width, column
+        if n_spaces:  # another line, further left
+            for column in self.columns:
+                yield b"\n" + b" " * unpacked(column)[0], column
 
 
 FLAT = Indentation((COLUMN_0,), 0, NO_COLUMN)

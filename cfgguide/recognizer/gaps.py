@@ -13,6 +13,7 @@ from cfgguide.automata.dfa import DEAD
 from cfgguide.lexer.lookahead import NO_OBLIGATIONS, Lookahead, Obligations
 from cfgguide.lexer.scanner import NO_MATCH, Scanner
 from cfgguide.recognizer.lexeme_sets import Lexemes
+from cfgguide.recognizer.recognizer import Recognizer
 from cfgguide.storage.bounded import BoundedDict
 
 _MAX_TRIED = 5_000  # bytes after a lexeme that has begun
@@ -33,6 +34,15 @@ class Gaps:
     spelled : frozenset of int
         The bytes that can be written.
     """
+
+    @classmethod
+    def of(cls, recognizer: Recognizer, spelled: frozenset[int]) -> Gaps:
+        """Return those of a recogniser, which are made once for the bytes that can be written."""
+        known = recognizer.derived(_by_spelled)
+        if spelled not in known:
+            lexemes = Lexemes.of(recognizer)
+            known[spelled] = cls(recognizer.scanner, recognizer.lookahead, lexemes, spelled)
+        return known[spelled]
 
     def __init__(
         self, scanner: Scanner, lookahead: Lookahead, lexemes: Lexemes, spelled: frozenset[int]
@@ -109,3 +119,8 @@ class Gaps:
         """Return whether a lexeme that has begun can only become ignored text."""
         is_plain = state != DEAD and not self._scanner.is_assertion[state]
         return is_plain and self._lexemes.ahead(state) == 1 << self._scanner.ignored
+
+
+def _by_spelled(recognizer: Recognizer) -> dict[frozenset[int], Gaps]:
+    """Return where those of a recogniser are kept."""
+    return {}

@@ -28,7 +28,7 @@ UNREAD, LEAVING = -1, -2  # instead of the number of a place
 _ANY_SET = -1  # of terminals
 _MAX_STATES = 16  # of a lexer at once; what leads to more is not followed
 _MAX_SEARCHED = 1_000  # states with their obligations
-_MAX_KNOWN = 200_000  # moves and readings, of about 200 bytes each
+_MAX_KNOWN = 200_000  # readings, of about 200 bytes each
 
 Int32Array = npt.NDArray[np.int32]
 Int64Array = npt.NDArray[np.int64]
@@ -139,7 +139,7 @@ class Lexer:
                 self.places.append(place)
                 self._ahead.append(ahead)
                 self._sets.append(terminal_set)
-                self._is_between.append(all(self._is_gap(state) for state, _ in place.states))
+                self._is_between.append(all(self.is_gap(state) for state, _ in place.states))
                 self._numbers[shared] = len(self.places) - 1
             self._numbers[key] = self._numbers[shared]
         return self._numbers[key]
@@ -152,7 +152,7 @@ class Lexer:
         """Return whether no lexeme has begun at a place that the parser gets."""
         return self._is_between[number]
 
-    def _is_gap(self, state: int) -> bool:
+    def is_gap(self, state: int) -> bool:
         """Return whether no lexeme has begun in a scanner state that the parser gets."""
         return self._is_start[state] or self._lexemes.ahead(state) == 1 << self._ignored
 

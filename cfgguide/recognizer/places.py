@@ -117,16 +117,6 @@ class Place:
         return relevant
 
     @property
-    def allowed_key(self) -> Hashable:
-        """Something that is equal for places where the same may come."""
-        return self.bits, tuple((each, self.allowed[each]) for each in ones(self.restricted))
-
-    def key_of(self, terminals: int) -> Hashable:
-        """Return the same for places where the same of some terminals, given as bits, may come."""
-        restricted = ones(self.restricted & terminals)
-        return self.bits & terminals, tuple((each, self.allowed[each]) for each in restricted)
-
-    @property
     def can_end(self) -> bool:
         """Whether the text may be over."""
         return END in self.allowed

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.automata.dfa import DEAD
-from cfgguide.lexer.lookahead import NO_OBLIGATIONS, Obligations
+from cfgguide.lexer.lookahead import NO_OBLIGATIONS
 from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.monitors.monitor import Monitor
 from cfgguide.monitors.texts import Texts
@@ -131,7 +131,7 @@ class WatchingRecognizer(Recognizer):
         made._places = places
         made._lexemes = Lexemes.of(recognizer)
         made._lexer = Lexer.of(recognizer)
-        made._gaps = Gaps(recognizer.scanner, recognizer.lookahead, made._lexemes, spelled)
+        made._gaps = Gaps.of(recognizer, spelled)
         scanner = recognizer.scanner
         made._ignored = scanner.ignored
         made._acceptable_in = {}
@@ -215,7 +215,7 @@ class WatchingRecognizer(Recognizer):
         possible = [each for each in lexer_place.states if self._is_possible(each[0], place, text)]
         if len(possible) == len(lexer_place.states) and not lexer_place.may_have_left:
             return True
-        if any(self.can_end_by_gap(*each, self._allowed(each[0], place)) for each in possible):
+        if any(self._gaps.can_end(*each, self._allowed(each[0], place)) for each in possible):
             return True
         return None if possible or lexer_place.may_have_left else False
 
@@ -440,24 +440,20 @@ class WatchingRecognizer(Recognizer):
         """Return the terminals of the lexemes that a scanner state may come to, as bits."""
         return self._lexemes.ahead(scanner_state)
 
-    def can_end_by_gap(self, scanner_state: int, obligations: Obligations, terminals: int) -> bool:
-        """Return whether a lexeme certainly may become one of some terminals before ignored text.
+    @property
+    def gaps(self) -> Gaps:
+        """Which lexemes can end before ignored text."""
+        return self._gaps
 
-        Parameters
-        ----------
-        scanner_state : int
-            Where the scanner is.
-        obligations : tuple of int
-            What the text to come must keep.
-        terminals : int
-            Those that may come at the lexeme's place, as bits.
-        """
-        return self._gaps.can_end(scanner_state, obligations, terminals)
+    def lexer_number(self, configuration: Configuration) -> int:
+        """Return the number of the lexer's place, where all hypotheses have one stack."""
+        states = tuple(each[:2] for each in configuration.hypotheses)
+        terminal_set = self._set_of_state[configuration.hypotheses[0].stack.state]
+        return self._lexer.number(LexerPlace(states, configuration.context), terminal_set)
 
     def is_between(self, scanner_state: int) -> bool:
         """Return whether no lexeme has begun that the parser gets."""
-        is_ignored = self._lexemes.ahead(scanner_state) == 1 << self.scanner.ignored
-        return bool(self.scanner.is_start[scanner_state]) or is_ignored
+        return self._lexer.is_gap(scanner_state)
 
     @cached_property
     def tells_followed_from_ignored(self) -> bool:

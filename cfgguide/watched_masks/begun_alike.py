@@ -83,9 +83,9 @@ def _groups(
     """Return groups of the tokens with one beginning, after which a lexeme begins somewhere."""
     lexer = recognizer.lexer
     here = recognizer.advance(start, before)
-    number = None if here is None else _number(recognizer, here)
-    if here is None or number is None:
+    if here is None or any(each.stack != here.hypotheses[0].stack for each in here.hypotheses):
         return []
+    number = recognizer.lexer_number(here)
     ended = lexer.reading(number, begun.text)
     is_ended = ended.number == LEAVING and not ended.end and ended.terminal_id >= 0
     terminal_set = int(recognizer.parse_table.set_of_state[begun.place.stack.state])
@@ -108,13 +108,3 @@ def _groups(
         for (terminal_id, number), each in members.items()
         if terminal_id == wanted and not lexer.places[number].may_have_left
     ]
-
-
-def _number(recognizer: WatchingRecognizer, configuration: Configuration) -> int | None:
-    """Return the lexer's place in a configuration; None if its lexemes began at several."""
-    stack = configuration.hypotheses[0].stack
-    if any(each.stack != stack for each in configuration.hypotheses):
-        return None
-    states = tuple(each[:2] for each in configuration.hypotheses)
-    terminal_set = int(recognizer.parse_table.set_of_state[stack.state])
-    return recognizer.lexer.number(LexerPlace(states, configuration.context), terminal_set)

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.mask.arrays import Int32Array
-from cfgguide.mask.subset import Subset, bitmask_of
+from cfgguide.mask.subset import Subset, are_in_bitmask, bitmask_of
 from cfgguide.recognizer.lexer_places import LexerPlace
 from cfgguide.recognizer.places import Place, ones
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis
@@ -150,11 +150,11 @@ class PlaceMasks:
         """
         hypothesis = configuration.hypotheses[0]
         stack = watched(hypothesis.stack)
-        terminal_set = self._set_of_state[stack.state]
-        states = tuple(each[:2] for each in configuration.hypotheses)
-        number = self._lexer.number(LexerPlace(states, configuration.context), terminal_set)
-        kinds = self._kinds_of(number, stack.place, grammatical, first_bytes)
-        allowed = AllowedTokens(self._near_tokens(kinds, number, hypothesis), [], [])
+        number = self._recognizer.lexer_number(configuration)
+        # Where no lexeme has begun, it may become any terminal.
+        ahead = -1 if self._lexer.is_between(number) else self._lexer.ahead(number)
+        kinds = self._kinds_of(number, ahead, stack.place, grammatical, first_bytes)
+        allowed = AllowedTokens(self._near_tokens(kinds, ahead, hypothesis), [], [])
         self._judge(kinds.rests, number, stack.place, stack.text, allowed)
         stack.place.forget()
         return allowed
@@ -178,12 +178,11 @@ class PlaceMasks:
                 start = lexer.start(self._set_of_state[place_after.stack.state], context)
                 self._judge(below, start, place_after, b"", allowed)
 
-    def _near_tokens(self, kinds: Kinds, number: int, hypothesis: Hypothesis) -> Int32Array:
+    def _near_tokens(self, kinds: Kinds, ahead: int, hypothesis: Hypothesis) -> Int32Array:
         """Return the tokens after which the lexeme may become one that the monitor allows."""
         if kinds.by_text is None:
             return kinds.possible
         place, text = watched(hypothesis.stack).place, watched(hypothesis.stack).text
-        ahead = -1 if self._lexer.is_between(number) else self._lexer.ahead(number)
         texts = tuple(place.allowed[each] for each in ones(place.restricted & ahead))
         key = kinds.number, text, texts
         near = self._near.get(key)
@@ -195,12 +194,12 @@ class PlaceMasks:
     def _kinds_of(
         self,
         number: int,
+        ahead: int,
         place: Place,
         grammatical: Subset,
         first_bytes: npt.NDArray[np.bool_] | None,
     ) -> Kinds:
         """Return how the tokens are judged."""
-        ahead = -1 if self._lexer.is_between(number) else self._lexer.ahead(number)
         begins = None if first_bytes is None else first_bytes.tobytes()
         bits = place.bits & ahead, place.restricted & ahead, place.endless & ahead
         key = number, *bits, self._recognizer.followed, grammatical.key, begins
@@ -226,7 +225,7 @@ class PlaceMasks:
         if wanted[BY_TEXT]:
             by_text = bitmask_of(staying.token_ids(wanted[BY_TEXT]), n_words) & asked
         judged = np.concatenate([staying.token_ids(wanted[BY_OTHER_TEXT]), staying.leaving])
-        token_ids = tuple(judged[asked[judged >> 5] >> (judged & 31) & 1 == 1].tolist())
+        token_ids = tuple(judged[are_in_bitmask(judged, asked)].tolist())
         written = tuple(self._vocabulary.tokens[each] or b"" for each in token_ids)
         rests = Rests(self._lexer, self._recognizer.followed, token_ids, written)
         return Kinds(next(self._kinds.numbers), certain, by_text, rests)
@@ -246,7 +245,7 @@ class PlaceMasks:
         if wanted == BY_TEXT and (BY_OTHER_TEXT in answers or after.may_have_left):
             return BY_OTHER_TEXT
         is_enough = any(
-            answer == wanted and self._recognizer.can_end_by_gap(*each, allowed)
+            answer == wanted and self._recognizer.gaps.can_end(*each, allowed)
             for each, answer in zip(after.states, answers, strict=True)
         )
         return wanted if is_enough else BY_OTHER_TEXT
