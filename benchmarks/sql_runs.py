@@ -8,7 +8,8 @@ In: random schemas and statements of `tests/support`. Out: five parts, each aske
     python benchmarks/sql_runs.py schemas                    # the same, with schemas that come once
     python benchmarks/sql_runs.py schema                     # compiling for 1,000 tables
 
-The vocabulary is SmolLM2's.
+The vocabulary is SmolLM2's. Set `CFGGUIDE_CACHE` to an empty folder: `with_schema` finds what an
+earlier run compiled.
 """
 
 from __future__ import annotations
