@@ -7,16 +7,20 @@ bundled or from a file, with Lark's options and an indenter of the user's own.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 
+from cfgguide.cli.parsing import FILES, FOLDERS, GRAMMARS, completes, did_you_mean
 from cfgguide.cli.presets import preset_of
-from cfgguide.errors import GrammarError
+from cfgguide.errors import CfgGuideError, GrammarError
 from cfgguide.grammar.grammar import AUTO, LEXERS, NOTATIONS, PARSERS, Grammar
 
-YES, NO, UNUSABLE = 0, 1, 2  # exit statuses
+STANDARD_INPUT = "-"
 
 
 def add_grammar(command: argparse.ArgumentParser, *, is_written: bool = False) -> None:
@@ -31,7 +35,12 @@ def add_grammar(command: argparse.ArgumentParser, *, is_written: bool = False) -
         and a bundled grammar is tidy.
     """
     command.set_defaults(is_written=is_written, whole=False)
-    command.add_argument("grammar", metavar="GRAMMAR", help="a bundled name, or a file")
+    grammar = command.add_argument(
+        "grammar",
+        metavar="GRAMMAR",
+        help="a bundled name, or a file; - for one in Lark's language on standard input",
+    )
+    completes(grammar, GRAMMARS)
     told = "start, but function for python, statement for sql" if is_written else "start"
     command.add_argument("--start", metavar="RULE", help=f"the start rule (default: {told})")
     command.add_argument(
@@ -66,6 +75,81 @@ def add_grammar(command: argparse.ArgumentParser, *, is_written: bool = False) -
         )
 
 
+def add_tokenizer(command: argparse.ArgumentParser, about: str) -> None:
+    """Add the option that names a tokenizer."""
+    completes(command.add_argument("--tokenizer", metavar="PATH", help=about), FOLDERS)
+
+
+def text_argument(text: str) -> str:
+    """Return the text of an argument, which has to be UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise argparse.ArgumentTypeError("the text is not valid UTF-8") from None
+    return text
+
+
+def add_files(command: argparse.ArgumentParser, about: str) -> None:
+    """Add the arguments that name texts."""
+    completes(command.add_argument("files", nargs="*", metavar="FILE", help=about), FILES)
+
+
+def read(path: str) -> bytes:
+    """Return what is in a file, or on standard input.
+
+    Raises
+    ------
+    CfgGuideError
+        If it cannot be read.
+    """
+    try:
+        return sys.stdin.buffer.read() if path == STANDARD_INPUT else Path(path).read_bytes()
+    except OSError as error:
+        raise CfgGuideError(f"cannot read {path!r}: {error.strerror}") from None
+
+
+def read_text(path: str) -> str:
+    """Return the text in a file, or on standard input.
+
+    Raises
+    ------
+    CfgGuideError
+        If it cannot be read, or is not UTF-8.
+    """
+    try:
+        return read(path).decode()
+    except UnicodeDecodeError as error:
+        raise CfgGuideError(
+            f"cannot read {path!r}: it is not UTF-8, {error.reason} at byte {error.start}"
+        ) from None
+
+
+def read_grammar(path: str) -> str:
+    """Return the text of a grammar, with line breaks as Python's text files have them.
+
+    Raises
+    ------
+    GrammarError
+        If it cannot be read.
+    """
+    try:
+        return io.StringIO(read_text(path), newline=None).read()
+    except CfgGuideError as error:
+        raise GrammarError(*error.args) from None
+
+
+def check_standard_input(paths: Sequence[str]) -> None:
+    """Raise if standard input is named twice: it can be read once.
+
+    Raises
+    ------
+    CfgGuideError
+        In that case.
+    """
+    if list(paths).count(STANDARD_INPUT) > 1:
+        raise CfgGuideError("standard input (-) can be read only once; name a file instead")
+
+
 def _number(text: str) -> int:
     try:
         return int(text)
@@ -93,12 +177,21 @@ def _named_grammar(options: argparse.Namespace) -> Grammar:
     """Return the grammar that the user named: a bundled one, or a file if it looks like one."""
     name = options.grammar
     start = options.start or (preset_of(name).start if options.is_written else "start")
+    if name == STANDARD_INPUT:
+        grammar = Grammar(read_grammar(name), options.start or "start", postlex=_indenter(options))
+        return replace(grammar, max_ignored=options.max_ignored)
     is_file = name.endswith((".lark", *NOTATIONS)) or "/" in name or os.path.isfile(name)
     if is_file and name not in Grammar.bundled_names():
         grammar = Grammar.open(name, start=options.start or "start", postlex=_indenter(options))
         return replace(grammar, max_ignored=options.max_ignored)
     if options.indenter is not None:
         raise GrammarError("--indenter is for .lark files; a bundled grammar has its own")
+    if name not in Grammar.bundled_names():
+        raise GrammarError(
+            f"no bundled grammar is called {name!r}; there is "
+            f"{', '.join(Grammar.bundled_names())}. Use the path of a file for a grammar of your "
+            f"own{did_you_mean(name, Grammar.bundled_names())}"
+        )
     is_tidy = options.is_written and not options.whole
     return Grammar.bundled(name, start=start, tidy=is_tidy, max_ignored=options.max_ignored)
 

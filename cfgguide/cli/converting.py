@@ -3,19 +3,42 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 
-from cfgguide.cli.arguments import YES
+from cfgguide.cli.arguments import STANDARD_INPUT, read_grammar
+from cfgguide.cli.parsing import FILES, YES, Commands, completes
 from cfgguide.errors import GrammarError
-from cfgguide.notations import Converted, ebnf, gbnf, w3c
 
 #: The notations; a file's ending says which it is.
-NOTATIONS: dict[str, Callable[[str], Converted]] = {"gbnf": gbnf, "ebnf": ebnf, "w3c": w3c}
+NOTATIONS = ("gbnf", "ebnf", "w3c")
 
 
-def convert_command(options: argparse.Namespace) -> int:
+def add_convert(commands: Commands) -> None:
+    """Add the command ``convert``."""
+    command = commands.add(
+        "convert",
+        _convert,
+        about="write a grammar in Lark's language",
+        examples=(
+            ("convert sums.gbnf > sums.lark", ""),
+            ("convert --notation w3c xpath.txt", "if the ending does not say the notation"),
+        ),
+    )
+    file = command.add_argument(
+        "file", metavar="FILE", help="a grammar in another notation; - for standard input"
+    )
+    completes(file, FILES)
+    command.add_argument(
+        "--notation",
+        choices=NOTATIONS,
+        help="llama.cpp's, XGrammar's EBNF or W3C's; by default the ending of FILE says so",
+    )
+
+
+def _convert(options: argparse.Namespace) -> int:
     """Print the grammar of a file in Lark's language."""
+    import cfgguide.notations
+
     path = Path(options.file)
     notation = options.notation or path.suffix.removeprefix(".")
     if notation not in NOTATIONS:
@@ -23,13 +46,20 @@ def convert_command(options: argparse.Namespace) -> int:
             f"the ending of {path} does not say which notation it is in; say it with --notation, "
             f"which may be {', '.join(NOTATIONS)}"
         )
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise GrammarError(f"cannot read {path}: {error}") from error
-    converted = NOTATIONS[notation](text)
-    print(f'// From {path.name}, for lark.Lark(..., parser="earley", lexer="{converted.lexer}").')
-    for name, tokens in converted.special.items():
-        print(f"// {name} is a token: {', '.join(map(repr, tokens))}.")
-    print(converted.text)
+    converted = getattr(cfgguide.notations, notation)(read_grammar(options.file))
+    name = "standard input" if options.file == STANDARD_INPUT else path.name
+    lines = [f'// From {name}, for lark.Lark(..., parser="earley", lexer="{converted.lexer}").']
+    for terminal, tokens in converted.special.items():
+        lines.append(f"// {terminal} is a token: {', '.join(map(repr, tokens))}.")
+    options.output.data("\n".join([*lines, converted.text]))
+    options.output.document(
+        {
+            "notation": notation,
+            "lark": converted.text,
+            "start": converted.start,
+            "parser": "earley",
+            "lexer": converted.lexer,
+            "special": converted.special,
+        }
+    )
     return YES

@@ -9,38 +9,76 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cfgguide.cli.arguments import NO, YES, grammar_of
+from cfgguide.cli.arguments import add_grammar, add_tokenizer, grammar_of
+from cfgguide.cli.parsing import FILES, NO, YES, Commands, completes
 from cfgguide.errors import CfgGuideError, VocabularyError
-from cfgguide.index.compiler import compile as compile_index
-from cfgguide.index.compiler import compile_recognizer
-from cfgguide.index.index import Index
-from cfgguide.precompute.masks import DEFAULT_MAX_BYTES, Precomputed, precompute_masks, shown
-from cfgguide.vocabulary.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from cfgguide.index.index import Index
+    from cfgguide.precompute.masks import Precomputed
 
 SAVE_SECONDS = 30.0  # between two saves of a long build
 
 
-def index_command(options: argparse.Namespace) -> int:
-    """Make the masks of a grammar ahead, into a file."""
-    from cfgguide.models.load import load_tokenizer
+def add_index(commands: Commands) -> None:
+    """Add the command ``index``."""
+    command = commands.add(
+        "index",
+        _index,
+        about="make the masks of a grammar ahead, into a file",
+        examples=(
+            ("index my.lark --output my.index", ""),
+            ("index sql --output sql.index --max-seconds 600", "go on later with the same command"),
+            ("generate sql --prompt '...' --index sql.index", "use them"),
+        ),
+        no="no mask could be made ahead",
+    )
+    add_grammar(command, is_written=True)
+    add_tokenizer(command, "a folder or tokenizer.json; SmolLM2's by default")
+    command.add_argument(
+        "--eos",
+        action="append",
+        metavar="TOKEN",
+        help="a token that ends a text, if the tokenizer does not say; may be given several times",
+    )
+    file = command.add_argument(
+        "--output",
+        dest="file",
+        required=True,
+        metavar="FILE",
+        help="where to; a build that was interrupted goes on from what is there",
+    )
+    completes(file, FILES)
+    command.add_argument("--max-bytes", type=int, metavar="N", help="most memory (default: 500 MB)")
+    command.add_argument("--max-seconds", type=float, metavar="S", help="most time")
+    command.add_argument("--processes", type=int, metavar="N", help="default: one for each core")
 
+
+def _index(options: argparse.Namespace) -> int:
+    """Make the masks of a grammar ahead, into a file."""
+    from cfgguide.index.compiler import compile, compile_recognizer
+    from cfgguide.models.load import load_tokenizer
+    from cfgguide.precompute.masks import DEFAULT_MAX_BYTES, precompute_masks, shown
+    from cfgguide.vocabulary.vocabulary import Vocabulary
+
+    output = options.output
     grammar = grammar_of(options)
     # A mistake in the grammar is told before transformers is loaded.
-    compile_recognizer(grammar, progress=None)
-    tokenizer = load_tokenizer(options.tokenizer)
+    compile_recognizer(grammar, progress=output.progress)
+    with output.working("loading the tokenizer"):
+        tokenizer = load_tokenizer(options.tokenizer)
     eos = None if options.eos is None else [_token_id(tokenizer, name) for name in options.eos]
     vocabulary = Vocabulary.from_tokenizer(tokenizer, eos_token_ids=eos)
-    index = compile_index(grammar, vocabulary, progress=None)
-    file = _IndexFile(index, options.output)
+    index = compile(grammar, vocabulary, progress=output.progress)
+    file = _IndexFile(index, options.file)
     max_bytes = DEFAULT_MAX_BYTES if options.max_bytes is None else options.max_bytes
-    with shown(None) as show, _interruptions() as check:
+    with shown(output.progress) as show, _interruptions() as check:
 
         def note(precomputed: Precomputed) -> None:
             check()
@@ -57,18 +95,23 @@ def index_command(options: argparse.Namespace) -> int:
             )
         finally:
             file.save()
-    print(precomputed)
-    print(f"{options.output}: {os.path.getsize(options.output):,} bytes")
-    if index.n_entries:
-        return YES
+    n_bytes, reason = os.path.getsize(options.file), None
+    output.say(str(precomputed))
+    output.say(f"{options.file}: {n_bytes:,} bytes")
+    if not index.n_entries:
+        reason = _why_nothing(index, precomputed)
+        output.note(f"cfgguide: no mask was made ahead: {reason}")
+    made = {"grammar": options.grammar, "file": options.file, "n_file_bytes": n_bytes}
+    output.document(made | {"reason": reason, "precomputed": precomputed})
+    return YES if reason is None else NO
+
+
+def _why_nothing(index: Index, precomputed: Precomputed) -> str:
     if index.recognizer.indentation_rules is not None:
-        reason = "with an indenter all masks depend on whole texts; they are made when needed"
-    elif precomputed.n_left:
-        reason = "the bound came first; allow more bytes or seconds"
-    else:
-        reason = "each depends on more of a stack than is looked at; they are made when needed"
-    print(f"cfgguide: no mask was made ahead: {reason}", file=sys.stderr)
-    return NO
+        return "with an indenter all masks depend on whole texts; they are made when needed"
+    if precomputed.n_left:
+        return "the bound came first; allow more bytes or seconds"
+    return "each depends on more of a stack than is looked at; they are made when needed"
 
 
 @contextmanager

@@ -1,11 +1,9 @@
 """The command line, ``cfgguide COMMAND``.
 
-The commands are ``grammars``, ``check``, ``convert``, ``generate``, ``trace``, ``index``, ``model``
-and ``cache``.
-
-``check`` without files reports on a grammar; a grammar with warnings is still usable.
-Exit status: 0 yes, 1 no (a text is not a sentence), 2 wrong usage, or a grammar, tokenizer or model
-that cannot be used, or too few tokens for any sentence.
+In: words. Out: an exit status, the same for all commands: 0 yes or done, 1 no (a text is not a
+sentence), 2 wrong usage, or a grammar, tokenizer or model that cannot be used, or too few tokens
+for any sentence, 130 interrupted. Each command's module adds its part to the parser, and imports
+what is heavy when it runs: `cfgguide --help` needs none of it.
 """
 
 from __future__ import annotations
@@ -13,34 +11,67 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TextIO
 
-from cfgguide.cli.arguments import NO, UNUSABLE, YES, add_grammar
+from cfgguide import __version__
+from cfgguide.cli.checking import add_check
+from cfgguide.cli.completing import add_completion
+from cfgguide.cli.converting import add_convert
+from cfgguide.cli.doctor import add_doctor
+from cfgguide.cli.generating import add_generate
+from cfgguide.cli.indexing import add_index
+from cfgguide.cli.listing import add_cache, add_grammars, add_help, add_model
+from cfgguide.cli.output import Output, doubtful, rendered
+from cfgguide.cli.parsing import (
+    INTERRUPTED,
+    NO,
+    UNUSABLE,
+    Commands,
+    Parser,
+    UsageError,
+    add_common,
+)
+from cfgguide.cli.tracing import add_trace
 from cfgguide.errors import CfgGuideError
-from cfgguide.grammar.grammar import Grammar
-from cfgguide.storage.cache import user_cache
 
-INTERRUPTED = 130
+#: The commands, in the order in which `--help` shows them.
+COMMANDS: tuple[Callable[[Commands], None], ...] = (
+    *(add_grammars, add_check, add_convert, add_generate, add_trace, add_index, add_model),
+    *(add_cache, add_doctor, add_completion, add_help),
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
-    options = _options(arguments)
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    output = Output(is_json="--json" in words)
     try:
-        status: int = options.run(options)
+        options = _options(words)
+        output = options.output
+        with _warnings_shown(output):
+            status: int = options.run(options)
         sys.stdout.flush()  # notice a closed pipe here, not when Python exits
+    except UsageError as error:
+        if not output.is_json:
+            print(rendered((error.usage,), sys.stderr), end="", file=sys.stderr)
+        output.error("usage", str(error), prefix="")
+        return UNUSABLE
     except CfgGuideError as error:
-        print(f"cfgguide: {error}", file=sys.stderr)
+        output.error(error.code, Exception.__str__(error) if output.is_json else str(error))
         return UNUSABLE
     except UnicodeEncodeError as error:
-        print(
-            f"\ncfgguide: standard output, in {error.encoding}, cannot show "
-            f"{error.object[error.start]!r}; set PYTHONIOENCODING=utf-8",
-            file=sys.stderr,
+        output.error(
+            "encoding",
+            f"standard output, in {error.encoding}, cannot show {error.object[error.start]!r}; "
+            "set PYTHONIOENCODING=utf-8",
+            prefix="\ncfgguide: ",
         )
         return UNUSABLE
     except KeyboardInterrupt:
-        print("\ncfgguide: interrupted", file=sys.stderr)
+        output.error("interrupted", "interrupted", prefix="\ncfgguide: ")
         return INTERRUPTED
     except BrokenPipeError:
         # The reader of our output has stopped. Python flushes once more when it exits.
@@ -49,184 +80,78 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
-def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Return the parsed arguments; files may also come after an option."""
-    parser = _parser()
-    options, rest = parser.parse_known_args(arguments)
+def _options(words: Sequence[str]) -> argparse.Namespace:
+    """Return the parsed arguments; files may also come after an option.
+
+    Raises
+    ------
+    UsageError
+        If they are not a command.
+    """
+    program = Parser(
+        prog="cfgguide",
+        description="Make a language model write only sentences of a grammar.",
+        epilog="`cfgguide help COMMAND` shows the options of a command, with examples.",
+    )
+    commands = _commands(program)
+    if not words:
+        raise UsageError("cfgguide: error: a COMMAND is missing", program.format_help())
+    named = next((word for word in words if not word.startswith("-")), "")
+    parser = commands.parsers.get(named, program)
+    parser.unknown_option(words)
+    options, rest = program.parse_known_args(words)
     if rest:
         is_option = any(word.startswith("-") and word != "-" for word in rest)
         if is_option or not hasattr(options, "files"):
             parser.error(f"unrecognized arguments: {' '.join(rest)}")
         options.files += rest
+    options.output = Output(is_json=options.json, is_quiet=options.quiet)
+    options.commands = commands
     return options
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="cfgguide", description="Make a language model write only sentences of a grammar."
-    )
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    command = commands.add_parser("grammars", help="list the bundled grammars")
-    command.set_defaults(run=_grammars)
-
-    command = commands.add_parser(
-        "check", help="a report on a grammar; or, with texts, is each a sentence?"
-    )
-    add_grammar(command)
-    command.add_argument(
-        "--tokenizer",
-        metavar="PATH",
-        help="report what it can't spell: a folder, or a tokenizer.json",
-    )
-    command.add_argument("--text", type=_text, metavar="TEXT", help="a text to check")
-    command.add_argument("files", nargs="*", metavar="FILE", help="a text; - for standard input")
-    command.set_defaults(run=_check)
-
-    command = commands.add_parser("convert", help="write a grammar in Lark's language")
-    command.add_argument("file", metavar="FILE", help="a grammar in another notation")
-    command.add_argument(
-        "--notation",
-        choices=["gbnf", "ebnf", "w3c"],
-        help="llama.cpp's, XGrammar's EBNF or W3C's; by default the ending of FILE says so",
-    )
-    command.set_defaults(run=_convert)
-
-    command = commands.add_parser("generate", help="let a model write a sentence")
-    add_grammar(command, is_written=True)
-    command.add_argument(
-        "--prompt", type=_text, required=True, metavar="TEXT", help="what to write about"
-    )
-    command.add_argument("--model", metavar="PATH", help="a local model; SmolLM2 by default")
-    command.add_argument("--index", metavar="FILE", help="use the masks that `index` made")
-    command.add_argument(
-        "--max-new-tokens",
-        type=_positive,
-        default=256,
-        metavar="N",
-        help="within these the sentence is finished",
-    )
-    command.add_argument("--temperature", type=float, default=0.0, metavar="T", help="0 is greedy")
-    command.add_argument("--seed", type=int, metavar="N", help="makes sampling reproducible")
-    command.add_argument(
-        "--raw", action="store_true", help="continue the prompt even if the model can chat"
-    )
-    command.set_defaults(run=_generate)
-
-    command = commands.add_parser("trace", help="show a text token by token")
-    add_grammar(command)
-    command.add_argument("--text", type=_text, required=True)
-    command.add_argument(
-        "--tokenizer", metavar="PATH", help="a folder or tokenizer.json; SmolLM2's by default"
-    )
-    command.add_argument(
-        "--explain", action="store_true", help="say of each token how it is read, and what follows"
-    )
-    command.set_defaults(run=_trace)
-
-    command = commands.add_parser("index", help="make the masks of a grammar ahead, into a file")
-    add_grammar(command, is_written=True)
-    command.add_argument(
-        "--tokenizer", metavar="PATH", help="a folder or tokenizer.json; SmolLM2's by default"
-    )
-    command.add_argument(
-        "--eos",
-        action="append",
-        metavar="TOKEN",
-        help="a token that ends a text, if the tokenizer does not say; may be given several times",
-    )
-    command.add_argument(
-        "--output",
-        required=True,
-        metavar="FILE",
-        help="where to; a build that was interrupted goes on from what is there",
-    )
-    command.add_argument("--max-bytes", type=int, metavar="N", help="most memory (default: 500 MB)")
-    command.add_argument("--max-seconds", type=float, metavar="S", help="most time")
-    command.add_argument("--processes", type=int, metavar="N", help="default: one for each core")
-    command.set_defaults(run=_index)
-
-    command = commands.add_parser("model", help="prepare the default model")
-    command.add_argument("name", choices=["smollm2"])
-    command.set_defaults(run=_model)
-
-    command = commands.add_parser("cache", help="what is kept between runs, and where")
-    command.add_argument("--clear", action="store_true", help="remove it")
-    command.set_defaults(run=_cache)
-    return parser
+def _parser() -> Parser:
+    program = Parser(prog="cfgguide")
+    _commands(program)
+    return program
 
 
-def _text(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise argparse.ArgumentTypeError("the text is not valid UTF-8") from None
-    return text
+def _commands(program: Parser) -> Commands:
+    """Give a parser all options and commands."""
+    program.add_argument("-V", "--version", action="version", version=f"cfgguide {__version__}")
+    add_common(program, default=False)
+    commands = Commands(program)
+    for add in COMMANDS:
+        add(commands)
+    return commands
 
 
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 up")
-    return int(text)
+@contextmanager
+def _warnings_shown(output: Output) -> Iterator[None]:
+    """Show our own warnings as lines for people, or none at all."""
+    with warnings.catch_warnings():
+        if output.is_quiet:
+            warnings.simplefilter("ignore")
+        before = warnings.showwarning
 
+        def show(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if category.__module__ == "cfgguide.errors":
+                line_shown = rendered(
+                    ("cfgguide: ", doubtful("warning"), f": {message}"), sys.stderr
+                )
+                print(line_shown, file=sys.stderr)
+            else:
+                before(message, category, filename, lineno, file, line)
 
-# What a command needs is imported when it runs: `cfgguide --help` needs none of it.
-
-
-def _check(options: argparse.Namespace) -> int:
-    from cfgguide.cli.checking import check_command
-
-    return check_command(options)
-
-
-def _convert(options: argparse.Namespace) -> int:
-    from cfgguide.cli.converting import convert_command
-
-    return convert_command(options)
-
-
-def _trace(options: argparse.Namespace) -> int:
-    from cfgguide.cli.checking import trace_command
-
-    return trace_command(options)
-
-
-def _generate(options: argparse.Namespace) -> int:
-    from cfgguide.cli.generating import generate_command
-
-    return generate_command(options)
-
-
-def _index(options: argparse.Namespace) -> int:
-    from cfgguide.cli.indexing import index_command
-
-    return index_command(options)
-
-
-def _grammars(options: argparse.Namespace) -> int:
-    for name in Grammar.bundled_names():
-        print(name)
-    return YES
-
-
-def _model(options: argparse.Namespace) -> int:
-    from cfgguide.models.load import prepare_smollm2
-
-    print(prepare_smollm2())
-    return YES
-
-
-def _cache(options: argparse.Namespace) -> int:
-    cache = user_cache()
-    if cache is None:
-        print("off (the environment variable CFGGUIDE_CACHE)")
-        return YES
-    if options.clear:
-        n_removed = cache.clear()
-        print(f"{n_removed} removed")
-    entries = cache.entries()
-    n_bytes = sum(entry.n_bytes for entry in entries)
-    print(f"{cache.folder}: {len(entries)} entries, {n_bytes:,} of {cache.max_bytes:,} bytes")
-    return YES
+        warnings.showwarning = show
+        yield
 
 
 if __name__ == "__main__":

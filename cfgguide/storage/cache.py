@@ -216,6 +216,22 @@ class Cache:
             _remove(Path(file.path))
         return n_entries - len(self.entries())
 
+    def problem(self) -> str:
+        """Return why the folder is not used, or an empty text; one that is missing is made later.
+
+        >>> Cache(Path("no such folder")).problem()
+        ''
+        """
+        try:
+            status = os.stat(self.folder)
+        except FileNotFoundError:
+            return ""
+        except OSError as error:
+            return f"cannot be read: {error.strerror}"
+        if os.name != "nt" and (what := _what_is_wrong(status)):
+            return what
+        return "" if os.access(self.folder, os.R_OK | os.W_OK) else "cannot be written to"
+
     def _is_trusted(self) -> bool:
         """Return whether no one else can write to the folder; tell the user if someone can."""
         if os.name == "nt":

@@ -50,6 +50,7 @@ def run(capsys, monkeypatch, tmp_path) -> Run:
 def random_writer(monkeypatch):
     """Puts a random model in the place of SmolLM2."""
     loaded = random_model(N_SMALL + 5), small_tokenizer()
+    monkeypatch.setattr("cfgguide.models.load.prepare_smollm2", lambda progress: Path("smollm2"))
     monkeypatch.setattr("cfgguide.models.load.load_model", lambda path: loaded)
 
 
@@ -907,24 +908,6 @@ def test_generate_is_reproducible_with_a_seed(run, random_writer):
     assert run(*arguments) == run(*arguments, "--seed", "7")  # greedy
 
 
-def test_generate_writes_a_tidy_grammar_unless_told_otherwise(run, random_writer, monkeypatch):
-    """The index is asked what it was compiled from."""
-    seen = []
-
-    def compile_nothing(grammar, vocabulary, **options):
-        seen.append(grammar)
-        raise KeyboardInterrupt  # enough was seen
-
-    monkeypatch.setattr("cfgguide.cli.generating.compile_index", compile_nothing)
-    for option in [], ["--whole"], ["--max-ignored", "5"]:
-        run("generate", "sql", "--prompt", "x", *option)
-    assert [(each.max_ignored, each.keywords, each.start) for each in seen] == [
-        (1, "upper", "statement"),
-        (None, None, "statement"),
-        (5, "upper", "statement"),
-    ]
-
-
 def test_generate_chats_where_the_tokenizer_has_a_template_unless_raw(run, monkeypatch):
     import transformers
 
@@ -940,6 +923,7 @@ def test_generate_chats_where_the_tokenizer_has_a_template_unless_raw(run, monke
         return forward(self, input_ids, **options)
 
     monkeypatch.setattr(transformers.LlamaForCausalLM, "forward", listening)
+    monkeypatch.setattr("cfgguide.models.load.prepare_smollm2", lambda progress: Path("smollm2"))
     monkeypatch.setattr("cfgguide.models.load.load_model", lambda path: (model, chatty))
     Path("my.lark").write_text(NUMBERS)
     for option in [], ["--raw"]:
@@ -1026,12 +1010,13 @@ def asked(monkeypatch) -> list[SimpleNamespace]:
         calls.append(SimpleNamespace(prompt=prompt, **options))
         return cfgguide.integrations.Generation("", (), True)
 
+    monkeypatch.setattr("cfgguide.models.load.prepare_smollm2", lambda progress: Path("smollm2"))
     monkeypatch.setattr("cfgguide.models.load.load_model", lambda path: loaded)
     monkeypatch.setattr(
-        "cfgguide.cli.generating.compile_recognizer", lambda grammar, **options: None
+        "cfgguide.index.compiler.compile_recognizer", lambda grammar, **options: None
     )
     monkeypatch.setattr(
-        "cfgguide.cli.generating.compile_index", lambda grammar, vocabulary, **options: grammar
+        "cfgguide.index.compiler.compile", lambda grammar, vocabulary, **options: grammar
     )
     monkeypatch.setattr("cfgguide.integrations.generation.generate", generate)
     return calls
@@ -1042,6 +1027,20 @@ def test_a_python_function_is_what_is_asked_for_and_its_end_is_the_end(run, aske
     (call,) = asked
     assert (call.what.start, call.until("def f():\n  pass\n#")) == ("function", True)
     assert call.prompt[0]["content"].startswith("Add {two} numbers.\nAnswer with one function")
+
+
+@pytest.mark.parametrize(
+    ("option", "limits"),
+    [
+        ([], (1, "upper", "statement")),
+        (["--whole"], (None, None, "statement")),
+        (["--max-ignored", "5"], (5, "upper", "statement")),
+    ],
+)
+def test_generate_writes_a_tidy_grammar_unless_told_otherwise(run, asked, option, limits):
+    assert run("generate", "sql", "--prompt", "x", *option).status == 0
+    grammar = asked[0].what
+    assert (grammar.max_ignored, grammar.keywords, grammar.start) == limits
 
 
 @pytest.mark.parametrize(
@@ -1089,7 +1088,7 @@ def test_the_comment_by_which_a_function_is_known_to_have_ended_is_not_shown(
 
     monkeypatch.setattr("cfgguide.integrations.generation.generate", generate)
     monkeypatch.setattr(
-        "cfgguide.cli.generating.compile_index",
+        "cfgguide.index.compiler.compile",
         lambda grammar, vocabulary, **options: SimpleNamespace(vocabulary=vocabulary),
     )
     found = run("generate", "python", "--prompt", "x")

@@ -490,6 +490,7 @@ def test_the_end_of_a_text_can_be_named(folder, capsys):
 
 def test_generate_uses_the_file(folder, capsys, monkeypatch):
     loaded = random_model(N_SMALL + 5), small_tokenizer()
+    monkeypatch.setattr("cfgguide.models.load.prepare_smollm2", lambda progress: Path("smollm2"))
     monkeypatch.setattr("cfgguide.models.load.load_model", lambda path: loaded)
     prompt = ["generate", "my.lark", "--prompt", "x", "--seed", "1", "--temperature", "1"]
     lazily = run(capsys, *prompt)

@@ -191,8 +191,9 @@ KNOWN_BY = {
     "tokenizers": {"vocabulary.tokenizer_bytes", "models.smollm2"},
     "gguf": {"models.smollm2"},
     "argparse": {
-        *("cli.main", "cli.arguments", "cli.checking", "cli.converting", "cli.generating"),
-        "cli.indexing",
+        *("cli.main", "cli.arguments", "cli.parsing", "cli.checking", "cli.converting"),
+        *("cli.generating", "cli.indexing", "cli.tracing", "cli.listing", "cli.completing"),
+        "cli.doctor",
     },
     # Private modules of Python: how `re` reads a pattern, and how it ignores case.
     "re._parser": {"automata.syntax"},
