@@ -3,8 +3,8 @@
 In: the parser, with the choices of its options and what the others complete. Out: a script for
 bash, zsh or fish that knows all of it, and starts no Python when it completes. ::
 
-    _Argument("--keywords", words=("upper", "lower"))      words
-    _Argument("--index", files="files")                    the shell's own files
+    --keywords    upper lower              choices of the parser
+    GRAMMAR       json ... and files       what `completes` noted
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ class _Argument(NamedTuple):
     names: tuple[str, ...]
     about: str
     takes_value: bool
+    is_many: bool
     words: tuple[str, ...] = ()
     files: str = ""
 
@@ -69,7 +70,7 @@ def _arguments(parser: Parser, commands: Commands) -> Iterator[_Argument]:
             words = tuple(commands.parsers)
         about = (action.help or "").partition(";")[0]
         names = tuple(action.option_strings)
-        yield _Argument(names, about, action.nargs != 0, words, files)
+        yield _Argument(names, about, action.nargs != 0, action.nargs == "*", words, files)
 
 
 def _positional(parser: Parser, commands: Commands) -> list[_Argument]:
@@ -139,7 +140,7 @@ def _bash(commands: Commands) -> str:
         else:
             cases.append("                    case $place in")
             for place, each in enumerate(positional):
-                pattern = "*" if place == len(positional) - 1 and each.files else str(place)
+                pattern = "*" if each.is_many else str(place)
                 cases.append(f"                        {pattern}) {_bash_value(each)} ;;")
             cases.append("                    esac ;;")
         cases.append("            esac ;;")
@@ -184,8 +185,7 @@ def _zsh(commands: Commands) -> str:
         specifications = [*_zsh_options(parser, commands)]
         positional = _positional(parser, commands)
         for place, each in enumerate(positional):
-            is_many = place == len(positional) - 1 and each.files != "" and place > 0
-            where = "*" if is_many else str(place + 1)
+            where = "*" if each.is_many else str(place + 1)
             specifications.append(shlex.quote(f"{where}:argument:{_zsh_value(each)}"))
         cases.append(f"                {command}) _arguments {' '.join(specifications)} ;;")
     program = " ".join(_zsh_options(commands.program, commands))

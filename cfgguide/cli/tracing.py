@@ -19,7 +19,6 @@ from cfgguide.cli.arguments import (
 )
 from cfgguide.cli.output import bad, good, name
 from cfgguide.cli.parsing import NO, YES, Commands
-from cfgguide.errors import CfgGuideError
 
 
 def add_trace(commands: Commands) -> None:
@@ -47,7 +46,7 @@ def add_trace(commands: Commands) -> None:
 def _text_of(options: argparse.Namespace) -> str:
     """Return the text that the user named."""
     if (options.text is None) == (not options.files) or len(options.files) > 1:
-        raise CfgGuideError("trace takes one text: --text TEXT, or one FILE")
+        options.commands.parsers["trace"].error("trace takes one text: --text TEXT, or one FILE")
     check_standard_input([options.grammar, *options.files])
     text: str = options.text
     return read_text(options.files[0]) if options.files else text

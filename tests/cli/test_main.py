@@ -14,58 +14,17 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
 import lark
 import pytest
 from support import sql_judge
+from support.command_line import NUMBERS, SENTENCES, process
 from support.tiny_models import N_SMALL, random_model, small_tokenizer
 
 import cfgguide
-from cfgguide.cli.main import main
 from cfgguide.storage.cache import user_cache
-
-Run = Callable[..., SimpleNamespace]
-
-
-@pytest.fixture
-def run(capsys, monkeypatch, tmp_path) -> Run:
-    """Runs `main` in an empty folder; gives exit status, standard output and standard error."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str) -> SimpleNamespace:
-        try:
-            status = main(list(arguments))
-        except SystemExit as exit_:  # argparse's own way to end
-            status = exit_.code
-        captured = capsys.readouterr()
-        return SimpleNamespace(status=status, out=captured.out, err=captured.err)
-
-    return run
-
-
-@pytest.fixture
-def random_writer(monkeypatch):
-    """Puts a random model in the place of SmolLM2."""
-    loaded = random_model(N_SMALL + 5), small_tokenizer()
-    monkeypatch.setattr("cfgguide.models.load.prepare_smollm2", lambda progress: Path("smollm2"))
-    monkeypatch.setattr("cfgguide.models.load.load_model", lambda path: loaded)
-
-
-def process(arguments: Sequence[str], **options) -> subprocess.Popen:
-    """Start the command line on the package that these tests import, with buffered output."""
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
-    environment["PYTHONPATH"] = str(Path(cfgguide.__file__).parent.parent)
-    return subprocess.Popen(
-        [sys.executable, "-m", "cfgguide.cli.main", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment | options.pop("env", {}),
-        **options,
-    )
-
 
 # --- grammars and check --------------------------------------------------------------------------
 
@@ -636,7 +595,7 @@ def test_convert_names_the_tokens(run):
     [
         ("a.txt", b"root ::= [0-9]", "the ending of a.txt does not say which notation it is in"),
         ("a.gbnf", b"root ::= b", "line 1, column 10: there is no rule called b"),
-        ("a.gbnf", b"root ::= \xff", "cannot read a.gbnf"),
+        ("a.gbnf", b"root ::= \xff", "cannot read 'a.gbnf'"),
     ],
 )
 def test_what_cannot_be_converted_is_an_error(run, name, text, said):
@@ -654,17 +613,6 @@ def test_help_ends_with_0(run, command):
 
 
 # --- trace ---------------------------------------------------------------------------------------
-
-#: Three sentences, so that what is allowed can be counted from their definition.
-NUMBERS = 'start: "[" NUMBER "]"\nNUMBER: "10" | "2" | "true"\n'
-SENTENCES = [b"[10]", b"[2]", b"[true]"]
-
-
-@pytest.fixture
-def tokenizer_folder(tmp_path) -> str:
-    folder = tmp_path / "tokenizer"
-    small_tokenizer().save_pretrained(folder)
-    return str(folder)
 
 
 def test_check_reports_what_a_tokenizer_cannot_spell(run, tokenizer_folder):
@@ -1181,9 +1129,9 @@ def test_cache_tells_where_it_is_and_how_full(run, monkeypatch, tmp_path):
     monkeypatch.setenv("CFGGUIDE_CACHE", str(tmp_path / "mine"))
     told = run("cache")
     assert told.status == 0
-    assert told.out == f"{tmp_path / 'mine' / 'compiled'}: 0 entries, 0 of 1,000,000,000 bytes\n"
+    assert told.out == f"{tmp_path / 'mine' / 'compiled'}: 0 entries, 0 B of 1.0 GB\n"
     user_cache().store("k", "d", {})
-    assert "1 entries, 4,096 of" in run("cache").out
+    assert "1 entry, 4.1 kB of" in run("cache").out
 
 
 def test_cache_clear_removes_what_is_kept(run, monkeypatch, tmp_path):
