@@ -18,7 +18,7 @@ from cfgguide.cli.arguments import (
     read,
     text_argument,
 )
-from cfgguide.cli.output import bad, good
+from cfgguide.cli.output import bad, doubtful, good
 from cfgguide.cli.parsing import NO, YES, Commands
 from cfgguide.errors import CfgGuideError
 
@@ -83,6 +83,10 @@ def _texts(options: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
         yield name, read(name)
 
 
+#: How the sections of a report begin that warn of nothing.
+_FINE = ("keywords, which win", "the vocabulary can spell every")
+
+
 def _report(grammar: Grammar, options: argparse.Namespace) -> int:
     """Print a report on a grammar; what it warns of does not make the grammar unusable."""
     from cfgguide.diagnostics.inspection import inspect
@@ -98,6 +102,12 @@ def _report(grammar: Grammar, options: argparse.Namespace) -> int:
         with output.working("loading the tokenizer"):
             tokenizer = load_tokenizer(options.tokenizer)
     report = inspect(grammar, tokenizer, progress=output.progress)
-    output.say(f"{options.grammar} is ", good("usable"), f"\n\n{report}")
+    output.say(f"{options.grammar} is ", good("usable"))
+    sizes, *others = str(report).split("\n\n")
+    output.say(f"\n{sizes}")
+    for section in others:
+        headline, line_break, rest = section.partition("\n")
+        is_fine = headline.startswith(_FINE)
+        output.say("\n", headline if is_fine else doubtful(headline), line_break + rest)
     output.document({"grammar": options.grammar, "is_usable": True, "report": report})
     return YES

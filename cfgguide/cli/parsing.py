@@ -158,5 +158,5 @@ def _epilogue(examples: Examples, no: str) -> str:
     lines += [f"  cfgguide {words:<{width}}  {about}".rstrip() for words, about in examples]
     statuses = ["0 done"] + [f"1 {no}"] * bool(no)
     statuses += ["2 wrong usage, or something that cannot be used", "130 interrupted"]
-    lines += ["", "exit status:", *(f"  {status}" for status in statuses)]
+    lines += ["", "exit status (docs/command-line.md):", *(f"  {status}" for status in statuses)]
     return "\n".join(lines)
