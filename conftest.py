@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 os.environ["CFGGUIDE_CACHE"] = "off"
+for _name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "CLICOLOR"):  # tests set their own
+    os.environ.pop(_name, None)
 
 if runpy.run_path(str(Path(__file__).with_name("build_kernels.py")))["is_misleading"]():
     pytest.exit("the kernels were compiled from other sources: run `make install`", returncode=3)

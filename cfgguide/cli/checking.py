@@ -18,7 +18,7 @@ from cfgguide.cli.arguments import (
     read,
     text_argument,
 )
-from cfgguide.cli.output import bad, doubtful, good
+from cfgguide.cli.output import bad, doubtful, good, harmless
 from cfgguide.cli.parsing import NO, YES, Commands
 from cfgguide.errors import CfgGuideError
 
@@ -64,7 +64,8 @@ def _check(options: argparse.Namespace) -> int:
     liveness = Liveness(recognizer, Spelling.of_all_bytes())
     found = []
     for name, text in _texts(options):
-        diagnosis = diagnose(recognizer, liveness, text)
+        with output.working(f"reading {harmless(name)}"):
+            diagnosis = diagnose(recognizer, liveness, text)
         where, _, said = str(diagnosis).partition(": ")
         if diagnosis.is_sentence:
             output.say(f"{name}: ", good(where))

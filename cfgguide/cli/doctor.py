@@ -7,13 +7,18 @@ issue: the home folder is shown as ``~``, and the user's name not at all.
 from __future__ import annotations
 
 import argparse
-import getpass
+import functools
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cfgguide.cli.arguments import add_tokenizer
 from cfgguide.cli.output import bad, doubtful, good
 from cfgguide.cli.parsing import NO, YES, Commands
+
+if TYPE_CHECKING:
+    from cfgguide.cli.health import Check
 
 _WIDTH = 36  # of the names
 
@@ -32,7 +37,7 @@ def add_doctor(commands: Commands) -> None:
 
 def _doctor(options: argparse.Namespace) -> int:
     """Look at all parts of the installation."""
-    from cfgguide.cli.health import Check, Status, everything
+    from cfgguide.cli.health import Check, Status
 
     output = options.output
     marks = {
@@ -41,7 +46,7 @@ def _doctor(options: argparse.Namespace) -> int:
         Status.ERROR: bad("error  "),
     }
     found: list[Check] = []
-    for check in everything(options.tokenizer):
+    for check in _checks(options):
         found.append(
             Check(
                 anonymous(check.name), check.status, anonymous(check.seen), anonymous(check.advice)
@@ -63,8 +68,20 @@ def _counted(n: int, what: str) -> str:
     return f"{n} {what}{'' if n == 1 else 's'}"
 
 
+def _checks(options: argparse.Namespace) -> Iterator[Check]:
+    from cfgguide.cli.health import PARTS, looked_at, tokenizer_checks
+
+    yield from looked_at(*PARTS)
+    if options.tokenizer is not None:
+        with options.output.working("checking the tokenizer"):
+            found = list(looked_at(functools.partial(tokenizer_checks, options.tokenizer)))
+        yield from found
+
+
 def anonymous(text: str) -> str:
     """Return a text in which the home folder is ``~`` and no folder has the user's name."""
+    import getpass
+
     try:
         home, user = Path.home(), getpass.getuser()
     except (RuntimeError, KeyError, OSError):  # there is none

@@ -6,7 +6,6 @@ the packages' metadata. Only `tokenizer_checks` loads transformers.
 
 from __future__ import annotations
 
-import functools
 import importlib.machinery
 import importlib.metadata
 import importlib.util
@@ -60,16 +59,11 @@ _MIN_DISK = 460_000_000  # the conversion of SmolLM2
 _BOUND = re.compile(r"(>=|<=|<|>|==|!=)\s*([0-9][0-9.]*)")
 
 
-def everything(tokenizer: str | None = None) -> Iterator[Check]:
-    """Yield the checks of all parts; of a tokenizer too, if there is one.
+def looked_at(*parts: Callable[[], Iterator[Check]]) -> Iterator[Check]:
+    """Yield the checks of some parts.
 
     A part that cannot be looked at is an error, and the others are looked at nevertheless.
     """
-    parts: list[Callable[[], Iterator[Check]]] = [
-        *(versions, kernels, grammars, cache, memory, engine),
-    ]
-    if tokenizer is not None:
-        parts.append(functools.partial(tokenizer_checks, tokenizer))
     for part in parts:
         try:
             yield from part()
@@ -266,6 +260,10 @@ def _differing_bytes() -> list[int]:
         if any(is_sentence(_BEGUN + bytes([byte]) + end) for end in _ENDS)
     }
     return sorted(allowed ^ by_lark)
+
+
+#: All parts of an installation.
+PARTS = (versions, kernels, grammars, cache, memory, engine)
 
 
 def tokenizer_checks(path: str) -> Iterator[Check]:

@@ -24,6 +24,7 @@ from enum import Enum
 from typing import IO, Any, NamedTuple
 
 _SHOWN_AFTER = 1.0  # seconds
+_MAX_SHOWN = 60  # characters of what is being done: a line of most terminals
 # All but tabs and line breaks: controls, what turns the direction of writing, lone surrogates.
 _CONTROLS = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]|\r(?!\n)"
@@ -160,7 +161,7 @@ class Output:
         def show() -> None:
             shown, n = "", 1
             while not is_over.wait(_SHOWN_AFTER):
-                shown = f"{what} [{n} s]"
+                shown = f"{what[:_MAX_SHOWN]} [{n} s]"
                 print(f"\r{shown}", end="", file=sys.stderr, flush=True)
                 n += 1
             if shown:
