@@ -13,7 +13,7 @@ import sys
 import time
 
 import cfgguide
-from cfgguide.cli.presets import is_past_statement
+from cfgguide.models.presets import is_past_statement
 from cfgguide.models import load_model
 
 SCHEMA = """\

@@ -19,7 +19,7 @@ from cfgguide.cli.arguments import (
 )
 from cfgguide.cli.output import Output, is_terminal
 from cfgguide.cli.parsing import FILES, FOLDERS, YES, Commands, completes
-from cfgguide.cli.presets import Preset, preset_of
+from cfgguide.models.presets import Preset, preset_of
 
 if TYPE_CHECKING:
     from cfgguide.index.index import Index
