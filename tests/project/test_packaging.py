@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import cfgguide
 from cfgguide import Grammar
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,7 +83,7 @@ def test_the_wheel_says_what_it_needs(wheel):
     needed = [line for line in said.get_all("Requires-Dist") if "extra ==" not in line]
     assert len(needed) == len(project["dependencies"])
     assert not any(line.startswith(("torch", "transformers")) for line in needed)
-    assert (said["Name"], said["Version"]) == ("cfgguide", project["version"])
+    assert (said["Name"], said["Version"]) == ("cfgguide", cfgguide.__version__)
     assert "cfgguide = cfgguide.cli.main:main" in commands
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
