@@ -9,7 +9,6 @@ import io
 import re
 import runpy
 import shlex
-import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
