@@ -95,7 +95,8 @@ def check_command_line() -> None:
         for text, status in (("SELECT 1;", 0), ("SELECT ;", 1)):
             file = Path(folder, "text.sql")
             file.write_text(text, encoding="utf-8")
-            done = subprocess.run([*program, "check", "sql", str(file)], capture_output=True)
+            command = [*program, "check", "sql", file.name]
+            done = subprocess.run(command, cwd=folder, capture_output=True)  # not in the checkout
             assert done.returncode == status, (done.stdout + done.stderr).decode()
 
 
