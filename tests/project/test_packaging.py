@@ -140,25 +140,6 @@ def test_an_installed_wheel_passes_the_check_that_releases_run(fresh_python, tmp
     assert said.startswith(f"cfgguide {cfgguide.__version__} works: Python {sys.version[:4]}")
 
 
-def test_the_programs_of_users_see_types(fresh_python, tmp_path):
-    pytest.importorskip("mypy")
-    (tmp_path / "user.py").write_text(
-        "import cfgguide\n"
-        "index = cfgguide.compile('json', cfgguide.Vocabulary.of_bytes())\n"
-        "cfgguide.Guide(index).advance('a')\n",
-        encoding="utf-8",
-    )
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--python-executable", fresh_python, "user.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    (told, _) = done.stdout.splitlines()
-    assert told.startswith('user.py:3: error: Argument 1 to "advance" of "Guide"'), done.stdout
-
-
 def test_the_citation_names_the_version():
     lines = (ROOT / "CITATION.cff").read_text(encoding="utf-8").splitlines()
     assert f"version: {cfgguide.__version__}" in lines
