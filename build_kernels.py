@@ -135,8 +135,11 @@ def compile_in_place() -> None:
 def compile_grammars() -> str | None:
     """Compile the bundled grammars in place; return what went wrong, if anything did."""
     command = [sys.executable, "tools/compile_grammars.py"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return None if done.returncode == 0 else done.stderr.strip().splitlines()[-1]
+    done = subprocess.run(command, capture_output=True, check=False)
+    if done.returncode == 0:
+        return None
+    said = done.stderr.decode(errors="replace").split("\n")
+    return next(filter(str.strip, reversed(said)), f"exit status {done.returncode}").strip()
 
 
 class KernelsHook(BuildHookInterface):

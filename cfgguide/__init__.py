@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from cfgguide.schema.json_schema import json_schema as json_schema
     from cfgguide.vocabulary.vocabulary import Vocabulary as Vocabulary
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _NAMES = {
     "CfgGuideError": "errors",

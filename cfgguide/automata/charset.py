@@ -29,6 +29,8 @@ from cfgguide.automata.syntax import Category, Character, CharacterSet, Dot
 
 MAX_CODE_POINT = 0x10FFFF
 SURROGATES = (0xD800, 0xDFFF)  # not encodable in UTF-8, so no character of a text
+#: Of U+10400, a capital, `re` itself is asked: Python 3.14 finds it in a class, older ones do not.
+_LOSES_CAPITALS = re.match("(?i:[a\U00010400])", "\U00010400") is None
 
 # A node of a UTF-8 tree: (first byte, last byte, child), sorted; the empty tuple ends a character.
 Utf8Node = tuple[tuple[int, int, "Utf8Node"], ...]
@@ -229,9 +231,10 @@ def ignoring_case(characters: CharacterClass, *, ascii_only: bool) -> CharacterC
 def is_never_found(point: int, ascii_only: bool) -> bool:
     """Return whether ``re.IGNORECASE`` never finds a character that a class lists by itself.
 
-    ``re`` lower-cases the text but, above U+FFFF, not such a member of the class.
+    Before Python 3.14, ``re`` lower-cases the text but, above U+FFFF, not such a member.
     """
-    return not ascii_only and point > 0xFFFF and _sre.unicode_tolower(point) != point
+    is_lost = _LOSES_CAPITALS and not ascii_only and point > 0xFFFF
+    return is_lost and _sre.unicode_tolower(point) != point
 
 
 def _caseless(characters: CharacterClass) -> CharacterClass:

@@ -251,6 +251,11 @@ def _types_of_fields(record: type[tuple[Any, ...]]) -> list[tuple[Any, list[str 
             types.append((hint, None))
         else:
             array, *axes = get_args(hint)
-            (dtype,) = get_args(get_args(array)[1])
-            types.append((dtype, axes))
+            types.append((_items(array), axes))
     return types
+
+
+def _items(hint: Any) -> Any:
+    """Return T of ``NDArray[T]``: an alias from numpy 2.5 on, before that an ``ndarray``."""
+    parts = get_args(hint)
+    return _items(parts[-1]) if parts else hint

@@ -42,8 +42,9 @@ def warn_if_uncompiled(path: str) -> None:
         )
     else:
         why = (
-            "there was no C compiler when cfgguide was installed: install one, such as gcc, and "
-            "then cfgguide again (pip install --force-reinstall --no-deps --no-cache-dir)"
+            "there was no wheel for this Python and machine, and no C compiler when cfgguide was "
+            "installed: install one, such as gcc, and then cfgguide again from its sources "
+            "(pip install --force-reinstall --no-deps --no-cache-dir --no-binary cfgguide cfgguide)"
         )
     warnings.warn(
         f"the kernels are not compiled, and make masks about 100 times slower; {why}",

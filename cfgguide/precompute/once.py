@@ -112,6 +112,8 @@ def _claimed(claim: Path) -> Iterator[None]:
         yield
     finally:
         is_over.set()
+        if toucher.is_alive():
+            toucher.join()  # Windows removes no file that is open
         claim.unlink(missing_ok=True)
 
 

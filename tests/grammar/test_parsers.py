@@ -182,7 +182,8 @@ def test_wrong_options(options, message):
         ("start: A", "Rule 'A' used but not defined (in rule start)"),
         ('p: "a"', "there is no rule 'start' to start from; its rules are p"),
         ("start: (", "Unclosed parenthesis, at line 1 column 9"),
-        ("start: /(a/", "missing )"),
+        # Lark's reason is another one if the package `regex` is there.
+        ("start: /(a/", "Lark rejects the grammar"),
         ('start: ""', "Empty terminals are not allowed"),
         ("start: /a*/", "Way out: a terminal must match one character or more."),
         (AMBIGUOUS + " | /a*/", "Way out: a terminal must match one character or more."),

@@ -9,7 +9,6 @@ import io
 import re
 import runpy
 import shlex
-import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -354,8 +353,6 @@ def test_every_command_is_documented():
 
 
 def test_the_changelog_has_the_version_of_the_package():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["version"] == cfgguide.__version__
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert re.search(rf"^## {re.escape(cfgguide.__version__)}\b", changelog, re.MULTILINE)
 

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import runpy
 import subprocess
 import sys
+import sysconfig
 import tarfile
+import tempfile
 import tomllib
+import venv
 import zipfile
 from email.parser import Parser
 from pathlib import Path
 
 import pytest
 
+import cfgguide
 from cfgguide import Grammar
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,7 +87,10 @@ def test_the_wheel_says_what_it_needs(wheel):
     needed = [line for line in said.get_all("Requires-Dist") if "extra ==" not in line]
     assert len(needed) == len(project["dependencies"])
     assert not any(line.startswith(("torch", "transformers")) for line in needed)
-    assert (said["Name"], said["Version"]) == ("cfgguide", project["version"])
+    assert (said["Name"], said["Version"]) == ("cfgguide", cfgguide.__version__)
+    assert said["Requires-Python"] == ">=3.11"
+    assert said["License-Expression"] == "Apache-2.0"
+    assert said["Description-Content-Type"] == "text/markdown"
     assert "cfgguide = cfgguide.cli.main:main" in commands
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
@@ -95,6 +103,46 @@ def test_the_source_distribution_holds_the_tests_and_the_documentation(dist):
         assert name in held
     assert {f"tests/{test.name}" for test in (ROOT / "tests").glob("*.py")} <= held
     assert "docs/errors.md" in held
+    made_here = re.compile(
+        r"__pycache__|_cache/|\.(so|pyd|c|egg-info)$|^(\.venv|\.git|build|dist)/|/compiled/"
+    )
+    assert [name for name in held if made_here.search(name)] == []
+
+
+def test_files_of_a_wheel_name_no_place_of_the_machine_that_made_it(wheel):
+    places = [str(ROOT), tempfile.gettempdir()]
+    with zipfile.ZipFile(wheel) as opened:
+        for name in opened.namelist():
+            if not name.endswith((".py", ".lark", ".json", "METADATA")):  # these are as committed
+                data = opened.read(name)
+                assert [place for place in places if f"{place}/".encode() in data] == [], name
+
+
+@pytest.fixture(scope="module")
+def fresh_python(wheel, tmp_path_factory) -> str:
+    """A Python that has the wheel, and what it needs from the environment of the tests."""
+    folder = tmp_path_factory.mktemp("fresh")
+    venv.create(folder, symlinks=os.name != "nt", with_pip=False)
+    scheme = {"base": str(folder), "platbase": str(folder)}
+    packages = Path(sysconfig.get_path("purelib", "venv", scheme))
+    (packages / "others.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+    python = Path(sysconfig.get_path("scripts", "venv", scheme), Path(sys.executable).name)
+    run(
+        *(sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"),
+        *("--no-deps", "--no-index", "--disable-pip-version-check", "--ignore-installed"),
+        str(wheel),
+    )
+    return str(python)
+
+
+def test_an_installed_wheel_passes_the_check_that_releases_run(fresh_python, tmp_path):
+    said = run(fresh_python, str(ROOT / "tools" / "check_installed.py"), cwd=tmp_path)
+    assert said.startswith(f"cfgguide {cfgguide.__version__} works: Python {sys.version[:4]}")
+
+
+def test_the_citation_names_the_version():
+    lines = (ROOT / "CITATION.cff").read_text(encoding="utf-8").splitlines()
+    assert f"version: {cfgguide.__version__}" in lines
 
 
 def test_an_installed_wheel_works_without_the_checkout(wheel, tmp_path):
