@@ -15,7 +15,7 @@ help:
 	@echo "make fmt          format the code"
 	@echo "make lint type    ruff; mypy --strict"
 	@echo "make docs         run every example in the documentation"
-	@echo "make api          write docs/api.md from the docstrings"
+	@echo "make api          write docs/api from the docstrings"
 	@echo "make bench TOKENIZERS=folders   all benchmarks (benchmarks/README.md says what to install)"
 	@echo "make conformance DATA=folder   runs over outside corpora"
 	@echo "make fuzz SECONDS=n [SEED=n]   random grammars, the engine against Lark"
