@@ -88,9 +88,10 @@ def _definition(file: Path, name: str) -> Definition | ast.Assign:
     """Return the definition of a name at the top level of a file: the last, after overloads."""
     found: list[Definition | ast.Assign] = []
     for node in _parsed(file).body:
-        if isinstance(node, Definition) and node.name == name:
-            found.append(node)
-        elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+        named = [node.name] if isinstance(node, Definition) else []
+        if isinstance(node, ast.Assign):
+            named = [ast.unparse(node.targets[0])]
+        if isinstance(node, Definition | ast.Assign) and name in named:
             found.append(node)
     if not found:
         raise LookupError(f"{file} defines no {name}")
