@@ -13,7 +13,7 @@ project = _PROJECT["name"]
 version = release = _PROJECT["version"]
 language = "en"
 author = "the authors of cfgguide"
-copyright = author  # no year: the same pages on any day  # noqa: A001
+copyright = author  # no year: the same pages on any day
 
 extensions = ["myst_parser", "sphinx_copybutton"]
 root_doc = "index"

@@ -9,8 +9,8 @@ Markdown, which GitHub shows as well. What is only for the site happens here, on
 * the table of contents (`SECTIONS`) is written under the pages that have one;
 * a picture with a moving twin (`name.svg`, `name.html`) is replaced by it.
 
-Sphinx treats each warning as an error: a link or an anchor that leads nowhere, or a page that stands
-in no table of contents.
+Sphinx treats each warning as an error: a link or an anchor that leads nowhere, or a page that
+stands in no table of contents.
 """
 
 from __future__ import annotations
