@@ -28,10 +28,11 @@ copybutton_prompt_is_regexp = True
 copybutton_exclude = ".linenos, .gp, .go"
 
 html_theme = "furo"
+pygments_dark_style = "github-dark"
 html_title = f"{project} {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_js_files = [("animation.js", {"defer": "defer"})]
+html_js_files = [("animation.js", {"defer": "defer"}), ("search.js", {"defer": "defer"})]
 html_copy_source = False
 html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#1f5fa8", "color-brand-content": "#1f5fa8"},

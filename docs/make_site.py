@@ -25,9 +25,7 @@ from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
-SOURCE = ROOT / "build" / "site-source"
-TARGET = ROOT / "build" / "site"
-DOCTREES = ROOT / "build" / "site-doctrees"
+BUILD = ROOT / "build"
 
 #: The table of contents. A page that is not there (yet) is left out; one that is there and not in
 #: the table is an error.
@@ -64,15 +62,16 @@ _LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 _PICTURE = re.compile(r"^!\[[^\]]*\]\(([^)\s]+)\.svg\)$", re.MULTILINE)
 
 
-def main() -> int:
-    """Build the site, and return Sphinx's exit status."""
+def main(folder: Path = BUILD) -> int:
+    """Build the site in `folder/site`, and return Sphinx's exit status."""
     from sphinx.cmd.build import main as sphinx  # so that laying out needs no Sphinx
 
-    for folder in (TARGET, DOCTREES):
-        shutil.rmtree(folder, ignore_errors=True)
-    lay_out(SOURCE)
-    options = ["-b", "html", "-W", "--keep-going", "-q", "-c", str(DOCS), "-d", str(DOCTREES)]
-    return sphinx([*options, str(SOURCE), str(TARGET)])
+    source, target, doctrees = folder / "site-source", folder / "site", folder / "site-doctrees"
+    for old in (target, doctrees):
+        shutil.rmtree(old, ignore_errors=True)
+    lay_out(source)
+    options = ["-b", "html", "-W", "--keep-going", "-q", "-c", str(DOCS), "-d", str(doctrees)]
+    return sphinx([*options, str(source), str(target)])
 
 
 def lay_out(target: Path) -> None:

@@ -8,6 +8,7 @@ const STILL = window.matchMedia("(prefers-reduced-motion: reduce)");
 function play(figure) {
   const items = [...figure.querySelectorAll("[data-step]")];
   const count = 1 + Math.max(...items.map((item) => Number(item.dataset.step)));
+  const captions = figure.querySelector("ol");
   let step = 0;
   let timer = null;
 
@@ -25,11 +26,13 @@ function play(figure) {
   const stop = () => {
     clearInterval(timer);
     timer = null;
+    captions.setAttribute("aria-live", "polite"); // spoken when the reader steps, not as it plays
     toggle.textContent = "Play";
     toggle.setAttribute("aria-label", "Play");
   };
   const start = () => {
     if (step === count - 1) show(0);
+    captions.setAttribute("aria-live", "off");
     timer = setInterval(() => (step < count - 1 ? show(step + 1) : stop()), 1000 * SECONDS);
     toggle.textContent = "Pause";
     toggle.setAttribute("aria-label", "Pause");

@@ -10,6 +10,7 @@ current.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
@@ -67,9 +68,9 @@ def steps() -> list[Step]:
     assert before is not None
     (start,) = before.hypotheses
     now = Step(
-        f"The text so far is {TEXT.decode()}. Its last bracket is still with the scanner, in state "
-        f"{start.scanner_state}; the parser's stack holds what came before. May the token "
-        f"{TOKEN.decode()} follow?",
+        f"The text so far is `{TEXT.decode()}`. Its last bracket is still with the scanner, in "
+        f"state {start.scanner_state}; the parser's stack holds what came before. May the token "
+        f"`{TOKEN.decode()}` follow?",
         0,
         start.scanner_state,
         tuple(start.stack)[::-1],
@@ -84,7 +85,7 @@ def steps() -> list[Step]:
             pushed = int(table.action[now.stack[-1], terminal]) - 1
             assert pushed >= 0, "this text needs no reduction"
             now = Step(
-                f"Byte {shown}: no arrow leads on from state {now.state}, so the lexeme is over. "
+                f"Byte `{shown}`: no arrow leads on from state {now.state}, so the lexeme is over. "
                 f"State {now.state} matches {name}; the parser shifts it and pushes {pushed}.",
                 n_read - 1,
                 now.state,
@@ -96,12 +97,12 @@ def steps() -> list[Step]:
             following = int(scanner.transitions[begun, column])
             caption = (
                 f"Parse state {pushed} says which terminals may come, so the scanner starts anew "
-                f"from {begun}, and {shown} leads to {following}."
+                f"from {begun}, and `{shown}` leads to {following}."
             )
         else:
             begun = now.state
             following = int(scanner.transitions[begun, column])
-            caption = f"Byte {shown} leads the scanner from {begun} to {following}."
+            caption = f"Byte `{shown}` leads the scanner from {begun} to {following}."
         now = Step(caption, n_read, following, now.stack, before=begun)
         found.append(now)
         terminal = int(scanner.match[following])
@@ -128,7 +129,7 @@ def steps() -> list[Step]:
     now = replace(
         now,
         caption="The token can be read. Can a sentence still follow? One bracket is open, and of "
-        "the tokens only )) begins with a closing one: it would close two. So this is a dead end.",
+        "the tokens only `))` begins with a closing one: it would close two. This is a dead end.",
         before=None,
         verdict="dead end",
     )
@@ -265,13 +266,19 @@ def storyboard() -> str:
         parts.append(f'<g transform="translate({x} {y})">')
         parts.append(f'<rect class="box" width="405" height="{rows - 10}" rx="6"/>')
         parts.append(f'<g transform="scale({scale})">{picture(step)}</g>')
-        for row, line in enumerate(wrap(f"{number + 1}. {step.caption}", 58)):
+        quoted = step.caption.replace("`", "'")
+        for row, line in enumerate(wrap(f"{number + 1}. {quoted}", 58)):
             parts.append(
                 f'<text class="small" style="text-anchor:start;font-size:10px" x="12" '
                 f'y="{190 + 13 * row}">{escape(line)}</text>'
             )
         parts.append("</g>")
     return "\n".join([*parts, "</svg>\n"])
+
+
+def _with_code(caption: str) -> str:
+    """Return HTML with what stands between backticks as code."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(caption))
 
 
 def moving() -> str:
@@ -281,7 +288,8 @@ def moving() -> str:
         f'<g data-step="{number}">{picture(step)}</g>' for number, step in enumerate(found)
     )
     captions = "\n".join(
-        f'<li data-step="{number}">{escape(step.caption)}</li>' for number, step in enumerate(found)
+        f'<li data-step="{number}">{_with_code(step.caption)}</li>'
+        for number, step in enumerate(found)
     )
     return f"""\
 <figure class="moving" data-moving>
@@ -290,7 +298,7 @@ def moving() -> str:
 {groups}
 </svg>
 </div>
-<ol aria-live="polite">
+<ol>
 {captions}
 </ol>
 </figure>
