@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 # Two OpenMP threads on a busy machine are several times slower than one.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help install demo test test-slow fmt lint type docs api bench conformance fuzz mutations \
+.PHONY: help install demo test test-slow fmt lint type docs api site bench conformance fuzz mutations \
 	threads torture serve-test soak check clean
 
 help:
@@ -15,7 +15,8 @@ help:
 	@echo "make fmt          format the code"
 	@echo "make lint type    ruff; mypy --strict"
 	@echo "make docs         run every example in the documentation"
-	@echo "make api          write docs/api.md from the docstrings"
+	@echo "make api          write docs/api from the docstrings"
+	@echo "make site         the documentation as a site, in build/site"
 	@echo "make bench TOKENIZERS=folders   all benchmarks (benchmarks/README.md says what to install)"
 	@echo "make conformance DATA=folder   runs over outside corpora"
 	@echo "make fuzz SECONDS=n [SEED=n]   random grammars, the engine against Lark"
@@ -64,6 +65,9 @@ docs: install
 
 api: install
 	$(BIN)/python docs/make_api.py
+
+site: install
+	$(BIN)/python docs/make_site.py
 
 TOKENIZERS ?=
 CHOSEN = $(if $(TOKENIZERS),--tokenizer $(TOKENIZERS))

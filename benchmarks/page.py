@@ -1,8 +1,8 @@
 """The pages about performance: each script writes its section, this one makes pages of them.
 
 In: `results/*.json`, a :class:`Section` each. Out: `docs/performance.md` from its heading "Targets"
-on, with the pictures; and for each section a page with all its tables in `docs/performance/`. The
-text before that heading is written by hand, and kept.
+on; its pictures; and for each section a page with all its tables in `docs/performance/`. The text
+before that heading, which shows the pictures, is written by hand, and kept.
 ``python benchmarks/page.py docs/performance.md``.
 """
 
@@ -134,8 +134,8 @@ def _targets_table(sections: list[Section]) -> list[str]:
     return [*tables.table(targets.HEAD, rows), ""] if rows else []
 
 
-def generated_part(sections: list[Section], shown: list[str]) -> str:
-    """Return the page from the table of targets on, with the pictures of those names."""
+def generated_part(sections: list[Section]) -> str:
+    """Return the page from the table of targets on."""
     every = [target for section in sections for target in section.targets]
     n_held = sum(target.holds for target in every)
     links = [
@@ -154,7 +154,6 @@ def generated_part(sections: list[Section], shown: list[str]) -> str:
         "one run: the median of the rounds (smallest-largest; which peer).",
         "",
         *_targets_table(sections),
-        *(line for name in shown for line in (f"![{name}](pictures/{name}.svg)", "")),
         "## All tables",
         "",
         *links,
@@ -176,9 +175,9 @@ def main() -> None:
     sections = read(options.results)
     folder = options.page.parent / "pictures"
     folder.mkdir(parents=True, exist_ok=True)
-    shown = pictures.draw({section.name: section.figures for section in sections}, folder)
+    pictures.draw({section.name: section.figures for section in sections}, folder)
     by_hand = options.page.read_text(encoding="utf-8").partition(TARGETS)[0]
-    options.page.write_text(by_hand + generated_part(sections, shown), encoding="utf-8")
+    options.page.write_text(by_hand + generated_part(sections), encoding="utf-8")
     pages = options.page.with_suffix("")
     pages.mkdir(exist_ok=True)
     for section in sections:

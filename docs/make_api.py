@@ -1,7 +1,8 @@
-"""Writes docs/api.md, the reference of all public names, from the docstrings.
+"""Writes docs/api/, the reference of all public names, from the docstrings.
 
-Run ``make api``; `tests/project/test_docs.py` checks that the page is current. The source files are
-read and not imported, since some of them need torch.
+One page for each public module, and an index of all names. Run ``make api``;
+`tests/project/test_docs.py` checks that the pages are current. The source files are read and not
+imported, since some of them need torch.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-PAGE = Path(__file__).parent / "api.md"
+FOLDER = Path(__file__).parent / "api"
 PACKAGE = Path(__file__).parent.parent / "cfgguide"
 WIDTH = 96
 SHOWN = ("Parameters", "Attributes", "Raises")
@@ -20,28 +21,51 @@ Definition = ast.FunctionDef | ast.ClassDef
 HEAD = """\
 # API reference
 
-Written from the docstrings by `make api`; do not edit it by hand. `help(cfgguide.Guide)` shows a
-whole docstring, with examples.
+Every public name, by module. Written from the docstrings by `make api`; do not edit it by hand.
+`help(cfgguide.Guide)` shows a whole docstring, with examples.
 """
 
 
-def page() -> str:
-    """Return the whole page."""
+def pages() -> dict[str, str]:
+    """Return the text of each page by its file's name."""
     places: dict[tuple[Path, str], str] = {}  # the name under which a definition is described
-    lines = [HEAD]
+    index = [HEAD]
+    texts: dict[str, str] = {}
     for folder in ["", *_assigned(_parsed(PACKAGE / "__init__.py"), "_FOLDERS")]:
         package = _parsed(PACKAGE / folder / "__init__.py")
         prefix = f"cfgguide.{folder}" if folder else "cfgguide"
-        lines += [f"## {prefix}", "", _first(ast.get_docstring(package) or ""), ""]
+        file_name = f"{prefix}.md"
+        about = _first(ast.get_docstring(package) or "")
+        lines = [f"# {prefix}", "", about, ""]
+        index += [f"## [{prefix}]({file_name})", "", about, "", "| name | |", "|---|---|"]
         for name, module in sorted(_assigned(package, "_NAMES").items(), key=_without_case):
             file = PACKAGE / folder / (module.replace(".", "/") + ".py")
             title = f"{prefix}.{name}"
+            link = f"[{name}]({file_name}#{anchor(title)})"
             if (file, name) in places:
-                lines += [f"### {title}", "", f"The same as `{places[file, name]}`.", ""]
+                same = f"The same as {places[file, name]}."
+                lines += [f"## {title}", "", same, ""]
+                index.append(f"| {link} | {same} |")
             else:
-                places[file, name] = title
-                lines += _described(title, _definition(file, name))
-    return "\n".join(lines).rstrip() + "\n"
+                places[file, name] = f"[{title}]({file_name}#{anchor(title)})"
+                definition = _definition(file, name)
+                lines += _described(title, definition)
+                index.append(f"| {link} | {_summary(definition)} |")
+        texts[file_name] = "\n".join(lines).rstrip() + "\n"
+        index.append("")
+    return {"index.md": "\n".join(index).rstrip() + "\n", **texts}
+
+
+def anchor(title: str) -> str:
+    """Return the anchor of a heading, as GitHub makes it."""
+    return re.sub(r"[^\w-]", "", title).lower()
+
+
+def _summary(node: Definition | ast.Assign) -> str:
+    """Return what stands beside a name in the index."""
+    if isinstance(node, ast.Assign):
+        return f"`{ast.unparse(node)}`".replace("|", "\\|")
+    return _first(ast.get_docstring(node) or "").replace("|", "\\|")
 
 
 def _parsed(file: Path) -> ast.Module:
@@ -61,23 +85,27 @@ def _without_case(item: tuple[str, str]) -> str:
 
 
 def _definition(file: Path, name: str) -> Definition | ast.Assign:
-    """Return the definition of a name at the top level of a file."""
+    """Return the definition of a name at the top level of a file: the last, after overloads."""
+    found: list[Definition | ast.Assign] = []
     for node in _parsed(file).body:
-        if isinstance(node, Definition) and node.name == name:
-            return node
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
-            return node
-    raise LookupError(f"{file} defines no {name}")
+        named = [node.name] if isinstance(node, Definition) else []
+        if isinstance(node, ast.Assign):
+            named = [ast.unparse(node.targets[0])]
+        if isinstance(node, Definition | ast.Assign) and name in named:
+            found.append(node)
+    if not found:
+        raise LookupError(f"{file} defines no {name}")
+    return found[-1]
 
 
 def _described(title: str, node: Definition | ast.Assign) -> list[str]:
     """Return the section about a definition."""
     if isinstance(node, ast.Assign):
-        return [f"### {title}", "", "```text", ast.unparse(node), "```", ""]
+        return [f"## {title}", "", "```text", ast.unparse(node), "```", ""]
     docstring = ast.get_docstring(node) or ""
     kind = "class " if isinstance(node, ast.ClassDef) else ""
     signature = _wrapped(kind + node.name + _arguments(node))
-    lines = [f"### {title}", "", "```text", *signature, "```", "", _first(docstring), ""]
+    lines = [f"## {title}", "", "```text", *signature, "```", "", _first(docstring), ""]
     for section in SHOWN:
         entries = list(_entries(docstring, section))
         lines += [f"{section}:", "", *entries, ""] if entries else []
@@ -167,5 +195,16 @@ def _markdown(text: str) -> str:
     return text.replace("``", "`")
 
 
+def main() -> None:
+    """Write all pages, and remove those of modules that are gone."""
+    FOLDER.mkdir(exist_ok=True)
+    texts = pages()
+    for path in FOLDER.glob("*.md"):
+        if path.name not in texts:
+            path.unlink()
+    for name, text in texts.items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
+
+
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+    main()

@@ -243,7 +243,7 @@ def _unbounded_lines(found: tuple[Unbounded, ...]) -> list[str]:
     width = max(map(len, names))
     lines = ["text without meaning that may go on for ever, which small models like to write"]
     lines.append(
-        "(max_ignored=n bounds what is ignored; docs/grammars.md says how to bound the rest):"
+        "(max_ignored=n bounds what is ignored; docs/own-grammar.md says how to bound the rest):"
     )
     for name, each in zip(names, found, strict=True):
         ways = ["of any length"] * each.is_endless

@@ -18,6 +18,7 @@ COLOURS = {
 }  # fmt: skip
 PUNCTUATION = "#b3541e"
 LEFT, CHARACTER, GAP = 16, 9.6, 6
+WIDTH, ROW = 760, 125
 
 
 def main() -> None:
@@ -25,40 +26,44 @@ def main() -> None:
     index = cfgguide.compile(cfgguide.Grammar.bundled("json"), tokenizer)
     guide = cfgguide.Guide(index)
     read = lexemes(index.recognizer, TEXT.encode())
-    parts, x, end = [], float(LEFT), 0
+    parts, x, y, end = [], float(LEFT), 0, 0
     for token_id in tokenizer.encode(TEXT, add_special_tokens=False):
         token = index.vocabulary.tokens[token_id] or b""
         start, end = end, end + len(token)
         terminals = [row.terminal for row in read if row.start < end and start < row.end]
         width = max(len(token), 5) * CHARACTER + 12
-        parts.append(_box(x, width, token.decode(), terminals, len(guide.allowed_token_ids())))
+        if x + width > WIDTH:
+            x, y = float(LEFT), y + ROW
+        parts.append(_box(x, y, width, token.decode(), terminals, len(guide.allowed_token_ids())))
         guide.advance(token_id)
         x += width + GAP
-    Path(__file__).with_name("trace.svg").write_text(_svg(parts, x + LEFT - GAP), encoding="utf-8")
+    Path(__file__).with_name("trace.svg").write_text(_svg(parts, y + ROW), encoding="utf-8")
 
 
-def _box(x: float, width: float, token: str, terminals: list[str], n_allowed: int) -> str:
+def _box(x: float, y: float, width: float, token: str, terminals: list[str], n_allowed: int) -> str:
     centre = x + width / 2
+    number = f'<text x="{centre}" y="{y + 28}" font-size="11" fill="#202124">{n_allowed:,}</text>'
     colour = COLOURS.get(terminals[-1], PUNCTUATION)
     shown = escape(token.replace(" ", "\u2423"))
     labels = "".join(
-        f'<text x="{centre}" y="{98 + 13 * row}" font-size="9" fill="#5f6368">{name}</text>'
+        f'<text x="{centre}" y="{y + 92 + 13 * row}" font-size="9" fill="#5f6368">{name}</text>'
         for row, name in enumerate(terminals)
     )
     return (
-        f'<rect x="{x}" y="40" width="{width}" height="34" rx="6" fill="{colour}"/>'
-        f'<text x="{centre}" y="62" font-size="16" fill="#ffffff">{shown}</text>'
-        f'<text x="{centre}" y="28" font-size="11" fill="#202124">{n_allowed:,}</text>{labels}'
+        f'<rect x="{x}" y="{y + 40}" width="{width}" height="34" rx="6" fill="{colour}"/>'
+        f'<text x="{centre}" y="{y + 62}" font-size="16" fill="#ffffff">{shown}</text>'
+        f"{number}{labels}"
     )
 
 
-def _svg(parts: list[str], width: float) -> str:
+def _svg(parts: list[str], height: float) -> str:
     body = "\n".join(parts)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} 150" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height + 30:.0f}" '
         'font-family="ui-monospace, Menlo, Consolas, monospace" text-anchor="middle">\n'
         f'<rect width="100%" height="100%" fill="#ffffff"/>\n{body}\n'
-        f'<text x="{LEFT}" y="142" font-size="11" fill="#5f6368" text-anchor="start">above: tokens '
+        f'<text x="{LEFT}" y="{height + 17:.0f}" font-size="11" fill="#5f6368" '
+        'text-anchor="start">above: tokens '
         "allowed by the mask, of 49,152 &#183; boxes: SmolLM2's tokens &#183; below: the terminals "
         "that each spells</text>\n</svg>\n"
     )

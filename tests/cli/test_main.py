@@ -91,7 +91,7 @@ rules that the start rule never asks for (each could be another start):
   unused
 
 text without meaning that may go on for ever, which small models like to write
-(max_ignored=n bounds what is ignored; docs/grammars.md says how to bound the rest):
+(max_ignored=n bounds what is ignored; docs/own-grammar.md says how to bound the rest):
   __IGNORE_0 / +/  of any length; ignored, so that one may follow the other
 """
     )

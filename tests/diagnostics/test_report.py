@@ -371,7 +371,7 @@ rules that derive no finite text:
   b endless
 
 text without meaning that may go on for ever, which small models like to write
-(max_ignored=n bounds what is ignored; docs/grammars.md says how to bound the rest):
+(max_ignored=n bounds what is ignored; docs/own-grammar.md says how to bound the rest):
   WS /(?:[ \\t\\x0c\\r\\n])+/  of any length; ignored, so that one may follow the other
   __IGNORE_1 /\\#/          ignored, so that one may follow the other
 

@@ -219,11 +219,15 @@ def test_the_pictures_of_how_a_mask_is_made_are_current():
     script = runpy.run_path(str(ROOT / "docs" / "pictures" / "one_mask.py"))
     for name, draw in script["PICTURES"].items():
         assert (ROOT / "docs" / "pictures" / f"{name}.svg").read_text(encoding="utf-8") == draw()
+    script = runpy.run_path(str(ROOT / "docs" / "pictures" / "one_token.py"))
+    for name, draw in script["PICTURES"].items():
+        assert (ROOT / "docs" / "pictures" / name).read_text(encoding="utf-8") == draw()
 
 
 def test_the_reference_of_public_names_is_current():
     script = runpy.run_path(str(ROOT / "docs" / "make_api.py"))
-    assert (ROOT / "docs" / "api.md").read_text(encoding="utf-8") == script["page"](), "make api"
+    written = {path.name: path.read_text("utf-8") for path in (ROOT / "docs" / "api").iterdir()}
+    assert written == script["pages"](), "make api"
 
 
 # --- Links and names -----------------------------------------------------------------------------
