@@ -1,8 +1,8 @@
 r"""Sets of bytes, written for people.
 
 In: the bytes of an arrow. Out: a label of a few parts. ASCII is one byte by itself, or a class as
-in Python's ``re``, with ``␣`` for a space; a class that begins with ``^`` is *all other ASCII*. Bytes
-of characters beyond ASCII follow, in words where UTF-8 has one for them::
+in Python's ``re``, with ``␣`` for a space; a class that begins with ``^`` is *all other ASCII*.
+Bytes of characters beyond ASCII follow, in words where UTF-8 has one for them::
 
     a        [0-9a-f]        [^"\\]        [^\n] lead of 2        continuation        \xe1-\xec
 """
@@ -75,7 +75,7 @@ def _parts(wanted: frozenset[int]) -> Iterator[str]:
 
 def _ascii(wanted: frozenset[int]) -> str:
     if len(wanted) == 1:
-        return _alone(*wanted, {})
+        return _alone(min(wanted), {})
     plain, others = _class(wanted), _class(ASCII - wanted)
     is_most = len(wanted) > len(ASCII) / 2
     return f"[^{others}]" if is_most and len(others) <= len(plain) + 2 else f"[{plain}]"
@@ -116,3 +116,19 @@ def runs(members: Iterable[int]) -> Iterator[tuple[int, int]]:
         first = last = each
     if first is not None and last is not None:
         yield first, last
+
+
+def shown_token(token: bytes, *, is_eos: bool = False) -> str:
+    r"""Return a token as people read it.
+
+    >>> print(shown_token(b' a\n'), shown_token(b"\xc3"))
+    ␣a⏎ \xc3
+    """
+    if not token:
+        return "EOS" if is_eos else "(no text)"
+    try:
+        read = token.decode()
+    except UnicodeDecodeError:
+        return repr(token)[2:-1]
+    marked = read.replace(" ", "␣").replace("\n", "⏎").replace("\t", "⇥")
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in marked)

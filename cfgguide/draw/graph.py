@@ -10,7 +10,7 @@ takes two. So a layout needs no font.
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 FONT, LINE = 13, 16  # pixels
 CHARACTER = 7.9  # width of a character in pixels
@@ -88,34 +88,29 @@ class Graph:
     states: tuple[State, ...]
     arrows: tuple[Arrow, ...]
     notes: tuple[str, ...] = ()
-    styles: tuple[tuple[str, str], ...] = field(default=())
+    noun: str = "states"
 
     @property
     def dot(self) -> str:
         """The graph in Graphviz's language."""
         lines = [
             "digraph {",
-            f"  graph [rankdir=LR, tooltip={quoted(self.title)}]",
-            '  node [fontname="monospace", fontsize=13, fixedsize=true]',
-            '  edge [fontname="monospace", fontsize=13, arrowhead=none]',
+            f"  graph [rankdir=LR, labelloc=t, label={quoted(self.title, *self.notes)}]",
+            '  node [fontname="monospace", fontsize=13, shape=box, style=rounded]',
+            '  edge [fontname="monospace", fontsize=13]',
         ]
         for number, state in enumerate(self.states):
-            shape = "circle" if state.is_circle else "box"
-            width, height = state.size
+            shape = ", shape=circle" if state.is_circle else ""
             final = ", peripheries=2" if state.is_final else ""
-            lines.append(
-                f"  n{number} [label={quoted(*state.lines)}, shape={shape}, "
-                f"width={width / 72:.3f}, height={height / 72:.3f}{final}]"
-            )
-        for number, state in enumerate(self.states):
+            lines.append(f"  n{number} [label={quoted(*state.lines)}{shape}{final}]")
             if state.is_start:
-                lines.append(f'  s{number} [label="", shape=point, width=0.01, height=0.01]')
-                lines.append(f"  s{number} -> n{number} [arrowhead=normal]")
+                lines.append(f'  s{number} [label="", shape=none, width=0, height=0]')
+                lines.append(f"  s{number} -> n{number}")
         lines += [
             f"  n{arrow.source} -> n{arrow.target} [label={quoted(*arrow.lines)}]"
             for arrow in self.arrows
         ]
-        return "\n".join([*lines, "}\n"]).replace("arrowhead=none]", "arrowhead=normal]", 1)
+        return "\n".join([*lines, "}\n"])
 
     def part(self, n_states: int) -> Graph:
         """Return the first states and the arrows between them; the notes say that it is a part."""
@@ -132,7 +127,7 @@ class Graph:
             for number, state in enumerate(self.states[:n_states])
         )
         arrows = tuple(each for each in self.arrows if max(each.source, each.target) < n_states)
-        said = f"{n_states} of {len(self.states):,} states"
+        said = f"{n_states} of {len(self.states):,} {self.noun}; max_states=... draws more"
         return replace(self, states=states, arrows=arrows, notes=(*self.notes, said))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from cfgguide.draw.graph import Graph
 from cfgguide.draw.layers import MARGIN, START, Layout, Point
@@ -102,6 +102,6 @@ def _read(graph: Graph, plain: str) -> Layout:
     )
 
 
-def _points(numbers: list[str], point: object) -> Iterator[Point]:
+def _points(numbers: list[str], point: Callable[[str, str], Point]) -> Iterator[Point]:
     for x, y in zip(numbers[::2], numbers[1::2], strict=True):
-        yield point(x, y)  # type: ignore[operator]
+        yield point(x, y)

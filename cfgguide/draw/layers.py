@@ -23,6 +23,7 @@ import math
 from bisect import bisect_right, insort
 from collections import deque
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from cfgguide.draw.graph import LINE, Arrow, Graph, State
 
@@ -30,7 +31,7 @@ Point = tuple[float, float]
 
 MARGIN = 14.0
 START = 30.0  # pixels of the arrow that marks a start state
-LOOP = 24.0  # height of a loop
+LOOP = 26.0  # height of a loop
 TIP = 8.0  # length of an arrow's tip
 _GAP, _STATE_GAP = 9.0, 16.0  # between cells in a column
 _COLUMN_GAP, _WIDEST_GAP = 22.0, 80.0
@@ -124,13 +125,14 @@ def _ranks(graph: Graph) -> list[int]:
 
 
 def _cells(graph: Graph) -> tuple[list[list[_Cell]], list[_Cell], list[list[_Cell]]]:
-    """Return the columns, the cell of each state, and the cells of each arrow from left to right."""
+    """Return the columns, the cell of each state, and the cells of each arrow, left to right."""
     ranks = _ranks(graph)
-    columns: list[list[_Cell]] = [[] for _ in range(2 * max(ranks, default=0) + 1)]
+    step = 2 if any(arrow.lines for arrow in graph.arrows) else 1  # room for labels in between
+    columns: list[list[_Cell]] = [[] for _ in range(step * max(ranks, default=0) + 1)]
     loops = {arrow.source: arrow for arrow in graph.arrows if arrow.is_loop}
     cells = []
     for number, state in enumerate(graph.states):
-        cells.append(_state_cell(number, state, loops.get(number), 2 * ranks[number]))
+        cells.append(_state_cell(number, state, loops.get(number), step * ranks[number]))
         columns[cells[-1].column].append(cells[-1])
     chains: list[list[_Cell]] = []
     for arrow in graph.arrows:
@@ -144,11 +146,11 @@ def _cells(graph: Graph) -> tuple[list[list[_Cell]], list[_Cell], list[list[_Cel
             chain.append(cell)
             columns[column].append(cell)
         chain.append(ends[1])
-        label = chain[1] if ends[0].state == arrow.source else chain[-2]
-        width, height = arrow.size
         if arrow.lines:
+            label = chain[1] if ends[0].state == arrow.source else chain[-2]
+            width, height = arrow.size
             label.width, label.up, label.is_label = width, height + 4.0, True
-        for left, right in zip(chain, chain[1:], strict=False):
+        for left, right in pairwise(chain):
             left.after.append(right)
             right.before.append(left)
         chains.append(chain)
@@ -365,8 +367,10 @@ class _Ports:
                 middle = (len(found) - 1) / 2
                 self._turns[number, side] = (place - middle) / middle * reach if middle else 0.0
 
-    def of(self, arrow: int, side: int, state: int, centre: Point) -> Point:
+    def of(self, arrow: int, side: int, state: int | None, places: tuple[Point, ...]) -> Point:
         """Return where an arrow touches a state."""
+        assert state is not None, "arrows end in states"
+        centre = places[state]
         turn = self._turns[arrow, side]
         width, height = self._states[state].size
         if self._states[state].is_circle:
@@ -386,10 +390,8 @@ def _curve(
     places: tuple[Point, ...],
     ports: _Ports,
 ) -> list[Point]:
-    first, last = chain[0].state, chain[-1].state
-    assert first is not None and last is not None, "arrows end in states"
-    start = ports.of(number, 1, first, places[first])
-    end = ports.of(number, -1, last, places[last])
+    start = ports.of(number, 1, chain[0].state, places)
+    end = ports.of(number, -1, chain[-1].state, places)
     # Inside a column arrows run level: whatever else stands there is above or below.
     points = [start]
     edges = centres[chain[0].column] + widths[chain[0].column] / 2
@@ -423,6 +425,6 @@ def _loop(centre: Point, state: State, arrow: Arrow) -> tuple[list[Point], Point
         half, top = width / 2 * math.sin(0.55), y - height / 2 * math.cos(0.55)
     else:
         half, top = min(12.0, width / 4), y - height / 2
-    peak = y - height / 2 - LOOP * 1.25
+    peak = y - height / 2 - (LOOP - 3) * 1.25
     curve = [(x - half, top), (x - half - 9, peak), (x + half + 9, peak), (x + half, top)]
     return curve, (x, y - height / 2 - LOOP - LINE * len(arrow.lines) / 2 + 2)

@@ -7,6 +7,7 @@ breadth-first from 0. The dead state is left out.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.output_types import output_type
 from cfgguide.recognizer.recognizer import Recognizer
 
+_MAX_NAMES = 20  # in an error
 _QUESTIONS = ("looks for", "if found", "if not")
 
 
@@ -42,7 +44,7 @@ def fsm(
     layout: str = "auto",
     max_states: int = DEFAULT_MAX_STATES,
 ) -> Picture:
-    """Return the picture of the FSM of a regular expression.
+    r"""Return the picture of the FSM of a regular expression.
 
     The FSM is over bytes, minimal, and matches as Python's ``re`` does, match preference included:
     the last final state marks the match.
@@ -54,8 +56,8 @@ def fsm(
     flags : int
         Of ``re``; a compiled pattern has its own.
     layout : {"auto", "dot", "layers"}
-        Whether Graphviz's ``dot`` finds the places, or our own layout; "auto" takes ``dot`` where it
-        is installed.
+        Whether Graphviz's ``dot`` finds the places, or our own layout; "auto" takes ``dot`` where
+        it is installed.
     max_states : int
         Of larger machines only the first states are drawn, and the picture says so.
 
@@ -69,18 +71,19 @@ def fsm(
     Examples
     --------
     >>> from cfgguide import draw
-    >>> picture = draw.fsm(r"([0-9]*)?\\.?[0-9]*", layout="layers")
+    >>> picture = draw.fsm(r"([0-9]*)?\.?[0-9]*", layout="layers")
     >>> picture.svg.count("<circle")  # two final states, each with a double line
     4
     """
     if isinstance(pattern, Fsm):
         return picture_of(_of_fsm(pattern, "FSM"), layout=layout, max_states=max_states)
+    written: object = pattern
     if isinstance(pattern, re.Pattern):
-        pattern, flags = pattern.pattern, pattern.flags & ~re.UNICODE
-    if not isinstance(pattern, str):
-        raise DrawingError(f"a regular expression is a str, not {shown(pattern)}")
-    machine = fsm_of_pattern(pattern, name="PATTERN", flags=flags)
-    return picture_of(_of_fsm(machine, f"/{pattern}/"), layout=layout, max_states=max_states)
+        written, flags = pattern.pattern, pattern.flags & ~re.UNICODE
+    if not isinstance(written, str):
+        raise DrawingError(f"a regular expression is a str, not {shown(written)}")
+    machine = fsm_of_pattern(written, name="PATTERN", flags=flags)
+    return picture_of(_of_fsm(machine, f"/{written}/"), layout=layout, max_states=max_states)
 
 
 def terminal(
@@ -116,9 +119,7 @@ def terminal(
     compiled = lark_frontend.load(grammar_of(grammar))
     found = {each.name: each for each in compiled.patterns}
     if name not in found:
-        raise DrawingError(
-            f"the grammar has no terminal {shown(name)}; it has {', '.join(sorted(found)) or 'none'}"
-        )
+        raise DrawingError(f"the grammar has no terminal {shown(name)}; {_there_is(found, name)}")
     if found[name].symbol is not None:
         raise DrawingError(
             f"the terminal {name} is a token of the model and has no pattern to draw"
@@ -136,10 +137,10 @@ def scanner(
     layout: str = "auto",
     max_states: int = DEFAULT_MAX_STATES,
 ) -> Picture:
-    """Return the picture of the union FSMs of a grammar's terminal sets.
+    r"""Return the picture of the union FSMs of a grammar's terminal sets.
 
-    Union FSMs share their states; each has a start of its own. A final state names the terminal that
-    wins if the text is cut there.
+    Union FSMs share their states; each has a start of its own. A final state names the terminal
+    that wins if the text is cut there.
 
     Parameters
     ----------
@@ -162,7 +163,7 @@ def scanner(
     Examples
     --------
     >>> import cfgguide
-    >>> grammar = cfgguide.Grammar('start: "(" start ")" | A\\nA: /a+/')
+    >>> grammar = cfgguide.Grammar('start: "(" start ")" | A\nA: /a+/')
     >>> "start of set 1" in cfgguide.draw.scanner(grammar, layout="layers").svg
     True
     """
@@ -180,9 +181,10 @@ def scanner(
         wanted = {*terminals}
         sets = [each for each in sets if wanted <= _names_in(recognizer, each, names)]
         if not sets:
+            unknown = next((each for each in sorted(map(str, wanted)) if each not in names), None)
+            said = "ask for fewer" if unknown is None else _there_is(names[1:-2], unknown)
             raise DrawingError(
-                f"no terminal set can match all of {', '.join(sorted(map(str, wanted)))}; "
-                f"the terminals are {', '.join(names[:-2])}"
+                f"no terminal set has all of {', '.join(sorted(map(str, wanted)))}; {said}"
             )
     starts = {each: int(union.starts[each, 0]) for each in sets}
     marked: dict[int, list[int]] = {}
@@ -229,6 +231,16 @@ def recognizer_of(grammar: object) -> Recognizer:
 def _names_in(recognizer: Recognizer, number: int, names: Sequence[str]) -> set[str]:
     start = int(recognizer.scanner.starts[number, 0])
     return {names[each] for each in recognizer.scanner.terminal_ids_ahead(start)}
+
+
+def _there_is(names: Iterable[str], asked: object) -> str:
+    """Return which terminals there are, those first that are spelled alike."""
+    alike = difflib.get_close_matches(str(asked).upper(), listed := sorted(names), n=3)
+    if alike:
+        return f"is it {' or '.join(alike)}?"
+    n_more = len(listed) - _MAX_NAMES
+    more = f" and {n_more} more" if n_more > 0 else ""
+    return f"it has {', '.join(listed[:_MAX_NAMES]) or 'none'}{more}"
 
 
 def _sets(numbers: Sequence[int]) -> str:

@@ -11,6 +11,7 @@ from cfgguide.draw.graph import Graph
 from cfgguide.draw.layers import layered
 from cfgguide.draw.svg import svg_of
 from cfgguide.errors import DrawingError, shown
+from cfgguide.storage.replaced import replaced
 
 LAYOUTS = ("auto", "dot", "layers")
 DEFAULT_MAX_STATES = 60
@@ -67,7 +68,8 @@ class Picture:
         content = self.svg if ending == ".svg" else self.dot
         if content is None:
             raise DrawingError("this picture shows no graph, so there is no .dot; save it as .svg")
-        target.write_text(content, encoding="utf-8")
+        with replaced(target, is_durable=False) as file:
+            file.write(content.encode())
 
 
 def picture_of(graph: Graph, *, layout: str, max_states: int) -> Picture:

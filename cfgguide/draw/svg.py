@@ -41,7 +41,7 @@ _RULES = (
 def svg_of(graph: Graph, layout: Layout) -> str:
     """Return the picture of a graph."""
     body = [
-        *(_arrow(graph, layout, number) for number in range(len(graph.arrows))),
+        *(_arrow(graph, layout, place) for place in range(len(graph.arrows))),
         *(_state(state, place) for state, place in zip(graph.states, layout.places, strict=True)),
     ]
     return framed(graph.title, body, width=layout.width, height=layout.height, notes=graph.notes)
@@ -77,18 +77,18 @@ def framed(
     tall = height + _TITLE_SPACE + _NOTE_SPACE * len(below) + (6 if below else 0)
     lines = [
         f'<text class="note" x="{MARGIN:g}" '
-        f'y="{_number(height + _TITLE_SPACE + _NOTE_SPACE * row + 10)}">{_text(line)}</text>'
+        f'y="{number(height + _TITLE_SPACE + _NOTE_SPACE * row + 10)}">{escaped(line)}</text>'
         for row, line in enumerate(below)
     ]
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="cfgguide" role="img" '
-            f'viewBox="0 0 {_number(width)} {_number(tall)}" width="{_number(width)}" '
-            f'height="{_number(tall)}" font-family="{FAMILY}" font-size="{FONT}">',
-            f"<title>{_text(title)}</title>",
+            f'viewBox="0 0 {number(width)} {number(tall)}" width="{number(width)}" '
+            f'height="{number(tall)}" font-family="{FAMILY}" font-size="{FONT}">',
+            f"<title>{escaped(title)}</title>",
             f"<style>{_style([*_RULES, *rules])}</style>",
             '<rect class="paper" width="100%" height="100%" rx="6"/>',
-            f'<text class="title" x="{MARGIN:g}" y="22">{_text(shown)}</text>',
+            f'<text class="title" x="{MARGIN:g}" y="22">{escaped(shown)}</text>',
             f'<g transform="translate(0 {_TITLE_SPACE:g})" text-anchor="middle">',
             *body,
             "</g>",
@@ -102,25 +102,26 @@ def _style(rules: Iterable[tuple[str, str, str]]) -> str:
     listed = list(rules)
     light = "".join(f"svg.cfgguide {where}{{{what}}}" for where, what, _ in listed)
     dark = "".join(f"svg.cfgguide {where}{{{what}}}" for where, _, what in listed)
-    return f"svg.cfgguide{{max-width:100%;height:auto}}{light}@media (prefers-color-scheme:dark){{{dark}}}"
+    size = "svg.cfgguide{max-width:100%;height:auto}"
+    return f"{size}{light}@media (prefers-color-scheme:dark){{{dark}}}"
 
 
 def _state(state: State, place: Point) -> str:
     x, y = place
-    width, height = state.size
+    width, _ = state.size
     tone = f" {state.tone}" if state.tone else ""
     classes = f'class="shape{" final" if state.is_final else ""}{tone}"'
     parts = list(_outlines(state, place, classes))
     first = y - LINE * (len(state.lines) - 1) / 2 + FONT * 0.35
     parts += [
-        f'<text x="{_number(x)}" y="{_number(first + LINE * row)}">{_text(line)}</text>'
+        f'<text x="{number(x)}" y="{number(first + LINE * row)}">{escaped(line)}</text>'
         for row, line in enumerate(state.lines)
         if line
     ]
     if state.is_start:
         left = x - width / 2
         parts.append(_line([(left - START + 4, y), (left - 12, y), (left - 10, y), (left, y)], ""))
-    tip = f"<title>{_text(state.tip)}</title>" if state.tip else ""
+    tip = f"<title>{escaped(state.tip)}</title>" if state.tip else ""
     return f'<g class="state">{tip}{"".join(parts)}</g>'
 
 
@@ -129,25 +130,27 @@ def _outlines(state: State, place: Point, classes: str) -> Iterator[str]:
     width, height = state.size
     for inset in (0.0, _DOUBLE)[: 1 + state.is_final]:
         if state.is_circle:
-            yield f'<circle {classes} cx="{_number(x)}" cy="{_number(y)}" r="{width / 2 - inset:g}"/>'
+            radius = width / 2 - inset
+            yield f'<circle {classes} cx="{number(x)}" cy="{number(y)}" r="{radius:g}"/>'
         else:
             yield (
-                f'<rect {classes} x="{_number(x - width / 2 + inset)}" '
-                f'y="{_number(y - height / 2 + inset)}" width="{_number(width - 2 * inset)}" '
-                f'height="{_number(height - 2 * inset)}" rx="{min(RADIUS, height / 2) - inset:g}"/>'
+                f'<rect {classes} x="{number(x - width / 2 + inset)}" '
+                f'y="{number(y - height / 2 + inset)}" width="{number(width - 2 * inset)}" '
+                f'height="{number(height - 2 * inset)}" rx="{min(RADIUS, height / 2) - inset:g}"/>'
             )
 
 
-def _arrow(graph: Graph, layout: Layout, number: int) -> str:
-    arrow, (x, y) = graph.arrows[number], layout.labels[number]
+def _arrow(graph: Graph, layout: Layout, place: int) -> str:
+    arrow, (x, y) = graph.arrows[place], layout.labels[place]
     first = y - LINE * (len(arrow.lines) - 1) / 2 + FONT * 0.35
     tone = f" {arrow.tone}" if arrow.tone else ""
     lines = "".join(
-        f'<text class="label{tone}" x="{_number(x)}" y="{_number(first + LINE * row)}">{_text(line)}</text>'
+        f'<text class="label{tone}" x="{number(x)}" y="{number(first + LINE * row)}">'
+        f"{escaped(line)}</text>"
         for row, line in enumerate(arrow.lines)
     )
-    tip = f"<title>{_text(arrow.tip)}</title>" if arrow.tip else ""
-    return f'<g class="arrow">{tip}{_line(list(layout.curves[number]), tone)}{lines}</g>'
+    tip = f"<title>{escaped(arrow.tip)}</title>" if arrow.tip else ""
+    return f'<g class="arrow">{tip}{_line(list(layout.curves[place]), tone)}{lines}</g>'
 
 
 def _line(curve: list[Point], tone: str) -> str:
@@ -166,14 +169,14 @@ def _line(curve: list[Point], tone: str) -> str:
 
 
 def _pair(point: Point) -> str:
-    return f"{_number(point[0])},{_number(point[1])}"
+    return f"{number(point[0])},{number(point[1])}"
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     """Return a number of pixels with one digit after the point, as SVG has it."""
     return f"{round(value, 1) + 0.0:g}" if abs(value) < 100_000 else f"{value:.0f}"
 
 
-def _text(text: str) -> str:
+def escaped(text: str) -> str:
     """Return a text escaped; characters that cannot be seen are written as Python writes them."""
     return escape("".join(each if each.isprintable() else repr(each)[1:-1] for each in text))
