@@ -1,8 +1,9 @@
 r"""Pictures of automata over bytes: regular expressions, terminals, scanners.
 
 In: an :class:`~cfgguide.automata.dfa.Fsm`, or the table of a
-:class:`~cfgguide.lexer.scanner.Scanner`. Out: a picture of the states that can be reached, numbered
-breadth-first from 0. The dead state is left out.
+:class:`~cfgguide.lexer.scanner.Scanner`. Out: a picture of the states that can be reached. The
+dead state is left out. Those of an FSM are numbered breadth-first from 0; those of a scanner keep
+their numbers, which configuration tries and configurations have too.
 """
 
 from __future__ import annotations
@@ -194,8 +195,8 @@ def scanner(
     match: list[int] = union.match.tolist()
     questions: list[list[int]] = union.assertions.tolist()
 
-    def state(number: int, shown_as: int) -> State:
-        lines = [str(shown_as)]
+    def state(number: int, _: int) -> State:
+        lines = [str(number)]  # by which tries and configurations name it
         if number in marked:
             lines.append(_sets(marked[number]))
         is_match = match[number] != NO_MATCH
@@ -204,7 +205,7 @@ def scanner(
         tone = "question" if any(questions[number]) else ""
         if is_match and match[number] >= union.ignored:
             tone = "ignored"
-        return State(tuple(lines), number in marked, is_match, tone, f"scanner state {number}")
+        return State(tuple(lines), number in marked, is_match, tone)
 
     machine = _Machine(
         lambda number: [rows[number][each] for each in classes],

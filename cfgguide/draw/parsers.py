@@ -51,7 +51,7 @@ def parser(
     table = recognizer_of(grammar).parse_table
     states = tuple(
         State(
-            (str(number), *_lines(table, number)),
+            (str(number), *(_lines(table, number) if number < max_states else ())),
             is_start=number == START_STATE,
             is_final=number == table.end_state,
         )
