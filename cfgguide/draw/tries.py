@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from cfgguide.draw.graph import Arrow, Graph, State
-from cfgguide.draw.picture import DEFAULT_MAX_STATES, Picture, picture_of
+from cfgguide.draw.picture import DEFAULT_MAX_STATES, Picture, check_options, picture_of
 from cfgguide.errors import DrawingError, shown
 from cfgguide.index.index import Index
 
@@ -42,6 +42,7 @@ def trie(index: Index, *, layout: str = "auto", max_states: int = DEFAULT_MAX_ST
     >>> "2 tokens" in cfgguide.draw.trie(index, layout="layers").svg
     True
     """
+    check_options(layout, max_states)
     if not isinstance(index, Index):
         raise DrawingError(f"a configuration trie is that of an Index, not of {shown(index)}")
     states = [State(("index",), is_start=True)]
@@ -77,7 +78,9 @@ def _lines(part: Hashable, *, is_first: bool) -> tuple[str, ...]:
         return (f"{kind} {part}",)
     lexers = part[0] if is_first and isinstance(part, tuple) and part else part
     if not isinstance(lexers, tuple):
-        return (kind, "…")
+        return (f"{kind} …",)
+    if not is_first and not all(isinstance(each, int | None) for each in lexers):
+        return ("places of a monitor",)
     names = [str(each[0] if isinstance(each, tuple) and each else each) for each in lexers]
     more = ["…"] if len(names) > _MAX_NAMES else []
     return (f"{kind} {' | '.join([*names[:_MAX_NAMES], *more])}",)
