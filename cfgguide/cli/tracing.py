@@ -18,7 +18,7 @@ from cfgguide.cli.arguments import (
     text_argument,
 )
 from cfgguide.cli.output import bad, good, name
-from cfgguide.cli.parsing import NO, YES, Commands
+from cfgguide.cli.parsing import FILES, NO, YES, Commands, completes
 
 
 def add_trace(commands: Commands) -> None:
@@ -31,6 +31,7 @@ def add_trace(commands: Commands) -> None:
             ("trace json --text '[1, true]'", "the tokens, and how many were allowed"),
             ("trace json settings.json --explain", "how each token is read, and what may follow"),
             ("trace my.lark --text hello --tokenizer DIR", ""),
+            ("trace json --text '[1, true]' --html a.html", "a page with all that is allowed"),
         ),
         no="the text is not a sentence",
     )
@@ -41,6 +42,10 @@ def add_trace(commands: Commands) -> None:
     command.add_argument(
         "--explain", action="store_true", help="say of each token how it is read, and what follows"
     )
+    page = command.add_argument(
+        "--html", metavar="FILE", help="write a page instead, with all that is allowed and why"
+    )
+    completes(page, FILES)
 
 
 def _text_of(options: argparse.Namespace) -> str:
@@ -67,6 +72,17 @@ def _trace(options: argparse.Namespace) -> int:
     with output.working("loading the tokenizer"):
         tokenizer = load_tokenizer(options.tokenizer)
     index = compile(grammar, tokenizer, progress=output.progress)
+    if options.html is not None:
+        from cfgguide.draw.page import save_trace_page
+
+        named = {"tokenizer": tokenizer, "name": options.grammar}
+        with output.working("writing the page"):
+            is_sentence = save_trace_page(index, given, options.html, **named)
+        output.say(f"{options.html}: {'a sentence' if is_sentence else 'not a sentence'}")
+        output.document(
+            {"grammar": options.grammar, "file": options.html, "is_sentence": is_sentence}
+        )
+        return YES if is_sentence else NO
     guide, explainer = Guide(index), explainer_of(index)
     whole = given.encode()
     all_lexemes = lexemes(index.recognizer, whole)
