@@ -21,6 +21,7 @@ from cfgguide.draw.picture import DEFAULT_MAX_STATES, Picture, check_options, pi
 from cfgguide.errors import DrawingError, shown
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.index.compiler import compile_recognizer
+from cfgguide.index.index import Index
 from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.output_types import output_type
 from cfgguide.parser.table import START_STATE
@@ -237,9 +238,11 @@ def grammar_of(grammar: object) -> Grammar:
 
 def recognizer_of(grammar: object) -> Recognizer:
     """Return the recogniser of a grammar, of an index, or of whatever stands for a grammar."""
-    found = getattr(grammar, "recognizer", None)
-    if isinstance(found, Recognizer):
-        return found
+    if isinstance(grammar, Index):
+        if not grammar.has_tables:
+            raise DrawingError("messages have neither a scanner nor a parser that can be drawn")
+        grammatical: Index = getattr(grammar, "base", grammar)  # alone, without a monitor
+        return grammatical.with_tables.recognizer
     return compile_recognizer(grammar_of(grammar), progress=None)
 
 

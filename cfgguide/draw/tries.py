@@ -13,6 +13,7 @@ from cfgguide.draw.graph import Arrow, Graph, State
 from cfgguide.draw.picture import DEFAULT_MAX_STATES, Picture, check_options, picture_of
 from cfgguide.errors import DrawingError, shown
 from cfgguide.index.index import Index
+from cfgguide.parser.stack import Stack
 
 _MAX_NAMES = 3
 
@@ -77,10 +78,12 @@ def _lines(part: Hashable, *, is_first: bool) -> tuple[str, ...]:
     if isinstance(part, int):
         return (f"{kind} {part}",)
     lexers = part[0] if is_first and isinstance(part, tuple) and part else part
+    if isinstance(part, Stack):  # with a monitor masks depend on whole stacks
+        states = [str(state) for state in part]
+        above = [*states[:_MAX_NAMES], *["…"] * (len(states) > _MAX_NAMES)]
+        return (f"{kind} {', '.join(above)}",)
     if not isinstance(lexers, tuple):
         return (f"{kind} …",)
-    if not is_first and not all(isinstance(each, int | None) for each in lexers):
-        return ("places of a monitor",)
     names = [str(each[0] if isinstance(each, tuple) and each else each) for each in lexers]
     more = ["…"] if len(names) > _MAX_NAMES else []
     return (f"{kind} {' | '.join([*names[:_MAX_NAMES], *more])}",)

@@ -178,6 +178,31 @@ def test_texts_that_cannot_be_cut_into_tokens():
         draw.text(index, "(a)", max_tokens=1)
 
 
+@pytest.mark.slow
+def test_grammars_for_earley_schemas_and_monitors():
+    sums = Grammar('start: e\ne: e "+" e | "a"', parser="earley")
+    assert "reduce e → e PLUS e" in draw.parser(sums, layout="layers").svg  # with its conflict
+    vocabulary = Vocabulary.of_bytes()
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    written = draw.text(cfgguide.compile(schema, vocabulary), '{"a": 1}').svg
+    assert "the text is a sentence" in written
+    select = cfgguide.sql.runs_on({"t": ["a"]})
+    index = cfgguide.compile(select, vocabulary)
+    assert "is refused" in draw.text(index, "SELECT b FROM t;").svg
+    trace = traced(index, "SELECT a FROM t", explains=True)
+    assert trace.end is not None
+    assert trace.end.is_sentence
+    assert "parser 0" in draw.trie(index, layout="layers").svg
+    messages = cfgguide.compile(cfgguide.thinking({"type": "integer"}), vocabulary)
+    message = "<think>\nso\n</think>\n\n12"
+    assert "the text is a sentence" in draw.text(messages, message).svg
+    assert trace_page(traced(messages, message, explains=True)).count("is allowed") == len(message)
+    assert "masks" in draw.trie(messages, layout="layers").svg
+    with pytest.raises(DrawingError, match="messages have neither"):
+        draw.parser(messages)
+    assert draw.parser(index, layout="layers").dot == draw.parser(select, layout="layers").dot
+
+
 def test_dot_is_asked_for_and_not_installed(monkeypatch):
     monkeypatch.setenv("PATH", "")
     assert draw.fsm("a").svg == draw.fsm("a", layout="layers").svg
