@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 # Two OpenMP threads on a busy machine are several times slower than one.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help install demo test test-slow fmt lint type docs api site bench conformance fuzz mutations \
+.PHONY: help install demo test test-slow fmt lint type docs doctest api site bench conformance fuzz mutations \
 	threads torture serve-test soak check clean
 
 help:
@@ -14,7 +14,7 @@ help:
 	@echo "make test-slow    the slow tests"
 	@echo "make fmt          format the code"
 	@echo "make lint type    ruff; mypy --strict"
-	@echo "make docs         run every example in the documentation"
+	@echo "make docs         run every example in the documentation and the docstrings"
 	@echo "make api          write docs/api from the docstrings"
 	@echo "make site         the documentation as a site, in build/site"
 	@echo "make bench TOKENIZERS=folders   all benchmarks (benchmarks/README.md says what to install)"
@@ -60,8 +60,12 @@ lint: install
 type: install
 	$(BIN)/mypy
 
-docs: install
-	$(BIN)/python -m pytest --doctest-modules cfgguide tests/project/test_docs.py
+docs: doctest
+	$(BIN)/python -m pytest tests/project/test_docs.py
+
+# The examples in docstrings.
+doctest: install
+	$(BIN)/python -m pytest -n 2 --dist loadfile --doctest-modules cfgguide
 
 api: install
 	$(BIN)/python docs/make_api.py
@@ -139,7 +143,8 @@ serve-test: install $(VENV_VLLM)/.installed
 soak: install $(VENV_VLLM)/.installed
 	PYTHONPATH=.:tests $(VENV_VLLM)/bin/python -m engines.soak --seconds $(SECONDS)
 
-check: lint type test test-slow docs
+# The tests have the documents' examples among them.
+check: lint type test test-slow doctest
 
 clean:
 	rm -rf $(VENV) .ci/venv dist build cfgguide/*/*.so .mypy_cache .pytest_cache .ruff_cache .hypothesis
