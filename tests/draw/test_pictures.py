@@ -13,6 +13,7 @@ import pytest
 
 import cfgguide
 from cfgguide import Grammar, Vocabulary, draw
+from cfgguide.draw.notebook import grammar_html
 from cfgguide.draw.page import save_trace_page, trace_page
 from cfgguide.draw.traced import traced
 from cfgguide.errors import DrawingError, TextError
@@ -218,13 +219,30 @@ def test_pictures_are_saved(tmp_path):
     assert (tmp_path / "a.dot").read_text(encoding="utf-8") == picture.dot
 
 
-def test_notebooks_show_grammars_and_diagnoses_escaped():
-    html = Grammar('start: "<b>"')._repr_html_()
+def test_what_notebooks_show_is_escaped():
+    html = grammar_html(Grammar('start: "<b>"'))
     assert "&lt;b&gt;" in html
     assert "<b>" not in html
     refused = cfgguide.check(BRACKETS, "(<b>")._repr_html_()
     assert "&lt;b&gt;" in refused
     assert "background" in refused
+
+
+@pytest.mark.slow
+def test_ipython_is_told_how_grammars_are_shown():
+    pytest.importorskip("IPython", reason="only a notebook has it")
+    code = (
+        "from IPython.core.interactiveshell import InteractiveShell; "
+        "shell = InteractiveShell.instance(); import cfgguide; "
+        "found, _ = shell.display_formatter.format(cfgguide.Grammar('start: \"<b>\"')); "
+        "print(found['text/html'])"
+    )
+    root = Path(cfgguide.__file__).parents[1]
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, text=True,
+        env=os.environ | {"PYTHONPATH": str(root)},
+    )  # fmt: skip
+    assert run.stdout.strip() == grammar_html(Grammar('start: "<b>"'))
 
 
 @pytest.mark.slow
