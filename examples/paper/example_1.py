@@ -1,8 +1,8 @@
 """Algorithms 3 and 4 of Willard & Louf 2023 beside the engine's masks, with a real vocabulary.
 
-The algorithms are written out in `algorithms.py`, over FSMs of `interegular`. For each state of each
-FSM a shortest text leads a guide there, and its mask is compared with the state's subset of the
-vocabulary. Run ``python examples/paper/example_1.py``, with ``--tokenizer FOLDER`` for another
+The algorithms are written out in `algorithms.py`, over FSMs of `interegular`. For each state of
+each FSM a shortest text leads a guide there, and its mask is compared with the state's subset of
+the vocabulary. Run ``python examples/paper/example_1.py``, with ``--tokenizer FOLDER`` for another
 vocabulary than SmolLM2's.
 """
 
@@ -13,6 +13,8 @@ import re
 import statistics
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from algorithms import fsm_of, map_states_to_vocab, shortest_texts
@@ -65,7 +67,9 @@ def main() -> int:
             n_misprinted += sigma[state] != printed[state]
             n_members += len(subset)
         nbytes += index.nbytes
-        print(f"          {name:8} {len(sigma):3} states, {sum(map(len, sigma.values())):7,} members")
+        print(
+            f"          {name:8} {len(sigma):3} states, {sum(map(len, sigma.values())):7,} members"
+        )
     claims.judge(
         "Algorithm 4: sigma(q) holds the strings that the FSM accepts in state q",
         f"{n_states} states, {vocabulary.size:,} tokens: {n_different} masks of the engine differ; "
@@ -105,9 +109,9 @@ def _cost(claims: Claims, vocabulary: cfgguide.Vocabulary, quick: bool) -> int:
         logits = np.zeros(n, dtype=np.float32)
         guide.fill_bitmask(out)  # made now, found from here on
         n_words.append(len(out))
-        fill = _microseconds(lambda: guide.fill_bitmask(out), 200 if quick else 2000)
+        fill = _microseconds(partial(guide.fill_bitmask, out), 200 if quick else 2000)
         bits = np.unpackbits(out.view(np.uint8), bitorder="little")[:n].astype(bool)
-        apply = _microseconds(lambda: np.where(bits, logits, -np.inf), 200)
+        apply = _microseconds(partial(np.where, bits, logits, -np.inf), 200)
         rows.append(f"N = {n:,}: found and written {fill:.1f} us, applied {apply:.0f} us")
     claims.judge(
         "Section 3: a hash map makes line 5 of Algorithm 2, the mask, 'cost only O(1) on average'",
@@ -119,9 +123,8 @@ def _cost(claims: Claims, vocabulary: cfgguide.Vocabulary, quick: bool) -> int:
     return claims.status()
 
 
-def _microseconds(call: object, n: int) -> float:
+def _microseconds(call: Callable[[], object], n: int) -> float:
     """Return the median time of a call."""
-    assert callable(call)
     times = []
     for _ in range(n):
         started = time.perf_counter_ns()

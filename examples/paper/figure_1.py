@@ -30,18 +30,24 @@ def state_after(text: str) -> int | None:
     """Return the state of Figure 1 after a text."""
     state: int | None = 0
     for character in text:
-        state = ARCS[state].get("9" if character.isdigit() else character) if state is not None else None
+        state = (
+            ARCS[state].get("9" if character.isdigit() else character)
+            if state is not None
+            else None
+        )
     return state
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="shorter texts")
-    n_tokens = 3 if parser.parse_args().quick else 6
+    n_tokens = 4 if parser.parse_args().quick else 6
     claims = Claims("Figure 1 and Example 1: ([0-9]*)?\\.?[0-9]*")
 
     fsm = fsm_of(PATTERN)
-    arcs = {q: {c: step(fsm, q, c) for c in ".9" if step(fsm, q, c) is not None} for q in fsm.states}
+    arcs = {
+        q: {c: step(fsm, q, c) for c in ".9" if step(fsm, q, c) is not None} for q in fsm.states
+    }
     claims.judge(
         "Figure 1: the FSM has the states 0 to 3 with these arcs",
         f"interegular, which the authors used, makes {arcs}",
@@ -78,7 +84,9 @@ def main() -> int:
 
     reduced = fsm_of_pattern(PATTERN, name="NUMBER")
     n_live = len(reduced.transitions) - 1  # state 0 is dead
-    no_numbers = [text for text in ("", ".") if cfgguide.check(cfgguide.regex(PATTERN), text).is_sentence]
+    no_numbers = [
+        text for text in ("", ".") if cfgguide.check(cfgguide.regex(PATTERN), text).is_sentence
+    ]
     refused = []
     for text in no_numbers:
         try:
@@ -91,7 +99,8 @@ def main() -> int:
         f"it also matches {no_numbers}; Python's float refuses {refused}",
         "held in part",
         "cfgguide.values.number() is numbers only",
-        shown=refused == ["", "."] and not any(cfgguide.check(number, each).is_sentence for each in refused),
+        shown=refused == ["", "."]
+        and not any(cfgguide.check(number, each).is_sentence for each in refused),
     )
     claims.judge(
         "Section 5: FSMs that are not reduced have redundant states",

@@ -1,7 +1,7 @@
 """Ways to find the mask of the pattern of figure 2, with one interface.
 
-Each is a class with the pattern compiled in its constructor; `start` begins a text, `fill` writes the
-mask of the next token into `mask`, and `advance` takes a token. A library that is not installed
+Each is a class with the pattern compiled in its constructor; `start` begins a text, `fill` writes
+the mask of the next token into `mask`, and `advance` takes a token. A library that is not installed
 raises ImportError in the constructor.
 """
 

@@ -1,4 +1,4 @@
-"""The example of parserLLM's README (Rickard 2023), which Willard & Louf 2023 cite, and what it loses.
+"""The example of parserLLM's README (Rickard 2023), cited by the paper, and what it loses.
 
 The README's grammar of JSON is completed by SmolLM2 under cfgguide; Lark and `json` judge. Then
 parserLLM's own step, rewritten here, is put beside it: Lark says which terminals may follow, and a
@@ -49,8 +49,8 @@ def next_terminals(parser: lark.Lark, text: str) -> set[str]:
 def parserllm_writes(parser: lark.Lark, tokens: list[str]) -> bool:
     """Return whether parserLLM's steps may choose these tokens, one after another.
 
-    Between two lexemes Lark names the terminals; inside of one, a token has to keep the match of one
-    of their patterns. The lexeme ends as soon as a pattern matches.
+    Between two lexemes Lark names the terminals; inside of one, a token has to keep the match of
+    one of their patterns. The lexeme ends as soon as a pattern matches.
     """
     patterns = {each.name: regex.compile(each.pattern.to_regexp()) for each in parser.terminals}
     whole, lexeme = "", ""
@@ -102,8 +102,8 @@ def main() -> int:
         print(f"          {max_new_tokens:2} tokens: {result.text!r}")
     claims.judge(
         "README: it 'won't produce an invalid result, but there's no guarantee it will finish'",
-        f"cfgguide finished {n_complete} of {len(budgets)} texts within their tokens; Lark and json "
-        "parse them",
+        f"cfgguide finished {n_complete} of {len(budgets)} texts within their tokens; Lark and "
+        "json parse them",
         "held",
         "and here it does finish: a token is allowed only if a sentence still fits",
         shown=n_complete == len(budgets),

@@ -99,7 +99,7 @@ def main() -> int:
 def _characters(
     claims: Claims, vocabulary: cfgguide.Vocabulary, decoded: dict[int, str], tokenizer: object
 ) -> None:
-    """A character that no token spells whole."""
+    """Judge a character that no token spells whole."""
     assert callable(tokenizer)
     pattern = "(𝄞|𝄢)!"  # a treble or a bass clef
     guide = cfgguide.Guide(cfgguide.compile(cfgguide.regex(pattern), vocabulary))
@@ -118,7 +118,7 @@ def _characters(
 
 
 def _ends(claims: Claims, tokens: list[str]) -> None:
-    """Where a completion ends: ReLLM stops at the first match, which is the shortest."""
+    """Judge where a completion ends: at the first match, which is the shortest."""
     compiled = regex.compile(EXAMPLES[-1].pattern)
     wanted = "".join(tokens)
     text = ""

@@ -1,8 +1,8 @@
 """Section 4 of Willard & Louf 2023: lexemes cut by tokens, terminals, and stacks.
 
-What the paper says of ``def foo(): pass``, of ``de``, and of an index by stacks, held against its own
-Algorithms 3 and 4 and against the engine. `docs/python.md` follows the same function token by token.
-Run ``python examples/paper/section_4.py``.
+What the paper says of ``def foo(): pass``, of ``de``, and of an index by stacks, held against its
+own Algorithms 3 and 4 and against the engine. `docs/python.md` follows the same function token by
+token. Run ``python examples/paper/section_4.py``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,13 @@ import cfgguide
 
 NAME = r"[^\W\d]\w*"
 TOKENS = ["d", "ef", " f", "oo(", "):", " ", "pass"]
-NEXT = {"d", "ef", "pass", " ", "oo("}  # after "def f", says the paper: at least these, and not "):"
+NEXT = {
+    "d",
+    "ef",
+    "pass",
+    " ",
+    "oo(",
+}  # after "def f", says the paper: at least these, and not "):"
 PYTHON = r"""
 start: DEF NAME "(" [NAME ("," NAME)*] ")" ":" PASS
 DEF: "def"
@@ -32,7 +38,7 @@ ENDINGS = {"d": "(): pass", "ef": "(): pass", "pass": "(): pass", " ": "(): pass
 
 
 def names(claims: Claims) -> None:
-    """What Algorithms 3 and 4 make of NAME."""
+    """Judge what Algorithms 3 and 4 make of NAME."""
     fsm = fsm_of(NAME)
     paths = find_sub_sequences(fsm, "f")
     claims.judge(
@@ -53,11 +59,13 @@ def names(claims: Claims) -> None:
 
 
 def function(claims: Claims) -> None:
-    """What may follow ``def f`` in Python."""
+    """Judge what may follow ``def f`` in Python."""
     texts = [*TOKENS, "("]
     sets = []
     for tokens in (TOKENS, texts):
-        vocabulary = cfgguide.Vocabulary([*map(str.encode, tokens), None], eos_token_ids=len(tokens))
+        vocabulary = cfgguide.Vocabulary(
+            [*map(str.encode, tokens), None], eos_token_ids=len(tokens)
+        )
         with warnings.catch_warnings(action="ignore"):  # most names cannot be spelled with these
             index = cfgguide.compile(cfgguide.Grammar(PYTHON), vocabulary)
         guide = cfgguide.Guide(index)
@@ -70,8 +78,8 @@ def function(claims: Claims) -> None:
         "after 'd', 'ef', ' f', valid are at least 'd', 'ef', 'pass', ' ' and 'oo(', but not '):'",
         f"the engine allows {sorted(sets[0])}; with a token '(' besides, {sorted(sets[1])}",
         "held in part",
-        "of these tokens none begins with '(', so ' ' leads to a dead end. Nor would it 'expand' the "
-        "name: it ends it",
+        "of these tokens none begins with '(', so ' ' leads to a dead end. Nor would it 'expand' "
+        "the name: it ends it",
         shown=sets == [NEXT - {" "}, NEXT | {"("}],
     )
     for token_id in range(3, len(TOKENS)):
@@ -86,7 +94,7 @@ def function(claims: Claims) -> None:
 
 
 def keywords(claims: Claims) -> None:
-    """What ``de`` may become where both a definition and a name can stand."""
+    """Judge what ``de`` may become where both a definition and a name can stand."""
     text = 'start: DEF NAME | NAME "=" NAME\nDEF: "def"\nNAME: /[^\\W\\d]\\w*/\n%ignore " "'
     tokens = ["de", "f", "f ", "fault", "=", " x", "x"]
     vocabulary = cfgguide.Vocabulary([*map(str.encode, tokens), None], eos_token_ids=len(tokens))
@@ -110,7 +118,7 @@ def keywords(claims: Claims) -> None:
 
 
 def stacks(claims: Claims, deepest: int) -> None:
-    """How deep into the stack a token looks, and what the index keeps."""
+    """Judge how deep into the stack a token looks, and what the index keeps."""
     tokens = [b"(", b"a", b")", b"))", b")))"]
     vocabulary = cfgguide.Vocabulary([*tokens, None], eos_token_ids=len(tokens))
     index = cfgguide.compile(cfgguide.Grammar('start: "(" start ")" | "a"'), vocabulary)
@@ -123,7 +131,7 @@ def stacks(claims: Claims, deepest: int) -> None:
         wrong += allowed != {b")" * k for k in (1, 2, 3) if k <= n}
         entries.append(index.n_entries)
     claims.judge(
-        "section 4.1: for reductions a configuration is a sub-stack, and the index a trie of stacks",
+        "section 4.1: for reductions a configuration is a sub-stack, the index a trie of stacks",
         f"tokens ')', '))', ')))' after 1 to {deepest} open brackets and 'a': {wrong} wrong masks; "
         f"entries in the configuration trie {entries[:5]} ... {entries[-1]}",
         "held",
