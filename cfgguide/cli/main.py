@@ -1,7 +1,7 @@
 """The command line, ``cfgguide COMMAND``.
 
-The commands are ``grammars``, ``check``, ``convert``, ``generate``, ``trace``, ``index``, ``model``
-and ``cache``.
+The commands are ``grammars``, ``check``, ``convert``, ``generate``, ``trace``, ``index``,
+``playground``, ``model`` and ``cache``.
 
 ``check`` without files reports on a grammar; a grammar with warnings is still usable.
 Exit status: 0 yes, 1 no (a text is not a sentence), 2 wrong usage, or a grammar, tokenizer or model
@@ -145,6 +145,18 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--processes", type=int, metavar="N", help="default: one for each core")
     command.set_defaults(run=_index)
 
+    command = commands.add_parser("playground", help="a page that shows what a mask does")
+    command.add_argument("--port", type=_port, default=8321, metavar="N", help="0: any free one")
+    command.add_argument(
+        "--tokenizer",
+        action="append",
+        metavar="PATH",
+        help="a folder or tokenizer.json to choose from, or smollm2; may be given several times",
+    )
+    command.add_argument("--model", metavar="PATH", help="a local model, or smollm2, that writes")
+    command.add_argument("--no-browser", action="store_true", help="print the address only")
+    command.set_defaults(run=_playground)
+
     command = commands.add_parser("model", help="prepare the default model")
     command.add_argument("name", choices=["smollm2"])
     command.set_defaults(run=_model)
@@ -166,6 +178,12 @@ def _text(text: str) -> str:
 def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 up")
+    return int(text)
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()) or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port, a number from 0 to 65535")
     return int(text)
 
 
@@ -200,6 +218,12 @@ def _index(options: argparse.Namespace) -> int:
     from cfgguide.cli.indexing import index_command
 
     return index_command(options)
+
+
+def _playground(options: argparse.Namespace) -> int:
+    from cfgguide.cli.playing import playground_command
+
+    return playground_command(options)
 
 
 def _grammars(options: argparse.Namespace) -> int:
