@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cfgguide import combinators as combinators
     from cfgguide import decoding as decoding
     from cfgguide import diagnostics as diagnostics
+    from cfgguide import draw as draw
     from cfgguide import evaluation as evaluation
     from cfgguide import grammar as grammar
     from cfgguide import index as index
@@ -94,6 +95,7 @@ _FOLDERS = (
     "combinators",
     "decoding",
     "diagnostics",
+    "draw",
     "evaluation",
     "grammar",
     "index",

@@ -141,6 +141,12 @@ class MonitorError(CfgGuideError):
     code = "monitor"
 
 
+class DrawingError(CfgGuideError):
+    """A picture cannot be drawn or saved as asked: no such layout, terminal, state or ending."""
+
+    code = "drawing"
+
+
 class VocabularyWarning(UserWarning):
     """The vocabulary cannot spell all that the grammar allows; guarantees hold for the rest."""
 

@@ -76,6 +76,11 @@ def trace_command(options: argparse.Namespace) -> int:
     compile_recognizer(grammar, progress=None)
     tokenizer = load_tokenizer(options.tokenizer)
     index = compile_index(grammar, tokenizer, progress=None)
+    if options.html is not None:
+        from cfgguide.draw.page import save_trace_page
+
+        named = {"tokenizer": tokenizer, "name": options.grammar}
+        return YES if save_trace_page(index, options.text, options.html, **named) else NO
     guide, explainer = Guide(index), explainer_of(index)
     whole = options.text.encode()
     all_lexemes = lexemes(index.recognizer, whole)

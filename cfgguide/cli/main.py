@@ -121,6 +121,9 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--explain", action="store_true", help="say of each token how it is read, and what follows"
     )
+    command.add_argument(
+        "--html", metavar="FILE", help="write a page instead, with all that is allowed and why"
+    )
     command.set_defaults(run=_trace)
 
     command = commands.add_parser("index", help="make the masks of a grammar ahead, into a file")

@@ -10,6 +10,7 @@ import codecs
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import TypeVar
 
 from cfgguide.diagnostics.explanation import Lexeme
@@ -25,6 +26,7 @@ from cfgguide.parser.indentation import FLAT
 from cfgguide.parser.stack import Stack
 from cfgguide.parser.table import START_STATE
 from cfgguide.recognizer.recognizer import Configuration, Recognizer
+from cfgguide.vocabulary.notebook import BAD, GOOD, coloured
 from cfgguide.vocabulary.spelling import Spelling
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
@@ -66,6 +68,12 @@ class Diagnosis:
             f"line {self.line}, column {self.column}: expected one of: "
             f"{', '.join(self.expected) or 'the rest of an ignored lexeme'}\n{self.excerpt}"
         )
+
+    def _repr_html_(self) -> str:
+        """For notebooks: green for a sentence, red for the place where a text is refused."""
+        first, _, rest = str(self).partition("\n")
+        verdict = coloured([(first, GOOD if self.is_sentence else BAD)])
+        return f"<p>{verdict}</p>" + (f"<pre>{escape(rest)}</pre>" if rest else "")
 
 
 def check(grammar: object, text: str | bytes, *, limits: Limits | None = None) -> Diagnosis:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from html import escape
 
 from cfgguide.diagnostics.overlaps import Overlap, Overlaps
 
@@ -128,6 +129,10 @@ class Report:
 
     def __str__(self) -> str:
         return "\n\n".join("\n".join(section) for section in _sections(self))
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the text, section by section."""
+        return "".join(f"<pre>{escape(chr(10).join(section))}</pre>" for section in _sections(self))
 
 
 # -- as a text ------------------------------------------------------------------------------------

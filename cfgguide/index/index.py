@@ -447,6 +447,12 @@ class Index:
                 self._entries.load_stored()
             return list(self._entries.paths())
 
+    def entries(self) -> dict[Path, Subset]:
+        """Return the entries that are in memory: paths, and the tokens that may follow there."""
+        with self._lock:
+            self._entries.mend()
+            return dict(self._entries)
+
     def add_mask(self, path: Path, mask: Mask) -> None:
         """Keep a mask that was made for all configurations with a path."""
         with self._lock:
