@@ -18,8 +18,9 @@ from cfgguide.playground import grammars, places, trees
 from cfgguide.playground.allowed import ORDERS, Asked
 from cfgguide.playground.model import Chances, Writer
 from cfgguide.playground.reading import MAX_TEXT, Compiled, Reading
-from cfgguide.playground.tabs import Tab, Tabs
+from cfgguide.playground.tabs import SupersededError, Tab, Tabs
 from cfgguide.playground.tokenizers import Choice, Loaded, choices
+from cfgguide.vocabulary.vocabulary import Vocabulary
 
 Body = dict[str, Any]
 HasLeft = Callable[[], bool]
@@ -104,16 +105,19 @@ class Actions:
         action = self._actions[name]
         try:
             return action(self.tabs.get(tab_id), body, has_left)
+        except SupersededError as error:
+            return {"error": _said(error), "is_cancelled": True}
         except CfgGuideError as error:
             return {"error": _said(error)}
 
     def _load(self, path: str) -> None:
-        from cfgguide.cli.generating import model_vocabulary
         from cfgguide.models.load import load_model
 
         model, tokenizer = load_model(None if path == "smollm2" else path)
         name = "SmolLM2" if path == "smollm2" else path.rstrip("/").rpartition("/")[2]
-        loaded = Loaded(model_vocabulary(tokenizer, model), tokenizer)
+        eos_token_ids: Any = model.generation_config.eos_token_id  # None, a number or a list
+        vocabulary = Vocabulary.from_tokenizer(tokenizer, eos_token_ids=eos_token_ids)
+        loaded = Loaded(vocabulary, tokenizer)
         loaded.searched  # noqa: B018  # made now
         self.writer = Writer(model, tokenizer)
         choice = Choice(_MODEL, f"{name} (the model's)", lambda: loaded)
@@ -143,9 +147,7 @@ class Actions:
                 loading = time.perf_counter() - began
                 index = self._pool(choice, loaded, is_bundled).index(grammar, cancelled=cancelled)
             except CfgGuideError as error:
-                return {"error": _said(error, grammar), "seconds": time.perf_counter() - began} | (
-                    {"is_cancelled": True} if cancelled() else {}
-                )
+                return {"error": _said(error, grammar)}
             compiled = Compiled(grammar, index, loaded, choice.id)
             compiled.symbols  # noqa: B018  # made now
         with tab.lock:

@@ -200,7 +200,7 @@ class Reading:
         return [None if node.subset is None else node.subset.n_tokens for node in self.nodes]
 
     def tokens(self) -> list[dict[str, Any]]:
-        """Return each token as the page shows it: its place, and its pieces with their terminals."""
+        """Return each token as the page shows it: its place, its pieces with their terminals."""
         vocabulary, offsets = self.compiled.index.vocabulary, self.offsets
         data, lexemes = self.data, self.lexemes()
         units = _utf16_offsets(data)

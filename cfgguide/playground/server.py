@@ -1,8 +1,8 @@
 """The server of the page: on the loopback only, and for its own page only.
 
 In: requests. Out: the page's files, which were read when the server started, and answers of
-:class:`~cfgguide.playground.actions.Actions` as JSON. :mod:`cfgguide.playground.guarding` says which
-requests get one.
+:class:`~cfgguide.playground.actions.Actions` as JSON. :mod:`cfgguide.playground.guarding` says
+which requests get one.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The tabs that show the page: what each has compiled and read, and which of its work is wanted.
 
 In: the ids that the tabs chose for themselves. Out: a :class:`Tab` for each, of which the least
-recently used are forgotten. Work of one kind is done once at a time for a tab: a newer request takes
-the place of the older, which is cancelled, as is one whose page has gone.
+recently used are forgotten. Work of one kind is done once at a time for a tab: a newer request
+takes the place of the older, which is cancelled, as is one whose page has gone.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +25,9 @@ BYTES, SMALL = "bytes", "small"
 #: Pieces of JSON, Python and SQL, with and without the space before them.
 _WORDS = """
 a an and as assert async await be break by case class continue count def del elif else except false
-finally for from global if import in index is item items key lambda len list match name None nonlocal
-not null number or order pass path print raise range result return self size start str sum text the
-this True False to true try type user value values where while with yield year
+finally for from global if import in index is item items key lambda len list match name None
+nonlocal not null number or order pass path print raise range result return self size start str sum
+text the this True False to true try type user value values where while with yield year
 SELECT FROM WHERE GROUP BY ORDER HAVING LIMIT INSERT INTO VALUES UPDATE SET DELETE JOIN ON AS AND OR
 NOT NULL LIKE IN IS DISTINCT COUNT SUM MAX MIN CREATE TABLE INTEGER TEXT
 """
@@ -167,7 +167,7 @@ def choices(paths: Sequence[str]) -> dict[str, Choice]:
     }
     for number, path in enumerate(paths):
         choice_id = f"path{number}"
-        made[choice_id] = Choice(choice_id, _name_of(path), lambda path=path: _from_path(path))
+        made[choice_id] = Choice(choice_id, _name_of(path), partial(_from_path, path))
     return made
 
 

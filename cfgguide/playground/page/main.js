@@ -112,7 +112,7 @@ async function compile() {
 
 function showError({ error, is_cancelled: isCancelled }) {
   const box = byId("error");
-  const isCancel = isCancelled || error.message === "cancelled";
+  const isCancel = Boolean(isCancelled);
   byId("grammar-status").textContent = isCancel ? "Cancelled. Change the grammar, or choose another." : "Not compiled.";
   box.hidden = isCancel;
   box.replaceChildren(error.message);

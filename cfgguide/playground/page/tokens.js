@@ -4,9 +4,8 @@ import { span } from "./editor.js";
 
 const MAX_LEGEND = 24;
 
-export function hueOf(index) {
-  return Math.round((index * 137.508 + 210) % 360);
-}
+// Hues by turns, far apart where they are neighbours.
+const HUES = [215, 38, 145, 330, 265, 185, 12, 75, 295, 110, 240, 55];
 
 export function compact(n) {
   if (n === null || n === undefined) return "…";
@@ -35,7 +34,15 @@ export class Tokens {
   }
 
   terminals(names) {
-    this.hues = new Map(names.map((name, index) => [name, hueOf(index)]));
+    this.known = new Set(names);
+    this.hues = new Map();
+  }
+
+  // The hue of a terminal: terminals get theirs in the order in which texts have them.
+  hueOf(name) {
+    if (!this.known?.has(name)) return undefined;
+    if (!this.hues.has(name)) this.hues.set(name, HUES[this.hues.size % HUES.length]);
+    return this.hues.get(name);
   }
 
   // Draws the tokens, those before `nKept` as they are.
@@ -64,7 +71,8 @@ export class Tokens {
       for (const [text, terminal] of token.pieces) {
         const piece = span("", text);
         const name = terminal.split(/ or |…/)[0];
-        if (this.hues.has(name)) piece.style.setProperty("--hue", this.hues.get(name));
+        const hue = this.hueOf(name);
+        if (hue !== undefined) piece.style.setProperty("--hue", hue);
         else piece.classList.add("plain");
         piece.title = terminal || "not read";
         pieces.append(piece);
@@ -119,7 +127,9 @@ export class Tokens {
     this.legend.replaceChildren(...[...names].slice(0, MAX_LEGEND).map((name) => {
       const item = document.createElement("li");
       item.textContent = name;
-      if (this.hues.has(name)) item.style.setProperty("--hue", this.hues.get(name));
+      const hue = this.hueOf(name);
+      if (hue === undefined) item.className = "plain";
+      else item.style.setProperty("--hue", hue);
       return item;
     }));
   }
