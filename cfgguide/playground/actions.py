@@ -246,6 +246,7 @@ class Actions:
             reading = _reading_of(tab)
             place = _checked_place(reading, body)
             node, token_ids = reading.nodes[place], reading.token_ids[:place]
+        reading.compiled.index.allowed(node)  # takes long at times: keys are not to wait for it
         chances = None
         if self._has_model(reading) and body.get("with_model"):
             chances = self._chances(reading, place, token_ids, str(body.get("prompt", "")))
@@ -350,6 +351,8 @@ def _checked_place(reading: Reading, body: Body) -> int:
 
 def _said(error: CfgGuideError, grammar: Grammar | None = None) -> Body:
     message = str(error).removeprefix(f"[{error.code}] ")
+    if grammar is not None and grammar.source_path is not None:
+        message = message.replace(grammar.source_path, "the grammar")
     said: Body = {"code": error.code, "message": message}
     place = grammars.place_of(message, grammar.text) if grammar is not None else None
     if place is not None:

@@ -54,6 +54,7 @@ EXAMPLES: tuple[dict[str, str], ...] = (
         "grammar": "// Two ways to read 1+2+3: Lark's Earley parser takes both.\n"
         'start: sum\nsum: sum "+" sum | NUMBER\nNUMBER: /[0-9]+/\n',
         "text": "1+2+3",
+        "parser": "earley",
     },
     {
         "name": "records",

@@ -103,6 +103,12 @@ async function compile() {
   status.textContent = `Compiled in ${seconds(answer.seconds)}${chosen} · ${answer.terminals.length} terminals, ` +
     `${answer.n_productions} productions, ${answer.n_states} parse states` +
     (answer.loading > 0.2 ? ` · tokenizer read in ${seconds(answer.loading)}` : "");
+  document.body.classList.remove("stale");
+  const isModels = session.has_model && byId("tokenizer").value === "model";
+  byId("model-row").hidden = !isModels;
+  const likeliest = byId("order").querySelector('[value="probability"]');
+  if (isModels && !likeliest) byId("order").append(new Option("likeliest first", "probability", false, true));
+  if (!isModels) likeliest?.remove();
   tokens.terminals(answer.terminals);
   state.nTokens = answer.n_tokens;
   byId("terminal").replaceChildren(...answer.terminals.map((name) => new Option(name, name)));
@@ -111,6 +117,7 @@ async function compile() {
 }
 
 function showError({ error, is_cancelled: isCancelled }) {
+  document.body.classList.add("stale");
   const box = byId("error");
   const isCancel = Boolean(isCancelled);
   byId("grammar-status").textContent = isCancel ? "Cancelled. Change the grammar, or choose another." : "Not compiled.";
@@ -403,7 +410,7 @@ function choose(value) {
   const found = (kind === "b" ? session.bundled : session.examples).find((each) => each.name === name);
   editor.text = found.grammar;
   byId("start").value = "start";
-  byId("parser").value = "auto";
+  byId("parser").value = found.parser ?? "auto";
   byId("indented").checked = false;
   textArea.value = kind === "b" ? (TEXTS[name] ?? "") : found.text;
   state.isAtEnd = true;
@@ -448,9 +455,6 @@ async function start() {
   byId("tokenizer").append(...session.tokenizers.map(({ id, name }) => new Option(name, id)));
   byId("tokenizer").value = session.tokenizers.find(({ id }) => id !== "bytes")?.id;
   byId("parser").value = "auto";
-  byId("model-row").hidden = !session.has_model;
-  if (session.has_model) byId("order").append(new Option("likeliest first", "probability"));
-  if (session.has_model) byId("order").value = "probability";
   textArea.maxLength = session.max_text;
   document.body.dataset.tab = tab;
   if (!restore(saved())) {
