@@ -87,6 +87,7 @@ async function compile() {
   });
   clearInterval(clock);
   if (mine !== turn) return;
+  document.body.dataset.compiled = mine;
   status.classList.remove("busy");
   byId("cancel").hidden = true;
   save();
@@ -165,7 +166,14 @@ function apply(answer) {
   else if (!isWhole) verdict("no", `refused at token ${answer.n_read + 1} of ${state.tokens.length}`);
   else verdict(answer.is_sentence ? "yes" : "", answer.is_sentence ? "a sentence" : "no sentence yet: it may go on");
   byId("tokens-note").textContent = `${state.tokens.length} tokens; below each, how many were allowed there`;
-  goTo(state.isAtEnd ? answer.n_read : Math.min(placeOfCaret(), answer.n_read), true);
+  let place = state.isAtEnd ? answer.n_read : placeOfCaret();
+  if (state.restored >= 0) {
+    place = Math.min(state.restored, answer.n_read);
+    const at = state.tokens[place]?.start ?? textArea.value.length;
+    textArea.setSelectionRange(at, at);
+  }
+  state.restored = -1;
+  goTo(Math.min(place, answer.n_read), true);
   stale.tree = true;
   document.body.dataset.picture = answer.base;
   if (!answer.is_complete) more(answer.base);
@@ -433,7 +441,7 @@ function restore(value) {
   textArea.value = String(value.x ?? "");
   state.isAtEnd = !(value.l >= 0);
   state.place = state.isAtEnd ? 0 : Number(value.l);
-  state.restored = state.isAtEnd ? null : state.place;
+  state.restored = state.isAtEnd ? -1 : state.place;
   return true;
 }
 
