@@ -13,6 +13,7 @@ from typing import Any
 from cfgguide.errors import CfgGuideError, ModelError, TextError
 from cfgguide.grammar.grammar import PARSERS, Grammar
 from cfgguide.index.pool import IndexPool
+from cfgguide.index.step_cache import StepNode
 from cfgguide.locks import new_lock
 from cfgguide.playground import grammars, places, trees
 from cfgguide.playground.allowed import ORDERS, Asked
@@ -249,7 +250,7 @@ class Actions:
         reading.compiled.index.allowed(node)  # takes long at times: keys are not to wait for it
         chances = None
         if self._has_model(reading) and body.get("with_model"):
-            chances = self._chances(reading, place, token_ids, str(body.get("prompt", "")))
+            chances = self._chances(reading.compiled, node, token_ids, str(body.get("prompt", "")))
         first = max(_number(body, "first", 0), 0)
         with tab.lock:
             part = tab.token_list.part(
@@ -309,7 +310,8 @@ class Actions:
                 )
             place = reading.n_read
             prompt = str(body.get("prompt", ""))
-            chances = self._chances(reading, place, reading.token_ids[:place], prompt)
+            node, token_ids = reading.nodes[place], reading.token_ids[:place]
+            chances = self._chances(reading.compiled, node, token_ids, prompt)
             token_id = self.writer.drawn(chances, float(body.get("temperature") or 0.0))
             if token_id in reading.compiled.index.vocabulary.eos_token_ids:
                 return {"is_finished": True}
@@ -319,9 +321,11 @@ class Actions:
     def _has_model(self, reading: Reading) -> bool:
         return self.writer is not None and reading.compiled.tokenizer_id == _MODEL
 
-    def _chances(self, reading: Reading, place: int, token_ids: list[int], prompt: str) -> Chances:
+    def _chances(
+        self, compiled: Compiled, node: StepNode, token_ids: list[int], prompt: str
+    ) -> Chances:
         assert self.writer is not None, "asked only where there is a model"
-        allowed = reading.compiled.index.allowed(reading.nodes[place]).token_ids()
+        allowed = compiled.index.allowed(node).token_ids()
         return Chances.under(self.writer.probabilities(prompt, token_ids), allowed)
 
 

@@ -8,9 +8,11 @@ which requests get one.
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import select
 import socket
+import traceback
 from collections.abc import Sequence
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -156,7 +158,9 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             answer = self.server.actions.answer(name, body, self._has_left)
         except Exception as error:  # shown on the page, rather than waited for in vain
-            said = f"an error inside of cfgguide: {type(error).__name__}: {error}"
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{os.path.basename(frame.filename)}, line {frame.lineno}"
+            said = f"an error inside of cfgguide ({where}): {type(error).__name__}: {error}"
             self._send(500, {"error": {"code": "internal", "message": said}})
             return
         self._send(200, answer)

@@ -2,6 +2,7 @@
 
 import { span } from "./editor.js";
 
+const LINE_BREAK = /(^|[^\\])(\\\\)*\\n/; // as it is shown: a backslash and an n
 const MAX_LEGEND = 24;
 
 // Hues by turns, far apart where they are neighbours.
@@ -84,7 +85,7 @@ export class Tokens {
     }
     chip.append(pieces, span("n", ""));
     this.box.append(chip);
-    if (token?.pieces.some(([text]) => text.endsWith("\\n") && !text.endsWith("\\\\n"))) {
+    if (token?.pieces.some(([text]) => LINE_BREAK.test(text))) {
       chip.next = document.createElement("span");
       chip.next.className = "break";
       this.box.append(chip.next);
