@@ -5,11 +5,12 @@ BIN = $(VENV)/bin
 # Two OpenMP threads on a busy machine are several times slower than one.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help install demo test test-slow fmt lint type docs doctest api site bench conformance fuzz mutations \
+.PHONY: help install demo playground test test-slow fmt lint type docs doctest api site bench conformance fuzz mutations \
 	threads torture serve-test soak check clean
 
 help:
 	@echo "make demo         a real model writes JSON, Python and SQL (sets up $(VENV) first)"
+	@echo "make playground   a page that shows what a mask does"
 	@echo "make test         the fast tests"
 	@echo "make test-slow    the slow tests"
 	@echo "make fmt          format the code"
@@ -42,6 +43,9 @@ demo: install
 	$(BIN)/python examples/write_json.py
 	$(BIN)/python examples/write_python.py
 	$(BIN)/python examples/write_sql.py
+
+playground: install
+	$(BIN)/cfgguide playground
 
 test: install
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"

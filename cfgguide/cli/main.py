@@ -34,13 +34,14 @@ from cfgguide.cli.parsing import (
     UsageError,
     add_common,
 )
+from cfgguide.cli.playing import add_playground
 from cfgguide.cli.tracing import add_trace
 from cfgguide.errors import CfgGuideError
 
 #: The commands, in the order in which `--help` shows them.
 COMMANDS: tuple[Callable[[Commands], None], ...] = (
     *(add_grammars, add_check, add_convert, add_generate, add_trace, add_index, add_model),
-    *(add_cache, add_doctor, add_completion, add_help),
+    *(add_playground, add_cache, add_doctor, add_completion, add_help),
 )
 
 

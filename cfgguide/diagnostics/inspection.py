@@ -9,6 +9,7 @@ spelled.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import fields
 
 import numpy as np
@@ -43,6 +44,7 @@ def inspect(
     *,
     limits: Limits | None = None,
     progress: bool | None = False,
+    cancelled: Callable[[], bool] | None = None,
 ) -> Report:
     r"""Return a report on a grammar.
 
@@ -55,6 +57,8 @@ def inspect(
     limits : Limits, optional
         What compiling may cost.
     progress : bool, optional
+        As for :func:`cfgguide.compile`.
+    cancelled : callable, optional
         As for :func:`cfgguide.compile`.
 
     Raises
@@ -74,7 +78,7 @@ def inspect(
     (('A', 'B'), 'a', 'A')
     """
     began = time.perf_counter()
-    with within_limits(limits, progress) as budget:
+    with within_limits(limits, progress, cancelled) as budget:
         compiled = load_grammar(grammar, budget=budget)
         byte_liveness = build_byte_liveness(compiled, budget=budget)
     recognizer = byte_liveness.recognizer
