@@ -16,9 +16,9 @@ from importlib import import_module
 from pathlib import Path
 
 from cfgguide.cli.parsing import FILES, FOLDERS, GRAMMARS, completes, did_you_mean
-from cfgguide.models.presets import preset_of
 from cfgguide.errors import CfgGuideError, GrammarError
 from cfgguide.grammar.grammar import AUTO, LEXERS, NOTATIONS, PARSERS, Grammar
+from cfgguide.models.presets import preset_of
 
 STANDARD_INPUT = "-"
 
