@@ -193,6 +193,7 @@ KNOWN_BY = {
     "argparse": {
         *("cli.main", "cli.arguments", "cli.checking", "cli.converting", "cli.generating"),
         "cli.indexing",
+        "cli.playing",
     },
     # Private modules of Python: how `re` reads a pattern, and how it ignores case.
     "re._parser": {"automata.syntax"},
