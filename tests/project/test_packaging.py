@@ -66,6 +66,8 @@ def test_the_wheel_holds_the_package_and_the_grammars(wheel):
     expected |= {f"cfgguide/grammars/{path.name}": path.read_bytes() for path in GRAMMARS}
     metaschemas = ROOT / "cfgguide" / "schema" / "metaschemas.json"
     expected["cfgguide/schema/metaschemas.json"] = metaschemas.read_bytes()
+    page = (ROOT / "cfgguide" / "playground" / "page").iterdir()
+    expected |= {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in page}
     expected["cfgguide/py.typed"] = b""
     for name in BUILD["KERNELS"]:
         assert held.pop(name + BUILD["SUFFIX"]), "it is compiled"
