@@ -83,7 +83,7 @@ def _draw_masks(masks: dict[str, Figures], path: Path) -> None:
             axis.grid(axis="x", alpha=0.3)
     for axis in axes[-1]:
         axis.set_xlabel("microseconds: bar p50, line p99, dot the worst")
-    figure.tight_indentation()
+    figure.tight_layout()
     _save(figure, path)
 
 
@@ -116,5 +116,5 @@ def _draw_scaling(figures: Figures, path: Path) -> None:
     for row in axes:
         row[0].set_ylabel("microseconds")
     axes[0][0].legend()
-    figure.tight_indentation()
+    figure.tight_layout()
     _save(figure, path)
