@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
+from cfgguide import __version__
 
-_PROJECT = tomllib.loads(
-    (Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8")
-)["project"]
-
-project = _PROJECT["name"]
-version = release = _PROJECT["version"]
+project = "cfgguide"
+version = release = __version__
 language = "en"
 author = "the authors of cfgguide"
 copyright = author  # no year: the same pages on any day

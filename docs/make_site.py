@@ -30,7 +30,7 @@ BUILD = ROOT / "build"
 #: The table of contents. A page that is not there (yet) is left out; one that is there and not in
 #: the table is an error.
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "Start": ("quickstart", "choosing", "coming-from"),
+    "Start": ("quickstart", "installing", "choosing", "coming-from"),
     "Guides": (
         "json-schema", "types", "own-grammar", "grammars", "sql", "python", "tools",
         "defaults", "transformers", "llama-cpp", "sampling", "serving", "capacity",
@@ -39,8 +39,8 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Understanding": ("how-a-mask-is-made", "paper", "drawing", "playground", "architecture"),
     "Performance": ("performance", "benchmarks", "gallery-of-grammars", "performance/index"),
     "Reference": (
-        "api/index", "command-line", "exit-codes", "errors", "glossary", "security", "changelog",
-        "contributing", "design/index", "files/index",
+        "api/index", "command-line", "errors", "glossary", "security", "changelog",
+        "contributing", "releasing", "design/index", "files/index",
     ),
 }  # fmt: skip
 
