@@ -21,5 +21,5 @@ def playground_command(options: argparse.Namespace) -> int:
         try:
             server.serve_forever()
         except KeyboardInterrupt:
-            server.actions.tabs.cancel_all()
+            server.actions.end()
     return YES
