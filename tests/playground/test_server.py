@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -403,3 +406,17 @@ def test_texts_never_become_html():
     for path in PAGE.glob("*.js"):
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", text)
+
+
+@pytest.mark.slow
+def test_the_command_prints_its_address_and_ends_cleanly_with_an_interrupt():
+    command = [sys.executable, "-m", "cfgguide.cli.main", "playground", "--port", "0"]
+    with subprocess.Popen(
+        [*command, "--no-browser"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        address = process.stdout.readline().strip()
+        port = int(re.fullmatch(r"http://127\.0\.0\.1:(\d+)/\?key=[\w-]{32}", address)[1])
+        socket.create_connection(("127.0.0.1", port)).close()
+        process.send_signal(signal.SIGINT)
+        out, error = process.communicate(timeout=30)
+    assert (process.returncode, out, error) == (0, "", "")
