@@ -16,6 +16,7 @@ neither torch nor transformers nor numpy.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from cfgguide.lazy import lazy_names
@@ -113,3 +114,14 @@ _FOLDERS = (
 
 __all__ = sorted([*_NAMES, *_FOLDERS])
 __getattr__, __dir__ = lazy_names(__name__, _NAMES, _FOLDERS)
+
+
+def _tell_notebook() -> None:
+    """Tell a notebook that runs this how grammars are shown."""
+    if "IPython" in sys.modules:
+        from cfgguide.draw.notebook import register
+
+        register()
+
+
+_tell_notebook()

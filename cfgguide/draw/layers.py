@@ -11,7 +11,7 @@ In: a :class:`~cfgguide.draw.graph.Graph`. Out: a :class:`Layout`, places in pix
 4. *Heights.* Each cell wants to be as high as its neighbours; the nearest places that keep order
    and distances are found by pooling neighbours that would overlap.
 
-Everything is decided by numbers and never by hashes: the same graph gives the same picture.
+The first three are in :mod:`cfgguide.draw.cells`. The same graph gives the same picture.
 
 Source: Sugiyama, Tagawa, Toda 1981, "Methods for visual understanding of hierarchical system
 structures". Labels as cells are Graphviz's.
@@ -20,22 +20,19 @@ structures". Labels as cells are Graphviz's.
 from __future__ import annotations
 
 import math
-from bisect import bisect_right, insort
-from collections import deque
-from dataclasses import dataclass, field
-from itertools import pairwise
+from dataclasses import dataclass
 
+from cfgguide.draw.cells import LOOP, Cell, columns_of, sort_columns
 from cfgguide.draw.graph import LINE, Arrow, Graph, State
 
 Point = tuple[float, float]
 
 MARGIN = 14.0
 START = 30.0  # pixels of the arrow that marks a start state
-LOOP = 26.0  # height of a loop
 TIP = 8.0  # length of an arrow's tip
 _GAP, _STATE_GAP = 9.0, 16.0  # between cells in a column
 _COLUMN_GAP, _WIDEST_GAP = 22.0, 80.0
-_SWEEPS, _HEIGHT_SWEEPS = 16, 24
+_SWEEPS = 24
 _STRAIGHT = 6.0  # how much more a long arrow wants to be straight
 
 
@@ -62,188 +59,19 @@ class Layout:
     labels: tuple[Point, ...]
 
 
-@dataclass(eq=False)
-class _Cell:
-    """A state, or what an arrow takes of a column; `up` and `down` are its reach from `y`."""
-
-    column: int
-    width: float
-    up: float
-    down: float
-    state: int | None = None
-    is_label: bool = False
-    y: float = 0.0
-    place: int = 0  # in its column
-    before: list[_Cell] = field(default_factory=list)
-    after: list[_Cell] = field(default_factory=list)
-
-
 def layered(graph: Graph) -> Layout:
     """Return the layout of a graph."""
-    columns, cells, chains = _cells(graph)
-    _sort(columns)
+    columns, cells, chains = columns_of(graph)
+    sort_columns(columns)
     _set_heights(columns)
     centres = _column_centres(columns, graph)
     return _layout(graph, columns, cells, chains, centres)
 
 
-# -- columns and cells ----------------------------------------------------------------------------
-
-
-def numbered(graph: Graph) -> list[int]:
-    """Return for each state its number, breadth-first from the start states."""
-    following: list[list[int]] = [[] for _ in graph.states]
-    for arrow in graph.arrows:
-        following[arrow.source].append(arrow.target)
-    starts = [number for number, state in enumerate(graph.states) if state.is_start]
-    numbers = {start: number for number, start in enumerate(starts)}
-    pending = deque(starts)
-    for root in range(len(graph.states)):
-        while pending:
-            for target in following[pending.popleft()]:
-                if target not in numbers:
-                    numbers[target] = len(numbers)
-                    pending.append(target)
-        if root not in numbers:
-            numbers[root] = len(numbers)
-            pending.append(root)
-    return [numbers[state] for state in range(len(graph.states))]
-
-
-def _ranks(graph: Graph) -> list[int]:
-    numbers = numbered(graph)
-    right: list[list[int]] = [[] for _ in graph.states]
-    for arrow in graph.arrows:
-        low, high = sorted((arrow.source, arrow.target), key=numbers.__getitem__)
-        if low != high:
-            right[low].append(high)
-    ranks = [0] * len(graph.states)
-    for state in sorted(range(len(ranks)), key=numbers.__getitem__):
-        for further in right[state]:
-            ranks[further] = max(ranks[further], ranks[state] + 1)
-    return ranks
-
-
-def _cells(graph: Graph) -> tuple[list[list[_Cell]], list[_Cell], list[list[_Cell]]]:
-    """Return the columns, the cell of each state, and the cells of each arrow, left to right."""
-    ranks = _ranks(graph)
-    step = 2 if any(arrow.lines for arrow in graph.arrows) else 1  # room for labels in between
-    columns: list[list[_Cell]] = [[] for _ in range(step * max(ranks, default=0) + 1)]
-    loops = {arrow.source: arrow for arrow in graph.arrows if arrow.is_loop}
-    cells = []
-    for number, state in enumerate(graph.states):
-        cells.append(_state_cell(number, state, loops.get(number), step * ranks[number]))
-        columns[cells[-1].column].append(cells[-1])
-    chains: list[list[_Cell]] = []
-    for arrow in graph.arrows:
-        if arrow.is_loop:
-            chains.append([])
-            continue
-        ends = sorted((cells[arrow.source], cells[arrow.target]), key=lambda cell: cell.column)
-        chain = [ends[0]]
-        for column in range(ends[0].column + 1, ends[1].column):
-            cell = _Cell(column, 1.0, 4.0, 4.0)
-            chain.append(cell)
-            columns[column].append(cell)
-        chain.append(ends[1])
-        if arrow.lines:
-            label = chain[1] if ends[0].state == arrow.source else chain[-2]
-            width, height = arrow.size
-            label.width, label.up, label.is_label = width, height + 4.0, True
-        for left, right in pairwise(chain):
-            left.after.append(right)
-            right.before.append(left)
-        chains.append(chain)
-    return columns, cells, chains
-
-
-def _state_cell(number: int, state: State, loop: Arrow | None, column: int) -> _Cell:
-    width, height = state.size
-    up = height / 2
-    if loop is not None:
-        width = max(width, loop.size[0])
-        up += LOOP + loop.size[1]
-    return _Cell(column, width, up, height / 2, state=number)
-
-
-# -- order ----------------------------------------------------------------------------------------
-
-
-def _sort(columns: list[list[_Cell]]) -> None:
-    """Put the cells of each column into the order with the fewest crossings that is found."""
-    for column in columns:
-        _number(column)
-    best = [list(column) for column in columns]
-    fewest = _n_crossings(columns)
-    for sweep in range(_SWEEPS):
-        if fewest == 0:
-            break
-        is_forward = sweep % 2 == 0
-        for column in columns[1:] if is_forward else columns[-2::-1]:
-            middles = {
-                cell: _middle(cell.before if is_forward else cell.after, cell.place)
-                for cell in column
-            }
-            column.sort(key=lambda cell, middles=middles: (middles[cell], cell.place))  # type: ignore[misc]
-            _number(column)
-        n_crossings = _n_crossings(columns)
-        if n_crossings < fewest:
-            fewest, best = n_crossings, [list(column) for column in columns]
-    for column, order in zip(columns, best, strict=True):
-        column[:] = order
-        _number(column)
-    _swap(columns)
-
-
-def _swap(columns: list[list[_Cell]]) -> None:
-    """Exchange neighbours as long as that makes crossings fewer."""
-    for _ in range(_SWEEPS):
-        is_better = False
-        for column in columns:
-            for place in range(len(column) - 1):
-                upper, lower = column[place], column[place + 1]
-                if _crossings_of(upper, lower) > _crossings_of(lower, upper):
-                    column[place], column[place + 1] = lower, upper
-                    _number(column)
-                    is_better = True
-        if not is_better:
-            return
-
-
-def _crossings_of(upper: _Cell, lower: _Cell) -> int:
-    return sum(
-        sum(high.place > low.place for high in highs for low in lows)
-        for highs, lows in ((upper.before, lower.before), (upper.after, lower.after))
-    )
-
-
-def _number(column: list[_Cell]) -> None:
-    for place, cell in enumerate(column):
-        cell.place = place
-
-
-def _middle(neighbours: list[_Cell], otherwise: int) -> float:
-    if not neighbours:
-        return float(otherwise)
-    return sum(cell.place for cell in neighbours) / len(neighbours)
-
-
-def _n_crossings(columns: list[list[_Cell]]) -> int:
-    n_crossings = 0
-    for column in columns:
-        seen: list[int] = []
-        for cell in column:
-            places = sorted(after.place for after in cell.after)
-            n_crossings += sum(len(seen) - bisect_right(seen, place) for place in places)
-            for place in places:
-                insort(seen, place)
-    return n_crossings
-
-
 # -- heights --------------------------------------------------------------------------------------
 
 
-def _set_heights(columns: list[list[_Cell]]) -> None:
+def _set_heights(columns: list[list[Cell]]) -> None:
     for column in columns:
         y = 0.0
         for above, cell in zip([None, *column], column, strict=False):
@@ -251,17 +79,17 @@ def _set_heights(columns: list[list[_Cell]]) -> None:
             cell.y = y
         for cell in column:
             cell.y -= y / 2
-    for sweep in range(_HEIGHT_SWEEPS):
+    for sweep in range(_SWEEPS):
         for column in columns if sweep % 2 == 0 else columns[::-1]:
             _settle(column)
 
 
-def _distance(above: _Cell, below: _Cell) -> float:
+def _distance(above: Cell, below: Cell) -> float:
     gap = _STATE_GAP if above.state is not None and below.state is not None else _GAP
     return above.down + below.up + gap
 
 
-def _settle(column: list[_Cell]) -> None:
+def _settle(column: list[Cell]) -> None:
     """Move each cell to the mean of its neighbours, or as near as order and distances allow.
 
     The least squares under ``y[i + 1] - y[i] >= distance`` are an isotonic regression of the wishes
@@ -286,7 +114,7 @@ def _settle(column: list[_Cell]) -> None:
         cell.y = mean + offset
 
 
-def _wish(cell: _Cell) -> tuple[float, float]:
+def _wish(cell: Cell) -> tuple[float, float]:
     neighbours = [*cell.before, *cell.after]
     if not neighbours:
         return cell.y, 1.0
@@ -301,7 +129,7 @@ def _wish(cell: _Cell) -> tuple[float, float]:
 # -- places ---------------------------------------------------------------------------------------
 
 
-def _column_centres(columns: list[list[_Cell]], graph: Graph) -> list[float]:
+def _column_centres(columns: list[list[Cell]], graph: Graph) -> list[float]:
     is_marked = any(
         graph.states[cell.state].is_start for cell in columns[0] if cell.state is not None
     )
@@ -317,9 +145,9 @@ def _column_centres(columns: list[list[_Cell]], graph: Graph) -> list[float]:
 
 def _layout(
     graph: Graph,
-    columns: list[list[_Cell]],
-    cells: list[_Cell],
-    chains: list[list[_Cell]],
+    columns: list[list[Cell]],
+    cells: list[Cell],
+    chains: list[list[Cell]],
     centres: list[float],
 ) -> Layout:
     top = min((cell.y - cell.up for cell in _all(columns)), default=0.0) - MARGIN
@@ -345,14 +173,14 @@ def _layout(
     return Layout(width, height, places, tuple(curves), tuple(labels))
 
 
-def _all(columns: list[list[_Cell]]) -> list[_Cell]:
+def _all(columns: list[list[Cell]]) -> list[Cell]:
     return [cell for column in columns for cell in column]
 
 
 class _Ports:
     """Where arrows touch states: spread over the side, in the order of where they go to."""
 
-    def __init__(self, graph: Graph, cells: list[_Cell], chains: list[list[_Cell]]) -> None:
+    def __init__(self, graph: Graph, cells: list[Cell], chains: list[list[Cell]]) -> None:
         sides: dict[tuple[int, int], list[tuple[float, int]]] = {}
         for number, chain in enumerate(chains):
             if chain:
@@ -384,7 +212,7 @@ class _Ports:
 
 def _curve(
     number: int,
-    chain: list[_Cell],
+    chain: list[Cell],
     centres: list[float],
     widths: list[float],
     places: tuple[Point, ...],

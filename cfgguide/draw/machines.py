@@ -1,8 +1,9 @@
 r"""Pictures of automata over bytes: regular expressions, terminals, scanners.
 
 In: an :class:`~cfgguide.automata.dfa.Fsm`, or the table of a
-:class:`~cfgguide.lexer.scanner.Scanner`. Out: a picture of the states that can be reached, numbered
-breadth-first from 0. The dead state is left out.
+:class:`~cfgguide.lexer.scanner.Scanner`. Out: a picture of the states that can be reached. The
+dead state is left out. Those of an FSM are numbered breadth-first from 0; those of a scanner keep
+their numbers, which configuration tries and configurations have too.
 """
 
 from __future__ import annotations
@@ -10,18 +11,20 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cfgguide.automata.determinize import fsm_of_pattern
 from cfgguide.automata.dfa import DEAD, N_BYTES, Fsm
 from cfgguide.draw.byte_labels import label_of
 from cfgguide.draw.graph import Arrow, Graph, State, wrapped
-from cfgguide.draw.picture import DEFAULT_MAX_STATES, Picture, picture_of
+from cfgguide.draw.picture import DEFAULT_MAX_STATES, Picture, check_options, picture_of
 from cfgguide.errors import DrawingError, shown
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.index.compiler import compile_recognizer
+from cfgguide.index.index import Index
 from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.output_types import output_type
+from cfgguide.parser.table import START_STATE
 from cfgguide.recognizer.recognizer import Recognizer
 
 _MAX_NAMES = 20  # in an error
@@ -33,6 +36,7 @@ class _Machine:
     """What is read of a machine: moves, assertions, and what stands in a state."""
 
     row: Callable[[int], Sequence[int]]  # next state by byte
+    targets: Callable[[int], Sequence[int]]  # the same, each at least once
     assertion: Callable[[int], tuple[int, int, int] | None]
     state: Callable[[int, int], State]  # of a state, and its number in the picture
 
@@ -75,15 +79,18 @@ def fsm(
     >>> picture.svg.count("<circle")  # two final states, each with a double line
     4
     """
+    check_options(layout, max_states)
     if isinstance(pattern, Fsm):
-        return picture_of(_of_fsm(pattern, "FSM"), layout=layout, max_states=max_states)
+        return picture_of(_of_fsm(pattern, "FSM", max_states), layout=layout, max_states=max_states)
     written: object = pattern
     if isinstance(pattern, re.Pattern):
         written, flags = pattern.pattern, pattern.flags & ~re.UNICODE
     if not isinstance(written, str):
         raise DrawingError(f"a regular expression is a str, not {shown(written)}")
     machine = fsm_of_pattern(written, name="PATTERN", flags=flags)
-    return picture_of(_of_fsm(machine, f"/{written}/"), layout=layout, max_states=max_states)
+    return picture_of(
+        _of_fsm(machine, f"/{written}/", max_states), layout=layout, max_states=max_states
+    )
 
 
 def terminal(
@@ -114,6 +121,7 @@ def terminal(
     >>> "NUMBER" in picture.svg
     True
     """
+    check_options(layout, max_states)
     from cfgguide.grammar import lark_frontend  # Lark takes long to import
 
     compiled = lark_frontend.load(grammar_of(grammar))
@@ -125,7 +133,7 @@ def terminal(
             f"the terminal {name} is a token of the model and has no pattern to draw"
         )
     title = f"{name}: /{found[name].pattern}/"
-    machine = _of_fsm(compiled.fsms[name], title)
+    machine = _of_fsm(compiled.fsms[name], title, max_states)
     return picture_of(machine, layout=layout, max_states=max_states)
 
 
@@ -167,6 +175,7 @@ def scanner(
     >>> "start of set 1" in cfgguide.draw.scanner(grammar, layout="layers").svg
     True
     """
+    check_options(layout, max_states)
     recognizer = recognizer_of(grammar)
     union, table = recognizer.scanner, recognizer.parse_table
     names = (*table.terminals, "(ignored)", "(not allowed)")
@@ -186,6 +195,11 @@ def scanner(
             raise DrawingError(
                 f"no terminal set has all of {', '.join(sorted(map(str, wanted)))}; {said}"
             )
+    notes: tuple[str, ...] = ()
+    is_chosen = parse_state is not None or terminals is not None
+    if not is_chosen and union.n_states > max_states and len(sets) > 1:
+        notes = (f"1 of {len(sets):,} terminal sets; parse_state=... draws another",)
+        sets = [int(table.set_of_state[START_STATE])]
     starts = {each: int(union.starts[each, 0]) for each in sets}
     marked: dict[int, list[int]] = {}
     for each, start in starts.items():
@@ -194,8 +208,8 @@ def scanner(
     match: list[int] = union.match.tolist()
     questions: list[list[int]] = union.assertions.tolist()
 
-    def state(number: int, shown_as: int) -> State:
-        lines = [str(shown_as)]
+    def state(number: int, _: int) -> State:
+        lines = [str(number)]  # by which tries and configurations name it
         if number in marked:
             lines.append(_sets(marked[number]))
         is_match = match[number] != NO_MATCH
@@ -204,15 +218,17 @@ def scanner(
         tone = "question" if any(questions[number]) else ""
         if is_match and match[number] >= union.ignored:
             tone = "ignored"
-        return State(tuple(lines), number in marked, is_match, tone, f"scanner state {number}")
+        return State(tuple(lines), number in marked, is_match, tone)
 
     machine = _Machine(
         lambda number: [rows[number][each] for each in classes],
+        rows.__getitem__,
         lambda number: _asked(questions[number]),
         state,
     )
     title = "scanner" if len(sets) > 1 else f"scanner of terminal set {sets[0]}"
-    return picture_of(_graph(machine, [*marked], title), layout=layout, max_states=max_states)
+    graph = _graph(machine, [*marked], title, max_states)
+    return picture_of(replace(graph, notes=notes), layout=layout, max_states=max_states)
 
 
 def grammar_of(grammar: object) -> Grammar:
@@ -222,9 +238,11 @@ def grammar_of(grammar: object) -> Grammar:
 
 def recognizer_of(grammar: object) -> Recognizer:
     """Return the recogniser of a grammar, of an index, or of whatever stands for a grammar."""
-    found = getattr(grammar, "recognizer", None)
-    if isinstance(found, Recognizer):
-        return found
+    if isinstance(grammar, Index):
+        if not grammar.has_tables:
+            raise DrawingError("messages have neither a scanner nor a parser that can be drawn")
+        grammatical: Index = getattr(grammar, "base", grammar)  # alone, without a monitor
+        return grammatical.with_tables.recognizer
     return compile_recognizer(grammar_of(grammar), progress=None)
 
 
@@ -253,7 +271,7 @@ def _asked(question: Sequence[int]) -> tuple[int, int, int] | None:
     return (question[0], question[1], question[2]) if any(question) else None
 
 
-def _of_fsm(machine: Fsm, title: str) -> Graph:
+def _of_fsm(machine: Fsm, title: str, most: int) -> Graph:
     rows = machine.transitions.tolist()
     starts = [start for start in dict.fromkeys(machine.starts.tolist()) if start != DEAD]
 
@@ -261,7 +279,12 @@ def _of_fsm(machine: Fsm, title: str) -> Graph:
         tone = "question" if number in machine.questions else ""
         return State((str(shown_as),), number in starts, bool(machine.is_final[number]), tone)
 
-    graph = _graph(_Machine(rows.__getitem__, machine.questions.get, state), starts, title)
+    graph = _graph(
+        _Machine(rows.__getitem__, rows.__getitem__, machine.questions.get, state),
+        starts,
+        title,
+        most,
+    )
     if not graph.states:
         return Graph(title, (State(("0",), is_start=True),), (), ("matches nothing",))
     if len(starts) > 1:
@@ -270,12 +293,20 @@ def _of_fsm(machine: Fsm, title: str) -> Graph:
     return graph
 
 
-def _graph(machine: _Machine, starts: Sequence[int], title: str) -> Graph:
-    """Return the states that can be reached from some, numbered breadth-first."""
+def _graph(machine: _Machine, starts: Sequence[int], title: str, most: int) -> Graph:
+    """Return the states that can be reached from some, numbered breadth-first.
+
+    Only those that are drawn, the first `most`, have arrows.
+    """
     numbers = {start: number for number, start in enumerate(starts)}
     arrows: list[Arrow] = []
     for here in (pending := list(numbers)):  # grows while it is walked
         asked = machine.assertion(here)
+        if numbers[here] >= most:
+            for target in dict.fromkeys(asked or machine.targets(here)):
+                if target != DEAD:
+                    _number(target, numbers, pending)
+            continue
         if asked is not None:
             labels: dict[int, list[str]] = {}
             for word, target in zip(_QUESTIONS, asked, strict=True):

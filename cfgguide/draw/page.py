@@ -163,8 +163,8 @@ def _section(
         f'<span class="chip">{escape(lists.texts[each])}</span>'
         for each in listed[:_WITHOUT_SCRIPT]
     )
-    n_more = n_allowed - len(listed)
-    said = f" The {len(listed):,} most readable are listed." if n_more else ""
+    is_cut = n_allowed > _WITHOUT_SCRIPT
+    said = f"The {_WITHOUT_SCRIPT} most readable of them:" if is_cut else ""
     stacks = "".join(f"<pre>{escape(stack)}</pre>" for stack in place.stacks)
     expected = "".join(f'<span class="chip">{escape(name)}</span>' for name in place.expected)
     return (
@@ -172,7 +172,8 @@ def _section(
         + (f"<h3>Parse stack</h3>{stacks}" if stacks else "")
         + f'<h3>Expected terminals</h3><div class="chips">{expected or "none"}</div>'
         + f"<h3>Allowed tokens</h3><p><b>{n_allowed:,}</b> of {lists.size:,} tokens may stand "
-        f'here.{said}</p><div class="allowed" data-mask="{mask}"><div class="chips">{chips}</div>'
+        f'here.</p><div class="allowed" data-mask="{mask}" data-n="{n_allowed}">'
+        f'<p class="soft">{said}</p><div class="chips">{chips}</div>'
         "</div></section>"
     )
 

@@ -65,6 +65,7 @@ function list(step){
   if(!holder||holder.dataset.live){return}
   holder.dataset.live="1";
   var all=ids(+holder.dataset.mask), found=all;
+  var most=all.length<+holder.dataset.n;
   var input=document.createElement("input");
   input.type="search";input.placeholder="search the allowed tokens";
   input.setAttribute("aria-label","search the allowed tokens");
@@ -89,7 +90,7 @@ function list(step){
     found=wanted?all.filter(function(each){return each[2].indexOf(wanted)>=0||
       String(each[0])===wanted}):all;
     count.textContent=found.length.toLocaleString("en")+" of "+all.length.toLocaleString("en")+
-      " listed tokens";
+      " tokens"+(most?" listed, the most readable":"");
     rows.scrollTop=0;draw();
   }
   input.addEventListener("input",search);

@@ -14,7 +14,7 @@ from cfgguide.diagnostics.diagnosis import check
 from cfgguide.draw.byte_labels import shown_token
 from cfgguide.draw.graph import Arrow, Graph, State
 from cfgguide.draw.machines import grammar_of, recognizer_of
-from cfgguide.draw.picture import DEFAULT_MAX_STATES, Picture, picture_of
+from cfgguide.draw.picture import DEFAULT_MAX_STATES, Picture, check_options, picture_of
 from cfgguide.errors import DrawingError, shown
 from cfgguide.output_types import TreeParser
 from cfgguide.parser.table import START_STATE, ParseTable
@@ -48,10 +48,11 @@ def parser(
     >>> "reduce start → A" in cfgguide.draw.parser(grammar, layout="layers").svg
     True
     """
+    check_options(layout, max_states)
     table = recognizer_of(grammar).parse_table
     states = tuple(
         State(
-            (str(number), *_lines(table, number)),
+            (str(number), *(_lines(table, number) if number < max_states else ())),
             is_start=number == START_STATE,
             is_final=number == table.end_state,
         )
@@ -130,6 +131,7 @@ def tree(
     >>> "NUMBER" in cfgguide.draw.tree("json", "[1, 2]").svg
     True
     """
+    check_options(layout, max_states)
     if not isinstance(text, str | bytes):
         raise DrawingError(f"a text is a str or bytes, not {shown(text)}")
     used = grammar_of(grammar)

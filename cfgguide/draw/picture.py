@@ -80,10 +80,21 @@ def picture_of(graph: Graph, *, layout: str, max_states: int) -> Picture:
     DrawingError
         If there is no such layout, `max_states` is no positive number, or ``dot`` fails.
     """
+    check_options(layout, max_states)
+    part = graph.part(max_states)
+    by_dot = layout == "dot" or (layout == "auto" and graphviz.is_installed())
+    return Picture(svg_of(part, graphviz.placed(part) if by_dot else layered(part)), part.dot)
+
+
+def check_options(layout: object, max_states: object) -> None:
+    """Refuse what is no layout, or no number of states; before anything costly is done.
+
+    Raises
+    ------
+    DrawingError
+        If it is not.
+    """
     if layout not in LAYOUTS:
         raise DrawingError(f"no layout is called {shown(layout)}; there are {', '.join(LAYOUTS)}")
     if type(max_states) is not int or max_states < 1:
         raise DrawingError(f"max_states is a number from 1 on, not {shown(max_states)}")
-    part = graph.part(max_states)
-    by_dot = layout == "dot" or (layout == "auto" and graphviz.is_installed())
-    return Picture(svg_of(part, graphviz.placed(part) if by_dot else layered(part)), part.dot)

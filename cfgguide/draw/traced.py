@@ -198,7 +198,8 @@ def _lexemes(index: Index, text: bytes) -> list[Lexeme]:
     """Return the lexemes of a text; none if the grammar has no terminals."""
     if not index.has_tables:
         return []
-    return lexemes(index.with_tables.recognizer, text)
+    grammatical: Index = getattr(index, "base", index)  # of the grammar alone, without a monitor
+    return lexemes(grammatical.with_tables.recognizer, text)
 
 
 def _symbols(index: Index) -> dict[int, str]:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from cfgguide.draw.graph import Arrow, Graph, State
-from cfgguide.draw.picture import DEFAULT_MAX_STATES, Picture, picture_of
+from cfgguide.draw.picture import DEFAULT_MAX_STATES, Picture, check_options, picture_of
 from cfgguide.errors import DrawingError, shown
 from cfgguide.index.index import Index
+from cfgguide.parser.stack import Stack
 
 _MAX_NAMES = 3
 
@@ -42,6 +43,7 @@ def trie(index: Index, *, layout: str = "auto", max_states: int = DEFAULT_MAX_ST
     >>> "2 tokens" in cfgguide.draw.trie(index, layout="layers").svg
     True
     """
+    check_options(layout, max_states)
     if not isinstance(index, Index):
         raise DrawingError(f"a configuration trie is that of an Index, not of {shown(index)}")
     states = [State(("index",), is_start=True)]
@@ -76,8 +78,12 @@ def _lines(part: Hashable, *, is_first: bool) -> tuple[str, ...]:
     if isinstance(part, int):
         return (f"{kind} {part}",)
     lexers = part[0] if is_first and isinstance(part, tuple) and part else part
+    if isinstance(part, Stack):  # with a monitor masks depend on whole stacks
+        states = [str(state) for state in part]
+        above = [*states[:_MAX_NAMES], *["…"] * (len(states) > _MAX_NAMES)]
+        return (f"{kind} {', '.join(above)}",)
     if not isinstance(lexers, tuple):
-        return (kind, "…")
+        return (f"{kind} …",)
     names = [str(each[0] if isinstance(each, tuple) and each else each) for each in lexers]
     more = ["…"] if len(names) > _MAX_NAMES else []
     return (f"{kind} {' | '.join([*names[:_MAX_NAMES], *more])}",)

@@ -54,7 +54,6 @@ _FRONTEND = "cfgguide.grammar.lark_frontend"
 _DIALECT = "cfgguide.llguidance.read"
 _NOTATIONS = "cfgguide.notations"
 _MONITORS = "cfgguide.monitors.monitored_grammar"
-_NOTEBOOK = "cfgguide.draw.notebook"
 
 #: What a file's name ends with if it is in another notation: the method that reads it.
 NOTATIONS = {".gbnf": "gbnf", ".ebnf": "ebnf"}
@@ -194,11 +193,6 @@ class Grammar:
         ]
         named = [*source, f"n_characters={len(self.text)}", f"start={self.start!r}", *changed]
         return f"Grammar({', '.join(named)})"
-
-    def _repr_html_(self) -> str:
-        """For notebooks: what the grammar is, and its text to unfold."""
-        shown: str = import_module(_NOTEBOOK).grammar_html(self)
-        return shown
 
     @property
     def lark_options(self) -> dict[str, Any]:

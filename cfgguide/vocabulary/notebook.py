@@ -4,7 +4,7 @@ In: texts of models and users. Out: HTML for ``_repr_html_``, in which every tex
 token may be a piece of HTML.
 
 >>> coloured([("<b>", GOOD)])
-'<code><span style="background:#d7f0d7">&lt;b&gt;</span></code>'
+'<code><span style="background:#d7f0d7;color:#202124">&lt;b&gt;</span></code>'
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cfgguide.vocabulary.vocabulary import Vocabulary
 
 GOOD, BAD, PLAIN = "#d7f0d7", "#f7d4d4", "transparent"
+_INK = ";color:#202124"  # on these colours, also where a notebook is dark
 _ALTERNATING = ("#dde8f8", "#f8ecd4")  # of neighbouring tokens
 _MAX_ROWS = 50
 
@@ -37,7 +38,9 @@ def text_of(token: bytes | None) -> str:
 def coloured(parts: Iterable[tuple[str, str]]) -> str:
     """Return a line of HTML: texts, each with the colour of its background."""
     spans = (
-        f'<span style="background:{colour}">{escape(text)}</span>' for text, colour in parts if text
+        f'<span style="background:{colour}{_INK * (colour != PLAIN)}">{escape(text)}</span>'
+        for text, colour in parts
+        if text
     )
     return f"<code>{''.join(spans)}</code>"
 

@@ -11,11 +11,10 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-
 import cfgguide
 from cfgguide.diagnostics.diagnosis import lexemes
 from cfgguide.diagnostics.explanation import Lexeme
+from cfgguide.draw.parsers import symbols_of_states
 from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.recognizer.recognizer import Configuration, Recognizer
 
@@ -76,24 +75,13 @@ def _readings(configuration: Configuration) -> Iterator[tuple[int, tuple[int, ..
 def _cells(recognizer: Recognizer, reading: tuple[int, tuple[int, ...]]) -> tuple[str, str]:
     """Return the stack by its symbols, and the terminals that the lexeme may become."""
     scanner_state, states = reading
-    symbols = _symbols(recognizer)
+    symbols = symbols_of_states(recognizer.parse_table)
     names = (*recognizer.parse_table.terminals, "(ignored)")
     terminal_ids = sorted(_ahead(recognizer, scanner_state))
     shown = [names[terminal_id] for terminal_id in terminal_ids[:SHOWN]]
     n_more = len(terminal_ids) - SHOWN
     more = f" and {n_more} more" if n_more > 0 else ""
     return " ".join(symbols[state] for state in states[1:]), " ".join(shown) + more
-
-
-def _symbols(recognizer: Recognizer) -> dict[int, str]:
-    """Return the symbol that leads to each parse state: there is one."""
-    table = recognizer.parse_table
-    symbols: dict[int, str] = {}
-    for state, terminal in np.argwhere(table.action > 0).tolist():
-        symbols[int(table.action[state, terminal]) - 1] = table.terminals[terminal]
-    for state, left in np.argwhere(table.goto >= 0).tolist():
-        symbols[int(table.goto[state, left])] = table.nonterminals[left]
-    return symbols
 
 
 def _ahead(recognizer: Recognizer, scanner_state: int) -> set[int]:

@@ -716,6 +716,21 @@ def test_trace_shows_each_token_and_the_terminals_that_it_spells(run, tokenizer_
     assert (found.status, found.err) == (0, "")
 
 
+def test_trace_writes_a_page(run, tokenizer_folder):
+    Path("my.lark").write_text(NUMBERS)
+    arguments = ("trace", "my.lark", "--tokenizer", tokenizer_folder, "--html", "page.html")
+    found = run(*arguments, "--text", "[10]")
+    assert (found.status, found.err) == (0, "")
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "my.lark" in page
+    assert "The text is a sentence" in page
+    assert run(*arguments, "--text", "[1]").status == 1
+    assert "The text is refused" in Path("page.html").read_text(encoding="utf-8")
+    found = run(*arguments[:-1], "none/page.html", "--text", "[10]")
+    assert found.status == 2
+    assert found.err.startswith("cfgguide: [drawing] cannot write 'none/page.html'")
+
+
 def test_trace_takes_the_file_of_a_tokenizer_too(run, tokenizer_folder):
     Path("my.lark").write_text(NUMBERS)
     arguments = ["trace", "my.lark", "--text", "[2]", "--tokenizer"]

@@ -218,8 +218,34 @@ def test_the_walk_through_of_a_python_function_is_current():
 
 def test_the_pictures_of_how_a_mask_is_made_are_current():
     script = runpy.run_path(str(ROOT / "docs" / "pictures" / "one_mask.py"))
-    for name, draw in script["PICTURES"].items():
-        assert (ROOT / "docs" / "pictures" / f"{name}.svg").read_text(encoding="utf-8") == draw()
+    for name, drawn in script["PICTURES"].items():
+        assert (ROOT / "docs" / "pictures" / f"{name}.svg").read_text(encoding="utf-8") == drawn()
+
+
+def test_the_pictures_of_the_paper_are_current():
+    script = runpy.run_path(str(ROOT / "docs" / "pictures" / "paper.py"))
+    for name, drawn in script["PICTURES"].items():
+        assert (ROOT / "docs" / "pictures" / f"{name}.svg").read_text(encoding="utf-8") == drawn()
+
+
+@pytest.mark.slow
+def test_the_picture_of_a_python_function_is_current():
+    script = runpy.run_path(str(ROOT / "docs" / "pictures" / "paper.py"))
+    for name, drawn in script["SLOW_PICTURES"].items():
+        assert (ROOT / "docs" / "pictures" / f"{name}.svg").read_text(encoding="utf-8") == drawn()
+
+
+@pytest.mark.slow
+@pytest.mark.model
+def test_the_picture_of_a_json_text_is_current():
+    drawn = runpy.run_path(str(ROOT / "docs" / "pictures" / "trace.py"))["picture"]()
+    assert (ROOT / "docs" / "pictures" / "trace.svg").read_text(encoding="utf-8") == drawn
+
+
+def test_the_pictures_of_drawing_are_current():
+    script = runpy.run_path(str(ROOT / "docs" / "pictures" / "drawing.py"))
+    for name, drawn in script["PICTURES"].items():
+        assert (ROOT / "docs" / "pictures" / f"{name}.svg").read_text(encoding="utf-8") == drawn()
 
 
 def test_the_reference_of_public_names_is_current():
