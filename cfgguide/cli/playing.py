@@ -60,5 +60,5 @@ def _playground(options: argparse.Namespace) -> int:
         try:
             server.serve_forever()
         except KeyboardInterrupt:
-            server.actions.tabs.cancel_all()
+            server.actions.end()
     return YES

@@ -101,7 +101,7 @@ class Actions:
         """
         tab_id = str(body.get("tab", ""))[:_MAX_ID]
         if name == "close":
-            self.tabs.close(tab_id)
+            _keep_masks(self.tabs.close(tab_id))
             return {}
         action = self._actions[name]
         try:
@@ -110,6 +110,12 @@ class Actions:
             return {"error": _said(error), "is_cancelled": True}
         except CfgGuideError as error:
             return {"error": _said(error)}
+
+    def end(self) -> None:
+        """End all work, and keep the masks of bundled grammars for the next session."""
+        for tab in self.tabs.all():
+            tab.cancel()
+            _keep_masks(tab)
 
     def _load(self, path: str) -> None:
         from cfgguide.models.load import load_model
@@ -149,7 +155,7 @@ class Actions:
                 index = self._pool(choice, loaded, is_bundled).index(grammar, cancelled=cancelled)
             except CfgGuideError as error:
                 return {"error": _said(error, grammar)}
-            compiled = Compiled(grammar, index, loaded, choice.id)
+            compiled = Compiled(grammar, index, loaded, choice.id, is_bundled)
             compiled.symbols  # noqa: B018  # made now
         with tab.lock:
             tab.reading = Reading(compiled)
@@ -327,6 +333,11 @@ class Actions:
         assert self.writer is not None, "asked only where there is a model"
         allowed = compiled.index.allowed(node).token_ids()
         return Chances.under(self.writer.probabilities(prompt, token_ids), allowed)
+
+
+def _keep_masks(tab: Tab | None) -> None:
+    if tab is not None and tab.reading is not None:
+        tab.reading.compiled.keep_masks()
 
 
 def _reading_of(tab: Tab) -> Reading:

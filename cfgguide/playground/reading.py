@@ -45,12 +45,15 @@ class Compiled:
         The tokenizer.
     tokenizer_id : str
         Which choice that is.
+    is_bundled : bool
+        Whether the grammar is a bundled one.
     """
 
     grammar: Grammar
     index: Index
     loaded: Loaded
     tokenizer_id: str
+    is_bundled: bool = False
 
     @cached_property
     def recognizer(self) -> Recognizer:
@@ -63,6 +66,11 @@ class Compiled:
             budget=of.budget,
             shortens_stacks=False,
         )
+
+    def keep_masks(self) -> None:
+        """Store the masks of a bundled grammar in the user's cache, for the next session."""
+        if self.is_bundled:
+            self.index.cache_masks()
 
     @cached_property
     def symbols(self) -> list[str]:

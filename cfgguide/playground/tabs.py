@@ -99,15 +99,15 @@ class Tabs:
                 self._tabs.popitem(last=False)[1].cancel()
             return tab
 
-    def close(self, tab_id: str) -> None:
-        """Forget a tab, and end its work."""
+    def close(self, tab_id: str) -> Tab | None:
+        """Forget a tab, and end its work; return it."""
         with self._lock:
             tab = self._tabs.pop(tab_id, None)
         if tab is not None:
             tab.cancel()
+        return tab
 
-    def cancel_all(self) -> None:
-        """End the work of all tabs."""
+    def all(self) -> list[Tab]:
+        """Return the tabs."""
         with self._lock:
-            for tab in self._tabs.values():
-                tab.cancel()
+            return list(self._tabs.values())

@@ -64,6 +64,6 @@ def client() -> Iterator[Client]:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
         yield Client(server)
-        server.actions.tabs.cancel_all()
+        server.actions.end()
         server.shutdown()
         thread.join()

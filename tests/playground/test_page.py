@@ -45,7 +45,12 @@ FLAGS = (
 )
 N_MANY = 12_000
 SUMS = 'start: NUMBER ("+" NUMBER)*\nNUMBER: /[0-9]+/\n'
-ENDLESS = "start: A\nA: /(a|b)*a(a|b){40}/\n"
+ENDLESS = "".join(
+    [
+        f"start: {' | '.join(f'A{i}' for i in range(40))}\n",
+        *(f"A{i}: /{i:02}(a|b)*a(a|b){{12}}/\n" for i in range(40)),
+    ]
+)
 
 
 class Page:
@@ -127,7 +132,7 @@ def server() -> Iterator[PlaygroundServer]:
         thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
         yield made
-        made.actions.tabs.cancel_all()
+        made.actions.end()
         made.shutdown()
         thread.join()
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -19,8 +22,13 @@ from cfgguide.playground import guarding
 from cfgguide.playground.server import PlaygroundServer, page_files
 
 SUMS = 'start: NUMBER ("+" NUMBER)*\nNUMBER: /[0-9]+/\n'
-#: Takes far longer to compile than a test may: an FSM with some 2^40 states.
-ENDLESS = "start: A\nA: /(a|b)*a(a|b){40}/\n"
+#: Takes half a minute to compile: 40 FSMs with 2^13 states each.
+ENDLESS = "".join(
+    [
+        f"start: {' | '.join(f'A{i}' for i in range(40))}\n",
+        *(f"A{i}: /{i:02}(a|b)*a(a|b){{12}}/\n" for i in range(40)),
+    ]
+)
 PAGE = Path(cfgguide.__file__).parent / "playground" / "page"
 
 
@@ -281,6 +289,19 @@ def test_two_tabs_do_not_know_of_each_other(client):
     assert "no grammar" in client.call("read", "two", text="x")["error"]["message"]
 
 
+def test_masks_of_bundled_grammars_are_kept_for_the_next_session(client, tmp_path, monkeypatch):
+    monkeypatch.setenv("CFGGUIDE_CACHE", str(tmp_path / "cache"))
+    texts = {each["name"]: each["grammar"] for each in client.call("start")["bundled"]}
+    client.compile(texts["json"], "kept", tokenizer="small")
+    assert client.call("read", "kept", text='{"a": [1')["n_read"]
+    index = client.server.actions.tabs.get("kept").reading.compiled.index
+    client.call("close", "kept")
+    again = cfgguide.compile(cfgguide.Grammar.bundled("json"), index.vocabulary)
+    assert set(again.known_paths()) == set(index.known_paths())
+    assert again.known_paths() != []
+    assert again.n_made == 0
+
+
 def test_a_huge_text_is_refused(client):
     client.compile(SUMS)
     error = client.call("read", text="1" * 20_001)["error"]
@@ -339,7 +360,7 @@ def test_a_newer_grammar_takes_the_place_of_the_older(client):
     thread, found = _in_background(lambda: client.compile(ENDLESS, "slow"))
     assert client.compile(SUMS, "slow")["terminals"]
     thread.join(30)
-    assert "error" in found[0]
+    assert found[0]["is_cancelled"]
     assert client.call("read", "slow", text="1+1")["is_sentence"]
 
 
@@ -385,3 +406,17 @@ def test_texts_never_become_html():
     for path in PAGE.glob("*.js"):
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", text)
+
+
+@pytest.mark.slow
+def test_the_command_prints_its_address_and_ends_cleanly_with_an_interrupt():
+    command = [sys.executable, "-m", "cfgguide.cli.main", "playground", "--port", "0"]
+    with subprocess.Popen(
+        [*command, "--no-browser"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        address = process.stdout.readline().strip()
+        port = int(re.fullmatch(r"http://127\.0\.0\.1:(\d+)/\?key=[\w-]{32}", address)[1])
+        socket.create_connection(("127.0.0.1", port)).close()
+        process.send_signal(signal.SIGINT)
+        out, error = process.communicate(timeout=30)
+    assert (process.returncode, out, error) == (0, "", "")
