@@ -15,7 +15,7 @@ help:
 	@echo "make test-slow    the slow tests"
 	@echo "make fmt          format the code"
 	@echo "make lint type    ruff; mypy --strict"
-	@echo "make docs         run every example in the documentation and the docstrings"
+	@echo "make docs doctest   run every example in the documentation and the docstrings; only the latter"
 	@echo "make api          write docs/api from the docstrings"
 	@echo "make site         the documentation as a site, in build/site"
 	@echo "make bench TOKENIZERS=folders   all benchmarks (benchmarks/README.md says what to install)"
