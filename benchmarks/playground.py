@@ -1,9 +1,9 @@
 """From a key press to a painted picture in the playground, in a headless Chromium.
 
 ``python benchmarks/playground.py --tokenizer FOLDER`` types a text of JSON and one of Python key by
-key, each `--passes` times, the first with an empty cache. It needs Selenium, Chromium and its driver
-(Debian: ``apt-get install chromium chromium-driver``). A time is that from `keydown` to the frame
-after the change of the tokens, and to that of the list of allowed tokens beside them.
+key, each `--passes` times, the first with an empty cache. It needs Selenium, and Chromium with its
+driver (Debian: ``apt-get install chromium chromium-driver``). A time is that from `keydown` to the
+frame after the change of the tokens, and to that of the list of allowed tokens beside them.
 """
 
 from __future__ import annotations

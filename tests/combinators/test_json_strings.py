@@ -260,7 +260,7 @@ def test_real_sentences_can_be_written_in_a_call(name):
 @pytest.mark.parametrize(
     "name",
     [
-        "sql_select",
+        pytest.param("sql_select", marks=pytest.mark.slow),
         pytest.param("sql_select of users", marks=pytest.mark.slow),
         "json",
         pytest.param("sql", marks=pytest.mark.slow),

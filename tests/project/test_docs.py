@@ -82,12 +82,15 @@ def commands_in_blocks(path: Path) -> list[str]:
 
 
 def case(argument: object, block: Block, text: str) -> object:
-    """A case named after the block that it begins with; slow if its text needs a model."""
+    """A case named after the block that it begins with; slow if it needs a model, or takes long."""
     needs_model = any(word in text for word in NEEDS_MODEL)
     marks = [pytest.mark.model, pytest.mark.slow] if needs_model else []
+    if any(word in text for word in TAKES_LONG):
+        marks.append(pytest.mark.slow)
     return pytest.param(argument, id=f"{block.document}:{block.line}", marks=marks)
 
 
+TAKES_LONG = ("with_schema(postgresql",)
 NEEDS_MODEL = ("load_model", "transformers", "cfgguide trace", "cfgguide index")
 PYTHON = [block for block in BLOCKS if block.is_run and block.language in ("python", "pycon", "py")]
 
