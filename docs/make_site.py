@@ -55,6 +55,7 @@ OUTSIDE = {
     "benchmarks/gallery/README.md": "gallery-of-grammars.md",
     "docs/design/README.md": "design/index.md",
 }
+PICTURES = (".svg", ".png", ".gif", ".webp")
 LANGUAGES = {".py": "python", ".lark": "text", ".mjs": "javascript"}
 
 _FENCE = re.compile(r"^(`{3,})[^\n]*\n.*?^\1$", re.MULTILINE | re.DOTALL)
@@ -80,9 +81,10 @@ def lay_out(target: Path) -> None:
     pages = _pages()
     texts: dict[str, str] = {}
     shown: set[str] = set()
+    pictured: set[str] = set()
     for path, page in pages.items():
         if path != "README.md":
-            texts[page] = _linked(path, pages, shown)
+            texts[page] = _linked(path, pages, shown, pictured)
     for path in sorted(shown):
         texts[f"files/{path}.md"] = _shown(ROOT / path)
     texts["performance/index.md"] = "# Raw tables\n\nWhat each benchmark printed.\n"
@@ -102,10 +104,10 @@ def lay_out(target: Path) -> None:
         file = target / page
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    for picture in sorted(each for end in ("svg", "png") for each in DOCS.rglob(f"*.{end}")):
-        file = target / picture.relative_to(DOCS)
+    for picture in sorted(pictured):
+        file = target / picture.removeprefix("docs/")
         file.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(picture, file)
+        shutil.copyfile(ROOT / picture, file)
 
 
 def _pages() -> dict[str, str]:
@@ -114,10 +116,11 @@ def _pages() -> dict[str, str]:
     return {path: path.removeprefix("docs/") for path in documents} | OUTSIDE
 
 
-def _linked(path: str, pages: dict[str, str], shown: set[str]) -> str:
+def _linked(path: str, pages: dict[str, str], shown: set[str], pictured: set[str]) -> str:
     """Return the text of a document with its links as they are on the site.
 
-    The files that it links to and that are no documents are added to `shown`.
+    The files that it links to are added to `pictured` if they are pictures, and to `shown` if they
+    are neither that nor documents.
     """
     folder, page = posixpath.dirname(path), pages[path]
 
@@ -126,7 +129,8 @@ def _linked(path: str, pages: dict[str, str], shown: set[str]) -> str:
         if not file or re.match(r"[a-z]+:", file):
             return match[0]
         linked = posixpath.normpath(posixpath.join(folder, file))
-        if linked.endswith((".svg", ".png")):
+        if linked.endswith(PICTURES):
+            pictured.add(linked)
             place = linked.removeprefix("docs/")
         elif linked in pages:
             place = pages[linked]
