@@ -80,7 +80,9 @@ _PYTHON = Preset(
     has_ended=is_past_block,
     tail=re.compile(r"\n[\n#]*\Z"),
 )
-_LUA = Preset("function", "{prompt}\nAnswer with one function in Lua, and nothing else.", "```lua\n")
+_LUA = Preset(
+    "function", "{prompt}\nAnswer with one function in Lua, and nothing else.", "```lua\n"
+)
 _PRESETS = {
     "lua": _LUA,
     "python": _PYTHON,

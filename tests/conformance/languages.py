@@ -1,10 +1,10 @@
 """Programming languages: does the bundled grammar say what the language's own parser says?
 
-``python tests/conformance/languages.py LANGUAGE files FILE ...`` asks of real files, token by token of
-``--tokenizer FOLDER`` if one is given, else by Lark; ``mutants FILE ...`` changes them at random, so that most
-are no programs; ``uniform`` writes texts, each allowed token with the same probability, and ends them with the
-guide's shortest completion. The judge of the language decides; the exit status is 1 if it
-disagrees anywhere. A text that the judge refuses for other reasons than its syntax counts as accepted.
+``python tests/conformance/languages.py LANGUAGE files FILE ...`` asks of real files, by Lark, or
+token by token of ``--tokenizer FOLDER``; ``mutants FILE ...`` changes them at random, so that most are no
+programs; ``uniform`` writes texts, each allowed token with the same probability, and ends them with
+the guide's shortest completion. The judge of the language decides; the exit status is 1 if it
+disagrees anywhere. What the judge refuses for other reasons than its syntax counts as accepted.
 """
 
 from __future__ import annotations
@@ -107,7 +107,9 @@ def _compare(
         refused = accepts(text)
         counts[not said, not refused] += 1
         if bool(said) != bool(refused):
-            print(f"{name}: judge: {said or 'accepts'}; grammar: {refused or 'accepts'}", flush=True)
+            print(
+                f"{name}: judge: {said or 'accepts'}; grammar: {refused or 'accepts'}", flush=True
+            )
     n_both, n_neither = counts[True, True], counts[False, False]
     print(
         f"{sum(counts.values()):,} texts: {n_both:,} accepted and {n_neither:,} refused by both; "

@@ -22,7 +22,9 @@ NO_SYNTAX = re.compile(
 def error(text: str) -> str | None:
     """Return why Lua refuses a text, "" if it does not, and None if it refuses no syntax of it."""
     assert PROGRAM, "install lua5.4"
-    run = subprocess.run([PROGRAM, "-p", "-"], input=text.encode(), capture_output=True, check=False)
+    run = subprocess.run(
+        [PROGRAM, "-p", "-"], input=text.encode(), capture_output=True, check=False
+    )
     said = run.stderr.decode(errors="replace").strip()
     if run.returncode == 0:
         return ""
