@@ -1,10 +1,11 @@
 """Programming languages: does the bundled grammar say what the language's own parser says?
 
-``python tests/conformance/languages.py LANGUAGE files FILE ...`` asks of real files, by Lark, or
-token by token of ``--tokenizer FOLDER``; ``mutants FILE ...`` changes them at random, so that most
-are no programs; ``uniform`` writes texts, each allowed token with the same probability, and ends them
-with the guide's shortest completion. The judge of the language decides; the exit status is 1 if it
-disagrees anywhere. What the judge refuses for other reasons than its syntax counts as accepted.
+``python tests/conformance/languages.py LANGUAGE files FILE ...`` asks of real files, by Lark,
+or token by token of ``--tokenizer FOLDER``; ``mutants FILE ...`` changes them at random, so
+that most are no programs; ``uniform`` writes texts, each allowed token with the same
+probability, and ends them with the guide's shortest completion. The judge of the language
+decides; the exit status is 1 if it disagrees anywhere. What the judge refuses for other reasons
+than its syntax counts as accepted.
 """
 
 from __future__ import annotations
