@@ -198,7 +198,13 @@ def test_what_the_compiler_refuses_later_is_refused_here():
         assert [text for text in REFUSED[name] if lua_judge.error(text) == ""] == []
 
 
-@pytest.mark.parametrize("start", ["function", "statement", "expression"])
+@pytest.mark.parametrize(
+    "start",
+    [
+        "function",
+        *(pytest.param(each, marks=pytest.mark.slow) for each in ("statement", "expression")),
+    ],
+)
 def test_other_start_rules(start):
     texts = {
         "function": ("function f(a) return a end", "local function f() end", "x = 1"),

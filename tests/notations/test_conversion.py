@@ -209,6 +209,7 @@ def test_a_rule_may_have_the_name_that_lark_gives_to_a_text():
     assert not parses(grammar, "if(if)!")
 
 
+@pytest.mark.slow
 def test_a_long_chain_of_rules_is_read_in_time():
     rules = "\n".join(f'r{n} ::= "(" r{n + 1} r{n + 1} | "a"' for n in range(3000))
     found = notations.gbnf(f'root ::= r0\n{rules}\nr3000 ::= "b"', limits=Limits(max_seconds=60))
