@@ -22,6 +22,7 @@ from cfgguide.guide.guide import Guide, as_token_id
 from cfgguide.index.index import Index
 from cfgguide.parser.stack import Stack
 from cfgguide.recognizer.recognizer import Recognizer
+from cfgguide.vocabulary.longest import LongestTokens
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
 _MAX_STACKS = 4
@@ -36,7 +37,8 @@ class Place:
     allowed : int64, shape (n,)
         The ids of the tokens that may come next, ascending.
     expected : tuple of str
-        The terminals that may come next, as :meth:`Guide.expected` has them.
+        The terminals that may come next, as :meth:`Guide.expected` has them; empty without
+        explanations, as `stacks` is.
     stacks : tuple of str
         The parser's stacks, from the bottom, as the symbols that they stand for; at most a few.
     is_sentence : bool
@@ -118,7 +120,7 @@ def traced(
         Cuts a text into tokens. Without one, the longest token of the vocabulary comes at each
         place.
     explains : bool
-        Whether allowed tokens are explained too.
+        Whether allowed tokens are explained too, and places have their stacks and what is expected.
 
     Raises
     ------
@@ -147,14 +149,14 @@ def traced(
                     token_id, is_allowed=is_allowed, is_finished=guide.is_finished
                 )
             )
-        before = _place(guide, symbols)
+        before = _place(guide, symbols, explains=explains)
         steps.append(Step(token_id, token, tuple(terminals), is_allowed, before, said))
         if not is_allowed:
             return Trace(vocabulary, tuple(steps), None, whole[end:])
         guide.advance(token_id)
         if token:
             explainer.advance(token)
-    return Trace(vocabulary, tuple(steps), _place(guide, symbols), b"")
+    return Trace(vocabulary, tuple(steps), _place(guide, symbols, explains=explains), b"")
 
 
 def _token_ids(vocabulary: Vocabulary, given: object, tokenizer: object) -> list[int]:
@@ -169,23 +171,11 @@ def _token_ids(vocabulary: Vocabulary, given: object, tokenizer: object) -> list
 
 def _longest(vocabulary: Vocabulary, text: bytes) -> list[int]:
     """Return the longest token at each place."""
-    numbers: dict[bytes, int] = {}
-    for token_id, token in enumerate(vocabulary.tokens):
-        if token:
-            numbers.setdefault(token, token_id)
-    longest = max(map(len, numbers), default=0)
-    found, start = [], 0
-    while start < len(text):
-        for end in range(min(len(text), start + longest), start, -1):
-            if text[start:end] in numbers:
-                found.append(numbers[text[start:end]])
-                start = end
-                break
-        else:
-            raise TextError(
-                f"no token of the vocabulary spells {text[start : start + 8]!r} at byte {start}"
-            )
-    return found
+    token_ids, n_spelled = LongestTokens(vocabulary).cut(text)
+    if n_spelled < len(text):
+        shown_bytes = text[n_spelled : n_spelled + 8]
+        raise TextError(f"no token of the vocabulary spells {shown_bytes!r} at byte {n_spelled}")
+    return token_ids
 
 
 def _spelled(vocabulary: Vocabulary, token_id: int) -> bytes:
@@ -209,10 +199,13 @@ def _symbols(index: Index) -> dict[int, str]:
     return symbols_of_states(recognizer.parse_table)
 
 
-def _place(guide: Guide, symbols: dict[int, str]) -> Place:
+def _place(guide: Guide, symbols: dict[int, str], *, explains: bool) -> Place:
     allowed = guide.allowed_token_ids()
     allowed.flags.writeable = False
-    return Place(allowed, guide.expected(), _stacks(guide, symbols), guide.is_accepting)
+    # What is expected may take seconds to find in a large grammar.
+    expected = guide.expected() if explains else ()
+    stacks = _stacks(guide, symbols) if explains else ()
+    return Place(allowed, expected, stacks, guide.is_accepting)
 
 
 def _stacks(guide: Guide, symbols: dict[int, str]) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from typing import Any
 
 from cfgguide.errors import TextError
 from cfgguide.locks import new_lock
+from cfgguide.vocabulary.longest import LongestTokens
 from cfgguide.vocabulary.notebook import text_of
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
@@ -83,31 +84,15 @@ class Loaded:
             tokens = self.vocabulary.tokens
             if b"".join(tokens[token_id] or b"" for token_id in ids) == data:
                 return ids
-        return self._longest(data)
-
-    def _longest(self, data: bytes) -> list[int]:
-        ids, by_bytes, start = [], self._by_bytes, 0
-        while start < len(data):
-            for length in range(self._max_length, 0, -1):
-                found = by_bytes.get(data[start : start + length])
-                if found is not None:
-                    break
-            else:
-                shown = text_of(data[start : start + 1])
-                raise TextError(f"this tokenizer has no token for {shown!r}, byte {start}")
-            ids.append(found)
-            start += len(self.vocabulary.tokens[found] or b"")
-        return ids
+        token_ids, n_spelled = self._longest.cut(data)
+        if n_spelled < len(data):
+            shown = text_of(data[n_spelled : n_spelled + 1])
+            raise TextError(f"this tokenizer has no token for {shown!r}, byte {n_spelled}")
+        return token_ids
 
     @cached_property
-    def _by_bytes(self) -> dict[bytes, int]:
-        tokens = enumerate(self.vocabulary.tokens)
-        pairs = [(token, token_id) for token_id, token in tokens if token is not None]
-        return dict(reversed(pairs))  # of equal tokens the first
-
-    @cached_property
-    def _max_length(self) -> int:
-        return max(map(len, self._by_bytes))
+    def _longest(self) -> LongestTokens:
+        return LongestTokens(self.vocabulary)
 
     @cached_property
     def shown(self) -> list[str]:
