@@ -52,12 +52,12 @@ def _playground(options: argparse.Namespace) -> int:
     from cfgguide.playground.server import PlaygroundServer
 
     with PlaygroundServer(options.port, options.tokenizer or (), options.model) as server:
-        options.output.say(server.url)
-        options.output.document({"url": server.url})
-        sys.stdout.flush()  # whoever reads the address through a pipe waits for it
-        if not options.no_browser:
-            webbrowser.open(server.url)
-        try:
+        try:  # from the address on: whoever reads it may interrupt at once
+            options.output.say(server.url)
+            options.output.document({"url": server.url})
+            sys.stdout.flush()  # whoever reads the address through a pipe waits for it
+            if not options.no_browser:
+                webbrowser.open(server.url)
             server.serve_forever()
         except KeyboardInterrupt:
             server.actions.end()
