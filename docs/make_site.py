@@ -32,7 +32,7 @@ BUILD = ROOT / "build"
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Start": ("quickstart", "installing", "choosing", "coming-from"),
     "Guides": (
-        "json-schema", "types", "own-grammar", "grammars", "sql", "python", "tools",
+        "json-schema", "types", "own-grammar", "grammars", "sql", "python", "languages", "tools",
         "defaults", "transformers", "llama-cpp", "sampling", "serving", "capacity",
         "fine-tuning", "measuring", "seeing-why", "monitors", "llguidance",
     ),

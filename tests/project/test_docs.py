@@ -394,6 +394,7 @@ def test_the_changelog_has_the_version_of_the_package():
 
 
 def test_bundled_grammars_are_documented():
-    text = (ROOT / "docs" / "grammars.md").read_text(encoding="utf-8")
+    pages = (ROOT / "docs" / name for name in ("grammars.md", "languages.md"))
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
     for name in cfgguide.Grammar.bundled_names():
         assert re.search(rf"^#+ {name}$", text, re.MULTILINE), name
