@@ -93,7 +93,7 @@ def _generate(options: argparse.Namespace) -> int:
     preset = preset_of(options.grammar)
     screen = _Screen(preset, output)
     is_chat = bool(getattr(tokenizer, "chat_template", None)) and not options.raw
-    prompt: Any = _chat(preset, given) if is_chat else given
+    prompt: Any = preset.messages(given) if is_chat else given
     is_seen = is_terminal(sys.stdout) and not output.is_json  # as it is written
     result = generate(
         model,
@@ -138,13 +138,6 @@ def model_vocabulary(tokenizer: Any, model: Any) -> Vocabulary:
 
     eos_token_ids = model.generation_config.eos_token_id  # None, a number or a list
     return Vocabulary.from_tokenizer(tokenizer, eos_token_ids=eos_token_ids)
-
-
-def _chat(preset: Preset, prompt: str) -> list[dict[str, str]]:
-    messages = [{"role": "user", "content": preset.request.format(prompt=prompt)}]
-    if preset.opening:
-        messages.append({"role": "assistant", "content": preset.opening})
-    return messages
 
 
 def _ends_with_eos(result: Generation, index: Index) -> bool:

@@ -43,6 +43,17 @@ class Preset:
     has_ended: Callable[[str], bool] | None = None
     tail: re.Pattern[str] | None = None
 
+    def messages(self, prompt: str) -> list[dict[str, str]]:
+        """Return the chat that asks for what the user wrote.
+
+        >>> preset_of("json").messages("A cat.")
+        [{'role': 'user', 'content': 'A cat.'}]
+        """
+        messages = [{"role": "user", "content": self.request.format(prompt=prompt)}]
+        if self.opening:
+            messages.append({"role": "assistant", "content": self.opening})
+        return messages
+
 
 def is_past_block(text: str) -> bool:
     r"""Return whether the last line is a comment at the left margin, after an indented block.

@@ -3,9 +3,9 @@
 ``python tests/conformance/languages.py LANGUAGE files FILE ...`` asks of real files, by Lark,
 or token by token of ``--tokenizer FOLDER``; ``mutants FILE ...`` changes them at random, so
 that most are no programs; ``uniform`` writes texts, each allowed token with the same
-probability, and ends them with the guide's shortest completion. The judge of the language
-decides; the exit status is 1 if it disagrees anywhere. What the judge refuses for other reasons
-than its syntax counts as accepted.
+probability, and ends them with the guide's shortest completion; ``functions`` lets SmolLM2 write
+some. The judge of the language decides; the exit status is 1 if it disagrees anywhere. What the
+judge refuses for other reasons than its syntax counts as accepted.
 """
 
 from __future__ import annotations
@@ -30,6 +30,59 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 Judge = Callable[[str], str | None]
 JUDGES = {"lua": "support.lua_judge"}
+N_TOGETHER = 10  # functions that a model writes in one batch
+TASKS = (
+    "adds two numbers",
+    "returns the larger of two numbers",
+    "reverses a string",
+    "computes the factorial of a number",
+    "checks whether a number is prime",
+    "returns the sum of a list of numbers",
+    "counts the vowels in a string",
+    "converts Celsius to Fahrenheit",
+    "returns the n-th Fibonacci number",
+    "checks whether a string is a palindrome",
+    "finds the smallest element of a list",
+    "sorts a list of numbers",
+    "computes the greatest common divisor of two numbers",
+    "returns the absolute value of a number",
+    "checks whether a year is a leap year",
+    "counts the words in a sentence",
+    "removes the duplicates from a list",
+    "computes the area of a circle",
+    "swaps two values",
+    "searches a sorted list for a value",
+    "computes the average of a list",
+    "raises a number to a power",
+    "counts how often a letter occurs in a string",
+    "converts a number to its binary digits",
+    "merges two sorted lists",
+    "prints the numbers from one to ten",
+    "checks whether a number is even",
+    "returns the last element of a list",
+    "computes the distance between two points",
+    "turns a string into upper case",
+    "counts the bits that are set in a number",
+    "reads a line and returns its length",
+    "multiplies two matrices",
+    "rotates a list by one place",
+    "returns the digits of a number in reverse",
+    "checks whether two strings are anagrams",
+    "finds the second largest number in a list",
+    "joins a list of strings with commas",
+    "computes compound interest",
+    "returns the sign of a number",
+    "clamps a value between two bounds",
+    "fills a list with zeros",
+    "splits a string at spaces",
+    "counts down from a number to zero",
+    "checks whether brackets are balanced",
+    "computes the median of three numbers",
+    "replaces the spaces in a string with underscores",
+    "returns whether a list is sorted",
+    "computes the sum of the digits of a number",
+    "returns the greeting for a name",
+)
 _TOKENS = re.compile(r"\s+|[^\W\d]\w*|[\d.]+\w*|\"[^\"\n]*\"|'[^'\n]*'|--|//|.", re.DOTALL)
 
 
@@ -39,6 +92,8 @@ def main() -> int:
     grammar = cfgguide.Grammar.bundled(options.language)
     if options.what == "uniform":
         return _uniform(grammar, judge, options)
+    if options.what == "functions":
+        return _functions(judge, options)
     texts = _mutants(options) if options.what == "mutants" else _files(options.files)
     return _compare(grammar, judge, texts, options)
 
@@ -46,11 +101,14 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     options.add_argument("language", choices=JUDGES)
-    options.add_argument("what", choices=("files", "mutants", "uniform"))
+    options.add_argument("what", choices=("files", "mutants", "uniform", "functions"))
     options.add_argument("files", nargs="*", type=Path, help="files, or lists of files as @LIST")
     options.add_argument("--tokenizer", help="the folder of a tokenizer")
     options.add_argument("--texts", type=int, default=1000, help="so many mutants or uniform texts")
-    options.add_argument("--tokens", type=int, default=60, help="most tokens before the ending")
+    options.add_argument(
+        "--tokens", type=int, default=60, help="most tokens, before the ending or in all"
+    )
+    options.add_argument("--show", action="store_true", help="print what the model writes")
     options.add_argument("--seed", type=int, default=0)
     given = options.parse_args()
     given.files = [each for path in given.files for each in _listed(path)]
@@ -175,6 +233,40 @@ def _uniform(grammar: cfgguide.Grammar, judge: Judge, options: argparse.Namespac
     print(
         f"{options.texts:,} texts of {n_bytes / options.texts:.0f} bytes in {seconds:.0f} s: "
         f"{n_wrong} refused, {n_unsaid} for other reasons than syntax"
+    )
+    return int(n_wrong > 0)
+
+
+def _functions(judge: Judge, options: argparse.Namespace) -> int:
+    from cfgguide.models import load_model
+    from cfgguide.models.presets import preset_of
+
+    model, preset = load_model(), preset_of(options.language)
+    grammar = cfgguide.Grammar.bundled(options.language, start=preset.start, tidy=True)
+    prompts = [preset.messages(f"Write a function that {task}.") for task in TASKS[: options.texts]]
+    n_wrong = n_tokens = 0
+    started = time.perf_counter()
+    for first in range(0, len(prompts), N_TOGETHER):
+        results = cfgguide.generate(
+            model,
+            prompts[first : first + N_TOGETHER],
+            grammar,
+            until=preset.has_ended,
+            max_new_tokens=options.tokens,
+            temperature=0.7,
+            seed=options.seed + first,
+        )
+        for result in results:
+            said = judge(result.text)
+            n_tokens += len(result.token_ids)
+            if options.show:
+                print(result.text, end="\n\n", flush=True)
+            if said or not result.is_complete:
+                n_wrong += 1
+                print(f"{said or 'not complete'}: {result.text!r}", flush=True)
+    print(
+        f"{len(prompts)} functions of {n_tokens / len(prompts):.0f} tokens in "
+        f"{time.perf_counter() - started:.0f} s: {n_wrong} refused or not complete"
     )
     return int(n_wrong > 0)
 
