@@ -24,6 +24,7 @@ from cfgguide.ecma.patterns import pattern_language
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.index.compiler import compile_recognizer
 from cfgguide.limits import Limits
+from cfgguide.models.presets import preset_of
 from cfgguide.output_types import output_type
 from cfgguide.recognizer import file as grammar_file
 from cfgguide.recognizer.cached import CachedGrammar
@@ -37,8 +38,12 @@ def chosen() -> list[Grammar]:
     """Return the bundled grammars, and what models write if these are asked for by their names."""
     names = Grammar.bundled_names()
     written = [output_type(name).grammar for name in names if name != "json"]
-    if "python" in names:  # as `cfgguide generate` has it
-        written.append(Grammar.bundled("python", start="function", tidy=True))
+    starts = {name: preset_of(name).start for name in names}  # as `cfgguide generate` has it
+    written += [
+        Grammar.bundled(name, start=starts[name], tidy=True)
+        for name in starts
+        if starts[name] != "start"
+    ]
     running = [runs_on({"t": ["c"]}, statements=each).plain for each in ("select", "write", "all")]
     return [*map(Grammar.bundled, names), *written, *running]
 
