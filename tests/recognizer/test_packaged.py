@@ -37,10 +37,10 @@ def made(tmp_path_factory) -> Path:
 def run_tool(patch: pytest.MonkeyPatch, folder: Path) -> None:
     patch.setenv("CFGGUIDE_CACHE", "off")  # the tool sets another
     patch.setattr(caches, "PACKAGED", folder)
-    patch.setattr(Grammar, "bundled_names", classmethod(lambda cls: NAMES))
     spec = importlib.util.spec_from_file_location("compile_grammars", TOOL)
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
+    patch.setattr(Grammar, "bundled_names", classmethod(lambda cls: NAMES))
     tool.main()
 
 
