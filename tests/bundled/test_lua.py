@@ -5,14 +5,15 @@ Verdicts were found by hand, in the manual; where Lua is installed it is asked a
 
 from __future__ import annotations
 
-import functools
-import random
-
-import lark
 import pytest
-from support import lua_judge
-
-import cfgguide
+from support.languages import (
+    can_be_written,
+    cases,
+    index_of,
+    judge_of,
+    lark_parses,
+    random_texts,
+)
 
 ACCEPTED = {
     "blocks": ["", ";;", "do end", "return", "return;", "return 1, 2;", "x = 1; ; y = 2"],
@@ -125,77 +126,41 @@ REFUSED = {
     "beginnings": [" #!lua", "x = 1\n#!lua", "x = 1 \ufeff"],
     "keywords": ["end = 1", "local function = 1", "x.end = 1", "f{and = 1}", "goto do"],
 }
+WORDS = (b" end", b" then", b" do", b" = 1", b" local ", b" function", b" return ", b" ...", b"--")
 LEFT_OUT = ["x = [=========[ a ]=========]", "--[=========[ a ]=========]"]
-
-
-def cases(table: dict[str, list[str]]) -> list[object]:
-    return [pytest.param(text, id=repr(text)) for texts in table.values() for text in texts]
-
-
-@functools.cache
-def grammar() -> cfgguide.Grammar:
-    return cfgguide.Grammar.bundled("lua")
-
-
-@functools.cache
-def index(start: str = "start", *, tidy: bool = False) -> cfgguide.Index:
-    chosen = cfgguide.Grammar.bundled("lua", start=start, tidy=tidy)
-    return cfgguide.compile(chosen, cfgguide.Vocabulary.of_bytes())
-
-
-def can_be_written(text: str, of: cfgguide.Index | None = None) -> bool:
-    guide = cfgguide.Guide(of or index())
-    for byte in text.encode():
-        if not guide.accepts(byte):
-            return False
-        guide.advance(byte)
-    return guide.is_accepting
-
-
-@functools.cache
-def parser() -> lark.Lark:
-    return lark.Lark(grammar().text, **grammar().lark_options)
-
-
-def lark_parses(text: str) -> bool:
-    try:
-        parser().parse(text)
-    except lark.exceptions.LarkError:
-        return False
-    return True
 
 
 @pytest.mark.parametrize("text", cases(ACCEPTED))
 def test_what_lua_has_is_accepted(text):
-    assert lark_parses(text)
-    assert can_be_written(text)
+    assert lark_parses(text, "lua")
+    assert can_be_written(text, index_of("lua"))
 
 
 @pytest.mark.parametrize("text", cases(REFUSED))
 def test_what_lua_has_not_is_refused(text):
-    assert not lark_parses(text)
-    assert not can_be_written(text)
+    assert not lark_parses(text, "lua")
+    assert not can_be_written(text, index_of("lua"))
 
 
 @pytest.mark.parametrize("text", LEFT_OUT)
 def test_what_is_left_out_is_refused(text):
-    assert not lark_parses(text)
+    assert not lark_parses(text, "lua")
 
 
-@pytest.mark.skipif(lua_judge.PROGRAM is None, reason="Debian's package lua5.4 is not installed")
 def test_lua_says_the_same():
+    error = judge_of("lua").error
     for texts in (*ACCEPTED.values(), LEFT_OUT):
-        assert [text for text in texts if lua_judge.error(text)] == []
+        assert [text for text in texts if error(text)] == []
     for name, texts in REFUSED.items():
         if name not in ("control", "attributes"):
-            assert [text for text in texts if not lua_judge.error(text)] == []
+            assert [text for text in texts if not error(text)] == []
 
 
-@pytest.mark.skipif(lua_judge.PROGRAM is None, reason="Debian's package lua5.4 is not installed")
 def test_what_the_compiler_refuses_later_is_refused_here():
     """`break` outside of loops, attributes that there are not, and two <close>."""
+    error = judge_of("lua").error
     for name in ("control", "attributes"):
-        assert [text for text in REFUSED[name] if lua_judge.error(text) == ""] == []
+        assert [text for text in REFUSED[name] if error(text) == ""] == []
 
 
 @pytest.mark.parametrize(
@@ -211,26 +176,15 @@ def test_other_start_rules(start):
         "statement": ("x = 1", "for i = 1, 2 do end", "x = 1 y = 2"),
         "expression": ("f(1) + {2}", "function() end", "x = 1"),
     }[start]
-    assert [can_be_written(text, index(start)) for text in texts] == [True, True, False]
+    index = index_of("lua", start)
+    assert [can_be_written(text, index) for text in texts] == [True, True, False]
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(lua_judge.PROGRAM is None, reason="Debian's package lua5.4 is not installed")
 def test_texts_written_at_random_are_lua():
-    index = cfgguide.compile(grammar(), cfgguide.Vocabulary.of_bytes(_WORDS))
-    for seed in range(100):
-        rng = random.Random(seed)
-        guide = cfgguide.Guide(index)
-        for _ in range(rng.randint(1, 60)):
-            guide.advance(int(rng.choice(guide.allowed_token_ids())))
-            if guide.is_finished:
-                break
-        for token_id in () if guide.is_finished else guide.shortest_completion():
-            guide.advance(token_id)
-        assert not lua_judge.error(guide.text.decode(errors="surrogateescape")), guide.text
-
-
-_WORDS = [b" end", b" then", b" do", b" = 1", b" local ", b" function", b" return ", b" ...", b"--"]
+    error = judge_of("lua").error
+    for text in random_texts(index_of("lua", words=WORDS), 100):
+        assert not error(text), text
 
 
 def test_tidy_has_no_comments_and_no_endless_space():
@@ -240,4 +194,5 @@ def test_tidy_has_no_comments_and_no_endless_space():
         "x  = 1": False,
         "x = 1\n\n\n\ny = 2": False,
     }
-    assert {text: can_be_written(text, index(tidy=True)) for text in texts} == texts
+    index = index_of("lua", tidy=True)
+    assert {text: can_be_written(text, index) for text in texts} == texts

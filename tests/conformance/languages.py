@@ -27,9 +27,9 @@ from tqdm import tqdm
 import cfgguide
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from support.languages import JUDGES
 
 Judge = Callable[[str], str | None]
-JUDGES = {"lua": "support.lua_judge"}
 N_TOGETHER = 10  # functions that a model writes in one batch
 TASKS = (
     "adds two numbers",

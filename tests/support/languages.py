@@ -1,0 +1,83 @@
+"""Bundled programming languages: what Lark says of a text, what masks say, and who judges.
+
+In: the name of a bundled grammar, and a text. Out: verdicts. A judge is a module with
+`error(text)`: "" if the language's own parser takes the text, None if it refuses it for another
+reason than its syntax, else what is wrong; its `PROGRAM` is None where that parser is not installed.
+"""
+
+from __future__ import annotations
+
+import functools
+import random
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+import lark
+import pytest
+
+import cfgguide
+
+#: The judge of each language, by the name of the bundled grammar.
+JUDGES = {"lua": "support.lua_judge"}
+
+
+def judge_of(name: str) -> Any:
+    """Return the judge of a language, or skip the test if its parser is not installed."""
+    judge = import_module(JUDGES[name])
+    if judge.PROGRAM is None:
+        pytest.skip(f"what judges {name} is not installed")
+    return judge
+
+
+@functools.cache
+def index_of(
+    name: str, start: str = "start", *, tidy: bool = False, words: tuple[bytes, ...] = ()
+) -> cfgguide.Index:
+    """Return an index whose tokens are all bytes, and some words."""
+    grammar = cfgguide.Grammar.bundled(name, start=start, tidy=tidy)
+    return cfgguide.compile(grammar, cfgguide.Vocabulary.of_bytes(words))
+
+
+def can_be_written(text: str, index: cfgguide.Index) -> bool:
+    """Return whether masks let a text be written byte by byte, and end there."""
+    guide = cfgguide.Guide(index)
+    for byte in text.encode():
+        if not guide.accepts(byte):
+            return False
+        guide.advance(byte)
+    return guide.is_accepting
+
+
+@functools.cache
+def _parser(name: str, start: str) -> lark.Lark:
+    grammar = cfgguide.Grammar.bundled(name, start=start)
+    return lark.Lark(grammar.text, **grammar.lark_options)
+
+
+def lark_parses(text: str, name: str, start: str = "start") -> bool:
+    """Return whether Lark parses a text by a bundled grammar."""
+    try:
+        _parser(name, start).parse(text)
+    except lark.exceptions.LarkError:
+        return False
+    return True
+
+
+def random_texts(index: cfgguide.Index, n: int, most: int = 60) -> Iterator[str]:
+    """Write texts, each allowed token with the same probability; end them by the shortest way."""
+    for seed in range(n):
+        rng = random.Random(seed)
+        guide = cfgguide.Guide(index)
+        for _ in range(rng.randint(1, most)):
+            guide.advance(int(rng.choice(guide.allowed_token_ids())))
+            if guide.is_finished:
+                break
+        for token_id in () if guide.is_finished else guide.shortest_completion():
+            guide.advance(token_id)
+        yield guide.text.decode()
+
+
+def cases(table: dict[str, list[str]]) -> list[Any]:
+    """Return the texts of a table as cases of a test, named by themselves."""
+    return [pytest.param(text, id=repr(text)) for texts in table.values() for text in texts]
