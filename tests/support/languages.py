@@ -2,7 +2,7 @@
 
 In: the name of a bundled grammar, and a text. Out: verdicts. A judge is a module with
 `error(text)`: "" if the language's own parser takes the text, None if it refuses it for another
-reason than its syntax, else what is wrong; its `PROGRAM` is None where that parser is not installed.
+reason than its syntax, else what is wrong; its `PROGRAM` is None where there is no such parser.
 """
 
 from __future__ import annotations
