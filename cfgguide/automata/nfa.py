@@ -15,7 +15,9 @@ two. A walk along empty moves that comes from the start of a round to such a spl
 
 A split with look-around is passed only if that holds. The body of a look-behind is an NFA of its
 own, a *behind*, which :mod:`cfgguide.automata.look_behind` runs beside the pattern's. The body of a
-look-ahead starts at another state of the same NFA. Anchors and word boundaries are look-around::
+look-ahead starts at another state of the same NFA; one that only keeps keywords out of names is
+made a part of the name (:mod:`cfgguide.automata.exclusion`). Anchors and word boundaries are
+look-around::
 
     ^  (?<![\s\S])    \Z  (?![\s\S])    $  (?![^\n]|\n[\s\S])    \b  (?<=\w)(?!\w)|(?<!\w)(?=\w)
 
@@ -31,6 +33,7 @@ from functools import cached_property
 
 from cfgguide.automata import syntax
 from cfgguide.automata.charset import END, CharacterClass, Utf8Node, characters_of, utf8_tree
+from cfgguide.automata.exclusion import Run, Word, parts, run_at_end
 from cfgguide.automata.syntax import Alternation, Anchor, Group, Look, Node, Nodes, Repeat
 from cfgguide.errors import LimitError, PatternError
 from cfgguide.limits import Budget
@@ -152,6 +155,10 @@ class _Builder:
     def sequence(self, nodes: Nodes, following: int, flags: int) -> int:
         self._budget.check("max_nesting", self._depth, f"terminal {self._name}")
         self._depth += 1
+        if following == MATCH and not self._is_behind:
+            found = run_at_end(nodes, flags)
+            if found is not None:
+                nodes, following = found[0], self._run(found[1])
         for node in reversed(nodes):
             following = self._node(node, following, flags)
         self._depth -= 1
@@ -210,6 +217,29 @@ class _Builder:
         enter = self._split([body])
         self.nfa.enters[enter] = repetition
         return enter
+
+    def _run(self, run: Run) -> int:
+        """Return the entry of a run of characters at the end of the pattern."""
+        end = self._split([MATCH])
+        self.nfa.assertions[end] = (self._character(run.more, MATCH), True)
+        others = self._split([])
+        self.nfa.splits[others] = [self._character(run.more, others), end]
+        entries: dict[tuple[Word, ...], int] = {(): others}
+
+        def entry(words: tuple[Word, ...]) -> int:
+            if words not in entries:
+                ends = [] if ((), True) in words else [end]
+                entries[words] = self._split([*choices(words, run.more), *ends])
+            return entries[words]
+
+        def choices(words: tuple[Word, ...], characters: CharacterClass) -> list[int]:
+            return [
+                self._character(of, entry(left))
+                for of, left in parts(words, characters)
+                if of.ranges
+            ]
+
+        return self._split(choices(run.words, run.first))
 
     # -- look-around ------------------------------------------------------------------------
 

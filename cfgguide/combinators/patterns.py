@@ -20,12 +20,12 @@ import re
 from collections.abc import Iterable
 
 from cfgguide.automata import syntax
-from cfgguide.automata.notation import pattern_literal
 from cfgguide.automata.preference import is_longest_first
 from cfgguide.automata.rewrite import FLAGS, can_be_empty, escaped, not_empty, rewritten
 from cfgguide.combinators.parts import Composed, Regular
 from cfgguide.combinators.words import n_shared_letters, one_of
 from cfgguide.errors import GrammarError, LimitError, PatternError, shown
+from cfgguide.grammar.literals import pattern_literal
 
 # The most bytes in the trie of one terminal's texts: an FSM has at most 20,000 states.
 _MAX_BYTES = 8000

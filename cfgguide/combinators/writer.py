@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from cfgguide.automata.notation import pattern_literal
 from cfgguide.combinators.alternatives import check_apart, may_follow_rest
 from cfgguide.combinators.boundaries import END, Guards, Position
 from cfgguide.combinators.parts import (
@@ -28,6 +27,7 @@ from cfgguide.combinators.parts import (
 )
 from cfgguide.errors import GrammarError
 from cfgguide.grammar.fragments import Rules, ended, rules_of
+from cfgguide.grammar.literals import pattern_literal
 
 
 def text_of(part: Part) -> str:

@@ -23,11 +23,11 @@ from dataclasses import dataclass, replace
 
 from lark.lexer import PatternRE, PatternStr
 
-from cfgguide.automata.notation import pattern_literal, text_literal
 from cfgguide.automata.preference import may_begin
 from cfgguide.errors import GrammarError
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.grammar.lark_frontend import check_declared, parser_of
+from cfgguide.grammar.literals import pattern_literal, text_literal
 
 _TERMINAL = re.compile("[A-Z_][A-Z0-9_]*")
 

@@ -92,16 +92,14 @@ class LexemeTexts:
         if key not in self._gaps:
             transitions = self._scanner.transitions
             ways = [
-                (
-                    self.distances[transitions[start, letter], terminal_id],
-                    byte,
-                    transitions[start, letter],
-                )
+                (self.distances[target, terminal_id], byte, target)
+                for here in self._answers.get(start, (start,))
                 for byte, letter in self._letters
                 if transitions[before, letter] == DEAD
+                and (target := int(transitions[here, letter])) != DEAD
             ]
             length, byte, target = min(ways, key=lambda way: way[0], default=(FAR, 0, DEAD))
-            rest = self.text(int(target), terminal_id) if length < FAR else None
+            rest = self.text(target, terminal_id) if length < FAR else None
             self._gaps[key] = None if rest is None else bytes([byte]) + rest
         return self._gaps[key]
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from cfgguide.automata.determinize import fsm_of_pattern
 from cfgguide.automata.dfa import DEAD
 from cfgguide.automata.nfa import parse_pattern
-from cfgguide.automata.notation import pattern_literal, text_literal
 from cfgguide.automata.rewrite import can_be_empty, shortest_first
 from cfgguide.dialect.source import Source
 from cfgguide.errors import CfgGuideError, LimitError
+from cfgguide.grammar.literals import pattern_literal, text_literal
 from cfgguide.limits import Budget
 from cfgguide.llguidance.names import Names
 from cfgguide.llguidance.parts import Leaf

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from cfgguide.automata.determinize import fsm_of_pattern
-from cfgguide.automata.notation import pattern_literal, text_literal
 from cfgguide.automata.witness import is_part_of
 from cfgguide.dialect.options import Options
 from cfgguide.dialect.reader import read
@@ -21,6 +20,7 @@ from cfgguide.dialect.syntax import Document, Nested, Reference, Schema
 from cfgguide.errors import CfgGuideError
 from cfgguide.grammar.fragments import Rules
 from cfgguide.grammar.grammar import Grammar
+from cfgguide.grammar.literals import pattern_literal, text_literal
 from cfgguide.grammar.rejections import n_conflicts
 from cfgguide.limits import Budget, Limits
 from cfgguide.llguidance.beginnings import confused

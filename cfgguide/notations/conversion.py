@@ -20,9 +20,9 @@ from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from cfgguide.automata.language import difference
-from cfgguide.automata.notation import pattern_literal, text_literal
 from cfgguide.dialect.source import Source
 from cfgguide.errors import CfgGuideError, GrammarError, LimitError, SchemaError
+from cfgguide.grammar.literals import pattern_literal, text_literal
 from cfgguide.llguidance.names import Names
 from cfgguide.llguidance.special_tokens import Tokens, terminals_of
 from cfgguide.notations.automaton import automaton_of

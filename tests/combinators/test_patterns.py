@@ -15,7 +15,7 @@ import pytest
 from support.judges import accepts, parses
 
 import cfgguide
-from cfgguide.automata.notation import pattern_literal, text_literal
+from cfgguide.grammar.literals import pattern_literal, text_literal
 from cfgguide.automata.preference import is_longest_first, may_begin
 from cfgguide.automata.rewrite import not_empty, rewritten
 from cfgguide.errors import CfgGuideError, GrammarError, LimitError, PatternError

@@ -74,6 +74,18 @@ def test_names_that_cannot_stand_side_by_side_are_kept_apart():
     lark.Lark(grammar.text, parser="lalr", lexer="contextual").parse("ab" + ending.decode())
 
 
+def test_a_gap_is_found_where_all_that_may_follow_looks_ahead():
+    grammar = cfgguide.Grammar(
+        'start: (DO NAME)~60\nDO: /do(?![a-z])/\nNAME: /(?![a-z]*q)[a-z]+/\n%ignore " "'
+    )
+    recognizer = cfgguide.index.compile_recognizer(grammar)
+    fewest = FewestTokens(cfgguide.Vocabulary.of_bytes([]))
+    endings = Endings(recognizer, frozenset(range(256)), fewest)
+    ending = endings.of(recognizer.advance(recognizer.initial, b"do"))
+    assert ending is not None
+    lark.Lark(grammar.text, parser="lalr", lexer="contextual").parse("do" + ending.decode())
+
+
 def test_an_ending_does_not_depend_on_what_was_asked_before():
     recognizer = recognizer_of("json")
     configurations = [recognizer.advance(recognizer.initial, text) for text in JSON_TEXTS]
