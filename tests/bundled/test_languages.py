@@ -50,7 +50,8 @@ class Sample:
 SAMPLES = {
     "lua": Sample("-- a\nlocal NAME = {1, 'b'}\nif NAME then\n  f(NAME)\nend\n", before="x = "),
     "go": Sample(
-        'package p\n\n// a\nfunc f(NAME int) string {\n\tif NAME > 1 {\n\t\treturn "b"\n\t}\n\treturn ""\n}\n',
+        'package p\n\n// a\nfunc f(NAME int) string {\n\tif NAME > 1 {\n\t\treturn "b"\n\t}\n'
+        '\treturn ""\n}\n',
         before="package p\nvar x = ",
         after="\n",
     ),

@@ -15,10 +15,10 @@ import pytest
 from support.judges import accepts, parses
 
 import cfgguide
-from cfgguide.grammar.literals import pattern_literal, text_literal
 from cfgguide.automata.preference import is_longest_first, may_begin
 from cfgguide.automata.rewrite import not_empty, rewritten
 from cfgguide.errors import CfgGuideError, GrammarError, LimitError, PatternError
+from cfgguide.grammar.literals import pattern_literal, text_literal
 
 TEXTS = ["".join(letters) for n in range(6) for letters in itertools.product("abc", repeat=n)]
 ODD_TEXTS = [
