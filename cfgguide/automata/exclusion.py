@@ -1,28 +1,31 @@
-r"""Names that are no keywords: runs of characters that must not be one of some words.
+r"""Names that are no keywords: runs of characters that must not begin with some texts.
 
-In: the nodes at the end of a pattern, such as ``(?!(?:if|in)(?![a-z]))[a-z][a-z]*``. Out: a
-:class:`Run`: its characters, and the words that it must not be. As a look-ahead, the condition
-would be open from the first character on, in each lexeme, for every terminal that may begin alike.
-But whether it holds is known inside the run, character by character; what is left is that the run
-ends where no more of its characters follow. So :mod:`cfgguide.automata.nfa` builds ::
+In: the nodes at the end of a pattern, such as ``(?!(?:if|in)(?![a-z]))[a-z]+``. Out: a
+:class:`Run`: its characters, and what it must not be. As a look-ahead, the condition would be open
+from the first character on, in each lexeme, for every terminal that may begin alike. But whether it
+holds is known inside the run, character by character; what is left is to see that the run ends
+where no more of its characters follow. So :mod:`cfgguide.automata.nfa` builds ::
 
-    (?!(?:if|in)(?![a-z]))[a-z][a-z]*   as   (?:[^i]x*|i(?:[^fn]x*|[fn]x+)?)(?!x)      x: [a-z]
+    (?!(?:if|in)(?![a-z]))[a-z]+   as   (?:[^i]x*|i(?:[^fn]x*|[fn]x+)?)(?!x)      x: [a-z]
 
 which matches the same at every place of every text: as many characters as there are.
 
-A word is excluded *whole* if the look-ahead ends with the condition that the run does not go on,
-``(?![a-z])`` or ``\b``; without it, whatever begins with the word is.
+What is excluded is a regular expression over characters of the run, and a :class:`Condition` on the
+character behind it: ``(?![a-z])`` and ``\b`` say that the run ends there, ``["']`` that a quote
+follows, and nothing that it does not matter. A look-ahead that does not read so is left as it is.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise, product
+from functools import lru_cache
+from itertools import pairwise
 
 from cfgguide.automata import syntax
 from cfgguide.automata.charset import (
+    ANY_CHARACTER,
     CharacterClass,
     category,
     characters_of,
@@ -41,27 +44,65 @@ from cfgguide.automata.syntax import (
     Repeat,
 )
 
-_MAX_WORDS = 5_000
+_MAX_SIZE = 5_000  # characters of what is excluded, repetitions counted
+_NOTHING = CharacterClass(())
 
-# The characters of a word, one after the other; and whether only the whole word is excluded.
-Word = tuple[tuple[CharacterClass, ...], bool]
+
+@dataclass(frozen=True)
+class Loop:
+    """A repetition; `most` is None if there is no limit."""
+
+    body: Expression
+    least: int
+    most: int | None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of several expressions."""
+
+    branches: tuple[Expression, ...]
+
+
+# What stands one after the other.
+Expression = tuple[CharacterClass | Choice | Loop, ...]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Behind an excluded text: what lets it stand all the same.
+
+    Attributes
+    ----------
+    spared_by : CharacterClass
+        It may stand before one of these characters.
+    is_spared_at_end : bool
+        Whether it may stand where the text ends.
+    """
+
+    spared_by: CharacterClass
+    is_spared_at_end: bool
+
+
+# What is excluded: the rest of an expression, and the condition behind it.
+Excluded = tuple[Expression, Condition]
 
 
 @dataclass(frozen=True)
 class Run:
-    """A character and as many more as there are, which are not to be one of some words.
+    """A character and as many more as there are, which must not begin with some texts.
 
     Attributes
     ----------
     first, more : CharacterClass
         What the run begins with, and what it goes on with.
-    words : tuple of Word
-        What it must not be.
+    excluded : tuple of Excluded
+        What it must not begin with.
     """
 
     first: CharacterClass
     more: CharacterClass
-    words: tuple[Word, ...]
+    excluded: tuple[Excluded, ...]
 
 
 def run_at_end(nodes: Nodes, flags: int) -> tuple[Nodes, Run] | None:
@@ -74,51 +115,86 @@ def run_at_end(nodes: Nodes, flags: int) -> tuple[Nodes, Run] | None:
     flags : int
         The ``re`` flags in force.
     """
-    if len(nodes) == 1 and isinstance(nodes[0], Group):
-        return None  # the sequence inside is looked at by itself
     if len(nodes) < 2 or not any(isinstance(node, Look) for node in nodes):
         return None
-    *before, rest = nodes
-    more, least = _repeated(rest, flags)
+    *before, last = nodes
+    more, least = _repeated(last, flags)
     first = more if least else _one(before.pop(), flags)
     if first is None or more is None:
         return None
-    words: list[Word] = []
+    excluded: list[Excluded] = []
     while before and isinstance(look := before[-1], Look):
-        found = _words(look, flags, more)
+        found = _excluded(look, flags, more)
         if found is None:
             return None
-        words += found
+        excluded += found
         before.pop()
-    return (tuple(before), Run(first, more, tuple(words))) if words else None
+    return (tuple(before), Run(first, more, tuple(excluded))) if excluded else None
+
+
+def condition_after(excluded: tuple[Excluded, ...]) -> Condition:
+    """Return the condition on what follows here, behind all expressions that are at their ends."""
+    spared_by, is_spared_at_end = ANY_CHARACTER, True
+    for expression, condition in excluded:
+        if _steps(expression)[1]:
+            spared_by = _common(spared_by, condition.spared_by)
+            is_spared_at_end = is_spared_at_end and condition.is_spared_at_end
+    return Condition(spared_by, is_spared_at_end)
 
 
 def parts(
-    words: tuple[Word, ...], characters: CharacterClass
-) -> list[tuple[CharacterClass, tuple[Word, ...]]]:
-    """Return the next characters of a run, by which words these may still become.
-
-    Returns
-    -------
-    list of (CharacterClass, tuple of Word)
-        Disjoint classes of `characters`, and what is left of those words; no class where every
-        text is excluded. The last class, of all the others, may be empty.
-    """
-    nexts = [(of[0], (of[1:], is_whole)) for of, is_whole in words if of]
+    excluded: tuple[Excluded, ...], characters: CharacterClass
+) -> Iterator[tuple[CharacterClass, tuple[Excluded, ...]]]:
+    """Yield disjoint classes of characters, with what is left of what is excluded after them."""
+    nexts = [
+        (of, (left, condition))
+        for expression, condition in excluded
+        for of, left in _steps(expression)[0]
+    ]
     cuts = sorted({cut for of, _ in nexts for low, high in of.ranges for cut in (low, high + 1)})
-    found: dict[tuple[Word, ...], list[tuple[int, int]]] = {}
+    found: dict[tuple[Excluded, ...], list[tuple[int, int]]] = {}
     for low, above in pairwise(cuts):
-        left = tuple(dict.fromkeys(word for of, word in nexts if low in of))
+        left = tuple(dict.fromkeys(rest for of, rest in nexts if low in of))
         if left:
             found.setdefault(left, []).append((low, above - 1))
-    named = [
-        (CharacterClass.of(common_ranges(tuple(of), characters.ranges)), left)
-        for left, of in found.items()
-    ]
-    every = CharacterClass.of(part for of in found.values() for part in of)
-    others = common_ranges(every.complement().ranges, characters.ranges)
-    kept = [(of, left) for of, left in named if of.ranges and ((), False) not in left]
-    return [*kept, (CharacterClass.of(others), ())]
+    for rest, ranges in found.items():
+        yield _common(CharacterClass.of(ranges), characters), rest
+    named = CharacterClass.of(part for ranges in found.values() for part in ranges)
+    yield _common(named.complement(), characters), ()
+
+
+def _common(one: CharacterClass, other: CharacterClass) -> CharacterClass:
+    return CharacterClass.of(common_ranges(one.ranges, other.ranges))
+
+
+@lru_cache(maxsize=10_000)
+def _steps(expression: Expression) -> tuple[tuple[tuple[CharacterClass, Expression], ...], bool]:
+    """Return what an expression may begin with, each with what is left, and whether it may end.
+
+    Source: Antimirov, "Partial Derivatives of Regular Expressions and Finite Automaton
+    Constructions" (1996).
+    """
+    if not expression:
+        return (), True
+    first, rest = expression[0], expression[1:]
+    if isinstance(first, CharacterClass):
+        return ((first, rest),), False
+    found: dict[tuple[CharacterClass, Expression], None] = {}
+    if isinstance(first, Choice):
+        ways = [_steps((*branch, *rest)) for branch in first.branches]
+        for begins, _ in ways:
+            found.update(dict.fromkeys(begins))
+        return tuple(found), any(may_end for _, may_end in ways)
+    begins, is_empty = _steps(first.body) if first.most != 0 else ((), True)
+    most = None if first.most is None else first.most - 1
+    again = Loop(first.body, max(first.least - 1, 0), most)
+    for of, left in begins:
+        found[of, (*left, again, *rest)] = None
+    may_end = False
+    if is_empty or not first.least:
+        begins, may_end = _steps(rest)
+        found.update(dict.fromkeys(begins))
+    return tuple(found), may_end
 
 
 # -- how patterns are read ------------------------------------------------------------------------
@@ -154,74 +230,85 @@ def _repeated(node: Node, flags: int) -> tuple[CharacterClass | None, int]:
     return (_one(node.body[0], flags) if is_any else None), node.min_count
 
 
-def _words(look: Look, flags: int, more: CharacterClass) -> list[Word] | None:
-    """Return the words that a negative look-ahead excludes, None if it looks for more."""
+def _excluded(look: Look, flags: int, more: CharacterClass) -> list[Excluded] | None:
+    """Return what a look-ahead excludes, None if that is not read inside the run alone."""
     if look.is_behind or not look.is_negated:
         return None
-    found: list[Word] = []
-    for characters, is_whole in _paths(look.body, flags, more):
-        # What is left of the run decides, and nothing behind it.
-        is_inside = all(common_ranges(of.ranges, more.ranges) == of.ranges for of in characters[1:])
-        if not characters or not is_inside or len(found) == _MAX_WORDS:
+    found: list[Excluded] = []
+    for branch, inside in _branches(look.body, flags):
+        condition = _condition(branch[-1], inside, more) if branch else None
+        expression = _expression(branch if condition is None else branch[:-1], inside, more)
+        if expression is None or _steps(expression)[1] or _size(expression) > _MAX_SIZE:
             return None
-        found.append((characters, is_whole))
-    return found if all(of for of, _ in found) else None
+        found.append((expression, condition or Condition(_NOTHING, is_spared_at_end=False)))
+    return found
 
 
-def _paths(nodes: Nodes, flags: int, more: CharacterClass) -> Iterator[Word]:
-    """Yield the texts that nodes match; one without characters stands for what is not read."""
-    if not nodes:
-        yield (), False
-        return
-    if len(nodes) == 1 and isinstance(nodes[0], Alternation):
+def _branches(nodes: Nodes, flags: int) -> Iterator[tuple[Nodes, int]]:
+    """Yield the alternatives of nodes, with the flags inside."""
+    if len(nodes) == 1 and isinstance(nodes[0], Group):
+        yield from _branches(nodes[0].body, nodes[0].flags_inside(flags))
+    elif len(nodes) == 1 and isinstance(nodes[0], Alternation):
         for branch in nodes[0].branches:
-            yield from _paths(branch, flags, more)
-        return
-    *before, last = nodes
-    is_whole = _is_end(last, flags, more)
-    texts = [_texts(node, flags) for node in (before if is_whole else nodes)]
-    n_texts = 1
-    for some in texts:
-        n_texts *= len(some)
-    if not 0 < n_texts <= _MAX_WORDS:
-        yield (), False
-        return
-    for chosen in product(*texts):
-        yield tuple(of for text in chosen for of in text), is_whole
+            yield from _branches(branch, flags)
+    else:
+        yield nodes, flags
 
 
-def _is_end(node: Node, flags: int, more: CharacterClass) -> bool:
-    r"""Return whether a node says that the run does not go on.
+def _condition(node: Node, flags: int, more: CharacterClass) -> Condition | None:
+    r"""Return what a node says of the character behind a part of a run, None if it takes it.
 
-    ``\b`` says so behind a character of the run, if these are the characters of words.
+    A class of which the run has nothing says that one of these follows, ``(?!...)`` that none does;
+    ``\b`` says that the run ends, if it is one of characters of words.
     """
     if isinstance(node, Look) and node.is_negated and not node.is_behind:
-        return len(node.body) == 1 and _one(node.body[0], flags) == more
-    is_ascii = bool(flags & re.ASCII)
-    return node is Anchor.BOUNDARY and category(Category("w"), ascii_only=is_ascii) == more
+        of = _one(node.body[0], flags) if len(node.body) == 1 else None
+        return None if of is None else Condition(of, is_spared_at_end=False)
+    if node is Anchor.BOUNDARY:
+        words = category(Category("w"), ascii_only=bool(flags & re.ASCII))
+        return Condition(more, is_spared_at_end=False) if words == more else None
+    of = _one(node, flags)
+    if of is None or _common(of, more).ranges:
+        return None
+    return Condition(of.complement(), is_spared_at_end=True)
 
 
-def _texts(node: Node, flags: int) -> list[tuple[CharacterClass, ...]]:
-    """Return the texts that a node matches, as characters in a row; none if they are not few."""
-    match node:
-        case Group():
-            return _joined(node.body, node.flags_inside(flags))
-        case Alternation():
-            found = [_joined(branch, flags) for branch in node.branches]
-            return [text for some in found for text in some] if all(found) else []
-        case Repeat() if node.max_count == 1 and node.min_count == 0:
-            return [*some, ()] if (some := _joined(node.body, flags)) else []
-        case _:
-            one = _one(node, flags)
-            return [] if one is None else [(one,)]
-
-
-def _joined(nodes: Nodes, flags: int) -> list[tuple[CharacterClass, ...]]:
-    """Return the texts that nodes match in a row; none if they are not few."""
-    found: list[tuple[CharacterClass, ...]] = [()]
+def _expression(nodes: Nodes, flags: int, more: CharacterClass) -> Expression | None:
+    """Return nodes as an expression over characters of the run, None if they are none."""
+    found: list[CharacterClass | Choice | Loop] = []
     for node in nodes:
-        some = _texts(node, flags)
-        if not some or len(found) * len(some) > _MAX_WORDS:
-            return []
-        found = [(*text, *more) for text in found for more in some]
-    return found
+        match node:
+            case Group():
+                inner = _expression(node.body, node.flags_inside(flags), more)
+                if inner is None:
+                    return None
+                found += inner
+            case Alternation():
+                branches = [_expression(branch, flags, more) for branch in node.branches]
+                if None in branches:
+                    return None
+                found.append(Choice(tuple(branch for branch in branches if branch is not None)))
+            case Repeat():
+                body = _expression(node.body, flags, more)
+                if body is None:
+                    return None
+                found.append(Loop(body, node.min_count, node.max_count))
+            case _:
+                of = _one(node, flags)
+                if of is None or _common(of, more) != of:
+                    return None
+                found.append(of)
+    return tuple(found)
+
+
+def _size(expression: Expression | Iterable[Expression]) -> int:
+    """Return how many characters an expression has, as often as they are counted."""
+    total = 0
+    for item in expression:
+        if isinstance(item, Choice):
+            total += sum(map(_size, item.branches))
+        elif isinstance(item, Loop):
+            total += _size(item.body) * max(item.least, item.most or 0, 1)
+        else:
+            total += 1
+    return total

@@ -32,8 +32,16 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 
 from cfgguide.automata import syntax
-from cfgguide.automata.charset import END, CharacterClass, Utf8Node, characters_of, utf8_tree
-from cfgguide.automata.exclusion import Run, Word, parts, run_at_end
+from cfgguide.automata.charset import (
+    ANY_CHARACTER,
+    END,
+    CharacterClass,
+    Utf8Node,
+    characters_of,
+    common_ranges,
+    utf8_tree,
+)
+from cfgguide.automata.exclusion import Excluded, Run, condition_after, parts, run_at_end
 from cfgguide.automata.syntax import Alternation, Anchor, Group, Look, Node, Nodes, Repeat
 from cfgguide.errors import LimitError, PatternError
 from cfgguide.limits import Budget
@@ -220,26 +228,44 @@ class _Builder:
 
     def _run(self, run: Run) -> int:
         """Return the entry of a run of characters at the end of the pattern."""
-        end = self._split([MATCH])
-        self.nfa.assertions[end] = (self._character(run.more, MATCH), True)
+        no_more = self._if_next(run.more, is_negated=True)
         others = self._split([])
-        self.nfa.splits[others] = [self._character(run.more, others), end]
-        entries: dict[tuple[Word, ...], int] = {(): others}
+        self.nfa.splits[others] = [self._character(run.more, others), no_more]
+        entries: dict[tuple[Excluded, ...], int] = {(): others}
 
-        def entry(words: tuple[Word, ...]) -> int:
-            if words not in entries:
-                ends = [] if ((), True) in words else [end]
-                entries[words] = self._split([*choices(words, run.more), *ends])
-            return entries[words]
+        def entry(excluded: tuple[Excluded, ...]) -> int:
+            if excluded not in entries:
+                entries[excluded] = self._split([])
+                condition = condition_after(excluded)
+                spared = condition.spared_by
+                inside = common_ranges(run.more.ranges, spared.ranges)
+                targets = choices(excluded, CharacterClass.of(inside))
+                if spared == ANY_CHARACTER:
+                    targets.append(no_more)
+                elif condition.is_spared_at_end:
+                    outside = CharacterClass.of([*spared.complement().ranges, *run.more.ranges])
+                    targets.append(self._if_next(outside, is_negated=True))
+                else:
+                    behind = common_ranges(spared.ranges, run.more.complement().ranges)
+                    if behind:
+                        targets.append(self._if_next(CharacterClass.of(behind)))
+                self.nfa.splits[entries[excluded]] = targets
+            return entries[excluded]
 
-        def choices(words: tuple[Word, ...], characters: CharacterClass) -> list[int]:
+        def choices(excluded: tuple[Excluded, ...], characters: CharacterClass) -> list[int]:
             return [
                 self._character(of, entry(left))
-                for of, left in parts(words, characters)
+                for of, left in parts(excluded, characters)
                 if of.ranges
             ]
 
-        return self._split(choices(run.words, run.first))
+        return self._split(choices(run.excluded, run.first))
+
+    def _if_next(self, characters: CharacterClass, *, is_negated: bool = False) -> int:
+        """Return the entry of a match that ends before one of these characters, or before none."""
+        ask = self._split([MATCH])
+        self.nfa.assertions[ask] = (self._character(characters, MATCH), is_negated)
+        return ask
 
     # -- look-around ------------------------------------------------------------------------
 

@@ -31,19 +31,33 @@ RUNS = [
     "(?:1|(?!a(?![ab]))[ab][ab]*)",
     "(?!(?:a|b)(?![ab]))(?:a|[b])[ab]*",
     "(?!(?:a|b|[ab]{2})(?![ab]))(?:a|[b])[ab]*",
-    "(?!(?:)(?![ab]))[ab][ab]*",
+    # behind what is excluded
+    "(?!ab(?![ab1]))[ab][ab]*",
+    "(?!ab(?![a]))[ab][ab]*",
+    "(?!ab(?!1))[ab][ab]*",
+    "(?!a )[ab][ab]*",
+    "(?!a[ 1])[ab][ab]*",
+    "(?!a |b1|ab(?![ab]))[ab][ab]*",
+    # not a few words
+    "(?!ab*(?![ab]))[ab][ab]*",
+    "(?!(?:ab)+(?![ab]))[ab][ab]*",
+    "(?![ab]*ba(?![ab]))[ab][ab]*",
+    "(?!(?:a|ba){2,3}(?![ab]))[ab][ab]*",
+    "(?!b?a{2,}(?![ab]))[ab][ab]*",
 ]
 OTHERS = [
     "(?!ab(?![ab]))[ab][ab]*1",  # not at the end
     "(?!ab(?![ab]))[ab][ab]*?",
     "(?!ab(?![ab]))[ab][ab]{2,}",
-    "(?!ab(?![ab1]))[ab][ab]*",  # another end
-    "(?!a )[ab][ab]*",  # looks behind the run
-    "(?!ab*(?![ab]))[ab][ab]*",  # not few
+    "(?!a 1)[ab][ab]*",  # more than one character behind the run
+    "(?!a1b)[ab][ab]*",
+    r"(?!ab(?:[ 1]|\Z))[ab][ab]*",
+    "(?!a*(?![ab]))[ab][ab]*",  # nothing is excluded, or all
     "(?=a)[ab][ab]*",
     "(?<!a)[ab][ab]*",
     r"(?!a\b)[ab][ab]*",  # what are words is not what the run is of
     "(?!(?:a(?![ab])|b)1?)[ab][ab]*",
+    "(?!(?:)(?![ab]))[ab][ab]*",
 ]
 
 
@@ -98,8 +112,10 @@ def random_run(rng: random.Random) -> str:
         return "".join(rng.choice(letters) for _ in range(rng.randint(1, 3)))
 
     more = rng.choice(["[ab]", "[ab1]", r"\w", "[^ ]", "(?:[ab]|é)"])
-    end = rng.choice([f"(?!{more})", f"(?!{more})", r"\b", "", "(?![ab])"])
-    words = "|".join(word() + rng.choice(["", "", "b?"]) for _ in range(rng.randint(1, 4)))
+    end = rng.choice([f"(?!{more})", f"(?!{more})", r"\b", "", "(?![ab])", "[. ]", r"(?:\.|\Z)"])
+    words = "|".join(
+        word() + rng.choice(["", "", "b?", "b*", "{2}"]) for _ in range(rng.randint(1, 4))
+    )
     inside = rng.choice(["", "", "(?i:"])
     first = rng.choice(["[ab]", "[abé]", "[a-zA-Z]"])
     return f"{inside}(?!(?:{words}){end}){first}{more}*" + ")" * bool(inside)
