@@ -30,12 +30,18 @@ _CHECKOUT = Path(__file__).parents[2] / "grammars"  # in a source checkout
 _SQL_TERMINALS = (("QUOTED", r"[^\x00-\x1f]*"), ("SPACE", r"[ \n]+"))
 _SQL = {"max_ignored": 1, "keywords": "upper", "restrict": _SQL_TERMINALS}
 _PYTHON_LINES = ("_NEWLINE", r"\n{1,3} *")
+_RUST_TERMINALS = (
+    *((name, None) for name in ("COMMENT", "OUTER_DOC", "INNER_DOC")),
+    *((name, None) for name in ("AUTO", "BOX", "DEFAULT", "MACRO", "TILDE", "TRY")),  # unstable
+    ("SPACE", r" |\n{1,3} {0,40}"),
+)
 _TIDY: dict[str, dict[str, Any]] = {
     "json": {"restrict": (("WS", "[ \\n]"),)},
     "lua": {"restrict": (("COMMENT", None), ("SPACE", r" |\n{1,3} {0,40}"))},
     "python": {"max_ignored": 1, "restrict": (_PYTHON_LINES,)},
     "python312": {"max_ignored": 1, "restrict": (_PYTHON_LINES,)},
     "postgresql": _SQL,
+    "rust": {"restrict": _RUST_TERMINALS},
     "sql": _SQL,
     "sql_select": _SQL,
 }

@@ -94,10 +94,14 @@ _PYTHON = Preset(
 _LUA = Preset(
     "function", "{prompt}\nAnswer with one function in Lua, and nothing else.", "```lua\n"
 )
+_RUST = Preset(
+    "function", "{prompt}\nAnswer with one function in Rust, and nothing else.", "```rust\n"
+)
 _PRESETS = {
     "lua": _LUA,
     "python": _PYTHON,
     "python312": _PYTHON,
+    "rust": _RUST,
     "sql": _statement("statement", "SQLite"),
     "sql_select": _statement("start", "SQLite"),
     "postgresql": _statement("statement", "PostgreSQL"),

@@ -27,7 +27,7 @@ from tqdm import tqdm
 import cfgguide
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from support.languages import JUDGES
+from support.languages import JUDGES, lark_parser
 
 Judge = Callable[[str], str | None]
 N_TOGETHER = 10  # functions that a model writes in one batch
@@ -178,7 +178,7 @@ def _compare(
 
 
 def _by_lark(grammar: cfgguide.Grammar) -> Callable[[str], str]:
-    parser = lark.Lark(grammar.text, **grammar.lark_options)
+    parser = lark_parser(grammar)
 
     def refusal(text: str) -> str:
         try:
