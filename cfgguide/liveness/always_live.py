@@ -48,6 +48,7 @@ from cfgguide.parser.table import END, ERROR
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 from cfgguide.vocabulary.spelling import BOUNDARY, Spelling
 
+_MAX_ROUNDS = 6  # of leaving out terminals
 _MAX_CELLS = 1 << 26  # of the table of what can follow; without it nothing is always live
 
 
@@ -208,7 +209,7 @@ def _always_live_states(
 
     They come from all terminals of each row, or from those of shortest completions.
     """
-    table, scanner, rules = recognizer.parse_table, recognizer.scanner, recognizer.indentation_rules
+    table, scanner = recognizer.parse_table, recognizer.scanner
     nothing = np.zeros((table.n_states, end_classes.n_groups), dtype=np.bool_)
     n_cells = len(scanner.starts) * end_classes.n_groups * len(end_classes.terminal_ids)
     n_rows = len(distinct_rows(np.hstack([table.set_of_state[:, None], table.action != ERROR]))[0])
@@ -225,18 +226,66 @@ def _always_live_states(
     is_all = np.where(_is_line_start(recognizer), found_after_newline[:, -1], found[:, -1])
     if table.terminals[END] in table.conflicts or is_all[shifted_to].all():
         return found, found_after_newline
-    is_lexed = np.zeros(table.n_terminals + 2, dtype=np.bool_)
+    is_wanted = ~np.isin(table.terminals, table.conflicts)
+    is_wanted &= _is_lexed(recognizer, end_classes, following)
+    for _ in range(_MAX_ROUNDS):
+        is_written = written(recognizer, possible_terminal_ids)
+        completions = Completions.of(table, is_wanted.tolist(), is_written)
+        more, more_after_newline = largest(completions.first)
+        can = completions.is_completable[:, None]
+        found = found | (more & can)
+        found_after_newline = found_after_newline | (more_after_newline & can)
+        if found[shifted_to, -1].all():
+            break
+        # Next without what some state wants and cannot lex, then what leads where nothing follows.
+        is_better = is_wanted & _is_lexed_wherever_wanted(recognizer, end_classes, following)
+        if np.array_equal(is_better, is_wanted):
+            at_first, _ = largest(completions.first, n_rounds=1)
+            is_better &= _is_lexed_wherever_wanted(recognizer, end_classes, following, at_first)
+            if np.array_equal(is_better, is_wanted):
+                break
+        is_wanted = is_better
+    return found, found_after_newline
+
+
+def _is_lexed(
+    recognizer: Recognizer, end_classes: LexemeEndClasses, following: BoolArray
+) -> BoolArray:
+    """Return which terminals can be lexed in some state; shape (n_terminals,)."""
+    n_terminals, rules = recognizer.parse_table.n_terminals, recognizer.indentation_rules
+    is_lexed = np.zeros(n_terminals + 2, dtype=np.bool_)
     is_lexed[end_classes.terminal_ids[following.any(axis=(0, 1))]] = True
     if rules is not None:
         is_lexed[[rules.indent, rules.dedent]] = is_lexed[rules.newline]
-    is_usable = [
-        bool(is_lexed[terminal_id]) and name not in table.conflicts
-        for terminal_id, name in enumerate(table.terminals)
-    ]
-    completions = Completions.of(table, is_usable, written(recognizer, possible_terminal_ids))
-    more, more_after_newline = largest(completions.first)
-    can = completions.is_completable[:, None]
-    return found | (more & can), found_after_newline | (more_after_newline & can)
+    return np.array(is_lexed[:n_terminals])
+
+
+def _is_lexed_wherever_wanted(
+    recognizer: Recognizer,
+    end_classes: LexemeEndClasses,
+    following: BoolArray,
+    is_live: BoolArray | None = None,
+) -> BoolArray:
+    """Return which terminals can be lexed in all states that have an action for them.
+
+    Parameters
+    ----------
+    is_live : bool, shape (n_parse_states, n_groups), optional
+        What is live; if given, they also lead there.
+    """
+    table, rules = recognizer.parse_table, recognizer.indentation_rules
+    can_follow = np.zeros((len(following), table.n_terminals + 2), dtype=np.bool_)
+    kinds = zip(end_classes.terminal_ids, end_classes.groups, strict=True)
+    for index, (terminal_id, group) in enumerate(kinds):
+        if is_live is not None and terminal_id < table.n_terminals:
+            column = table.action[:, terminal_id]
+            if not is_live[column[column > 0] - 1, group].all():
+                continue
+        can_follow[:, terminal_id] |= following[:, -1, index]
+    if rules is not None:
+        can_follow[:, [rules.indent, rules.dedent]] = True
+    can_follow = can_follow[table.set_of_state, : table.n_terminals]
+    return np.array(((table.action == ERROR) | can_follow).all(axis=0))
 
 
 def _is_line_start(recognizer: Recognizer) -> BoolArray:
@@ -247,7 +296,11 @@ def _is_line_start(recognizer: Recognizer) -> BoolArray:
 
 
 def _largest(
-    recognizer: Recognizer, end_classes: LexemeEndClasses, following: BoolArray, needed: BoolArray
+    recognizer: Recognizer,
+    end_classes: LexemeEndClasses,
+    following: BoolArray,
+    needed: BoolArray,
+    n_rounds: int = -1,
 ) -> tuple[BoolArray, BoolArray]:
     """Return the largest tables in which each pair leads to others with all that it needs.
 
@@ -258,6 +311,8 @@ def _largest(
     ----------
     needed : bool, shape (n_parse_states, n_terminals)
         Which terminals must be able to follow in a state; the end of the text always is.
+    n_rounds : int
+        After so many steps the tables are returned as they are, too large.
     """
     table, rules = recognizer.parse_table, recognizer.indentation_rules
     targets = [np.unique(column[column > 0] - 1) for column in table.action.T]
@@ -323,6 +378,9 @@ def _largest(
         ):
             return is_always_live, is_live_after_newline
         is_always_live, is_live_after_newline = found, found_after_newline
+        n_rounds -= 1
+        if not n_rounds:
+            return found, found_after_newline
 
 
 def _following(
