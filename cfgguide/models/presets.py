@@ -91,10 +91,12 @@ _PYTHON = Preset(
     has_ended=is_past_block,
     tail=re.compile(r"\n[\n#]*\Z"),
 )
+_GO = Preset("function", "{prompt}\nAnswer with one function in Go, and nothing else.", "```go\n")
 _LUA = Preset(
     "function", "{prompt}\nAnswer with one function in Lua, and nothing else.", "```lua\n"
 )
 _PRESETS = {
+    "go": _GO,
     "lua": _LUA,
     "python": _PYTHON,
     "python312": _PYTHON,
