@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import IO
 
 PROGRAM = shutil.which("go")
 
@@ -26,8 +27,8 @@ def error(text: str) -> str:
 
 
 @functools.cache
-def _pipes(process: int):
-    """Return where to write texts and where to read answers; each process has a judge of its own."""
+def _pipes(process: int) -> tuple[IO[bytes], IO[bytes]]:
+    """Return where a process writes texts and reads answers: it has a judge of its own."""
     assert PROGRAM, "install golang-go"
     folder = tempfile.TemporaryDirectory()
     program = Path(folder.name) / "judge"
@@ -38,4 +39,5 @@ def _pipes(process: int):
     )
     judge = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     folder.cleanup()
+    assert judge.stdin and judge.stdout
     return judge.stdin, judge.stdout
