@@ -39,5 +39,6 @@ def _pipes(process: int) -> tuple[IO[bytes], IO[bytes]]:
     )
     judge = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     folder.cleanup()
-    assert judge.stdin and judge.stdout
+    assert judge.stdin
+    assert judge.stdout
     return judge.stdin, judge.stdout
