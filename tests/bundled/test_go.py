@@ -316,7 +316,13 @@ REFUSED = files(
             "a$b := 1",
             "if := 1",
         ],
-        ("comments", STATEMENT): ["/* a", "a /* b", "/* /* */ */", "\n//line a:0\n", "/*line a:b*/"],
+        ("comments", STATEMENT): [
+            "/* a",
+            "a /* b",
+            "/* /* */ */",
+            "\n//line a:0\n",
+            "/*line a:b*/",
+        ],
     }
 )
 #: What go/parser takes, and the head of the grammar lists.

@@ -16,6 +16,9 @@ from typing import IO
 
 PROGRAM = shutil.which("go")
 
+#: A file that has a function.
+AROUND_FUNCTION = "package p\n\n{}"
+
 
 def error(text: str) -> str:
     """Return why Go's parser refuses a text, or "" if it does not."""
