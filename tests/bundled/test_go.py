@@ -379,16 +379,10 @@ def test_go_says_the_same():
         assert [text for text in texts if not error(text)] == []
 
 
-@pytest.mark.parametrize(
-    "start",
-    [
-        "function",
-        *(pytest.param(each, marks=pytest.mark.slow) for each in ("statement", "expression")),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("start", ["statement", "expression"])
 def test_other_start_rules(start):
     texts = {
-        "function": ("func f(a int) int {\n\treturn a\n}\n", "func (t T) f()", "x := 1"),
         "statement": ("x := 1", "\nfor i := range x {\n}\n", "x := 1\ny := 2"),
         "expression": ("f(1) +\n\tT{2}", "func() {}", "x := 1"),
     }[start]
@@ -403,13 +397,15 @@ def test_texts_written_at_random_are_go():
         assert not error(text), text
 
 
-def test_tidy_has_no_comments_and_no_endless_space():
+def test_a_tidy_function_has_no_comments_and_no_endless_space():
     texts = {
-        "package p\n\nvar x = 1\n": True,
-        "package p\nfunc f() {\n\treturn\n}": True,
-        "package p // a": False,
-        "package  p": False,
-        "package p\n\n\n\nvar x = 1": False,
+        "func f(a int) int {\n\treturn a\n}\n": True,
+        "func (t T) f()": True,
+        "func f() {\n}\nfunc g()": False,
+        "x := 1": False,
+        "func f() // a": False,
+        "func  f()": False,
+        "func f() {\n\n\n\n}": False,
     }
-    index = index_of("go", tidy=True)
+    index = index_of("go", "function", tidy=True)
     assert {text: can_be_written(text, index) for text in texts} == texts
