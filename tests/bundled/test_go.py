@@ -334,6 +334,7 @@ LEFT_OUT = files(
             'import "\u00e9"',
             "type T[P *C, Q any] int",
             "type T[P (C),] int",
+            "var x = map[a]b.c.d",
             "var x = f(<-chan<- chan int(y))",
         ],
         ("go/parser's own", DECLARATION): [
