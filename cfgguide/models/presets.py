@@ -80,6 +80,17 @@ def is_past_statement(text: str) -> bool:
     return said.endswith(";") or (bool(said) and text.endswith("\n\n"))
 
 
+def is_past_braces(text: str) -> bool:
+    r"""Return whether the last line is a closing brace at the left margin, or has ended.
+
+    >>> is_past_braces("func f() {\n\tg()\n}"), is_past_braces("func f() { g() }\n")
+    (True, True)
+    >>> is_past_braces("func f() interface{}")  # a body may follow
+    False
+    """
+    return text.endswith(("\n}", "\n"))
+
+
 def _statement(start: str, dialect: str) -> Preset:
     request = f"{{prompt}}\nAnswer with one statement of SQL for {dialect}, and nothing else."
     return Preset(start, request, "```sql\n", is_past_statement)
@@ -91,6 +102,12 @@ _PYTHON = Preset(
     has_ended=is_past_block,
     tail=re.compile(r"\n[\n#]*\Z"),
 )
+_GO = Preset(
+    "function",
+    "{prompt}\nAnswer with one function in Go, and nothing else.",
+    "```go\n",
+    is_past_braces,
+)
 _LUA = Preset(
     "function", "{prompt}\nAnswer with one function in Lua, and nothing else.", "```lua\n"
 )
@@ -98,6 +115,7 @@ _RUST = Preset(
     "function", "{prompt}\nAnswer with one function in Rust, and nothing else.", "```rust\n"
 )
 _PRESETS = {
+    "go": _GO,
     "lua": _LUA,
     "python": _PYTHON,
     "python312": _PYTHON,

@@ -241,6 +241,7 @@ def _functions(judge: Judge, options: argparse.Namespace) -> int:
     from cfgguide.models import load_model
     from cfgguide.models.presets import preset_of
 
+    around = getattr(import_module(JUDGES[options.language]), "AROUND_FUNCTION", "{}")
     model, preset = load_model(), preset_of(options.language)
     grammar = cfgguide.Grammar.bundled(options.language, start=preset.start, tidy=True)
     prompts = [preset.messages(f"Write a function that {task}.") for task in TASKS[: options.texts]]
@@ -257,7 +258,7 @@ def _functions(judge: Judge, options: argparse.Namespace) -> int:
             seed=options.seed + first,
         )
         for result in results:
-            said = judge(result.text)
+            said = judge(around.format(result.text))
             n_tokens += len(result.token_ids)
             if options.show:
                 print(result.text, end="\n\n", flush=True)

@@ -20,7 +20,11 @@ import pytest
 import cfgguide
 
 #: The judge of each language, by the name of the bundled grammar.
-JUDGES = {"lua": "support.lua_judge", "rust": "support.rust_judge"}
+JUDGES = {
+    "go": "support.go_judge",
+    "lua": "support.lua_judge",
+    "rust": "support.rust_judge",
+}
 
 
 def judge_of(name: str) -> Any:
