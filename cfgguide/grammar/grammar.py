@@ -31,6 +31,7 @@ _SQL_TERMINALS = (("QUOTED", r"[^\x00-\x1f]*"), ("SPACE", r"[ \n]+"))
 _SQL = {"max_ignored": 1, "keywords": "upper", "restrict": _SQL_TERMINALS}
 _PYTHON_LINES = ("_NEWLINE", r"\n{1,3} *")
 _TIDY: dict[str, dict[str, Any]] = {
+    "java": {"restrict": (("COMMENT", None), ("SPACE", r" |\n{1,3} {0,40}"))},
     "json": {"restrict": (("WS", "[ \\n]"),)},
     "lua": {"restrict": (("COMMENT", None), ("SPACE", r" |\n{1,3} {0,40}"))},
     "python": {"max_ignored": 1, "restrict": (_PYTHON_LINES,)},

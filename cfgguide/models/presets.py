@@ -83,7 +83,11 @@ _PYTHON = Preset(
 _LUA = Preset(
     "function", "{prompt}\nAnswer with one function in Lua, and nothing else.", "```lua\n"
 )
+_JAVA = Preset(
+    "function", "{prompt}\nAnswer with one method in Java, and nothing else.", "```java\n"
+)
 _PRESETS = {
+    "java": _JAVA,
     "lua": _LUA,
     "python": _PYTHON,
     "python312": _PYTHON,
