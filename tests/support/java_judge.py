@@ -1,6 +1,5 @@
-"""The parser of javac, and nothing behind it, as a judge of texts: Debian's package openjdk-17-jdk-headless.
+"""The parser of javac, and nothing behind it, as a judge of texts (openjdk-17-jdk-headless).
 
-One process of Java is asked of all texts, over pipes. javac's parser checks a little that the
 specification does not have in its syntax; what of it a grammar cannot say is told from the rest.
 """
 
@@ -21,7 +20,7 @@ NO_SYNTAX = ("compiler.err.invalid.meth.decl.ret.type.req", "crash java.lang.Sta
 
 
 def error(text: str) -> str | None:
-    """Return why javac refuses a text, "" if it does not, and None if it refuses no syntax of it."""
+    """Return why javac refuses a text, "" if it does not, None if it refuses no syntax of it."""
     process = _process()
     assert process.stdin
     assert process.stdout
