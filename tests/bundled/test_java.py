@@ -305,9 +305,9 @@ def test_javac_says_the_same():
 @pytest.mark.slow
 @pytest.mark.skipif(java_judge.PROGRAM is None, reason="openjdk-17-jdk-headless is not installed")
 def test_a_constructor_may_have_another_name_than_its_class():
-    text = "class A { B() { } }"
-    assert java_judge.error(text) is None
-    assert lark_parses(text)
+    for text in ("class A { B() { } }", "enum A { C; B(int d) { } }"):
+        assert java_judge.error(text) is None
+        assert lark_parses(text)
 
 
 @pytest.mark.slow

@@ -53,7 +53,12 @@ final class JavaJudge {
         StringBuilder errors = new StringBuilder();
         for (Diagnostic<?> each : said.getDiagnostics()) {
             if (each.getKind() == Diagnostic.Kind.ERROR) {
-                errors.append(each.getCode()).append(" line ").append(each.getLineNumber()).append(": ")
+                String key = each.getCode();
+                if (key.equals("compiler.err.enum.constant.not.expected")
+                        && text.substring((int) each.getPosition()).matches("(?s)[\\w$]+\\s*\\(.*")) {
+                    key += ".constructor";
+                }
+                errors.append(key).append(" line ").append(each.getLineNumber()).append(": ")
                         .append(each.getMessage(null).replace('\n', ' ')).append('\n');
             }
         }
