@@ -36,6 +36,7 @@ ACCEPTED = {
         "abstract non-sealed class A {}",
         "class A { static { } { } ; A() { this(1); } <T> A(T... a) { super(); } }",
         "class A { int a, b[] = {1, 2,}, c = 1; final @B static public int d; }",
+        "class A { int f(@B C a, @D int b) {} }",
         "class A { int f(A this, final int b[])[] throws B, C; native void g(); }",
         "interface A { int x = 1, y = 2; default void f() {} private void g() {} }",
         "@interface A { int x() default 1; int[] y() default {}; }",
