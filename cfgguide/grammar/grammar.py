@@ -37,6 +37,7 @@ _RUST_TERMINALS = (
 )
 _TIDY: dict[str, dict[str, Any]] = {
     "go": {"restrict": (("COMMENT", None), ("SPACE", " "), ("_NL", r"\n{1,3}( {1,40}|\t{1,20})?"))},
+    "java": {"restrict": (("COMMENT", None), ("SPACE", r" |\n{1,3} {0,40}"))},
     "json": {"restrict": (("WS", "[ \\n]"),)},
     "lua": {"restrict": (("COMMENT", None), ("SPACE", r" |\n{1,3} {0,40}"))},
     "python": {"max_ignored": 1, "restrict": (_PYTHON_LINES,)},

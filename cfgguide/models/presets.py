@@ -116,6 +116,11 @@ _RUST = Preset(
 )
 _PRESETS = {
     "go": _GO,
+_JAVA = Preset(
+    "function", "{prompt}\nAnswer with one method in Java, and nothing else.", "```java\n"
+)
+_PRESETS = {
+    "java": _JAVA,
     "lua": _LUA,
     "python": _PYTHON,
     "python312": _PYTHON,

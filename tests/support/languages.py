@@ -22,6 +22,7 @@ import cfgguide
 #: The judge of each language, by the name of the bundled grammar.
 JUDGES = {
     "go": "support.go_judge",
+    "java": "support.java_judge",
     "lua": "support.lua_judge",
     "rust": "support.rust_judge",
 }

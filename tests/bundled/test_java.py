@@ -1,0 +1,334 @@
+"""The bundled grammar of Java is Java 17's, as its specification and javac's parser have it.
+
+Verdicts were found by hand, in the specification; where a JDK is installed it is asked as well.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import lark
+import pytest
+from support import java_judge
+
+import cfgguide
+
+
+def _in_a_method(statements: str) -> str:
+    return f"class A {{ void m() {{ {statements} }} }}"
+
+
+def _value(expression: str) -> str:
+    return _in_a_method(f"x = {expression};")
+
+
+ACCEPTED = {
+    "files": [
+        "",
+        ";",
+        "@A package a.b; import a.b; import static a.b.*; class C {}",
+        "open module a.b { requires transitive static c; exports d to e, f; }",
+        "class A {} interface B {} enum C {} @interface D {} record E() {}",
+    ],
+    "classes": [
+        "class A<@B T extends C & D<E>> extends F<G>.H implements I, J<K[]> {}",
+        "public sealed abstract class A permits B, C {}",
+        "abstract non-sealed class A {}",
+        "class A { static { } { } ; A() { this(1); } <T> A(T... a) { super(); } }",
+        "class A { int a, b[] = {1, 2,}, c = 1; final @B static public int d; }",
+        "class A { int f(@B C a, @D int b) {} }",
+        "class A { int f(A this, final int b[])[] throws B, C; native void g(); }",
+        "interface A { int x = 1, y = 2; default void f() {} private void g() {} }",
+        "@interface A { int x() default 1; int[] y() default {}; }",
+        "enum A implements B { C(1) { int x; }, @D E, ; int y; A(int z) {} }",
+        "enum A {,}",
+        "enum A { X,; }",
+        "record A<T>(@B int a, int... b) implements C { A { } static int c; }",
+        "class A { void yield() {} int record, sealed, var; int permits() {} }",
+    ],
+    "statements": [
+        _in_a_method(each)
+        for each in (
+            "A<B>[] c[] = null, d; a.b.C<D>.E f; a[] g = {1}; a<b<c<d>>> e; A b;",
+            "a[0]++; a.b[0].c = 1; new A<>() {}.b(); a.new B(); (a).b(); --a;",
+            "for (;;); for (var x : y); for (final A<B> x : y); for (i++, j--; ; f()) ;",
+            "try (a.b; this.c; final A a = b;) { } try { } catch (final A | B c) { } finally { }",
+            "if (a) if (b); else; else; do a(); while (b); b: while (c) break b;",
+            "switch (a) { case 1, 2 -> b(); case (c) -> { } default -> throw d; }",
+            "switch (a) { case 1: case 2: b(); int c; default: }",
+            "class B { } final class C { } record D(int a) { } enum E { F } interface G { }",
+            "synchronized (a) { } assert a : b; return; throw a; yield -1; ;",
+            "var a = 1; record = 1; record(1); sealed.x(); int var;",
+        )
+    ],
+    "expressions": [
+        _value(each)
+        for each in (
+            "(a) - b",
+            "(A) (b)",
+            "(A<B>) c",
+            "(int) -x",
+            "(A) !b",
+            "(A[]) b",
+            "(A) b -> c",
+            "(List<Map<A, B>>) c",
+            "(Map<A, B>) c",
+            "a < b",
+            "f(a < b, c > d)",
+            "a < b >> c",
+            "a >>> b >= c",
+            "A<B>::new",
+            "int[]::new",
+            "a.b::<T>c",
+            "A.super::b",
+            "a.<T>b()",
+            "int[].class",
+            "void.class",
+            "() -> {}",
+            "(a, b) -> c",
+            "(int a, final A<B> c) -> d",
+            "(A<B> a) -> c",
+            "(@A B c) -> 1",
+            "(var a, var b) -> 1",
+            "a ? b : c -> d",
+            "a instanceof final B c && d",
+            "a instanceof B<C> ? d : e",
+            "switch (b) { case 1: yield 2; default: throw x; } + 1",
+            "switch (b) { case A -> 1 + 2; default -> x -> y; }",
+            "new int[3][]",
+            "new int[]{1}[0]",
+            "new a.B<C>.D<>(1) { int e; }",
+            "- - a - -b",
+            "a = b += c",
+        )
+    ],
+    "literals": [
+        _value(each)
+        for each in (
+            "2147483647",
+            "-2147483648",
+            "9223372036854775807L",
+            "0x7fff_ffff",
+            "037777777777",
+            "0b1__1",
+            "1.",
+            ".5e-3f",
+            "0x1.8p3",
+            "1D",
+            "09.5",
+            r"'\''",
+            r"'\u0041'",
+            "'\u00e9'",
+            r'"\s\0\377\400\uu0041"',
+            r'"\\user"',
+            '"""\n a "" \\""" b\\\n"""',
+        )
+    ],
+    "comments and space": ["/**/ class A {} // \\\\u", "class\r\nA\f{\t}/* * / \u00e9 */"],
+}
+REFUSED = {
+    "files": [
+        "import a;",
+        "import a.b",
+        "class A {} package b;",
+        "\ufeffclass A {}",
+        "int x;",
+        "class A {} }",
+    ],
+    "classes": [
+        "class A extends B, C {}",
+        "class A permits B {}",
+        "class A { public static public int x; }",
+        "class A { int x }",
+        "class var {}",
+        "class A { var x; }",
+        "class A { int f(int... a, int b) {} }",
+        "interface A { int x; }",
+        "interface A { { } }",
+        "interface A { A() {} }",
+        "record A { }",
+        "record A() { int b; }",
+        "enum A { B,, C }",
+        "class A { public { } }",
+    ],
+    "statements": [
+        _in_a_method(each)
+        for each in (
+            "a;",
+            "a + b;",
+            "a == b;",
+            "if (a) int x;",
+            "try { }",
+            "try (f()) { }",
+            "else;",
+            "static class B { }",
+            "final @A final int a;",
+            "switch (a) { int x; }",
+            "switch (a) { case 1 -> a + 1; }",
+            "new int[3];",
+            "goto a;",
+            "int class;",
+            "void x;",
+        )
+    ],
+    "expressions": [
+        _value(each)
+        for each in (
+            "",
+            "a b",
+            "(A) ++x",
+            "new int[]",
+            "new int[3]{1}",
+            "new A<>[3]",
+            "(var a, int b) -> 1",
+            "(a, int b) -> 1",
+            "a -> ",
+            "_",
+            "a.1",
+            "switch (a) { default -> 1; }.b()",
+            "a +",
+            "a ? b",
+        )
+    ],
+    "literals": [
+        _value(each)
+        for each in (
+            "2147483648",
+            "+2147483648",
+            "9223372036854775808L",
+            "0x1ffffffff",
+            "08",
+            "0b2",
+            "0x_1",
+            "1_",
+            "1e400",
+            "1e-400",
+            "1e39f",
+            "''",
+            r"'\q'",
+            r'"\u12"',
+            '"a',
+            '"a\nb"',
+            '"""a"""',
+        )
+    ],
+    "comments and space": ["/* ", "/*/", "class A {} // \\u", "class A\u00a0{}"],
+}
+LEFT_OUT = [
+    r"cl\u0061ss A {}",
+    "class A {}\x1a",
+    "class A { public private int x; }",
+    _in_a_method("f() = 1;"),
+    _in_a_method("yield (1);"),
+    _in_a_method("var x;"),
+    _value("(A & B) c"),
+    _value("(A</* b */B>) c"),
+    _value("f(a < b, c<d)"),
+    _value("1_0.5"),
+]
+
+
+def cases(table: dict[str, list[str]]) -> list[object]:
+    return [pytest.param(text, id=repr(text)) for texts in table.values() for text in texts]
+
+
+@functools.cache
+def grammar() -> cfgguide.Grammar:
+    return cfgguide.Grammar.bundled("java")
+
+
+@functools.cache
+def index(start: str = "start", *, tidy: bool = False) -> cfgguide.Index:
+    chosen = cfgguide.Grammar.bundled("java", start=start, tidy=tidy)
+    return cfgguide.compile(chosen, cfgguide.Vocabulary.of_bytes())
+
+
+def can_be_written(text: str, of: cfgguide.Index | None = None) -> bool:
+    guide = cfgguide.Guide(of or index())
+    for byte in text.encode():
+        if not guide.accepts(byte):
+            return False
+        guide.advance(byte)
+    return guide.is_accepting
+
+
+class _Uncompared(lark.lexer.ContextualLexer):
+    """Lark's own, but for its comparison of all terminals, which only warns and takes minutes."""
+
+    def __init__(self, conf, states, always_accept=()):
+        conf.skip_validation = True
+        super().__init__(conf, states, always_accept)
+
+
+@functools.cache
+def parser() -> lark.Lark:
+    return lark.Lark(
+        grammar().text, **grammar().lark_options, _plugins={"ContextualLexer": _Uncompared}
+    )
+
+
+def lark_parses(text: str) -> bool:
+    try:
+        parser().parse(text)
+    except lark.exceptions.LarkError:
+        return False
+    return True
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", cases(ACCEPTED))
+def test_what_java_has_is_accepted(text):
+    assert lark_parses(text)
+    assert can_be_written(text)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", cases(REFUSED))
+def test_what_java_has_not_is_refused(text):
+    assert not lark_parses(text)
+    assert not can_be_written(text)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", LEFT_OUT)
+def test_what_is_left_out_is_refused(text):
+    assert not lark_parses(text)
+
+
+@pytest.mark.skipif(java_judge.PROGRAM is None, reason="openjdk-17-jdk-headless is not installed")
+def test_javac_says_the_same():
+    for texts in (*ACCEPTED.values(), LEFT_OUT):
+        assert [text for text in texts if java_judge.error(text)] == []
+    for texts in REFUSED.values():
+        assert [text for text in texts if not java_judge.error(text)] == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(java_judge.PROGRAM is None, reason="openjdk-17-jdk-headless is not installed")
+def test_a_constructor_may_have_another_name_than_its_class():
+    for text in ("class A { B() { } }", "enum A { C; B(int d) { } }"):
+        assert java_judge.error(text) is None
+        assert lark_parses(text)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", ["function", "class", "statement", "expression"])
+def test_other_start_rules(start):
+    texts = {
+        "function": ("public int f(int a) { return a; }", "<T> void g() throws A {}", "int x;"),
+        "class": ("class A { }", "public record A(int b) { }", "int x;"),
+        "statement": ("x = 1;", "for (;;) { }", "int x;"),
+        "expression": ("f(1) + (A) b", "(a, b) -> c", "x;"),
+    }[start]
+    assert [can_be_written(text, index(start)) for text in texts] == [True, True, False]
+
+
+@pytest.mark.slow
+def test_tidy_has_no_comments_and_no_endless_space():
+    texts = {
+        "class A {\n\n    int x;\n}": True,
+        "class A { } // a": False,
+        "class  A { }": False,
+        "class A {\n\n\n\n}": False,
+    }
+    assert {text: can_be_written(text, index(tidy=True)) for text in texts} == texts
