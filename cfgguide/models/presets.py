@@ -80,10 +80,12 @@ _PYTHON = Preset(
     has_ended=is_past_block,
     tail=re.compile(r"\n[\n#]*\Z"),
 )
+_C = Preset("function", "{prompt}\nAnswer with one function in C, and nothing else.", "```c\n")
 _LUA = Preset(
     "function", "{prompt}\nAnswer with one function in Lua, and nothing else.", "```lua\n"
 )
 _PRESETS = {
+    "c": _C,
     "lua": _LUA,
     "python": _PYTHON,
     "python312": _PYTHON,

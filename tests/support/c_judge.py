@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from typing import Any
+from collections.abc import Iterable
 
 try:
     import pycparser
@@ -37,26 +37,46 @@ SYNTAX = re.compile(
 )
 
 #: How names of types are spelled in the grammar.
-TYPE_NAME = re.compile(r"\b(?:FILE|bool|jmp_buf|va_list|[A-Za-z_][A-Za-z0-9_]*_t)\b", re.ASCII)
+TYPE_NAME = re.compile(r"(?:FILE|bool|jmp_buf|va_list|[A-Za-z0-9_]+_t)", re.ASCII)
+
+_STRINGS = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'")
+_WORD = re.compile(r"(?<![A-Za-z0-9_.])[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_KEYWORDS = frozenset(
+    "auto break case char const continue default do double else enum extern float for goto if "
+    "inline int long register restrict return short signed sizeof static struct switch typedef "
+    "union unsigned void volatile while _Alignas _Alignof _Atomic _Bool _Complex _Generic "
+    "_Noreturn _Static_assert _Thread_local __func__ __builtin_va_arg".split()
+)
 
 
 def error(text: str) -> str | None:
-    """Return why a text is refused after typedefs of its names that are spelled as types are.
+    """Return why a text is refused whose names are types if they are spelled as such.
 
     It is "" if both judges read it, and None if only something else than syntax is refused.
     """
-    return error_after(typedefs(TYPE_NAME.findall(text)), text)
+    names = words(text)
+    types = {name for name in names if TYPE_NAME.fullmatch(name)}
+    return error_after(declarations(types, names - types), text)
 
 
-def typedefs(names: Any) -> str:
-    """Return a line that makes names types."""
-    return " ".join(f"typedef int {name};" for name in sorted(set(names)))
+def words(text: str) -> set[str]:
+    """Return the words of a text that may be names."""
+    return set(_WORD.findall(_STRINGS.sub(" ", text))) - _KEYWORDS
 
 
-def error_after(prelude: str, text: str) -> str | None:
-    """Return why a text is refused after a line of others: see :func:`error`."""
+def declarations(types: Iterable[str], others: Iterable[str]) -> str:
+    """Return a line that makes some names types and others variables.
+
+    Variables too: where gcc does not know x, it takes x * y for a declaration.
+    """
+    lines = [f"typedef int {name};" for name in sorted(types)]
+    return " ".join((*lines, *(f"int {name};" for name in sorted(others))))
+
+
+def error_after(declared: str, text: str) -> str | None:
+    """Return why a text is refused after a line of declarations: see :func:`error`."""
     assert GCC and pycparser, "install gcc and pycparser"
-    text = f"{prelude}\n{text}"
+    text = f"{declared}\n{text}"
     try:
         pycparser.c_parser.CParser().parse(text)
     except pycparser.c_parser.ParseError as refusal:
