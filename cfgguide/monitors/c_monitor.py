@@ -128,7 +128,7 @@ class CNames(Monitor):
 
     @property
     def can_finish(self) -> bool:
-        """Return True: what a parser of C has begun can be ended, and there is always a new name."""
+        """Return True: what a parser has begun can be ended, and there is always a new name."""
         return True
 
     # -- lexemes ----------------------------------------------------------------------------
@@ -149,7 +149,7 @@ class CNames(Monitor):
             ready = self._ready(each)
             if ready is None:
                 continue
-            types = visible_types(ready.scopes)
+            types = set(visible_types(ready.scopes))
             unsure = set(ready.unsure)
             if each == "NAME":
                 refused = types | unsure if refused is None else refused & (types | unsure)

@@ -55,7 +55,8 @@ _CHANGES = (
     (
         '    | FOR "(" for_declaration expression? ";" expression? ")" statement\n',
         "    | _declaring_for\n"
-        '_declaring_for: FOR "(" _scope for_declaration expression? ";" expression? ")" statement\n',
+        '_declaring_for: FOR "(" _scope for_declaration expression? ";" expression? ")" '
+        "statement\n",
     ),
     (
         '    | typedef_specifiers _typedef_list ";"\n    | static_assert_declaration\n\n',
@@ -132,7 +133,7 @@ def tables(start: str) -> Tables:
     level = lark.logger.level
     lark.logger.setLevel(logging.CRITICAL)
     try:
-        analysis.compute_lalr()
+        analysis.compute_lalr()  # type: ignore[no-untyped-call]
     finally:
         lark.logger.setLevel(level)
     table = analysis.parse_table
@@ -151,7 +152,9 @@ def tables(start: str) -> Tables:
                 made = Rule(argument.origin.name, len(argument.expansion))
                 here[symbol] = rules.setdefault(argument, made)
         gotos.append({name: int(str(to)) for name, to in here.items() if name in names})
-        actions.append({signs.get(name, name): to for name, to in here.items() if name not in names})
+        actions.append(
+            {signs.get(name, name): to for name, to in here.items() if name not in names}
+        )
     lengths = _lengths(parser.rules)
     ways = (_way(state, lengths, rules, parser.rules) for state in table.states)
     return Tables(
@@ -206,9 +209,7 @@ def _way(state: Any, lengths: dict[str, float], rules: dict[Any, Rule], all_rule
     begun = [pointer for pointer in state if pointer.index] or list(state)
     best = min(begun, key=order)
     if best.is_satisfied:
-        return rules.setdefault(
-            best.rule, Rule(best.rule.origin.name, len(best.rule.expansion))
-        )
+        return rules.setdefault(best.rule, Rule(best.rule.origin.name, len(best.rule.expansion)))
     symbols = list(best.rule.expansion[best.index :])
     while True:  # some symbols are empty
         name = symbols.pop(0).name
@@ -216,7 +217,10 @@ def _way(state: Any, lengths: dict[str, float], rules: dict[Any, Rule], all_rule
             return name
         shortest = min(
             (rule for rule in all_rules if rule.origin.name == name),
-            key=lambda rule: (sum(lengths.get(each.name, 1) for each in rule.expansion), rule.order),
+            key=lambda rule: (
+                sum(lengths.get(each.name, 1) for each in rule.expansion),
+                rule.order,
+            ),
         )
         symbols[:0] = shortest.expansion
         if not symbols:
@@ -246,7 +250,9 @@ def row_of_tokens() -> str:
 
 
 #: What the bundled grammar leaves out of names, since they are types by their spelling.
-_SPELLING = re.compile(re.escape("(?!(?:FILE|bool|jmp_buf|va_list)") + r".*?_t\(\?!\[A-Za-z0-9_\]\)\)")
+_SPELLING = re.compile(
+    re.escape("(?!(?:FILE|bool|jmp_buf|va_list)") + r".*?_t\(\?!\[A-Za-z0-9_\]\)\)"
+)
 _WORD = re.compile(r"\\?([A-Za-z_]+|\W)\(\?[!=]")
 _CONTROL = re.compile(r"[\x00-\x1f]")
 _UNESCAPED_SLASH = re.compile(r"(?<!\\)/")

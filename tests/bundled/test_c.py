@@ -24,7 +24,7 @@ ACCEPTED = {
         "struct { union { int a; float b; }; int size_t; } x;",
         "enum e { A, B = 2, C, };",
         "enum e x;",
-        "_Static_assert(1, \"a\" \"b\");",
+        '_Static_assert(1, "a" "b");',
         "_Alignas(8) _Alignas(int) int x;",
         "_Atomic(int) x; _Atomic int y; int * _Atomic z;",
         "extern _Thread_local int x; _Noreturn void f(void);",
@@ -67,7 +67,7 @@ ACCEPTED = {
             "switch (x) { case 1: case A + 2: break; default: continue; }",
             "goto a; a: b: ; return; return 1, 2;",
             "size_t * y; x * y; x_t y = 1; { typedef int y_t; y_t z; }",
-            "int a; a = 1; struct s b; enum { A } c; _Static_assert(1, \"\");",
+            'int a; a = 1; struct s b; enum { A } c; _Static_assert(1, "");',
         )
     ],
     "expressions": [
@@ -95,7 +95,7 @@ ACCEPTED = {
             "1. + .5f + 1e-5L + 08.5 + 0x1.8p3 + 0x.8P-1f",
             r"'a' + '\'' + 'ab' + '\377' + '\x41' + L'a' + u'\n' + U'a'",
             r'"a\n\x41\101\"" "b" + L"a" "b" + "a" u8"b" + u"\u00e9" + U"a"',
-            "\"\u00e9\U0001f600\t\"",
+            '"\u00e9\U0001f600\t"',
             '"??/" + "/*" + "//"',
             "0xe + 1 - 0xEu+1",
         )
@@ -104,7 +104,7 @@ ACCEPTED = {
     "white space": [" \t\f\v\nint\fx\v;\n"],
 }
 REFUSED = {
-    "units": ["x", "int", "{}", "int x", "}", "int f(void) { }; x", "#pragma x\n", "# 1 \"a.c\"\n"],
+    "units": ["x", "int", "{}", "int x", "}", "int f(void) { }; x", "#pragma x\n", '# 1 "a.c"\n'],
     "declarations": [
         "x;",
         "static x;",
@@ -122,7 +122,7 @@ REFUSED = {
         "int size_t x;",
         "int x = { , };",
         "int x[] = { [1] 2 };",
-        "_Static_assert(1, L\"a\")",
+        '_Static_assert(1, L"a")',
         "int x, ;",
     ],
     "types": [
@@ -216,7 +216,13 @@ REFUSED = {
         )
     ],
     "words": ["int for;", "int __attribute__;", "int restrict;", "int 1x;", "int x-y;"],
-    "white space and the like": ["\ufeffint x;", "int x;\r\n", "int x; // a", "/* a */", "int \u00e9;"],
+    "white space and the like": [
+        "\ufeffint x;",
+        "int x;\r\n",
+        "int x; // a",
+        "/* a */",
+        "int \u00e9;",
+    ],
 }
 LEFT_OUT = [
     "main() { }",
@@ -295,9 +301,7 @@ def test_other_start_rules(start):
 @pytest.mark.slow
 @judged
 def test_texts_written_at_random_are_c():
-    index = cfgguide.compile(
-        cfgguide.Grammar.bundled("c"), cfgguide.Vocabulary.of_bytes(_WORDS)
-    )
+    index = cfgguide.compile(cfgguide.Grammar.bundled("c"), cfgguide.Vocabulary.of_bytes(_WORDS))
     for seed in range(60):
         rng = random.Random(seed)
         guide = cfgguide.Guide(index)
@@ -310,7 +314,18 @@ def test_texts_written_at_random_are_c():
         assert not c_judge.error(guide.text.decode()), guide.text
 
 
-_WORDS = [b"int ", b"size_t ", b"struct ", b"(*", b") {", b"; ", b" = ", b"->", b"if (", b"typedef "]
+_WORDS = [
+    b"int ",
+    b"size_t ",
+    b"struct ",
+    b"(*",
+    b") {",
+    b"; ",
+    b" = ",
+    b"->",
+    b"if (",
+    b"typedef ",
+]
 
 
 def test_tidy_has_no_endless_space():

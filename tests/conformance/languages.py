@@ -25,18 +25,20 @@ import lark
 from tqdm import tqdm
 
 import cfgguide
+import cfgguide.monitors
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 Judge = Callable[[str], str | None]
-JUDGES = {"c": "support.c_judge", "lua": "support.lua_judge"}
+JUDGES = {"c": "support.c_judge", "c_names": "support.c_names_judge", "lua": "support.lua_judge"}
 _TOKENS = re.compile(r"\s+|[^\W\d]\w*|[\d.]+\w*|\"[^\"\n]*\"|'[^'\n]*'|--|//|.", re.DOTALL)
 
 
 def main() -> int:
     options = _options()
     judge: Judge = import_module(JUDGES[options.language]).error
-    grammar = cfgguide.Grammar.bundled(options.language)
+    watched = {"c_names": cfgguide.monitors.c_names}.get(options.language)
+    grammar = watched() if watched else cfgguide.Grammar.bundled(options.language)
     if options.what == "uniform":
         return _uniform(grammar, judge, options)
     texts = _mutants(options) if options.what == "mutants" else _files(options.files)

@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterable
+from typing import Any
 
 try:
     import pycparser
@@ -31,9 +32,9 @@ SYNTAX = re.compile(
     r"|^invalid suffix |^invalid digit |^exponent has no digits|^too many decimal points"
     r"|^hexadecimal floating constants require|^no digits in hexadecimal"
     r"|used with no following hex digits|universal character|^empty character constant"
-    r"|^unsupported non-standard concatenation|without a previous .if.|^a label can only be part of"
-    r"|^ISO C forbids|^character constant too long|^converting to execution character set"
-    r"|^extended character|^_Atomic-qualified|^cannot use|must be (?:simple|bare)|^wide string literal"
+    r"|^unsupported non-standard concatenation|without a previous .if."
+    r"|^a label can only be part of|^character constant too long|^extended character"
+    r"|^converting to execution character set"
 )
 
 #: How names of types are spelled in the grammar.
@@ -41,11 +42,11 @@ TYPE_NAME = re.compile(r"(?:FILE|bool|jmp_buf|va_list|[A-Za-z0-9_]+_t)", re.ASCI
 
 _STRINGS = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'")
 _WORD = re.compile(r"(?<![A-Za-z0-9_.])[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-_KEYWORDS = frozenset(
-    "auto break case char const continue default do double else enum extern float for goto if "
-    "inline int long register restrict return short signed sizeof static struct switch typedef "
-    "union unsigned void volatile while _Alignas _Alignof _Atomic _Bool _Complex _Generic "
-    "_Noreturn _Static_assert _Thread_local __func__ __builtin_va_arg".split()
+_KEYWORDS = re.compile(
+    r"(?:auto|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if|"
+    r"inline|int|long|register|restrict|return|short|signed|sizeof|static|struct|switch|typedef|"
+    r"union|unsigned|void|volatile|while|_Alignas|_Alignof|_Atomic|_Bool|_Complex|_Generic|"
+    r"_Noreturn|_Static_assert|_Thread_local|__func__|__builtin_va_arg)"
 )
 
 
@@ -61,7 +62,8 @@ def error(text: str) -> str | None:
 
 def words(text: str) -> set[str]:
     """Return the words of a text that may be names."""
-    return set(_WORD.findall(_STRINGS.sub(" ", text))) - _KEYWORDS
+    found = set(_WORD.findall(_STRINGS.sub(" ", text)))
+    return {word for word in found if not _KEYWORDS.fullmatch(word)}
 
 
 def declarations(types: Iterable[str], others: Iterable[str]) -> str:
@@ -75,14 +77,24 @@ def declarations(types: Iterable[str], others: Iterable[str]) -> str:
 
 def error_after(declared: str, text: str) -> str | None:
     """Return why a text is refused after a line of declarations: see :func:`error`."""
-    assert GCC and pycparser, "install gcc and pycparser"
-    text = f"{declared}\n{text}"
+    parsed = parse(f"{declared}\n{text}")
+    return parsed if isinstance(parsed, str) else said_by_gcc(f"{declared}\n{text}")
+
+
+def parse(text: str) -> Any:
+    """Return what pycparser makes of a text, why it refuses it, or None if that is too deep."""
+    assert pycparser, "install pycparser"
     try:
-        pycparser.c_parser.CParser().parse(text)
+        return pycparser.c_parser.CParser().parse(text)
     except pycparser.c_parser.ParseError as refusal:
         return f"pycparser: {refusal}"
     except RecursionError:
         return None
+
+
+def said_by_gcc(text: str) -> str | None:
+    """Return why gcc refuses a text: see :func:`error`."""
+    assert GCC, "install gcc"
     run = subprocess.run(
         [GCC, *_COMMAND], input=text.encode(), capture_output=True, check=False, env={"LC_ALL": "C"}
     )
