@@ -27,11 +27,12 @@ def c_names(types: Iterable[str] = (), *, start: str = "start") -> MonitoredGram
     Examples
     --------
     >>> import cfgguide
-    >>> grammar = c_names(["size_t"])
-    >>> cfgguide.check(grammar, "typedef size_t number; number *x;").is_sentence
-    True
-    >>> cfgguide.check(grammar, "size_t number; number *x;").is_sentence
-    False
+    >>> index = cfgguide.compile(c_names(["size_t"]), cfgguide.Vocabulary.of_bytes())
+    >>> def accepts(text):
+    ...     guide = cfgguide.Guide(index)
+    ...     return all(guide.accepts(byte) and not guide.advance(byte) for byte in text.encode())
+    >>> accepts("typedef size_t number; number *x;"), accepts("size_t number; number *x;")
+    (True, False)
     """
     chosen = tables(start)
     grammar = Grammar(row_of_tokens())
