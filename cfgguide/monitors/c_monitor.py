@@ -143,26 +143,10 @@ class CNames(Monitor):
         if terminal != "NAME":
             alike = ALIKE.get(terminal, (terminal,))
             return None if any(self._ready(each) for each in alike) else NOTHING
-        wanted: set[str] = set()
-        refused: set[str] | None = None  # of all names, if others may come
-        for each in ALIKE["NAME"]:
-            ready = self._ready(each)
-            if ready is None:
-                continue
-            types = set(visible_types(ready.scopes))
-            unsure = set(ready.unsure)
-            if each == "NAME":
-                refused = types | unsure if refused is None else refused & (types | unsure)
-            elif each == "NEW_TYPE":
-                refused = {*unsure, *ready.scopes[-1].others}
-            elif each == "SHADOWING":
-                wanted |= types - ready.scopes[-1].types - unsure
-            else:
-                wanted |= types - unsure
-        if refused is None:
-            return OneOf(wanted)
-        refused -= wanted
-        return AllBut(refused) if refused else None
+        ready = ((each, self._ready(each)) for each in ALIKE["NAME"])
+        return _names(
+            tuple((each, there.scopes, there.unsure) for each, there in ready if there is not None)
+        )
 
     def shifted(self, terminal: str, text: str) -> CNames:
         """Return the monitor after a lexeme that may stand here."""
@@ -280,6 +264,27 @@ class CNames(Monitor):
             outer = _declared(scopes[-2], names[:1], is_type=False)
             scopes = (*scopes[:-2], outer)
         return CNames(self.tables, self.stack, scopes, unsure)
+
+
+@functools.lru_cache(maxsize=10_000)
+def _names(ready: tuple[tuple[str, tuple[Names, ...], tuple[str, ...]], ...]) -> Texts | None:
+    """Return which names are taken, as one of some terminals in the scopes that there are then."""
+    wanted: set[str] = set()
+    refused: set[str] | None = None  # of all names, if others may come
+    for terminal, scopes, unsure in ready:
+        types = visible_types(scopes)
+        if terminal == "NAME":
+            refused = {*types, *unsure}
+        elif terminal == "NEW_TYPE":
+            refused = {*unsure, *scopes[-1].others}
+        elif terminal == "SHADOWING":
+            wanted |= types - scopes[-1].types - {*unsure}
+        else:
+            wanted |= types - {*unsure}
+    if refused is None:
+        return OneOf(wanted)
+    refused -= wanted
+    return AllBut(refused) if refused else None
 
 
 @functools.cache
