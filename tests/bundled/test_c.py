@@ -187,7 +187,7 @@ REFUSED = {
             "a =",
             "sizeof",
             "_Generic(x)",
-            "a +++++ b",
+            "a ++ ++ b",
             "a/*b",
             "int",
         )
