@@ -39,6 +39,7 @@ _TIDY: dict[str, dict[str, Any]] = {
     "go": {"restrict": (("COMMENT", None), ("SPACE", " "), ("_NL", r"\n{1,3}( {1,40}|\t{1,20})?"))},
     "java": {"restrict": (("COMMENT", None), ("SPACE", r" |\n{1,3} {0,40}"))},
     "json": {"restrict": (("WS", "[ \\n]"),)},
+    "c": {"restrict": (("SPACE", r" |\n{1,3} {0,40}"),)},
     "lua": {"restrict": (("COMMENT", None), ("SPACE", r" |\n{1,3} {0,40}"))},
     "python": {"max_ignored": 1, "restrict": (_PYTHON_LINES,)},
     "python312": {"max_ignored": 1, "restrict": (_PYTHON_LINES,)},

@@ -102,32 +102,31 @@ _PYTHON = Preset(
     has_ended=is_past_block,
     tail=re.compile(r"\n[\n#]*\Z"),
 )
-_GO = Preset(
-    "function",
-    "{prompt}\nAnswer with one function in Go, and nothing else.",
-    "```go\n",
-    is_past_braces,
-)
-_LUA = Preset(
-    "function", "{prompt}\nAnswer with one function in Lua, and nothing else.", "```lua\n"
-)
-_RUST = Preset(
-    "function", "{prompt}\nAnswer with one function in Rust, and nothing else.", "```rust\n"
-)
+# What each language is called, its mark at a block of code, and where a function has ended, if that
+# is not where nothing more may follow.
+_LANGUAGES: dict[str, tuple[str, str, Callable[[str], bool] | None]] = {
+    "c": ("function in C", "c", None),
+    "go": ("function in Go", "go", is_past_braces),
+    "java": ("method in Java", "java", None),
+    "lua": ("function in Lua", "lua", None),
+    "pascal": ("function in Pascal", "pascal", None),
+    "rust": ("function in Rust", "rust", None),
+}
 _PRESETS = {
-    "go": _GO,
-_JAVA = Preset(
-    "function", "{prompt}\nAnswer with one method in Java, and nothing else.", "```java\n"
-)
-_PRESETS = {
-    "java": _JAVA,
-    "lua": _LUA,
     "python": _PYTHON,
     "python312": _PYTHON,
-    "rust": _RUST,
     "sql": _statement("statement", "SQLite"),
     "sql_select": _statement("start", "SQLite"),
     "postgresql": _statement("statement", "PostgreSQL"),
+    **{
+        name: Preset(
+            "function",
+            f"{{prompt}}\nAnswer with one {called}, and nothing else.",
+            f"```{mark}\n",
+            has_ended,
+        )
+        for name, (called, mark, has_ended) in _LANGUAGES.items()
+    },
 }
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from cfgguide.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from cfgguide.monitors.c_grammar import c_names as c_names
     from cfgguide.monitors.monitor import Monitor as Monitor
     from cfgguide.monitors.monitored_grammar import MonitoredGrammar as MonitoredGrammar
     from cfgguide.monitors.python_grammar import python_names as python_names
@@ -25,6 +26,7 @@ _NAMES = {
     "MonitoredGrammar": "monitored_grammar",
     "OneOf": "texts",
     "Texts": "texts",
+    "c_names": "c_grammar",
     "python_names": "python_grammar",
 }
 

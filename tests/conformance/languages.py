@@ -25,11 +25,13 @@ import lark
 from tqdm import tqdm
 
 import cfgguide
+import cfgguide.monitors
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from support.languages import JUDGES, lark_parser
 
 Judge = Callable[[str], str | None]
+WATCHED = {"c_names": cfgguide.monitors.c_names}  # grammars that are not bundled ones
 N_TOGETHER = 10  # functions that a model writes in one batch
 TASKS = (
     "adds two numbers",
@@ -88,10 +90,12 @@ _TOKENS = re.compile(r"\s+|[^\W\d]\w*|[\d.]+\w*|\"[^\"\n]*\"|'[^'\n]*'|--|//|.",
 
 def main() -> int:
     options = _options()
-    judge: Judge = import_module(JUDGES[options.language]).error
-    grammar = cfgguide.Grammar.bundled(options.language)
+    judges = import_module(JUDGES[options.language])
+    judge: Judge = judges.error
+    watched = WATCHED.get(options.language)
+    grammar = watched() if watched else cfgguide.Grammar.bundled(options.language)
     if options.what == "uniform":
-        return _uniform(grammar, judge, options)
+        return _uniform(grammar, getattr(judges, "strict_error", judge), options)
     if options.what == "functions":
         return _functions(judge, options)
     texts = _mutants(options) if options.what == "mutants" else _files(options.files)
@@ -100,7 +104,7 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    options.add_argument("language", choices=JUDGES)
+    options.add_argument("language", choices=JUDGES, help="c_names: C with the monitor of its names")
     options.add_argument("what", choices=("files", "mutants", "uniform", "functions"))
     options.add_argument("files", nargs="*", type=Path, help="files, or lists of files as @LIST")
     options.add_argument("--tokenizer", help="the folder of a tokenizer")

@@ -21,9 +21,12 @@ import cfgguide
 
 #: The judge of each language, by the name of the bundled grammar.
 JUDGES = {
+    "c": "support.c_judge",
+    "c_names": "support.c_names_judge",
     "go": "support.go_judge",
     "java": "support.java_judge",
     "lua": "support.lua_judge",
+    "pascal": "support.pascal_judge",
     "rust": "support.rust_judge",
 }
 

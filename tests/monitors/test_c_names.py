@@ -1,0 +1,115 @@
+"""`c_names`: a name is a type as far as its typedef reaches, as pycparser and gcc have it."""
+
+from __future__ import annotations
+
+import functools
+import random
+
+import pytest
+from support import c_judge, c_names_judge
+
+import cfgguide
+from cfgguide.monitors import c_names
+
+ACCEPTED = [
+    "typedef int T; T *x, y = (T) 1, z = sizeof(T);",
+    "typedef struct s s; struct s { s *s; }; s *x; int y = x->s;",
+    "typedef int T; int f(T a, int T) { T * a; int x; x = T; }",
+    "typedef int T; void f(void) { int T; T = 1; { T * T; } } T x;",
+    "typedef int T; void f(void) { T T; T * 3; } T x;",
+    "typedef int T; void f(void) { for (int T = 1; T; T++) T--; T x; }",
+    "typedef int T; int f(int (T)); int g(int T); T x;",
+    "typedef int T; typedef int T; T x;",
+    "typedef int T; int g(T, T x) { { typedef char T; T y; } T z; }",
+    "typedef int T, *U; const U x; T f(U y) { return *y; }",
+    "int f(a, b) int a; char b; { return a * b; }",
+    "typedef int T; enum e { A, B }; struct T { T T; } x; int y = x.T * A;",
+    "int x[*]; int y[a * b];",
+    "_Atomic(int) x; typedef _Atomic(int) T; T y;",
+]
+REFUSED = [
+    "T x;",
+    "typedef int T; int x = T;",
+    "void f(void) { typedef int T; T x; } T x;",
+    "typedef int T; int T;",
+    "int T; typedef int T;",
+    "typedef int T; void f(void) { int T; T x; }",
+    "void f(int T) { typedef int T; }",
+    "typedef int T; T T x;",
+    "typedef int T; void f(void) { goto T; }",
+    "typedef int T; void f(int T) { } int x = T;",
+    "int x[*p];",
+    "typedef int T; enum { T };",
+]
+# Shadows in parentheses are left out.
+LEFT_OUT = [
+    "typedef int T; void f(void) { int (T); }",
+]
+
+
+@functools.cache
+def index(*types: str, start: str = "start") -> cfgguide.Index:
+    return cfgguide.compile(c_names(types, start=start), cfgguide.Vocabulary.of_bytes(_WORDS))
+
+
+def can_be_written(text: str, of: cfgguide.Index | None = None) -> bool:
+    guide = cfgguide.Guide(of or index())
+    for byte in text.encode():
+        if not guide.accepts(byte):
+            return False
+        guide.advance(byte)
+    return guide.is_accepting
+
+
+@pytest.mark.parametrize("text", ACCEPTED)
+def test_types_are_types_as_far_as_they_reach(text):
+    assert can_be_written(text)
+
+
+@pytest.mark.parametrize("text", [*REFUSED, *LEFT_OUT])
+def test_other_names_are_none(text):
+    assert not can_be_written(text)
+
+
+def test_types_may_be_given():
+    assert can_be_written("size_t x; x_t y;", index("size_t", "x_t"))
+    assert not can_be_written("size_t x;")
+
+
+@pytest.mark.slow
+def test_start_rules():
+    of = index("size_t", start="function")
+    texts = {"size_t f(size_t n) { size_t * m; return n; }": True, "int x;": False}
+    assert {text: can_be_written(text, of) for text in texts} == texts
+
+
+judged = pytest.mark.skipif(
+    not c_judge.IS_INSTALLED, reason="pycparser, of PyPI, or gcc is not installed"
+)
+
+
+@pytest.mark.slow
+@judged
+def test_the_judges_say_the_same():
+    assert [
+        (text, c_names_judge.error(text)) for text in ACCEPTED if c_names_judge.error(text)
+    ] == []
+    assert [text for text in REFUSED if not c_names_judge.error(text)] == []
+
+
+@pytest.mark.slow
+@judged
+def test_texts_written_at_random_are_c():
+    for seed in range(40):
+        rng = random.Random(seed)
+        guide = cfgguide.Guide(index())
+        for _ in range(rng.randint(1, 50)):
+            guide.advance(int(rng.choice(guide.allowed_token_ids())))
+            if guide.is_finished:
+                break
+        for token_id in () if guide.is_finished else guide.shortest_completion():
+            guide.advance(token_id)
+        assert not c_names_judge.error(guide.text.decode()), guide.text
+
+
+_WORDS = [b"int ", b"T", b"typedef int ", b"T;", b" T", b" * ", b"(", b") {", b"; ", b"T x"]
