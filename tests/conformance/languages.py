@@ -29,16 +29,17 @@ import cfgguide
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 Judge = Callable[[str], str | None]
-JUDGES = {"lua": "support.lua_judge"}
+JUDGES = {"lua": "support.lua_judge", "pascal": "support.pascal_judge"}
 _TOKENS = re.compile(r"\s+|[^\W\d]\w*|[\d.]+\w*|\"[^\"\n]*\"|'[^'\n]*'|--|//|.", re.DOTALL)
 
 
 def main() -> int:
     options = _options()
-    judge: Judge = import_module(JUDGES[options.language]).error
+    judges = import_module(JUDGES[options.language])
+    judge: Judge = judges.error
     grammar = cfgguide.Grammar.bundled(options.language)
     if options.what == "uniform":
-        return _uniform(grammar, judge, options)
+        return _uniform(grammar, getattr(judges, "strict_error", judge), options)
     texts = _mutants(options) if options.what == "mutants" else _files(options.files)
     return _compare(grammar, judge, texts, options)
 
