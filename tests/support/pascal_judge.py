@@ -23,7 +23,18 @@ MISSING = "Debian's packages fp-compiler and fp-units-fcl are not installed"
 #: What the compiler says of a text whose syntax it does not take.
 _SYNTAX = re.compile(r"Syntax error, |Unexpected end of file|Illegal character|exceeds line")
 _MESSAGE = re.compile(r"^[^ ]*\(\d+(?:,\d+)?\) (?:Error|Fatal): (.*)$", re.MULTILINE)
-_USES = re.compile(r"(?i)\buses\b[^;]*;")
+_PASSED_OVER = r"\{(?:[^{}]|\{[^{}]*\})*\}|\(\*.*?\*\)|//[^\n]*|'[^'\n]*'"
+_USES = re.compile(rf"(?is){_PASSED_OVER}|&\w+|\buses\b(?:{_PASSED_OVER}|[^;])*;")
+
+#: Routines that the compiler knows, and whose names it takes for nothing else unless declared.
+_KNOWN_ROUTINES = re.compile(
+    r"(?i)(?<!\.)\b(?:abs|addr|arctan|assert|assigned|bitsizeof|concat|copy|cos|dec|default|delete"
+    r"|dispose|exclude|exp|fail|finalize|freemem|get_caller_addr|get_caller_frame|get_frame|getmem"
+    r"|high|hi|inc|include|initialize|insert|length|ln|lo|low|new|odd|ofs|ord|pi|pred|ptr|read"
+    r"|readln|readstr|round|seg|setlength|settextbuf|sin|sizeof|slice|sqr|sqrt|succ|swap"
+    r"|trunc|typeinfo|typeof|val|break|continue|exit|unaligned|aligned)\b"
+    r"|(?<!\.)\b(?:str|write|writeln|writestr)\b(?!\s*\()"
+)
 
 
 @functools.cache
@@ -75,9 +86,10 @@ _PARSER = _Parser()
 
 
 def error(text: str) -> str | None:
-    """Return why fcl-passrc refuses a text, or "" if it does not."""
+    """Return why fcl-passrc refuses a text, "" if it does not, None if not for its syntax."""
     assert is_installed(), MISSING
-    return _PARSER.ask(text.encode())
+    said = _PARSER.ask(text.encode())
+    return None if "Duplicate identifier" in said else said
 
 
 def strict_error(text: str) -> str | None:
@@ -85,18 +97,30 @@ def strict_error(text: str) -> str | None:
 
     None means that the compiler could not tell: it gave up after another error.
     """
-    return error(text) or compiler_error(text)
+    said = error(text)
+    return compiler_error(text) if said == "" else said
 
 
 def compiler_error(text: str) -> str | None:
     """Return what the compiler says of a text's syntax, "" if nothing, None if it cannot tell."""
-    assert COMPILER, MISSING
-    path = _folder() / "text.pas"
-    path.write_bytes(_USES.sub(lambda used: "\n" * used[0].count("\n"), text).encode())
-    command = [COMPILER, "-Mobjfpc", "-Sgic", "-Se9999", "-s", "-Cn", "-v0e", "-l-", str(path)]
-    run = subprocess.run(command, capture_output=True, check=False, cwd=_folder())
-    said = [each.strip() for each in _MESSAGE.findall(run.stdout.decode(errors="replace"))]
+    said = compiler_messages(text)
     wrong = next((number for number, each in enumerate(said) if _SYNTAX.match(each)), None)
     if wrong is None:
         return ""
     return said[wrong] if wrong == 0 else None
+
+
+def compiler_messages(text: str) -> list[str]:
+    """Return the errors that the compiler finds, in their order."""
+    assert COMPILER, MISSING
+    path = _folder() / "text.pas"
+    given = _USES.sub(_without_units, text)
+    path.write_bytes(_KNOWN_ROUTINES.sub("a_name", given).encode())
+    command = [COMPILER, "-Mobjfpc", "-Sgic", "-Se9999", "-s", "-Cn", "-v0e", "-l-", str(path)]
+    run = subprocess.run(command, capture_output=True, check=False, cwd=_folder())
+    return [each.strip() for each in _MESSAGE.findall(run.stdout.decode(errors="replace"))]
+
+
+def _without_units(piece: re.Match[str]) -> str:
+    """Leave a `uses` clause out: the compiler gives up where there is no such unit."""
+    return " " if piece[0][:4].lower() == "uses" else piece[0]
