@@ -83,8 +83,12 @@ _PYTHON = Preset(
 _LUA = Preset(
     "function", "{prompt}\nAnswer with one function in Lua, and nothing else.", "```lua\n"
 )
+_PASCAL = Preset(
+    "function", "{prompt}\nAnswer with one function in Pascal, and nothing else.", "```pascal\n"
+)
 _PRESETS = {
     "lua": _LUA,
+    "pascal": _PASCAL,
     "python": _PYTHON,
     "python312": _PYTHON,
     "sql": _statement("statement", "SQLite"),
