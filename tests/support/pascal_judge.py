@@ -20,8 +20,9 @@ from pathlib import Path
 COMPILER = shutil.which("fpc")
 MISSING = "Debian's packages fp-compiler and fp-units-fcl are not installed"
 
-#: What the compiler says of a text whose syntax it does not take.
-_SYNTAX = re.compile(r"Syntax error, |Unexpected end of file|Illegal character|exceeds line")
+#: What the compiler says of a text whose syntax it does not take; but of a record's `case a of` it
+#: asks for a colon if `a` is no type that it knows.
+_SYNTAX = re.compile(r'Syntax error, (?!":" expected but "OF" found)|Unexpected end of file|Illegal character|exceeds line')
 _MESSAGE = re.compile(r"^[^ ]*\(\d+(?:,\d+)?\) (?:Error|Fatal): (.*)$", re.MULTILINE)
 _PASSED_OVER = r"\{(?:[^{}]|\{[^{}]*\})*\}|\(\*.*?\*\)|//[^\n]*|'[^'\n]*'"
 _USES = re.compile(rf"(?is){_PASSED_OVER}|&\w+|\buses\b(?:{_PASSED_OVER}|[^;])*;")
