@@ -1,4 +1,4 @@
-"""The bundled grammar of Pascal is Free Pascal's, as its parser of sources and its compiler read it.
+"""The bundled grammar of Pascal is Free Pascal's, as its parser and its compiler read it.
 
 Verdicts were found by hand, in the language's reference guide; where Free Pascal is installed, it
 is asked as well.
@@ -105,6 +105,7 @@ ACCEPTED = {
         "{ a { b } c } begin (* a } *) end. // d",
         "// begin\nbegin end.",
         "\r\nbegin\r\nend.\r\n",
+        "\ufeffbegin\r// a\rend.",
     ],
 }
 REFUSED = {
@@ -184,7 +185,10 @@ def cases(table: dict[str, list[str]]) -> list[object]:
     return [pytest.param(text, id=repr(text)) for texts in table.values() for text in texts]
 
 
-needs_free_pascal = pytest.mark.skipif(pascal_judge.COMPILER is None, reason=pascal_judge.MISSING)
+@pytest.fixture
+def free_pascal() -> None:
+    if not pascal_judge.is_installed():
+        pytest.skip(pascal_judge.MISSING)
 
 
 @functools.cache
@@ -217,7 +221,7 @@ def test_what_is_left_out_is_refused(text):
     assert not can_be_written(text)
 
 
-@needs_free_pascal
+@pytest.mark.usefixtures("free_pascal")
 def test_free_pascal_says_the_same():
     for texts in ACCEPTED.values():
         assert {text: said for text in texts if (said := pascal_judge.error(text))} == {}
@@ -229,7 +233,7 @@ def test_free_pascal_says_the_same():
 
 
 @pytest.mark.slow
-@needs_free_pascal
+@pytest.mark.usefixtures("free_pascal")
 def test_the_compiler_finds_no_syntax_error_either():
     """Names are not declared, so it finds other errors; it reads on after those."""
     for texts in ACCEPTED.values():
@@ -257,7 +261,7 @@ def test_other_start_rules(start):
 
 
 @pytest.mark.slow
-@needs_free_pascal
+@pytest.mark.usefixtures("free_pascal")
 def test_texts_written_at_random_are_pascal():
     grammar = cfgguide.Grammar.bundled("pascal")
     index = cfgguide.compile(grammar, cfgguide.Vocabulary.of_bytes(_WORDS))

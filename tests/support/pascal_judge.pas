@@ -42,7 +42,6 @@ var
   Scanner: TPascalScanner;
   Parser: TPasParser;
   Module: TPasModule;
-  Token: TToken;
 begin
   Result := '';
   Resolver := TStreamResolver.Create;
@@ -61,18 +60,11 @@ begin
     Parser.ParseMain(Module);
   except
     on Problem: Exception do
-    begin
       Result := Format('line %d: %s', [Scanner.CurRow, Problem.Message]);
-      if Result = '' then
-        Result := Problem.ClassName;
-    end;
   end;
   { Elements of a text that was refused may be inconsistent: they are not freed. }
   if (Result = '') and (Module <> nil) then
     Module.Release{$IFDEF CheckPasTreeRefCount}('CreateElement'){$ENDIF};
-  Token := tkEOF;
-  if Token <> tkEOF then
-    Result := Result + ' ';
   FreeAndNil(Parser);
   FreeAndNil(Scanner);
   FreeAndNil(Container);

@@ -22,7 +22,10 @@ MISSING = "Debian's packages fp-compiler and fp-units-fcl are not installed"
 
 #: What the compiler says of a text whose syntax it does not take; but of a record's `case a of` it
 #: asks for a colon if `a` is no type that it knows.
-_SYNTAX = re.compile(r'Syntax error, (?!":" expected but "OF" found)|Unexpected end of file|Illegal character|exceeds line')
+_SYNTAX = re.compile(
+    r'Syntax error, (?!":" expected but "OF" found)|Unexpected end of file|Illegal character'
+    r"|exceeds line"
+)
 _MESSAGE = re.compile(r"^[^ ]*\(\d+(?:,\d+)?\) (?:Error|Fatal): (.*)$", re.MULTILINE)
 _PASSED_OVER = r"\{(?:[^{}]|\{[^{}]*\})*\}|\(\*.*?\*\)|//[^\n]*|'[^'\n]*'"
 _USES = re.compile(rf"(?is){_PASSED_OVER}|&\w+|\buses\b(?:{_PASSED_OVER}|[^;])*;")
@@ -72,7 +75,8 @@ class _Parser:
             )
             atexit.register(self._process.kill)
         written, read = self._process.stdin, self._process.stdout
-        assert written and read
+        assert written is not None
+        assert read is not None
         written.write(b"%d\n" % len(text) + text)
         written.flush()
         answer = read.readline()
