@@ -290,7 +290,8 @@ _WORDS = [
 def test_tidy_has_no_comments_and_no_endless_space():
     texts = {
         "begin\n    a := 1\nend.": True,
-        "BEGIN END.": True,
+        "begin Write(A) end.": True,
+        "BEGIN END.": False,
         "begin {a} end.": False,
         "begin  end.": False,
         "begin\n\n\n\nend.": False,
