@@ -41,6 +41,10 @@ _TIDY: dict[str, dict[str, Any]] = {
     "json": {"restrict": (("WS", "[ \\n]"),)},
     "c": {"restrict": (("SPACE", r" |\n{1,3} {0,40}"),)},
     "lua": {"restrict": (("COMMENT", None), ("SPACE", r" |\n{1,3} {0,40}"))},
+    "pascal": {
+        "keywords": "lower",
+        "restrict": (("COMMENT", None), ("SPACE", r" |\n{1,3} {0,40}")),
+    },
     "python": {"max_ignored": 1, "restrict": (_PYTHON_LINES,)},
     "python312": {"max_ignored": 1, "restrict": (_PYTHON_LINES,)},
     "postgresql": _SQL,

@@ -104,7 +104,9 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    options.add_argument("language", choices=JUDGES, help="c_names: C with the monitor of its names")
+    options.add_argument(
+        "language", choices=JUDGES, help="c_names: C with the monitor of its names"
+    )
     options.add_argument("what", choices=("files", "mutants", "uniform", "functions"))
     options.add_argument("files", nargs="*", type=Path, help="files, or lists of files as @LIST")
     options.add_argument("--tokenizer", help="the folder of a tokenizer")
