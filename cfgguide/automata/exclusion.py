@@ -258,7 +258,8 @@ def _branches(nodes: Nodes, flags: int) -> Iterator[tuple[Nodes, int]]:
 def _condition(node: Node, flags: int, more: CharacterClass) -> Condition | None:
     r"""Return what a node says of the character behind a part of a run, None if it takes it.
 
-    A class of which the run has nothing says that one of these follows, ``(?!...)`` that none does;
+    A class of which the run has nothing says that one of these follows, or the end of the text if
+    there is ``|\Z``; ``(?!...)`` says that none does;
     ``\b`` says that the run ends, if it is one of characters of words.
     """
     if isinstance(node, Look) and node.is_negated and not node.is_behind:
@@ -267,10 +268,16 @@ def _condition(node: Node, flags: int, more: CharacterClass) -> Condition | None
     if node is Anchor.BOUNDARY:
         words = category(Category("w"), ascii_only=bool(flags & re.ASCII))
         return Condition(more, is_spared_at_end=False) if words == more else None
+    while isinstance(node, Group) and len(node.body) == 1:
+        node, flags = node.body[0], node.flags_inside(flags)
+    is_spared_at_end = True
+    if isinstance(node, Alternation) and (Anchor.TEXT_END,) in node.branches:
+        rest = tuple(branch for branch in node.branches if branch != (Anchor.TEXT_END,))
+        node, is_spared_at_end = Alternation(rest), False
     of = _one(node, flags)
     if of is None or _common(of, more).ranges:
         return None
-    return Condition(of.complement(), is_spared_at_end=True)
+    return Condition(of.complement(), is_spared_at_end=is_spared_at_end)
 
 
 def _expression(nodes: Nodes, flags: int, more: CharacterClass) -> Expression | None:

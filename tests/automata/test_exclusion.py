@@ -38,6 +38,8 @@ RUNS = [
     "(?!a )[ab][ab]*",
     "(?!a[ 1])[ab][ab]*",
     "(?!a |b1|ab(?![ab]))[ab][ab]*",
+    r"(?!ab(?:[ 1]|\Z))[ab][ab]*",
+    r"(?!(?:ab|b)(?:[ 1]|\Z))[ab][ab]*",
     # not a few words
     "(?!ab*(?![ab]))[ab][ab]*",
     "(?!(?:ab)+(?![ab]))[ab][ab]*",
@@ -51,7 +53,6 @@ OTHERS = [
     "(?!ab(?![ab]))[ab][ab]{2,}",
     "(?!a 1)[ab][ab]*",  # more than one character behind the run
     "(?!a1b)[ab][ab]*",
-    r"(?!ab(?:[ 1]|\Z))[ab][ab]*",
     "(?!a*(?![ab]))[ab][ab]*",  # nothing is excluded, or all
     "(?=a)[ab][ab]*",
     "(?<!a)[ab][ab]*",
