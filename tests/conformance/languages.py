@@ -29,7 +29,7 @@ import cfgguide
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 Judge = Callable[[str], str | None]
-JUDGES = {"lua": "support.lua_judge"}
+JUDGES = {"javascript": "support.javascript_judge", "lua": "support.lua_judge"}
 _TOKENS = re.compile(r"\s+|[^\W\d]\w*|[\d.]+\w*|\"[^\"\n]*\"|'[^'\n]*'|--|//|.", re.DOTALL)
 
 
