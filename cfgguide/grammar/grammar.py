@@ -32,6 +32,7 @@ _SQL = {"max_ignored": 1, "keywords": "upper", "restrict": _SQL_TERMINALS}
 _PYTHON_LINES = ("_NEWLINE", r"\n{1,3} *")
 _TIDY: dict[str, dict[str, Any]] = {
     "json": {"restrict": (("WS", "[ \\n]"),)},
+    "javascript": {"restrict": (("COMMENT", None), ("SPACE", r" {1,40}"))},
     "lua": {"restrict": (("COMMENT", None), ("SPACE", r" |\n{1,3} {0,40}"))},
     "python": {"max_ignored": 1, "restrict": (_PYTHON_LINES,)},
     "python312": {"max_ignored": 1, "restrict": (_PYTHON_LINES,)},

@@ -83,7 +83,13 @@ _PYTHON = Preset(
 _LUA = Preset(
     "function", "{prompt}\nAnswer with one function in Lua, and nothing else.", "```lua\n"
 )
+_JAVASCRIPT = Preset(
+    "function",
+    "{prompt}\nAnswer with one function in JavaScript, and nothing else.",
+    "```javascript\n",
+)
 _PRESETS = {
+    "javascript": _JAVASCRIPT,
     "lua": _LUA,
     "python": _PYTHON,
     "python312": _PYTHON,
