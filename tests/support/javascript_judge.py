@@ -65,9 +65,10 @@ def _process() -> subprocess.Popen[bytes]:
 
 
 def error(text: str) -> str | None:
-    """Return why acorn refuses a text, "" if it does not, and None if it refuses no syntax of it."""
+    """Return why acorn refuses a text, "" if it does not, None if it refuses no syntax of it."""
     process = _process()
-    assert process.stdin and process.stdout
+    assert process.stdin
+    assert process.stdout
     data = text.encode(errors="replace")
     process.stdin.write(len(data).to_bytes(4, "big") + data)
     process.stdin.flush()
