@@ -36,10 +36,11 @@ _RUST_TERMINALS = (
     ("SPACE", r" |\n{1,3} {0,40}"),
 )
 _TIDY: dict[str, dict[str, Any]] = {
+    "c": {"restrict": (("SPACE", r" |\n{1,3} {0,40}"),)},
     "go": {"restrict": (("COMMENT", None), ("SPACE", " "), ("_NL", r"\n{1,3}( {1,40}|\t{1,20})?"))},
     "java": {"restrict": (("COMMENT", None), ("SPACE", r" |\n{1,3} {0,40}"))},
     "json": {"restrict": (("WS", "[ \\n]"),)},
-    "c": {"restrict": (("SPACE", r" |\n{1,3} {0,40}"),)},
+    "javascript": {"restrict": (("COMMENT", None), ("SPACE", r" {1,40}"))},
     "lua": {"restrict": (("COMMENT", None), ("SPACE", r" |\n{1,3} {0,40}"))},
     "pascal": {
         "keywords": "lower",

@@ -108,6 +108,7 @@ _LANGUAGES: dict[str, tuple[str, str, Callable[[str], bool] | None]] = {
     "c": ("function in C", "c", None),
     "go": ("function in Go", "go", is_past_braces),
     "java": ("method in Java", "java", None),
+    "javascript": ("function in JavaScript", "javascript", None),
     "lua": ("function in Lua", "lua", None),
     "pascal": ("function in Pascal", "pascal", None),
     "rust": ("function in Rust", "rust", None),

@@ -25,6 +25,7 @@ JUDGES = {
     "c_names": "support.c_names_judge",
     "go": "support.go_judge",
     "java": "support.java_judge",
+    "javascript": "support.javascript_judge",
     "lua": "support.lua_judge",
     "pascal": "support.pascal_judge",
     "rust": "support.rust_judge",

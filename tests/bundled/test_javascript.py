@@ -1,0 +1,139 @@
+"""The bundled grammar of JavaScript is strict ECMAScript 2023's, as acorn has it.
+
+Verdicts were found by hand, in the specification; where acorn is installed it is asked as well.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+from support import javascript_judge
+
+import cfgguide
+
+ACCEPTED = {
+    "files": ["", "\ufeffa", "#!/usr/bin/node\na", "a\r\nb", "a\u2028b"],
+    "line breaks": [
+        "a\nb",
+        "x = a\n(b)",
+        "a\n++b",
+        "a /* \n */ b",
+        "if (a) b\nelse c",
+        "do x++; while (x < 5) y",
+        "function f() { return\na }",
+        "var f = function() {}\nb",
+    ],
+    "expressions": [
+        "a ** b ** c",
+        "(-a) ** b",
+        "a ?? b ?? c",
+        "x?.y?.[z]?.(w)",
+        "new X(1).y()",
+        "a / b / c",
+        "/re[/]x/gi.test(s)",
+        "`a${b}c${`d`}`",
+        "1..toString()",
+        "x = 1_000n",
+    ],
+    "patterns": ["[a, b] = [b, a]", "({a} = b)", "let {a, b: [c = 1], ...d} = e"],
+    "arrow functions": [
+        "f(x => x + 1)",
+        "f((a, {b}, [c] = [], ...d) => { return a })",
+        "f(async (x) => await x)",
+        "f(async x => x)",
+    ],
+    "statements": [
+        "for (let i = 0; i < n; i++) f(i)",
+        "for (const x of y) z()",
+        "for (const k in o) {}",
+        "switch (a) { case 1: b\nbreak; default: c }",
+        "try { a() } catch { b } finally { c }",
+        "label: for (;;) { continue label }",
+    ],
+    "classes": [
+        "class A extends B { #x = 1; static y; get z() { return this.#x } }",
+        "class A { constructor() { this.a = 1 }\nasync m() {} }",
+    ],
+    "modules": ["import a, {b as c} from 'd'", "export default class {}", "export * from 'a'"],
+    "names": ["\u00e9t\u00e9 = 1", "of = get + set", "a.if.class"],
+}
+REFUSED = {
+    "line breaks": ["a b", "throw\na", "a\n=> b", "for (a\nb) c"],
+    "expressions": ["-a ** b", "a ?? b || c", "new a?.b()", "a?.b = 1", "a?.`x`", "1.toString()"],
+    "patterns": ["x = {a = 1}", "[a + 1] = b", "let [a]", "const a"],
+    "arrow functions": ["(a + 1) => x", "(a.b) => x", "(...a, b) => x"],
+    "statements": ["return", "if (a) let x", "while (a) class A {}", "{a: 1, b: 2}"],
+    "functions": ["function f() { await x }", "function f(a, ...b,) {}", "function () {}"],
+    "modules": ["import a from b", "import {if} from 'x'", "export {if}"],
+    "words": ["3in x", "'a", "if = 1"],
+}
+LEFT_OUT = [
+    "function* f() { yield 1 }",
+    "[a.b] = c",
+    "(a) = 1",
+    "async(a)",
+    "class A { static {} }",
+    "x = #a in b",
+    "\\u0061 = 1",
+    "'\\8'",
+]
+
+
+def cases(table: dict[str, list[str]]) -> list[object]:
+    return [pytest.param(text, id=ascii(text)) for texts in table.values() for text in texts]
+
+
+@functools.cache
+def index(start: str = "start", *, tidy: bool = False) -> cfgguide.Index:
+    chosen = cfgguide.Grammar.bundled("javascript", start=start, tidy=tidy)
+    return cfgguide.compile(chosen, cfgguide.Vocabulary.of_bytes())
+
+
+def can_be_written(text: str, of: cfgguide.Index | None = None) -> bool:
+    guide = cfgguide.Guide(of or index())
+    for byte in text.encode():
+        if not guide.accepts(byte):
+            return False
+        guide.advance(byte)
+    return guide.is_accepting
+
+
+@pytest.mark.parametrize("text", cases(ACCEPTED))
+def test_what_javascript_has_is_accepted(text):
+    assert can_be_written(text)
+
+
+@pytest.mark.parametrize("text", cases(REFUSED))
+def test_what_javascript_has_not_is_refused(text):
+    assert not can_be_written(text)
+
+
+@pytest.mark.parametrize("text", LEFT_OUT)
+def test_what_is_left_out_is_refused(text):
+    assert not can_be_written(text)
+
+
+@pytest.mark.skipif(javascript_judge.acorn() is None, reason=javascript_judge.REASON)
+def test_acorn_says_the_same():
+    for texts in ACCEPTED.values():
+        assert [text for text in texts if javascript_judge.error(text)] == []
+    for texts in REFUSED.values():
+        assert [text for text in texts if not javascript_judge.error(text)] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", ["module", "function", "statement", "expression"])
+def test_other_start_rules(start):
+    texts = {
+        "module": ("export const a = 1", "import 'a'", "a b"),
+        "function": ("function f(a) { return a }", "async function f() { await g() }", "a = 1"),
+        "statement": ("a = 1;", "for (;;) {}", "a; b"),
+        "expression": ("f(1) + {}", "x => x", "a;"),
+    }[start]
+    assert [can_be_written(text, index(start)) for text in texts] == [True, True, False]
+
+
+def test_tidy_has_no_comments():
+    texts = {"a = 1\n  b": True, "a = 1 // b": False, "a /* b */": False}
+    assert {text: can_be_written(text, index(tidy=True)) for text in texts} == texts
