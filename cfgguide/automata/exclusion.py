@@ -269,7 +269,8 @@ def _condition(node: Node, flags: int, more: CharacterClass) -> Condition | None
         words = category(Category("w"), ascii_only=bool(flags & re.ASCII))
         return Condition(more, is_spared_at_end=False) if words == more else None
     while isinstance(node, Group) and len(node.body) == 1:
-        node, flags = node.body[0], node.flags_inside(flags)
+        flags = node.flags_inside(flags)
+        node = node.body[0]
     is_spared_at_end = True
     if isinstance(node, Alternation) and (Anchor.TEXT_END,) in node.branches:
         rest = tuple(branch for branch in node.branches if branch != (Anchor.TEXT_END,))

@@ -269,7 +269,7 @@ def test_what_is_left_out_is_refused(text):
 
 
 judged = pytest.mark.skipif(
-    not c_judge.IS_INSTALLED, reason="pycparser, of PyPI, or gcc is not installed"
+    c_judge.PROGRAM is None, reason="pycparser, of PyPI, or gcc is not installed"
 )
 
 

@@ -28,9 +28,11 @@ import cfgguide
 import cfgguide.monitors
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from support.languages import JUDGES, lark_parser
+from support import languages
+from support.languages import lark_parser
 
 Judge = Callable[[str], str | None]
+JUDGES = {**languages.JUDGES, "c_names": "support.c_names_judge"}
 WATCHED = {"c_names": cfgguide.monitors.c_names}  # grammars that are not bundled ones
 N_TOGETHER = 10  # functions that a model writes in one batch
 TASKS = (

@@ -84,7 +84,7 @@ def test_start_rules():
 
 
 judged = pytest.mark.skipif(
-    not c_judge.IS_INSTALLED, reason="pycparser, of PyPI, or gcc is not installed"
+    c_judge.PROGRAM is None, reason="pycparser, of PyPI, or gcc is not installed"
 )
 
 

@@ -21,7 +21,7 @@ except ImportError:  # a development package
 GCC = shutil.which("gcc")
 
 #: Whether both judges are there.
-IS_INSTALLED = GCC is not None and pycparser is not None
+PROGRAM = GCC if pycparser is not None else None
 
 _COMMAND = ["-std=c11", "-fsyntax-only", "-w", "-fmax-errors=0", "-x", "c", "-fpreprocessed", "-"]
 _ERROR = re.compile(r"^<stdin>:(?:\d+:)* (?:fatal )?error: (.*)$", re.MULTILINE)

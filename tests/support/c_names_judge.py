@@ -9,6 +9,8 @@ try:
 except ImportError:  # a development package
     c_ast = None
 
+PROGRAM = c_judge.PROGRAM
+
 
 def error(text: str) -> str | None:
     """Return why a text is refused, "" if it is not, and None if no syntax of it is refused.

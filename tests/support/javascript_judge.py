@@ -50,6 +50,7 @@ def acorn() -> Path | None:
     return next((file for file in files if file.is_file()), None)
 
 
+PROGRAM = acorn()
 REASON = "npm's package acorn is not installed"
 
 

@@ -22,7 +22,6 @@ import cfgguide
 #: The judge of each language, by the name of the bundled grammar.
 JUDGES = {
     "c": "support.c_judge",
-    "c_names": "support.c_names_judge",
     "go": "support.go_judge",
     "java": "support.java_judge",
     "javascript": "support.javascript_judge",

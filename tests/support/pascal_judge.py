@@ -17,7 +17,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-COMPILER = shutil.which("fpc")
+PROGRAM = COMPILER = shutil.which("fpc")
 MISSING = "Debian's packages fp-compiler and fp-units-fcl are not installed"
 
 #: What the compiler says of a text whose syntax it does not take; but of a record's `case a of` it
