@@ -13,6 +13,8 @@ from support import c_judge
 
 import cfgguide
 
+pytestmark = pytest.mark.slow  # a first mask takes seconds, as in all large languages
+
 ACCEPTED = {
     "units": ["", ";", "int x;", "int x;;", "int f(void) { return 0; } int y;"],
     "declarations": [
@@ -104,7 +106,7 @@ ACCEPTED = {
     "white space": [" \t\f\v\nint\fx\v;\n"],
 }
 REFUSED = {
-    "units": ["x", "int", "{}", "int x", "}", "int f(void) { }; x", "#pragma x\n", '# 1 "a.c"\n'],
+    "units": ["x", "int", "{}", "int x", "}", "int f(void) { }; x"],
     "declarations": [
         "x;",
         "static x;",
@@ -225,6 +227,8 @@ REFUSED = {
     ],
 }
 LEFT_OUT = [
+    "#pragma x\n",
+    '# 1 "a.c"\n',
     "main() { }",
     "int typedef x_t;",
     "struct s { };",

@@ -30,6 +30,8 @@ def files(table: dict[tuple[str, str], list[str]]) -> dict[str, list[str]]:
     }
 
 
+pytestmark = pytest.mark.slow  # a first mask takes seconds, as in all large languages
+
 ACCEPTED = files(
     {
         ("files", FILE): [

@@ -22,6 +22,8 @@ def _value(expression: str) -> str:
     return _in_a_method(f"x = {expression};")
 
 
+pytestmark = pytest.mark.slow  # a first mask takes seconds, as in all large languages
+
 ACCEPTED = {
     "files": [
         "",

@@ -14,6 +14,8 @@ from support import pascal_judge
 
 import cfgguide
 
+pytestmark = pytest.mark.slow  # a first mask takes seconds, as in all large languages
+
 ACCEPTED = {
     "files": [
         "begin end.",

@@ -233,6 +233,8 @@ def in_function(table: dict[str, list[str]]) -> dict[str, list[str]]:
     return {name: [f"fn f() {{ {body}\n}}" for body in bodies] for name, bodies in table.items()}
 
 
+pytestmark = pytest.mark.slow  # a first mask takes seconds, as in all large languages
+
 ACCEPTED = {**in_function(BODIES), **FILES}
 REFUSED = {**in_function(NO_BODIES), **NO_FILES}
 

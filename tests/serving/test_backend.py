@@ -80,7 +80,7 @@ def test_a_request_is_what_it_says(backend, kind, text, right, wrong):
         ("grammar", "start: a", "Lark"),
         ("grammar", "", "start"),
         ("grammar", "cfgguide:", "start"),
-        ("grammar", "cfgguide:cobol", r"'cobol'; there is json, lua, postgresql"),
+        ("grammar", "cfgguide:cobol", r"'cobol'; there is c, go, java, javascript, json"),
         ("grammar", "cfgguide:../../etc/passwd", "name"),
         ("grammar", "cfgguide:sql [1]", "name"),
         ("grammar", "cfgguide:sql {1}", "JSON object"),
