@@ -15,6 +15,9 @@ from pathlib import Path
 
 PROGRAM = shutil.which("java") if shutil.which("javac") else None
 
+#: The file around a method.
+AROUND_FUNCTION = "class A {{ {} }}"
+
 #: Errors of the parser that are none of the specification's syntax: a constructor that is not
 #: named as its class, and nesting that is too deep for the stack of Java's machine.
 NO_SYNTAX = ("compiler.err.invalid.meth.decl.ret.type.req", "crash java.lang.StackOverflowError")
