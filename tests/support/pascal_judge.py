@@ -18,6 +18,8 @@ import tempfile
 from pathlib import Path
 
 PROGRAM = COMPILER = shutil.which("fpc")
+#: The file around a routine.
+AROUND_FUNCTION = "program p;\n{}\nbegin\nend.\n"
 MISSING = "Debian's packages fp-compiler and fp-units-fcl are not installed"
 
 #: What the compiler says of a text whose syntax it does not take; but of a record's `case a of` it
