@@ -340,7 +340,7 @@ def test_what_is_not_supported_is_named_with_its_terminal(pattern, what):
         ("(" * 2000 + "a" + ")" * 2000, "nests groups too deeply"),
         ("(" * 150 + "a" + ")" * 150, "max_nesting"),
         ("(?:(?:a|b)*a(?:a|b){15}(?!b)|ab)", "max_fsm_states"),
-        ("".join(f"(?!w{i}x*y)" for i in range(500)) + r"\w+", "max_nesting"),
+        ("".join(f"(?!w{i}x--)" for i in range(500)) + r"\w+", "max_nesting"),
         ("(?<=a.{20})b", "max_fsm_states"),
     ],
     ids=lambda value: value[:30],

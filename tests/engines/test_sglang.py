@@ -103,7 +103,7 @@ def test_requests_of_each_kind(backend, tokenizer, kind, text, right, wrong):
     [
         ("json", "{", "not JSON"),
         ("ebnf", "start: a", "used but not defined"),
-        ("ebnf", "cfgguide:cobol", "there is json"),
+        ("ebnf", "cfgguide:cobol", "there is c, "),
         ("structural_tag", "{}", "a format is an object with a type"),
     ],
 )

@@ -82,7 +82,7 @@ def test_sentences_of_a_grammar_become_larks_trees() -> None:
 @pytest.mark.parametrize(
     ("what", "message"),
     [
-        ("yaml", "there is no bundled grammar 'yaml'; there are json, "),
+        ("yaml", "there is no bundled grammar 'yaml'; there are c, go, "),
         ('start: "a"', "takes the text of a grammar"),
         (5, "5 does not say what to write; give a type"),
         (None, "None does not say what to write"),

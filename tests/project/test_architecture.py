@@ -149,6 +149,7 @@ KNOWN_BY = {
         "grammar.lark_parts",
         "grammar.rejections",
         "grammar.fragments",
+        "monitors.c_tables",  # the monitor runs a parser of its own
     },
     "interegular": {"diagnostics.overlaps", "grammar.rejections"},
     "cython": {

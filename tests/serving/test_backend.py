@@ -94,7 +94,7 @@ def test_a_request_is_what_it_says(backend, kind, text, right, wrong):
         ("grammar", 'cfgguide:json {"start": 1}', "start"),
         ("grammar", 'cfgguide:json {"max_ignored": "x"}', "max_ignored is no str"),
         ("grammar", 'cfgguide:json {"max_ignored": -1}', "max_ignored"),
-        ("grammar", "cfgguide:llguidance", "'llguidance'; there is json"),
+        ("grammar", "cfgguide:llguidance", "'llguidance'; there is c, go"),
         ("grammar", "cfgguide:llguidance\nstart: $", "the grammar, line 1, column 8"),
         ("grammar", "cfgguide:llguidance\nstart: @other", "there is none"),
         ("grammar", "cfgguide:llguidance\nstart: /a?{9999}{9999}/", "max_|parts|times"),

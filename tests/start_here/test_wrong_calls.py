@@ -34,7 +34,7 @@ WRONG_CALLS: dict[str, tuple[Callable[[], Any], str]] = {
     "a number as a grammar": (lambda: Grammar(5), "a grammar is a text, not int"),
     "a file that is not there": (lambda: Grammar.open("/no.lark"), "cannot read the grammar file"),
     "a bundled grammar that is not there": (
-        lambda: Grammar.bundled("yaml"), "no bundled grammar is called 'yaml'; there is json"
+        lambda: Grammar.bundled("yaml"), "no bundled grammar is called 'yaml'; there is c, "
     ),
     "a start rule that is not there": (
         lambda: cfgguide.compile(Grammar('start: "a"\nword: "b"', start="words"), VOCABULARY),
