@@ -6,6 +6,7 @@ import itertools
 import random
 import time
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ from cfgguide.errors import LimitError
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.index.compiler import compile_recognizer
 from cfgguide.limits import Budget, Limits
+from cfgguide.liveness.always_live import AlwaysLive
 from cfgguide.liveness.liveness import Answer, Liveness
 from cfgguide.recognizer.recognizer import Configuration, Recognizer
 from cfgguide.vocabulary.spelling import BOUNDARY, Spelling
@@ -329,3 +331,18 @@ def test_a_vocabulary_without_single_bytes_has_a_limit():
     with pytest.raises(LimitError, match="max_nodes"):
         Spelling.of(tokens, max_nodes=5000)
     assert Spelling.of([*tokens, *LETTERS], max_nodes=5000).steps == Spelling.of_all_bytes().steps
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["lua", "c", "rust"])
+def test_large_languages_are_live_on_every_stack(name):
+    """Keywords are kept out of names (lua), and what cannot be lexed everywhere is left out (rust).
+
+    Without either, no state is always live, and each mask searches.
+    """
+    recognizer = compile_recognizer(Grammar.bundled(name))
+    table = recognizer.parse_table
+    shifted_to = np.unique(table.action[table.action > 0] - 1)
+    spelling = Spelling.of(Vocabulary.of_bytes().tokens)
+    found = AlwaysLive.of(recognizer, spelling).is_always_live
+    assert found[shifted_to, -1].all()
