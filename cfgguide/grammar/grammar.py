@@ -30,22 +30,21 @@ _CHECKOUT = Path(__file__).parents[2] / "grammars"  # in a source checkout
 _SQL_TERMINALS = (("QUOTED", r"[^\x00-\x1f]*"), ("SPACE", r"[ \n]+"))
 _SQL = {"max_ignored": 1, "keywords": "upper", "restrict": _SQL_TERMINALS}
 _PYTHON_LINES = ("_NEWLINE", r"\n{1,3} *")
+_SPACE = ("SPACE", r" |\n{1,3} {0,40}")
+_LINES = {"restrict": (("COMMENT", None), _SPACE)}
 _RUST_TERMINALS = (
     *((name, None) for name in ("COMMENT", "OUTER_DOC", "INNER_DOC")),
     *((name, None) for name in ("AUTO", "BOX", "DEFAULT", "MACRO", "TILDE", "TRY")),  # unstable
-    ("SPACE", r" |\n{1,3} {0,40}"),
+    _SPACE,
 )
 _TIDY: dict[str, dict[str, Any]] = {
-    "c": {"restrict": (("SPACE", r" |\n{1,3} {0,40}"),)},
+    "c": {"restrict": (_SPACE,)},
     "go": {"restrict": (("COMMENT", None), ("SPACE", " "), ("_NL", r"\n{1,3}( {1,40}|\t{1,20})?"))},
-    "java": {"restrict": (("COMMENT", None), ("SPACE", r" |\n{1,3} {0,40}"))},
+    "java": _LINES,
     "json": {"restrict": (("WS", "[ \\n]"),)},
     "javascript": {"restrict": (("COMMENT", None), ("SPACE", r" {1,40}"))},
-    "lua": {"restrict": (("COMMENT", None), ("SPACE", r" |\n{1,3} {0,40}"))},
-    "pascal": {
-        "keywords": "lower",
-        "restrict": (("COMMENT", None), ("SPACE", r" |\n{1,3} {0,40}")),
-    },
+    "lua": _LINES,
+    "pascal": {"keywords": "lower", **_LINES},
     "python": {"max_ignored": 1, "restrict": (_PYTHON_LINES,)},
     "python312": {"max_ignored": 1, "restrict": (_PYTHON_LINES,)},
     "postgresql": _SQL,

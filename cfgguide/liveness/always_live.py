@@ -228,8 +228,8 @@ def _always_live_states(
         return found, found_after_newline
     is_wanted = ~np.isin(table.terminals, table.conflicts)
     is_wanted &= _is_lexed(recognizer, end_classes, following)
+    is_written = written(recognizer, possible_terminal_ids)
     for _ in range(_MAX_ROUNDS):
-        is_written = written(recognizer, possible_terminal_ids)
         completions = Completions.of(table, is_wanted.tolist(), is_written)
         more, more_after_newline = largest(completions.first)
         can = completions.is_completable[:, None]

@@ -102,17 +102,17 @@ _PYTHON = Preset(
     has_ended=is_past_block,
     tail=re.compile(r"\n[\n#]*\Z"),
 )
-# What each language is called, its mark at a block of code, and where a function has ended, if that
-# is not where nothing more may follow.
-_LANGUAGES: dict[str, tuple[str, str, Callable[[str], bool] | None]] = {
-    "c": ("function in C", "c", None),
-    "go": ("function in Go", "go", is_past_braces),
-    "java": ("method in Java", "java", None),
-    "javascript": ("function in JavaScript", "javascript", None),
-    "lua": ("function in Lua", "lua", None),
-    "pascal": ("function in Pascal", "pascal", None),
-    "rust": ("function in Rust", "rust", None),
+# What models are asked for; the name of the grammar is the mark at a block of code.
+_FUNCTIONS = {
+    "c": "function in C",
+    "go": "function in Go",
+    "java": "method in Java",
+    "javascript": "function in JavaScript",
+    "lua": "function in Lua",
+    "pascal": "function in Pascal",
+    "rust": "function in Rust",
 }
+_ENDINGS = {"go": is_past_braces}  # elsewhere nothing may follow a function
 _PRESETS = {
     "python": _PYTHON,
     "python312": _PYTHON,
@@ -123,10 +123,10 @@ _PRESETS = {
         name: Preset(
             "function",
             f"{{prompt}}\nAnswer with one {called}, and nothing else.",
-            f"```{mark}\n",
-            has_ended,
+            f"```{name}\n",
+            _ENDINGS.get(name),
         )
-        for name, (called, mark, has_ended) in _LANGUAGES.items()
+        for name, called in _FUNCTIONS.items()
     },
 }
 

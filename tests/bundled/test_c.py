@@ -5,13 +5,9 @@ Verdicts were found by hand, in the standard; where both judges are installed th
 
 from __future__ import annotations
 
-import functools
-import random
-
 import pytest
 from support import c_judge
-
-import cfgguide
+from support.languages import can_be_written, cases, index_of, random_texts
 
 pytestmark = pytest.mark.slow  # a first mask takes seconds, as in all large languages
 
@@ -225,6 +221,7 @@ REFUSED = {
         "int \u00e9;",
     ],
 }
+WORDS = (b"int ", b"size_t ", b"struct ", b"(*", b") {", b"; ", b" = ", b"->", b"if (", b"typedef ")
 LEFT_OUT = [
     "#pragma x\n",
     "int x = ({ 1; });",
@@ -238,38 +235,19 @@ LEFT_OUT = [
 ]
 
 
-def cases(table: dict[str, list[str]]) -> list[object]:
-    return [pytest.param(text, id=repr(text)) for texts in table.values() for text in texts]
-
-
-@functools.cache
-def index(start: str = "start", *, tidy: bool = False) -> cfgguide.Index:
-    chosen = cfgguide.Grammar.bundled("c", start=start, tidy=tidy)
-    return cfgguide.compile(chosen, cfgguide.Vocabulary.of_bytes())
-
-
-def can_be_written(text: str, of: cfgguide.Index | None = None) -> bool:
-    guide = cfgguide.Guide(of or index())
-    for byte in text.encode():
-        if not guide.accepts(byte):
-            return False
-        guide.advance(byte)
-    return guide.is_accepting
-
-
 @pytest.mark.parametrize("text", cases(ACCEPTED))
 def test_what_c_has_is_accepted(text):
-    assert can_be_written(text)
+    assert can_be_written(text, index_of("c"))
 
 
 @pytest.mark.parametrize("text", cases(REFUSED))
 def test_what_c_has_not_is_refused(text):
-    assert not can_be_written(text)
+    assert not can_be_written(text, index_of("c"))
 
 
 @pytest.mark.parametrize("text", LEFT_OUT)
 def test_what_is_left_out_is_refused(text):
-    assert not can_be_written(text)
+    assert not can_be_written(text, index_of("c"))
 
 
 judged = pytest.mark.skipif(
@@ -299,37 +277,14 @@ def test_other_start_rules(start):
         "statement": ("x = 1;", "for (int i = 0; i < 2; i++) { }", "int x;"),
         "expression": ("f(1) + x[2]", "(size_t) x ? 1 : 2", "x = 1;"),
     }[start]
-    assert [can_be_written(text, index(start)) for text in texts] == [True, True, False]
+    assert [can_be_written(text, index_of("c", start)) for text in texts] == [True, True, False]
 
 
 @pytest.mark.slow
 @judged
 def test_texts_written_at_random_are_c():
-    index = cfgguide.compile(cfgguide.Grammar.bundled("c"), cfgguide.Vocabulary.of_bytes(_WORDS))
-    for seed in range(60):
-        rng = random.Random(seed)
-        guide = cfgguide.Guide(index)
-        for _ in range(rng.randint(1, 60)):
-            guide.advance(int(rng.choice(guide.allowed_token_ids())))
-            if guide.is_finished:
-                break
-        for token_id in () if guide.is_finished else guide.shortest_completion():
-            guide.advance(token_id)
-        assert not c_judge.error(guide.text.decode()), guide.text
-
-
-_WORDS = [
-    b"int ",
-    b"size_t ",
-    b"struct ",
-    b"(*",
-    b") {",
-    b"; ",
-    b" = ",
-    b"->",
-    b"if (",
-    b"typedef ",
-]
+    for text in random_texts(index_of("c", words=WORDS), 60):
+        assert not c_judge.error(text), text
 
 
 def test_tidy_has_no_endless_space():
@@ -339,5 +294,5 @@ def test_tidy_has_no_endless_space():
         "int\tf() {}": False,
         "int f() {\n\n\n\nint y; }": False,
     }
-    tidy = index("function", tidy=True)
+    tidy = index_of("c", "function", tidy=True)
     assert {text: can_be_written(text, tidy) for text in texts} == texts

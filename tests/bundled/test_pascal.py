@@ -6,11 +6,11 @@ is asked as well.
 
 from __future__ import annotations
 
-import functools
 import random
 
 import pytest
 from support import pascal_judge
+from support.languages import can_be_written, cases, index_of
 
 import cfgguide
 
@@ -183,44 +183,25 @@ LEFT_OUT = {
 }
 
 
-def cases(table: dict[str, list[str]]) -> list[object]:
-    return [pytest.param(text, id=repr(text)) for texts in table.values() for text in texts]
-
-
 @pytest.fixture
 def free_pascal() -> None:
     if not pascal_judge.is_installed():
         pytest.skip(pascal_judge.MISSING)
 
 
-@functools.cache
-def index(start: str = "start", *, tidy: bool = False) -> cfgguide.Index:
-    chosen = cfgguide.Grammar.bundled("pascal", start=start, tidy=tidy)
-    return cfgguide.compile(chosen, cfgguide.Vocabulary.of_bytes())
-
-
-def can_be_written(text: str, of: cfgguide.Index | None = None) -> bool:
-    guide = cfgguide.Guide(of or index())
-    for byte in text.encode():
-        if not guide.accepts(byte):
-            return False
-        guide.advance(byte)
-    return guide.is_accepting
-
-
 @pytest.mark.parametrize("text", cases(ACCEPTED))
 def test_what_pascal_has_is_accepted(text):
-    assert can_be_written(text)
+    assert can_be_written(text, index_of("pascal"))
 
 
 @pytest.mark.parametrize("text", cases(REFUSED))
 def test_what_pascal_has_not_is_refused(text):
-    assert not can_be_written(text)
+    assert not can_be_written(text, index_of("pascal"))
 
 
 @pytest.mark.parametrize("text", LEFT_OUT.values(), ids=LEFT_OUT)
 def test_what_is_left_out_is_refused(text):
-    assert not can_be_written(text)
+    assert not can_be_written(text, index_of("pascal"))
 
 
 @pytest.mark.usefixtures("free_pascal")
@@ -259,14 +240,17 @@ def test_other_start_rules(start):
         "statement": ("a := 1", "if a then begin b end", "a; b"),
         "expression": ("a(1) + [2]", "not a", "a := 1"),
     }[start]
-    assert [can_be_written(text, index(start)) for text in texts] == [True, True, False]
+    assert [can_be_written(text, index_of("pascal", start)) for text in texts] == [
+        True,
+        True,
+        False,
+    ]
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("free_pascal")
 def test_texts_written_at_random_are_pascal():
-    grammar = cfgguide.Grammar.bundled("pascal")
-    index = cfgguide.compile(grammar, cfgguide.Vocabulary.of_bytes(_WORDS))
+    index = index_of("pascal", words=tuple(_WORDS))
     for seed in range(60):
         rng = random.Random(seed)
         guide = cfgguide.Guide(index)
@@ -298,4 +282,4 @@ def test_tidy_has_no_comments_and_no_endless_space():
         "begin  end.": False,
         "begin\n\n\n\nend.": False,
     }
-    assert {text: can_be_written(text, index(tidy=True)) for text in texts} == texts
+    assert {text: can_be_written(text, index_of("pascal", tidy=True)) for text in texts} == texts
