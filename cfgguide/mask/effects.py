@@ -25,6 +25,7 @@ monoid (Pin, "Mathematical foundations of automata theory", chapter 4), here wit
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
@@ -42,6 +43,7 @@ NOTHING = 0  # the number of what no string can be read with
 _UNKNOWN = -1
 _SHIFT = 32  # two numbers as one
 _ROWS = 1024  # of a new table
+_SPARSE = 100  # in a table, fewer than one entry in so many
 
 #: The column of a line: a number, or what has happened to one that is not known.
 Column = int | tuple[int, ...]
@@ -129,7 +131,10 @@ class Effects:
         self._lookahead = recognizer.lookahead
         self._reader = recognizer.indentation_reader
         self._match: list[int] = scanner.match.tolist()
-        self._is_followed: list[bool] = self._followed().tolist()
+        is_followed = self._followed()
+        self._is_followed: list[bool] = is_followed.tolist()
+        # What an assertion stands for may have a column.
+        self._has_column = is_followed | (scanner.is_assertion & is_followed.any())
         n_classes = scanner.transitions.shape[1]
         self._same = tuple(range(len(scanner.contexts)))
         self._readings: _Numbered[Reading | Owed | Passed] = _Numbered(n_classes, Reading(()))
@@ -139,6 +144,10 @@ class Effects:
         # Of readings that are one ended lexeme its number and its rest; and how deep rests in
         # rests are nested.
         self._ended_of, self._rest_of, self._depth_of = _Column(), _Column(), _Column()
+        # Of readings that only go on with a lexeme, which owes nothing and cannot end, its state
+        # and the number of what has become of the contexts.
+        self._state_of, self._contexts_of = _Column(), _Column()
+        self._contexts: _Numbered[tuple[int, ...]] = _Numbered(n_classes, ())
         self._add_reading(Reading(()))
         self._fill_plain()
         obligations = self._readings_of_obligations()
@@ -201,15 +210,27 @@ class Effects:
         unknown = np.flatnonzero(after == _UNKNOWN)
         if not len(unknown):
             return after
-        new, new_classes = _parts(np.unique(_pairs(readings[unknown], byte_classes[unknown])))
+        new, new_classes = self._different(readings[unknown], byte_classes[unknown])
         self._make_rests(new, new_classes)
         is_ended = self._ended_of.values[new] != _UNKNOWN
         self._read_rests(new[is_ended], new_classes[is_ended])
-        others = zip(new[~is_ended].tolist(), new_classes[~is_ended].tolist(), strict=True)
-        for number, byte_class in others:
+        new, new_classes = self._read_plain(new[~is_ended], new_classes[~is_ended])
+        for number, byte_class in zip(new.tolist(), new_classes.tolist(), strict=True):
             step = self._step(self._readings.items[number], byte_class)
             self._readings.steps[number, byte_class] = step
         return self._readings.steps[readings, byte_classes]
+
+    def _different(
+        self, readings: Int32Array, byte_classes: Int64Array
+    ) -> tuple[Int64Array, Int64Array]:
+        """Return the different pairs of readings and byte classes."""
+        shape = self._readings.steps.shape
+        if len(readings) < math.prod(shape) // _SPARSE:
+            return _parts(np.unique(_pairs(readings, byte_classes)))
+        is_there = np.zeros(shape, dtype=np.bool_)  # quicker than sorting many
+        is_there[readings, byte_classes] = True
+        found, classes = np.nonzero(is_there)
+        return found, classes
 
     def _read_rests(self, readings: Int64Array, byte_classes: Int64Array) -> None:
         """Read one more byte after lexemes that have ended."""
@@ -227,6 +248,38 @@ class Effects:
             for pair in different.tolist()
         ]
         self._readings.steps[readings, byte_classes] = np.array(numbers, dtype=np.int32)[inverse]
+
+    def _read_plain(
+        self, readings: Int64Array, byte_classes: Int64Array
+    ) -> tuple[Int64Array, Int64Array]:
+        """Read one more byte where a lexeme only goes on; return what is left to be read.
+
+        What comes of it depends on the state and the contexts that are reached. Most of what is
+        read for a large lexer is of this kind.
+        """
+        states = self._state_of.values[readings]
+        is_plain = states != _UNKNOWN
+        targets = self._scanner.transitions[np.where(is_plain, states, DEAD), byte_classes]
+        is_plain &= ~self._has_column[targets]
+        plain, classes, targets = readings[is_plain], byte_classes[is_plain], targets[is_plain]
+        contexts = self._contexts_of.values[plain]
+        for pair in np.unique(_pairs(contexts, classes)).tolist():
+            number, byte_class = pair >> _SHIFT, pair & ((1 << _SHIFT) - 1)
+            if self._contexts.steps[number, byte_class] == _UNKNOWN:
+                read = self._contexts_after(self._contexts.items[number], byte_class)
+                self._contexts.steps[number, byte_class] = self._contexts.add(read)
+        after = self._contexts.steps[contexts, classes]
+        _, firsts, inverse = np.unique(
+            _pairs(targets, after), return_index=True, return_inverse=True
+        )
+        numbers = [
+            self._step(self._readings.items[number], byte_class)
+            for number, byte_class in zip(
+                plain[firsts].tolist(), classes[firsts].tolist(), strict=True
+            )
+        ]
+        self._readings.steps[plain, classes] = np.array(numbers, dtype=np.int32)[inverse]
+        return readings[~is_plain], byte_classes[~is_plain]
 
     def _make_rests(self, readings: Int64Array, byte_classes: Int64Array) -> None:
         """Find all rests with one more byte that some readings with one more byte need.
@@ -256,8 +309,9 @@ class Effects:
         rests = self._rest_of.values[readings]
         is_ended = rests != _UNKNOWN
         pairs = _pairs(rests[is_ended], byte_classes[is_ended]).tolist()
+        others = ~is_ended & (self._state_of.values[readings] == _UNKNOWN)
         for number, byte_class in zip(
-            readings[~is_ended].tolist(), byte_classes[~is_ended].tolist(), strict=True
+            readings[others].tolist(), byte_classes[others].tolist(), strict=True
         ):
             reading = self._readings.items[number]
             if isinstance(reading, Reading):
@@ -371,9 +425,22 @@ class Effects:
             is_ended = len(lexemes) == 1 and not reading[0]
             self._ended_of.append(lexemes[0][0] if is_ended else _UNKNOWN)
             self._rest_of.append(lexemes[0][1] if is_ended else _UNKNOWN)
+            state, contexts = self._plain_of(reading)
+            self._state_of.append(state)
+            self._contexts_of.append(contexts)
             depths = self._rests.depths.values
             self._depth_of.append(max((int(depths[rest]) for _, rest in lexemes), default=0))
         return number
+
+    def _plain_of(self, reading: Reading | Owed | Passed) -> tuple[int, int]:
+        """Return the state of a lexeme that only goes on, and the number of its contexts."""
+        if not isinstance(reading, Reading) or reading.ended or len(reading.inside) != 1:
+            return _UNKNOWN, _UNKNOWN
+        state, obligations, _ = reading.inside[0]
+        may_end = self._match[state] != NO_MATCH and not reading.is_fresh
+        if obligations or may_end or self._is_followed[state]:
+            return _UNKNOWN, _UNKNOWN
+        return state, self._contexts.add(reading.contexts)
 
     def _add_readings(self, readings: list[Reading]) -> Int32Array:
         """Return the numbers of new readings without an ended lexeme."""
@@ -381,6 +448,9 @@ class Effects:
         self._ended_of.extend(np.full(len(readings), _UNKNOWN))
         self._rest_of.extend(np.full(len(readings), _UNKNOWN))
         self._depth_of.extend(np.zeros(len(readings)))
+        plain = np.array([self._plain_of(reading) for reading in readings]).reshape(-1, 2)
+        self._state_of.extend(plain[:, 0])
+        self._contexts_of.extend(plain[:, 1])
         return np.arange(first, first + len(readings), dtype=np.int32)
 
     def _readings_of_starts(self) -> list[int]:
@@ -421,7 +491,15 @@ class Effects:
             after = numbers[scanner.equivalence_classes[targets]]
             after[targets == DEAD] = NOTHING
             after[scanner.match[targets] != NO_MATCH] = settled
-            after[scanner.is_assertion[targets]] = _UNKNOWN
+            rows, columns = np.nonzero(scanner.is_assertion[targets])
+            _, firsts, inverse = np.unique(
+                targets[rows, columns], return_index=True, return_inverse=True
+            )
+            steps = [
+                self._step(self._readings.items[numbers[classes[rows[first]]]], int(columns[first]))
+                for first in firsts.tolist()
+            ]
+            after[rows, columns] = np.array(steps, dtype=np.int32)[inverse]
             self._readings.steps[numbers[classes]] = after
             readings += numbers[classes].tolist()
         return readings
@@ -457,7 +535,7 @@ class Effects:
         numbers = self._add_readings(
             [self._of_state(state, is_fresh=False) for state in states.tolist()]
         )
-        is_followed = self._followed()[states]
+        is_followed = self._has_column[states]
         after = np.full(scanner.n_states, _UNKNOWN, dtype=np.int32)
         after[DEAD] = NOTHING
         after[states] = np.where(is_followed, _UNKNOWN, numbers)
