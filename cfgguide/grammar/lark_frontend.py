@@ -637,8 +637,8 @@ def _parse_table(
             else:
                 action[state, terminals[symbol]] = -number_of_rule[id(argument)] - 1
     return ParseTable(
-        terminals=tuple(terminals),
-        nonterminals=tuple(nonterminals),
+        terminals=tuple(map(str, terminals)),  # Lark's tokens are compared slowly
+        nonterminals=tuple(map(str, nonterminals)),
         productions=tuple(productions),
         action=action,
         goto=goto,

@@ -393,16 +393,23 @@ def _following(
     bool, shape (n_terminal_sets, n_groups, n_end_classes)
         Whether the lexeme can end so, beginning with a byte that resolves the group's obligations.
     """
-    resolves = end_classes.resolves[:, letters].astype(np.float32)
+    # Most letters resolve the obligations of the same groups, and lead to the same states.
+    columns, kinds = np.unique(end_classes.resolves[:, letters], axis=1, return_inverse=True)
     moves = certain_moves(scanner, letters)
+
+    def can_follow(state: int) -> BoolArray:
+        targets, inverse = np.unique(moves[state], return_inverse=True)
+        leads = np.zeros((columns.shape[1], len(targets)), dtype=np.float32)
+        leads[kinds, inverse] = 1
+        resolving = (columns.astype(np.float32) @ leads > 0).astype(np.float32)
+        return np.array(resolving @ certain[targets].astype(np.float32) > 0)
+
     following = np.ones(
         (len(scanner.starts), end_classes.n_groups, len(end_classes.terminal_ids)), dtype=np.bool_
     )
     for members, starts in enumerate(scanner.starts):
         for start in np.unique(starts).tolist():
-            first = moves[scanner.unforked(start)]
-            can_follow = [resolves @ certain[targets].astype(np.float32) > 0 for targets in first]
-            following[members] &= np.any(can_follow, axis=0)
+            following[members] &= np.any(list(map(can_follow, scanner.unforked(start))), axis=0)
     return following
 
 

@@ -2,9 +2,9 @@
 
 In: a recogniser and a spelling. Out: their :class:`~cfgguide.liveness.always_live.AlwaysLive`, if
 it came with the package, or some process has made the same before and the cache is on. The same
-means: the tables of the recogniser, the bytes that are tokens and those that occur in tokens, and
-the code that compiles. For small grammars making it takes no longer than reading a file, so it is
-not stored.
+means: the tables of the recogniser, the classes of the bytes that are tokens and of those that
+occur in tokens, and the code that compiles. For small grammars making it takes no longer than
+reading a file, so it is not stored.
 
 Kernels read these arrays without checking bounds, so their numbers are checked here, as
 :mod:`cfgguide.recognizer.file` does with tables. Arrays that pass may still claim too much.
@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from cfgguide.lexer.lexeme_ends import classes_of
 from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.liveness.always_live import AlwaysLive
 from cfgguide.recognizer.cached import environment
@@ -67,9 +68,12 @@ def _load(recognizer: Recognizer, spelling: Spelling) -> AlwaysLive | None:
 
 
 def _key(recognizer: Recognizer, spelling: Spelling) -> str:
-    single = sorted(byte for byte, node in spelling.steps[BOUNDARY] if node == BOUNDARY)
-    reachable = sorted(spelling.reachable_bytes)
-    return archive.digest({}, [recognizer.digest, single, reachable, environment()])
+    # A byte is as good as others of its class: a vocabulary may lack a control character.
+    single = {byte for byte, node in spelling.steps[BOUNDARY] if node == BOUNDARY}
+    letters = [
+        classes_of(recognizer.scanner, some).tolist() for some in (single, spelling.reachable_bytes)
+    ]
+    return archive.digest({}, [recognizer.digest, *letters, environment()])
 
 
 def _is_right(recognizer: Recognizer, arrays: Arrays, terminal_ids: Any) -> bool:

@@ -5,7 +5,7 @@ the last time. Out: that no sentence can follow; or None where this does not tel
 
 Of a line that has begun, the column says which blocks it closes or opens, so the parser decides
 alone: without the search over all that can follow in :mod:`cfgguide.liveness.pushdown`. What it
-does not refuse :mod:`cfgguide.liveness.one_byte` tries. ::
+does not refuse :mod:`cfgguide.liveness.witnesses` tries. ::
 
     x = 1⏎␣␣        only INDENT could be fed, and is refused after `x = 1`    dead
     if x:⏎␣␣        INDENT is fed                                             not told

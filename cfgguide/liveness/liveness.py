@@ -32,14 +32,15 @@ from cfgguide.limits import Budget
 from cfgguide.liveness.always_live import AlwaysLive, possible_terminal_ids, written
 from cfgguide.liveness.lexemes import Between, End, Lexemes
 from cfgguide.liveness.line_breaks import LineBreaks
-from cfgguide.liveness.one_byte import OneByte
 from cfgguide.liveness.pushdown import ACCEPTED, Controls, Ending, Line, Pushdown
+from cfgguide.liveness.witnesses import Witnesses
 from cfgguide.parser.indentation_names import NEWLINE
 from cfgguide.parser.stack import Stack
 from cfgguide.parser.table import END, START_STATE
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 from cfgguide.vocabulary.spelling import BOUNDARY, Spelling
 
+_MANY_STATES = 300  # of a parser for which the search that decides may take seconds
 DEFAULT_MAX_NODES = 20_000  # of the search that decides for all stacks at once
 BELOW = 0  # a height: the stack ends above what must be read
 Node = tuple[Controls, int]  # controls in which a state was left, and that state
@@ -119,8 +120,8 @@ class Liveness:
         return LineBreaks(self.recognizer, self.always_live)
 
     @cached_property
-    def _one_byte(self) -> OneByte:
-        return OneByte(self.recognizer, self.always_live)
+    def _witnesses(self) -> Witnesses:
+        return Witnesses(self.recognizer, self.always_live)
 
     @property
     def _lexemes(self) -> Lexemes:
@@ -157,13 +158,11 @@ class Liveness:
         return Answer(is_live, tuple(heights))
 
     def _decide_hypothesis(self, hypothesis: Hypothesis, context: int) -> tuple[bool, int]:
-        if self._line_breaks is not None:
-            # The search takes seconds in languages with indentation.
-            decided = self._line_breaks.decide(hypothesis) or self._one_byte.decide(
-                hypothesis, context
-            )
-            if decided is not None:
-                return decided
+        decided = self._line_breaks.decide(hypothesis) if self._line_breaks is not None else None
+        if decided is None and self._table.n_states >= _MANY_STATES:
+            decided = self._witnesses.decide(hypothesis, context)
+        if decided is not None:
+            return decided
         return self.decide_stack(self.controls(hypothesis, context), hypothesis.stack)
 
     def controls(self, hypothesis: Hypothesis, context: int) -> Controls:

@@ -100,7 +100,7 @@ def test_what_is_said_at_once_is_what_the_search_says(name, without):
     for configuration in configurations(recognizer, text):
         for hypothesis in configuration.hypotheses:
             decided = quick.decide(hypothesis)
-            decided = decided or liveness._one_byte.decide(hypothesis, configuration.context)
+            decided = decided or liveness._witnesses.decide(hypothesis, configuration.context)
             if decided is None:
                 continue
             is_live, height = decided

@@ -186,14 +186,14 @@ def test_an_answer_holds_for_all_stacks_that_are_equal_as_far_as_it_read(grammar
         ('start: NAME " " /x+/\nNAME: /[\U00010400-\U0001044f]+x?/', LETTERS),
     ],
 )
-def test_what_one_byte_shows_to_be_live_is_live(grammar, tokens):
+def test_what_a_witness_shows_to_be_live_is_live(grammar, tokens):
     recognizer, liveness = liveness_of(grammar, tokens)
-    one_byte = liveness._one_byte
+    witnesses = liveness._witnesses
     answers: dict[object, bool] = {}
     n_shown = 0
     for configuration in reachable(recognizer, n=300):
         for hypothesis in configuration.hypotheses:
-            shown = one_byte.decide(hypothesis, configuration.context)
+            shown = witnesses.decide(hypothesis, configuration.context)
             if shown is not None:
                 n_shown += 1
                 controls = liveness.controls(hypothesis, configuration.context)

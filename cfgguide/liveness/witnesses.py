@@ -1,4 +1,4 @@
-"""Whether a sentence can follow, since one more byte leads to where it certainly can.
+"""Whether a sentence can follow, since a few more bytes lead to where it certainly can.
 
 In: a hypothesis that no table decides. Out: that it is live, and how much of its stack says so; or
 None. A text is tried instead of searching all that can follow, which takes seconds for a large
@@ -7,29 +7,34 @@ language (:mod:`cfgguide.liveness.pushdown`), and mostly some byte settles it::
     x = f(a)␣    no line break may follow the space, so not all that the table offers can;
                  but a `+` can, and after that a name
 
-If the text was cut inside a character, the rest of that comes first. The recogniser reads on the
-topmost states alone. If these were enough, the answer holds for every stack with them on top.
+If the text was cut inside a character or a word, the rest of that comes first, and so does what an
+obligation asks for: the text is read first that is nearest to an end of the lexeme and of all
+obligations. The recogniser reads on the topmost states alone. If these were enough, the answer
+holds for every stack with them on top.
 """
 
 from __future__ import annotations
 
-from itertools import product
+from heapq import heappop, heappush
+from itertools import count, product
 
 import numpy as np
+import numpy.typing as npt
 
-from cfgguide.lexer.scanner import NO_MATCH
+from cfgguide.automata.dfa import IF_FAILS, IF_HOLDS
+from cfgguide.lexer.scanner import NO_MATCH, Scanner
 from cfgguide.liveness.always_live import AlwaysLive
 from cfgguide.parser.indentation import NO_COLUMN, ONE_SPACE, unpacked
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 
 _DEPTHS = (4, 16, 64, 256)  # states on top that are tried
 _MAX_KNOWN = 10_000  # answers
-_LONGEST_REST = 3  # bytes of a character after its first
-_MAX_CUT = 16  # ways to go on in the character that a lexeme was cut in
+_MAX_TRIED = 32  # texts that are read on, if a lexeme or an obligation needs more than a byte
+_FAR = 1 << 20  # more bytes than any text has
 
 
-class OneByte:
-    """Tries single bytes.
+class Witnesses:
+    """Tries a few bytes.
 
     Parameters
     ----------
@@ -49,6 +54,10 @@ class OneByte:
         self._letters = sorted(map(bytes, zip(letters, strict=True)), key=bytes.isalnum)[::-1]
         self._reader = recognizer.indentation_reader
         self._match: list[int] = recognizer.scanner.match.tolist()
+        self._representatives: list[int] = recognizer.scanner.class_representatives.tolist()
+        self._to_match = _distances(
+            recognizer.scanner, classes[[ord(byte) for byte in self._letters]]
+        )
         self._has_space = bool(always_live.is_letter[classes[ord(" ")]])
         self._known: dict[tuple[Hypothesis, int], int | None] = {}
 
@@ -102,21 +111,36 @@ class OneByte:
         IndexError
             If the stack is too short.
         """
+        start = Configuration((hypothesis,), context)
         is_cut = self._match[hypothesis.scanner_state] == NO_MATCH
+        order = count()
+        pending = [(0, next(order), start, b"")]
+        seen = {start}
         spaces = self._spaces(hypothesis)
-        pending = {Configuration((hypothesis,), context): b""}
-        for _ in range(_LONGEST_REST if is_cut else 1):
-            found: dict[Configuration, bytes] = {}
-            for (before, read), letter, first in product(pending.items(), self._letters, spaces):
+        for _ in range(_MAX_TRIED if is_cut or hypothesis.obligations else 1):
+            if not pending:
+                break
+            _, _, before, read = heappop(pending)
+            for letter, first in product(self._letters, spaces):
                 text = first + letter
                 after = self._recognizer.advance(before, text)
-                if after is None:
+                if after is None or after in seen:
                     continue
                 if self._holds_for(after):
                     return read + text
-                found.setdefault(after, read + text)
-            pending = dict(list(found.items())[:_MAX_CUT])
+                seen.add(after)
+                way = len(read) + min(map(self._distance, after.hypotheses))
+                heappush(pending, (way, next(order), after, read + text))
         return b""
+
+    def _distance(self, hypothesis: Hypothesis) -> int:
+        """Return how many bytes the lexeme and the obligations need at least."""
+        state, obligations, _, _ = hypothesis
+        needed = [self._to_match[state]]
+        for obligation in obligations:
+            if obligation < 0:
+                needed.append(self._to_match[self._representatives[-obligation]])
+        return max(needed)
 
     def _holds_for(self, configuration: Configuration) -> bool:
         return self._always_live.holds_for(self._recognizer, configuration)
@@ -135,3 +159,20 @@ class OneByte:
                 if n > 0:
                     found[n] = b" " * n
         return list(found.values())
+
+
+def _distances(scanner: Scanner, letters: npt.NDArray[np.integer]) -> list[int]:
+    """Return how many bytes it takes at least from each scanner state to a match.
+
+    Look-ahead may need more.
+    """
+    distance = np.where(scanner.match != NO_MATCH, 0, _FAR)
+    targets = scanner.transitions[:, letters]
+    asking = np.flatnonzero(scanner.is_assertion)
+    while True:
+        nearer = np.minimum(distance, distance[targets].min(axis=1, initial=_FAR) + 1)
+        nearer[asking] = distance[scanner.assertions[asking][:, [IF_HOLDS, IF_FAILS]]].min(axis=1)
+        if np.array_equal(nearer, distance):
+            found: list[int] = distance.tolist()
+            return found
+        distance = nearer
