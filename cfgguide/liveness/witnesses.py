@@ -19,10 +19,9 @@ from heapq import heappop, heappush
 from itertools import count, product
 
 import numpy as np
-import numpy.typing as npt
 
 from cfgguide.automata.dfa import IF_FAILS, IF_HOLDS
-from cfgguide.lexer.scanner import NO_MATCH, Scanner
+from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.liveness.always_live import AlwaysLive
 from cfgguide.parser.indentation import NO_COLUMN, ONE_SPACE, unpacked
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
@@ -30,6 +29,7 @@ from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 _DEPTHS = (4, 16, 64, 256)  # states on top that are tried
 _MAX_KNOWN = 10_000  # answers
 _MAX_TRIED = 32  # texts that are read on, if a lexeme or an obligation needs more than a byte
+_MAX_WANTED = 100  # sets of terminals for which distances are kept
 _FAR = 1 << 20  # more bytes than any text has
 
 
@@ -55,9 +55,8 @@ class Witnesses:
         self._reader = recognizer.indentation_reader
         self._match: list[int] = recognizer.scanner.match.tolist()
         self._representatives: list[int] = recognizer.scanner.class_representatives.tolist()
-        self._to_match = _distances(
-            recognizer.scanner, classes[[ord(byte) for byte in self._letters]]
-        )
+        self._to_match = self._distances(np.unique(recognizer.scanner.match)[1:].tolist())
+        self._to_wanted_known: dict[frozenset[int], list[int]] = {}
         self._has_space = bool(always_live.is_letter[classes[ord(" ")]])
         self._known: dict[tuple[Hypothesis, int], int | None] = {}
 
@@ -112,15 +111,19 @@ class Witnesses:
             If the stack is too short.
         """
         start = Configuration((hypothesis,), context)
-        is_cut = self._match[hypothesis.scanner_state] == NO_MATCH
+        stack = hypothesis.stack
+        needs_more = bool(hypothesis.obligations) or (
+            self._match[hypothesis.scanner_state] == NO_MATCH
+        )
+        to_wanted = self._to_wanted(hypothesis) if needs_more else self._to_match
         order = count()
-        pending = [(0, next(order), start, b"")]
+        pending = [(0, 0, next(order), start, b"")]  # of those that are as near, the longest first
         seen = {start}
         spaces = self._spaces(hypothesis)
-        for _ in range(_MAX_TRIED if is_cut or hypothesis.obligations else 1):
+        for _ in range(_MAX_TRIED if needs_more else 1):
             if not pending:
                 break
-            _, _, before, read = heappop(pending)
+            *_, before, read = heappop(pending)
             for letter, first in product(self._letters, spaces):
                 text = first + letter
                 after = self._recognizer.advance(before, text)
@@ -129,14 +132,33 @@ class Witnesses:
                 if self._holds_for(after):
                     return read + text
                 seen.add(after)
-                way = len(read) + min(map(self._distance, after.hypotheses))
-                heappush(pending, (way, next(order), after, read + text))
+                distances = [
+                    self._distance(each, to_wanted if each.stack is stack else self._to_match)
+                    for each in after.hypotheses
+                ]
+                way = len(read) + min(distances)
+                heappush(pending, (way, -len(read), next(order), after, read + text))
         return b""
 
-    def _distance(self, hypothesis: Hypothesis) -> int:
+    def _to_wanted(self, hypothesis: Hypothesis) -> list[int]:
+        """Return the distances of scanner states from what the parser takes on a stack."""
+        _, _, stack, indentation = hypothesis
+        table = self._recognizer.parse_table
+        row = np.flatnonzero(table.action[stack.state]).tolist()
+        wanted = frozenset(
+            terminal for terminal in row if self._recognizer.shifts(stack, indentation, terminal)
+        )
+        if wanted not in self._to_wanted_known:
+            if len(self._to_wanted_known) >= _MAX_WANTED:
+                self._to_wanted_known.clear()
+            ignored = self._recognizer.scanner.ignored
+            self._to_wanted_known[wanted] = self._distances([*wanted, ignored])
+        return self._to_wanted_known[wanted]
+
+    def _distance(self, hypothesis: Hypothesis, to_end: list[int]) -> int:
         """Return how many bytes the lexeme and the obligations need at least."""
         state, obligations, _, _ = hypothesis
-        needed = [self._to_match[state]]
+        needed = [to_end[state]]
         for obligation in obligations:
             if obligation < 0:
                 needed.append(self._to_match[self._representatives[-obligation]])
@@ -144,6 +166,25 @@ class Witnesses:
 
     def _holds_for(self, configuration: Configuration) -> bool:
         return self._always_live.holds_for(self._recognizer, configuration)
+
+    def _distances(self, terminal_ids: list[int]) -> list[int]:
+        """Return how many bytes it takes from each scanner state to a match of some terminal.
+
+        Look-ahead may need more.
+        """
+        scanner = self._recognizer.scanner
+        letters = scanner.byte_classes[[ord(byte) for byte in self._letters]]
+        targets = scanner.transitions[:, letters]
+        asking = np.flatnonzero(scanner.is_assertion)
+        distance = np.where(np.isin(scanner.match, terminal_ids), 0, _FAR)
+        while True:
+            nearer = np.minimum(distance, distance[targets].min(axis=1, initial=_FAR) + 1)
+            answers = scanner.assertions[asking][:, [IF_HOLDS, IF_FAILS]]
+            nearer[asking] = distance[answers].min(axis=1)
+            if np.array_equal(nearer, distance):
+                found: list[int] = distance.tolist()
+                return found
+            distance = nearer
 
     def _spaces(self, hypothesis: Hypothesis) -> list[bytes]:
         """Return the spaces after which a line that has begun may be where a block is."""
@@ -159,20 +200,3 @@ class Witnesses:
                 if n > 0:
                     found[n] = b" " * n
         return list(found.values())
-
-
-def _distances(scanner: Scanner, letters: npt.NDArray[np.integer]) -> list[int]:
-    """Return how many bytes it takes at least from each scanner state to a match.
-
-    Look-ahead may need more.
-    """
-    distance = np.where(scanner.match != NO_MATCH, 0, _FAR)
-    targets = scanner.transitions[:, letters]
-    asking = np.flatnonzero(scanner.is_assertion)
-    while True:
-        nearer = np.minimum(distance, distance[targets].min(axis=1, initial=_FAR) + 1)
-        nearer[asking] = distance[scanner.assertions[asking][:, [IF_HOLDS, IF_FAILS]]].min(axis=1)
-        if np.array_equal(nearer, distance):
-            found: list[int] = distance.tolist()
-            return found
-        distance = nearer
