@@ -39,7 +39,13 @@ _RUST_TERMINALS = (
 )
 _TIDY: dict[str, dict[str, Any]] = {
     "c": {"restrict": (_SPACE,)},
-    "go": {"restrict": (("COMMENT", None), ("SPACE", " "), ("_NL", r"\n{1,3}( {1,40}|\t{1,20})?"))},
+    "go": {
+        "restrict": (
+            ("_SHORT_COMMENT", None),
+            ("SPACE", " "),
+            ("_NL", r"\n{1,3}( {1,40}|\t{1,20})?"),
+        )
+    },
     "java": _LINES,
     "json": {"restrict": (("WS", "[ \\n]"),)},
     "javascript": {"restrict": (("COMMENT", None), ("SPACE", r" {1,40}"))},

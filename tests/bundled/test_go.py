@@ -337,7 +337,6 @@ LEFT_OUT = files(
             "type T[P *C, Q any] int",
             "type T[P (C),] int",
             "var x = map[a]b.c.d",
-            "var x = f(<-chan<- chan int(y))",
         ],
         ("go/parser's own", DECLARATION): [
             "var x = a.(type)",
