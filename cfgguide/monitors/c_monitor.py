@@ -37,13 +37,12 @@ _NAMING = (
     *("_direct_other", "declarator", "_shadowing", "_typedef_declarator", "_typedef_direct"),
     *("_typedef_declared", "_new_name", "init_declarator", "init_declarator_list"),
     *("typedef_declarator", "_typedef_list", "_parameter_declarator", "_parameter_direct"),
-    *("_parameter_name", "_shadowing_parameter", "parameter_declaration", "parameter_type_list"),
-    *("_parameters", "identifier_list", "enumeration_constant", "enumerator"),
+    *("_parameter_name", "_shadowing_parameter", "parameter_declaration", "_parameter_list"),
+    *("parameter_type_list", "_parameters", "identifier_list", "enumeration_constant", "enumerator"),
 )
 _NAMING_LISTS = (
     "__init_declarator_list_",
     "___typedef_list_",
-    "__parameter_type_list_",
     "__identifier_list_",
 )
 _DECLARATIONS = frozenset(

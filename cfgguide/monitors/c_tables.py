@@ -63,6 +63,9 @@ _CHANGES = (
         "    | _typedef_declaration\n    | static_assert_declaration\n"
         '_typedef_declaration: typedef_specifiers _typedef_list ";"\n\n',
     ),
+    ("_suffix: _function_suffix | _shadowing_suffix |", "_suffix: _function_suffix |"),
+    ("_name_alone (_array_suffix | _shadowing_suffix)", "_name_alone _array_suffix"),
+    (' | "(" _parameters? ")" | _shadowing_suffix\n', ' | "(" _parameters? ")"\n'),
     ('ARRAY_OF_ANY "*" "]"', 'ARRAY ANY_SIZE "]"'),
 )
 _TERMINALS = "NEW_TYPE: /n/\nSHADOWING: /s/\nPARAMETER: /p/\nANY_SIZE: /a/\n"
