@@ -97,6 +97,7 @@ class Liveness:
         self._max_nodes = max_nodes
         self._always_live = always_live
         self._controls: dict[tuple[int, Obligations, int, int, int], Controls] = {}
+        self._next: dict[tuple[int, Between, int], frozenset[int] | None] = {}
         self._verdicts: dict[Node, Verdict] = {}
 
     # What most grammars need little of is made when it is first needed.
@@ -159,11 +160,72 @@ class Liveness:
 
     def _decide_hypothesis(self, hypothesis: Hypothesis, context: int) -> tuple[bool, int]:
         decided = self._line_breaks.decide(hypothesis) if self._line_breaks is not None else None
+        decided = decided or self._refuted(hypothesis, context)
         if decided is None and self._table.n_states >= _MANY_STATES:
             decided = self._witnesses.decide(hypothesis, context)
         if decided is not None:
             return decided
         return self.decide_stack(self.controls(hypothesis, context), hypothesis.stack)
+
+    def _refuted(self, hypothesis: Hypothesis, context: int) -> tuple[bool, int] | None:
+        """Return False, and what was read, if the parser takes no lexeme that may come next.
+
+        None if it may take one, or the text may end; and with an indenter, which may feed more.
+        """
+        if self.recognizer.indentation_rules is not None:
+            return None
+        state, obligations, stack, indentation = hypothesis
+        terminal_ids = self._next_terminals(
+            state,
+            Between(obligations, BOUNDARY, context),
+            int(self._table.set_of_state[stack.state]),
+        )
+        depth = 1
+        while terminal_ids is not None:
+            top = stack.top(depth)
+            try:
+                if any(self.recognizer.shifts(top, indentation, each) for each in terminal_ids):
+                    return None
+            except IndexError:  # it takes more of the stack to know
+                if depth >= stack.height:
+                    return None
+                depth *= 2
+                continue
+            return False, stack.height - top.height + 1
+        return None
+
+    def _next_terminals(
+        self, scanner_state: int, place: Between, terminal_set: int
+    ) -> frozenset[int] | None:
+        """Return what the next lexeme that is not ignored may become; None if the text may end."""
+        question = (scanner_state, place, terminal_set)
+        if question not in self._next:
+            self._next[question] = self._found_next(*question)
+        return self._next[question]
+
+    def _found_next(
+        self, scanner_state: int, place: Between, terminal_set: int
+    ) -> frozenset[int] | None:
+        if self._scanner.is_start[scanner_state]:
+            ends, pending = [], [place]
+        else:
+            ends, pending = list(self._lexemes.ends(scanner_state, place)), []
+        terminal_ids: set[int] = set()
+        seen = set(pending)
+        while ends or pending:
+            if not ends:
+                between = pending.pop()
+                if self._pushdown.may_end(between):
+                    return None
+                ends = list(self._lexemes.next_ends(terminal_set, between))
+            for terminal_id, after in ends:
+                if terminal_id < self._scanner.ignored:
+                    terminal_ids.add(terminal_id)
+                elif terminal_id == self._scanner.ignored and after not in seen:
+                    seen.add(after)
+                    pending.append(after)
+            ends = []
+        return frozenset(terminal_ids)
 
     def controls(self, hypothesis: Hypothesis, context: int) -> Controls:
         """Return the controls in which the lexeme that the scanner is in may end."""

@@ -28,7 +28,7 @@ from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 
 _DEPTHS = (4, 16, 64, 256)  # states on top that are tried
 _MAX_KNOWN = 10_000  # answers
-_MAX_TRIED = 32  # texts that are read on, if a lexeme or an obligation needs more than a byte
+_MAX_TRIED = 32  # texts that are read on
 _MAX_WANTED = 100  # sets of terminals for which distances are kept
 _FAR = 1 << 20  # more bytes than any text has
 
@@ -112,8 +112,10 @@ class Witnesses:
         """
         start = Configuration((hypothesis,), context)
         stack = hypothesis.stack
-        needs_more = bool(hypothesis.obligations) or (
-            self._match[hypothesis.scanner_state] == NO_MATCH
+        needs_more = (
+            self._reader is None  # else the search comes next, and is asked little
+            or bool(hypothesis.obligations)
+            or self._match[hypothesis.scanner_state] == NO_MATCH
         )
         to_wanted = self._to_wanted(hypothesis) if needs_more else self._to_match
         order = count()

@@ -38,7 +38,13 @@ _NAMING = (
     *("_typedef_declared", "_new_name", "init_declarator", "init_declarator_list"),
     *("typedef_declarator", "_typedef_list", "_parameter_declarator", "_parameter_direct"),
     *("_parameter_name", "_shadowing_parameter", "parameter_declaration", "_parameter_list"),
-    *("parameter_type_list", "_parameters", "identifier_list", "enumeration_constant", "enumerator"),
+    *(
+        "parameter_type_list",
+        "_parameters",
+        "identifier_list",
+        "enumeration_constant",
+        "enumerator",
+    ),
 )
 _NAMING_LISTS = (
     "__init_declarator_list_",
