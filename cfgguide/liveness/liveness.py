@@ -36,7 +36,7 @@ from cfgguide.liveness.pushdown import ACCEPTED, Controls, Ending, Line, Pushdow
 from cfgguide.liveness.witnesses import Witnesses
 from cfgguide.parser.indentation_names import NEWLINE
 from cfgguide.parser.stack import Stack
-from cfgguide.parser.table import END, START_STATE
+from cfgguide.parser.table import END, ERROR, START_STATE
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 from cfgguide.vocabulary.spelling import BOUNDARY, Spelling
 
@@ -97,7 +97,7 @@ class Liveness:
         self._max_nodes = max_nodes
         self._always_live = always_live
         self._controls: dict[tuple[int, Obligations, int, int, int], Controls] = {}
-        self._next: dict[tuple[int, Between, int], frozenset[int] | None] = {}
+        self._next: dict[tuple[int, Between, int], frozenset[int]] = {}
         self._verdicts: dict[Node, Verdict] = {}
 
     # What most grammars need little of is made when it is first needed.
@@ -180,11 +180,19 @@ class Liveness:
             Between(obligations, BOUNDARY, context),
             int(self._table.set_of_state[stack.state]),
         )
+        if not terminal_ids:
+            return False, stack.height + 1
         depth = 1
-        while terminal_ids is not None:
+        while True:
             top = stack.top(depth)
             try:
-                if any(self.recognizer.shifts(top, indentation, each) for each in terminal_ids):
+                if END in terminal_ids and self._table.is_sentence(top):
+                    return None
+                if any(
+                    self._goes_on[after.state]
+                    for each in terminal_ids - {END}
+                    for after, _ in self.recognizer.shifts(top, indentation, each)
+                ):
                     return None
             except IndexError:  # it takes more of the stack to know
                 if depth >= stack.height:
@@ -192,20 +200,25 @@ class Liveness:
                 depth *= 2
                 continue
             return False, stack.height - top.height + 1
-        return None
+
+    @cached_property
+    def _goes_on(self) -> list[bool]:
+        """Whether the parser takes any terminal that can be written, by its state."""
+        is_written = written(self.recognizer, self.always_live.possible_terminal_ids)
+        is_written[END] = True
+        found: list[bool] = (self._table.action[:, is_written] != ERROR).any(axis=1).tolist()
+        return found
 
     def _next_terminals(
         self, scanner_state: int, place: Between, terminal_set: int
-    ) -> frozenset[int] | None:
-        """Return what the next lexeme that is not ignored may become; None if the text may end."""
+    ) -> frozenset[int]:
+        """Return what the next lexeme that is not ignored may become; `END` if the text may end."""
         question = (scanner_state, place, terminal_set)
         if question not in self._next:
             self._next[question] = self._found_next(*question)
         return self._next[question]
 
-    def _found_next(
-        self, scanner_state: int, place: Between, terminal_set: int
-    ) -> frozenset[int] | None:
+    def _found_next(self, scanner_state: int, place: Between, terminal_set: int) -> frozenset[int]:
         if self._scanner.is_start[scanner_state]:
             ends, pending = [], [place]
         else:
@@ -216,7 +229,7 @@ class Liveness:
             if not ends:
                 between = pending.pop()
                 if self._pushdown.may_end(between):
-                    return None
+                    terminal_ids.add(END)
                 ends = list(self._lexemes.next_ends(terminal_set, between))
             for terminal_id, after in ends:
                 if terminal_id < self._scanner.ignored:

@@ -208,6 +208,36 @@ def test_what_a_witness_shows_to_be_live_is_live(grammar, tokens):
     assert n_shown or tokens is not LETTERS
 
 
+@pytest.mark.parametrize(
+    ("grammar", "tokens"),
+    [
+        ('start: "a" (B | "c" NEVER) \nB: /b(?!b)/ \nNEVER: /0(?=1)(?!1)/', LETTERS),
+        ('start: a* "b" \na: NAME "=" NAME ";" \nNAME: /[ab]/ \n%ignore /-(?!=)/', LETTERS),
+        (NULL, (b"[", b"]", b",", b"null", b"nul")),
+    ],
+)
+def test_what_is_refuted_is_dead_whatever_lies_below(grammar, tokens):
+    recognizer, liveness = liveness_of(grammar, tokens)
+    n_refuted = 0
+    for configuration in reachable(recognizer, n=300):
+        for hypothesis in configuration.hypotheses:
+            refuted = liveness._refuted(hypothesis, configuration.context)
+            if refuted is None:
+                continue
+            n_refuted += 1
+            is_live, height = refuted
+            controls = liveness.controls(hypothesis, configuration.context)
+            assert is_live is False
+            assert not liveness.decide_stack(controls, hypothesis.stack)[0]
+            if height > hypothesis.stack.height:
+                continue  # nothing was read
+            top = hypothesis.stack.top(hypothesis.stack.height - height + 1)
+            shorter = hypothesis._replace(stack=top)
+            again = liveness._refuted(shorter, configuration.context)
+            assert again is not None
+    assert n_refuted
+
+
 def reachable(recognizer: Recognizer, n: int) -> list[Configuration]:
     """Return configurations breadth-first over the bytes that occur in lexemes, live or not."""
     used = sorted(recognizer.scanner.used_bytes())
