@@ -57,6 +57,7 @@ _TIDY: dict[str, dict[str, Any]] = {
     "rust": {"restrict": _RUST_TERMINALS},
     "sql": _SQL,
     "sql_select": _SQL,
+    "verilog": {"restrict": (("COMMENT", None), ("DEFINE", None), ("UNDEF", None), _SPACE)},
 }
 
 # The indenters of bundled grammars.

@@ -111,8 +111,10 @@ _FUNCTIONS = {
     "lua": "function in Lua",
     "pascal": "function in Pascal",
     "rust": "function in Rust",
+    "verilog": "module in Verilog",
 }
 _ENDINGS = {"go": is_past_braces}  # elsewhere nothing may follow a function
+_STARTS = {"verilog": "module"}
 _PRESETS = {
     "python": _PYTHON,
     "python312": _PYTHON,
@@ -121,7 +123,7 @@ _PRESETS = {
     "postgresql": _statement("statement", "PostgreSQL"),
     **{
         name: Preset(
-            "function",
+            _STARTS.get(name, "function"),
             f"{{prompt}}\nAnswer with one {called}, and nothing else.",
             f"```{name}\n",
             _ENDINGS.get(name),

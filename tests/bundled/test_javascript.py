@@ -35,7 +35,21 @@ ACCEPTED = {
         "1..toString()",
         "x = 1_000n",
     ],
-    "patterns": ["[a, b] = [b, a]", "({a} = b)", "let {a, b: [c = 1], ...d} = e"],
+    "patterns": [
+        "[a, b] = [b, a]",
+        "({a} = b)",
+        "let {a, b: [c = 1], ...d} = e",
+        "[a.b, c[0], ...d.e] = f",
+        "({x: a.b = 1} = c)",
+        "(a) = 1",
+        "[(a)] = b",
+        "for (let {length} = a;;) {}",
+    ],
+    "generators": [
+        "function* f() { yield 1; yield* g(); x = yield\ny }",
+        "a = {*b() { yield }, async *c() { yield await d }}",
+        "async function* f() { for await (const a of b) c() }",
+    ],
     "arrow functions": [
         "f(x => x + 1)",
         "f((a, {b}, [c] = [], ...d) => { return a })",
@@ -53,6 +67,7 @@ ACCEPTED = {
     "classes": [
         "class A extends B { #x = 1; static y; get z() { return this.#x } }",
         "class A { constructor() { this.a = 1 }\nasync m() {} }",
+        "class A { static { a() } #b; c(d) { return #b in d } }",
     ],
     "modules": ["import a, {b as c} from 'd'", "export default class {}", "export * from 'a'"],
     "names": ["\u00e9t\u00e9 = 1", "of = get + set", "a.if.class"],
@@ -64,17 +79,15 @@ REFUSED = {
     "arrow functions": ["(a + 1) => x", "(a.b) => x", "(...a, b) => x"],
     "statements": ["return", "if (a) let x", "while (a) class A {}", "{a: 1, b: 2}"],
     "functions": ["function f() { await x }", "function f(a, ...b,) {}", "function () {}"],
+    "generators": ["function f() { yield 1 }", "x = function*() { yield\n* 2 }"],
     "modules": ["import a from b", "import {if} from 'x'", "export {if}"],
     "words": ["3in x", "'a", "if = 1"],
 }
 LEFT_OUT = [
-    "function* f() { yield 1 }",
-    "[a.b] = c",
-    "(a) = 1",
     "async(a)",
-    "class A { static {} }",
-    "x = #a in b",
     "\\u0061 = 1",
+    "for (a\nof b) c",
+    "if (a) do b(); while (c); else d()",
     "'\\8'",
 ]
 

@@ -22,7 +22,12 @@ from cfgguide.lr import lalr
 
 REPOSITORY = Path(__file__).parents[2]
 LARK = Path(lark.__file__).parent / "grammars"
-LARGE = {"postgresql", "python", "python312", *("c", "go", "java", "javascript", "pascal", "rust")}
+LARGE = {
+    "postgresql",
+    "python",
+    "python312",
+    *("c", "go", "java", "javascript", "pascal", "rust", "verilog"),
+}
 
 
 def rules_of(text: str, **options: object) -> list[Rule]:
