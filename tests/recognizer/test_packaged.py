@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +40,7 @@ def run_tool(patch: pytest.MonkeyPatch, folder: Path) -> None:
     patch.setattr(caches, "PACKAGED", folder)
     spec = importlib.util.spec_from_file_location("compile_grammars", TOOL)
     tool = importlib.util.module_from_spec(spec)
+    patch.setitem(sys.modules, "compile_grammars", tool)  # its processes look there
     spec.loader.exec_module(tool)
     patch.setattr(Grammar, "bundled_names", classmethod(lambda cls: NAMES))
     tool.main()
