@@ -95,6 +95,7 @@ patterns = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(patterns)
 def test_random_patterns_match_as_in_re(pattern):
@@ -174,6 +175,7 @@ looking_patterns = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(looking_patterns, st.text("ab\n é", max_size=8), st.integers(0, 8))
 def test_random_look_around_matches_as_in_re(pattern, text, position):

@@ -68,6 +68,7 @@ def check(pattern: str, fsm: Fsm, text: str) -> None:
     assert fsm.match(text.encode()) == expected, (pattern, text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", [*RUNS, *OTHERS])
 def test_matches_are_those_of_re(pattern):
     fsm = fsm_of_pattern(pattern, name="X")

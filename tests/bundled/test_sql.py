@@ -54,6 +54,7 @@ def test_what_sqlite_parses_is_accepted(text: str) -> None:
     assert is_accepted(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", texts("-"))
 def test_what_sqlite_refuses_is_refused(text: str) -> None:
     assert verdict(text) is False
@@ -94,6 +95,7 @@ def test_sentences_made_at_random_are_parsed(start: str) -> None:
     assert n_judged > 150
 
 
+@pytest.mark.slow
 def test_changed_texts_are_judged_alike() -> None:
     rng = random.Random(8)
     bases = [text for mark in "+-" for text in texts(mark)]

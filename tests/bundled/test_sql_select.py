@@ -101,6 +101,7 @@ def test_there_are_enough_attempts() -> None:
     assert len(set(ATTEMPTS)) >= 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [text for text in ATTEMPTS if text not in HARMLESS])
 def test_no_attempt_to_smuggle_is_accepted(text: str) -> None:
     assert not is_query(text)

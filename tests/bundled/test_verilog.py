@@ -77,6 +77,7 @@ def test_what_verilog_has_is_accepted(text):
     assert lark_parses(text, "verilog")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", filled(REFUSED))
 def test_what_verilog_has_not_is_refused(text):
     assert not lark_parses(text, "verilog")

@@ -389,6 +389,7 @@ def test_a_grammar_file_may_have_an_indenter_of_its_own(run, indenters, text, st
     assert run("check", "my.lark", "text", "--indenter", f"{indenters}:Blocks").status == status
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["check", "generate", "trace", "index"])
 @pytest.mark.parametrize(
     ("name", "said"),
@@ -615,6 +616,7 @@ def test_help_ends_with_0(run, command):
 # --- trace ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_check_reports_what_a_tokenizer_cannot_spell(run, tokenizer_folder):
     Path("my.lark").write_text(NUMBERS)
     found = run("check", "my.lark", "--tokenizer", tokenizer_folder)

@@ -238,6 +238,7 @@ def sentences(name, rng):
         yield from (json.dumps(json.loads(text)) for text in ('{"é": [1.5, null]}', '"\\u0001"'))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

@@ -160,6 +160,7 @@ def sampled(index, rng, count):
             yield text
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::cfgguide.errors.VocabularyWarning")
 @pytest.mark.parametrize(
     "seed", [0, 1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 30))]
@@ -269,6 +270,7 @@ def either_of(*judges):
     return lambda text: any(judge(text) for judge in judges)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::cfgguide.errors.VocabularyWarning")
 @pytest.mark.parametrize(
     "seed", [0, 1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 20))]

@@ -58,6 +58,7 @@ def test_the_offset_is_the_length_of_the_longest_start_of_a_sentence(name):
         assert found.offset == max(n for n in range(len(text) + 1) if text[:n] in starts), text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_expected_are_the_terminals_of_the_lexemes_that_can_stand_there(name):
     """That is, of the lexeme that the next byte is in, in some sentence that starts likewise.

@@ -100,6 +100,7 @@ def test_the_twin_follows_lines_and_look_around(name, text):
     assert is_read_alike(cfgguide.Grammar.bundled(name), text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_some_way_has_the_lexemes_that_lark_reads(name):
     """Whatever the text goes on to be: that way cannot be ruled out before."""

@@ -135,6 +135,7 @@ def test_what_cannot_be_read_is_an_error_at_its_place(pattern, at, said):
     assert raised.value.at == at
 
 
+@pytest.mark.slow
 def test_white_space_is_unicodes():
     """Python's `\\s` has four separators more; both know the same characters otherwise."""
     written = re.compile(as_python(r"\s"))

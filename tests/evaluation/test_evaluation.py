@@ -137,6 +137,7 @@ def test_tokens_may_be_given_too():
     assert by_pair.raw == pytest.approx(by_text.raw, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_chats_go_through_the_template():
     tokenizer = small_tokenizer()
     chat = [{"role": "user", "content": "A list"}]

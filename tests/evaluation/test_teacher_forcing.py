@@ -36,6 +36,7 @@ def allowed_after(prefix: bytes, tokens: tuple[bytes | None, ...]) -> list[int]:
     ]
 
 
+@pytest.mark.slow
 def test_every_place_has_the_mask_of_what_can_stand_there():
     index = index_of(NUMBERS)
     texts = [text.decode() for text in SENTENCES]

@@ -124,6 +124,7 @@ def test_a_folder_has_enough_of_each_kind(name):
     assert len(folder.incompletes) >= 5
 
 
+@pytest.mark.slow
 @every_folder
 def test_lark_accepts_what_a_folder_calls_a_sentence(name):
     for shown, text in folder_of(name).sentences.items():

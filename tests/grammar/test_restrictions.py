@@ -261,6 +261,7 @@ def test_tidy_sql_may_know_a_schema(start):
     assert [is_in(narrowed, before + text) for text in texts] == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["sql", "json"])
 def test_a_bound_of_ones_own_goes_with_tidy(name):
     grammar = Grammar.bundled(name, tidy=True, max_ignored=3)

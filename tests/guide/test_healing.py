@@ -76,6 +76,7 @@ def test_a_prompt_keeps_its_first_token_and_tokens_without_text():
     assert healing.taken_back([eos, a]).token_ids == (eos,)
 
 
+@pytest.mark.slow
 def test_healed_tokens_lead_where_their_bytes_do():
     healing, vocabulary = Healing(index()), index().vocabulary
     rng = random.Random(0)

@@ -23,6 +23,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_it_is_the_end_if_no_terminal_may_come(name):
     grammar, tokens = CASES[name]

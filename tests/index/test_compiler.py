@@ -70,6 +70,7 @@ def slow_automata(monkeypatch):
     monkeypatch.setattr(compiler, "_SHOWN_AFTER", 0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_terminal", [False, True])
 @pytest.mark.parametrize(
     ("options", "is_asked"),

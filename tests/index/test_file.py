@@ -139,6 +139,7 @@ def test_masks_of_a_file_are_read_where_they_lie(path):
         assert not subset.bitmask.flags.writeable
 
 
+@pytest.mark.slow
 def test_a_bounded_index_with_a_file_behind_it(path):
     """What was dropped is found in the file again, and nothing of it stays in memory."""
     index = whole_index(*GRAMMARS["json"])

@@ -64,6 +64,7 @@ def bitmasks(draw) -> list[tuple[int, np.ndarray]]:
     return found
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(bitmasks(), st.sampled_from([0, 500, 10**6]), st.randoms(use_true_random=False))
 def test_subsets_are_what_a_plain_dict_holds(masks, max_bytes, rng):

@@ -80,6 +80,7 @@ def test_a_pool_gives_the_index_that_compile_gives():
         assert walked(pool.index(grammar(number)), 7) == walked(alone, 7)
 
 
+@pytest.mark.slow
 def test_many_grammars_stay_within_the_bound():
     max_bytes = 3_000_000
     pool = IndexPool(VOCABULARY, max_bytes=max_bytes)
@@ -236,6 +237,7 @@ def test_who_asks_after_all_have_left_gets_the_index():
     assert cfgguide.Guide(pool.index(SLOW)).allowed_token_ids().tolist() == [*b"ab"]
 
 
+@pytest.mark.slow
 def test_threads_share_a_pool_that_is_too_small():
     """Indexes come and go while others use them; their masks are those of one thread."""
     pool = IndexPool(VOCABULARY, max_bytes=1_500_000)

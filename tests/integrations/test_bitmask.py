@@ -102,6 +102,7 @@ def test_tensors_of_torch(apply, dtype, n_rows, n_columns, n_words):
     assert bits_of(logits) == expected
 
 
+@pytest.mark.slow
 @given(data=st.data(), n_rows=st.integers(0, 5), n_columns=st.integers(0, 200))
 @settings(deadline=None, max_examples=200)
 def test_any_words_in_any_format(data, n_rows, n_columns):

@@ -159,6 +159,7 @@ def test_a_table_that_needs_too_much_memory_is_refused():
         general_table([*productions, ("s", ("Y",))], "s", (), Budget(Limits(max_memory=1_000_000)))
 
 
+@pytest.mark.slow
 def test_large_grammars_take_little_time():
     started = time.monotonic()
     assert table_of([("s", (f"X{i}",)) for i in range(10_000)])

@@ -164,6 +164,7 @@ def test_grammars_that_once_failed(path):
     assert_same(rules_of(case.read(path).grammar))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "start"), [("lark", "start"), ("python", "file_input")])
 def test_larks_own_grammars(name, start):
     text = (LARK / f"{name}.lark").read_text(encoding="utf-8")

@@ -59,6 +59,7 @@ def test_types_are_types_as_far_as_they_reach(text):
     assert can_be_written(text, index())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [*REFUSED, *LEFT_OUT])
 def test_other_names_are_none(text):
     assert not can_be_written(text, index())

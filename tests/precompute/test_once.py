@@ -58,6 +58,7 @@ def numbers() -> cfgguide.Index:
     return cfgguide.compile(cfgguide.Grammar("start: /[0-9]+/"), VOCABULARY)
 
 
+@pytest.mark.slow
 def test_one_of_many_processes_builds(tmp_path):
     path = tmp_path / "numbers.index"
     processes = [asking(path, 1.0) for _ in range(4)]

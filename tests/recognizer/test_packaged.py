@@ -66,6 +66,7 @@ def test_a_bundled_grammar_is_read_from_the_package(package, name):
     assert compile_recognizer(Grammar.bundled(name)).parse_table.n_states > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_it_is_what_would_be_compiled(package, name, monkeypatch):
     found = compile_recognizer(Grammar.bundled(name))

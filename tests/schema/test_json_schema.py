@@ -43,6 +43,7 @@ def test_random_schemas_mean_what_jsonschema_says(seed: int) -> None:
     compare(seed)
 
 
+@pytest.mark.slow
 def test_the_same_schema_has_the_same_grammar() -> None:
     """Where the nodes lie in memory, on which the order of sets of them depends, is no matter."""
     schema = random_schema(random.Random(40))

@@ -65,6 +65,7 @@ def test_a_pattern_that_stands_anywhere(maximum: dict[str, int]) -> None:
         assert is_valid(schema, begun + ending.decode())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "keywords",
     [

@@ -176,6 +176,7 @@ def test_bounded_strings(pattern: str | None, bounds: tuple[int, int | None]) ->
         assert_ends(lexemes, rng)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bounds", BOUNDS)
 @pytest.mark.parametrize("pattern", ["^[ab]{3,230}$", "b.{0,8}[ab]", "(?:ab?){1,120}$", "^a*$"])
 def test_bounded_strings_of_growing_patterns(pattern: str, bounds: tuple[int, int | None]) -> None:

@@ -176,6 +176,7 @@ def test_statements_with_known_names_are_accepted(text, database):
     assert is_parsed(narrowed(), text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", UNKNOWN)
 def test_statements_with_unknown_names_are_refused(text):
     assert not is_parsed(narrowed(), text)
@@ -262,6 +263,7 @@ def test_which_errors_name_what_is_unknown():
     assert all(map(unknown_name, ["no such function: f", "no such column: atom"]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "start"),
     [("sql", "statement"), pytest.param("sql_select", "start", marks=pytest.mark.slow)],
@@ -333,6 +335,7 @@ def test_keywords_are_names_where_sqlite_has_them_so(hole, keyword_database):
         assert not is_name or is_accepted(text), text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hole", [*HOLES, *NEW_HOLES])
 def test_in_quotes_any_keyword_is_a_name(hole, keyword_database):
     for number, word in enumerate(WORDS[::4]):
@@ -350,6 +353,7 @@ def test_a_keyword_is_a_new_name_in_quotes_only(hole):
 # --- What is given -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_database_tells_its_schema():
     database = sqlite3.connect(":memory:")
     database.row_factory = lambda cursor, row: {"name": row[0]}  # which must not matter
@@ -421,6 +425,7 @@ def test_a_table_may_have_the_name_of_everything_else():
         assert is_accepted(text), text
 
 
+@pytest.mark.slow
 def test_names_may_be_of_any_characters():
     rng = random.Random(5)
     letters = " abz_09$\"'`[]().*+?^|\\/#-&~{}\n\t\x01\x7fäÄſ\u212a\u2028\ufeff\U0001f600"

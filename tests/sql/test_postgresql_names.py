@@ -235,6 +235,7 @@ def test_the_server_prepares_those_statements(server: Server) -> None:
     assert [(text, problem) for text, problem in problems if problem] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", UNKNOWN)
 def test_statements_with_unknown_names_are_refused(text: str) -> None:
     assert not is_parsed(narrowed(), text)

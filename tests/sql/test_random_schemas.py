@@ -30,6 +30,7 @@ def check(text, n_tables):
             database.execute('DELETE FROM "{}"'.format(name.replace('"', '""')))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_tables", [2, 3, 5, 20, 1000])
 def test_sqlite_loads_as_many_tables_as_are_asked_for(n_tables):
     for seed in range(3 if n_tables == 1000 else 40):

@@ -242,6 +242,7 @@ def test_where_nothing_can_be_written_nothing_is():
         runs_on(schema, statements="write")
 
 
+@pytest.mark.slow
 def test_nothing_of_the_known_facts_is_allowed_that_sqlite_refuses():
     schema, statements = [], []
     for line in FACTS.read_text().splitlines():
@@ -258,6 +259,7 @@ def test_nothing_of_the_known_facts_is_allowed_that_sqlite_refuses():
     assert [each for each in allowed if refusal(database, each)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 5))]
 )

@@ -126,6 +126,7 @@ def test_a_guide_that_was_interrupted_is_before_its_step_or_after_it(all_subject
         assert n_hit > 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["signals", "any"])
 def test_a_batch_that_was_interrupted_has_advanced_as_a_whole_or_not_at_all(all_subjects, mode):
     subject = all_subjects[0]

@@ -270,6 +270,7 @@ def test_no_value_needs_to_look_at_the_end_of_the_text(name):
     assert r"\Z" not in VALUES[name][0].text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(formats.FORMATS))
 def test_the_package_has_the_automata_of_formats(name: str) -> None:
     pattern = formats.format_pattern(name)
