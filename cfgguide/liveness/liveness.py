@@ -19,7 +19,7 @@ does, the answer is known (:class:`Verdict`).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from functools import cached_property
 from typing import NamedTuple
@@ -34,6 +34,7 @@ from cfgguide.liveness.lexemes import Between, End, Lexemes
 from cfgguide.liveness.line_breaks import LineBreaks
 from cfgguide.liveness.pushdown import ACCEPTED, Controls, Ending, Line, Pushdown
 from cfgguide.liveness.witnesses import Witnesses
+from cfgguide.parser.indentation import Indentation
 from cfgguide.parser.indentation_names import NEWLINE
 from cfgguide.parser.stack import Stack
 from cfgguide.parser.table import END, ERROR, START_STATE
@@ -97,7 +98,7 @@ class Liveness:
         self._max_nodes = max_nodes
         self._always_live = always_live
         self._controls: dict[tuple[int, Obligations, int, int, int], Controls] = {}
-        self._next: dict[tuple[int, Between, int], frozenset[int]] = {}
+        self._next: dict[tuple[int, Between, int], list[int]] = {}
         self._verdicts: dict[Node, Verdict] = {}
 
     # What most grammars need little of is made when it is first needed.
@@ -175,31 +176,28 @@ class Liveness:
         if self.recognizer.indentation_rules is not None:
             return None
         state, obligations, stack, indentation = hypothesis
-        terminal_ids = self._next_terminals(
-            state,
-            Between(obligations, BOUNDARY, context),
-            int(self._table.set_of_state[stack.state]),
-        )
-        if not terminal_ids:
-            return False, stack.height + 1
-        depth = 1
-        while True:
-            top = stack.top(depth)
-            try:
-                if END in terminal_ids and self._table.is_sentence(top):
-                    return None
-                if any(
-                    self._goes_on[after.state]
-                    for each in terminal_ids - {END}
-                    for after, _ in self.recognizer.shifts(top, indentation, each)
-                ):
-                    return None
-            except IndexError:  # it takes more of the stack to know
-                if depth >= stack.height:
-                    return None
-                depth *= 2
-                continue
-            return False, stack.height - top.height + 1
+        place = Between(obligations, BOUNDARY, context)
+        terminal_set = int(self._table.set_of_state[stack.state])
+        depth = 0
+        for terminal_id in self._next_terminals(state, place, terminal_set):
+            while True:
+                depth = max(depth, 1)
+                try:
+                    if self._may_come(terminal_id, stack.top(depth), indentation):
+                        return None
+                    break
+                except IndexError:  # it takes more of the stack to know
+                    if depth >= stack.height:
+                        return None
+                    depth *= 2
+        return False, stack.height - min(depth, stack.height) + 1
+
+    def _may_come(self, terminal_id: int, stack: Stack, indentation: Indentation) -> bool:
+        """Return whether the parser takes a terminal, and another or the end after it."""
+        if terminal_id == END:
+            return self._table.is_sentence(stack)
+        after = self.recognizer.shifts(stack, indentation, terminal_id)
+        return any(self._goes_on[each.state] for each, _ in after)
 
     @cached_property
     def _goes_on(self) -> list[bool]:
@@ -211,34 +209,38 @@ class Liveness:
 
     def _next_terminals(
         self, scanner_state: int, place: Between, terminal_set: int
-    ) -> frozenset[int]:
-        """Return what the next lexeme that is not ignored may become; `END` if the text may end."""
+    ) -> Iterator[int]:
+        """Yield what the next lexeme that is not ignored may become; `END` if the text may end."""
         question = (scanner_state, place, terminal_set)
-        if question not in self._next:
-            self._next[question] = self._found_next(*question)
-        return self._next[question]
+        if question in self._next:
+            yield from self._next[question]
+            return
+        found: list[int] = []
+        for terminal_id in self._find_next(*question):
+            if terminal_id not in found:
+                found.append(terminal_id)
+                yield terminal_id
+        self._next[question] = found
 
-    def _found_next(self, scanner_state: int, place: Between, terminal_set: int) -> frozenset[int]:
+    def _find_next(self, scanner_state: int, place: Between, terminal_set: int) -> Iterator[int]:
         if self._scanner.is_start[scanner_state]:
             ends, pending = [], [place]
         else:
             ends, pending = list(self._lexemes.ends(scanner_state, place)), []
-        terminal_ids: set[int] = set()
         seen = set(pending)
         while ends or pending:
             if not ends:
                 between = pending.pop()
                 if self._pushdown.may_end(between):
-                    terminal_ids.add(END)
+                    yield END
                 ends = list(self._lexemes.next_ends(terminal_set, between))
             for terminal_id, after in ends:
                 if terminal_id < self._scanner.ignored:
-                    terminal_ids.add(terminal_id)
+                    yield terminal_id
                 elif terminal_id == self._scanner.ignored and after not in seen:
                     seen.add(after)
                     pending.append(after)
             ends = []
-        return frozenset(terminal_ids)
 
     def controls(self, hypothesis: Hypothesis, context: int) -> Controls:
         """Return the controls in which the lexeme that the scanner is in may end."""
