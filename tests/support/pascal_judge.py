@@ -32,7 +32,7 @@ _MESSAGE = re.compile(r"^[^ ]*\(\d+(?:,\d+)?\) (?:Error|Fatal): (.*)$", re.MULTI
 #: What it says of a unit whose file is called otherwise, and when it gives up.
 _NO_ERRORS = ("Illegal unit name", "There were ")
 _PASSED_OVER = r"\{(?:[^{}]|\{[^{}]*\})*\}|\(\*.*?\*\)|//[^\n]*|'[^'\n]*'"
-_UNIT = re.compile(rf"(?is)\ufeff?(?:\s|{_PASSED_OVER})*unit\s+(\w+(?:\.\w+)*)")
+_UNIT = re.compile(rf"(?is)\ufeff?(?:\s|{_PASSED_OVER})*unit\s+(\w[\w.]{{0,99}})\b")
 _USES = re.compile(rf"(?is){_PASSED_OVER}|&\w+|\buses\b(?:{_PASSED_OVER}|[^;])*;")
 
 #: Routines that the compiler knows, and whose names it takes for nothing else unless declared.
