@@ -329,6 +329,7 @@ def test_what_is_not_supported_is_named_with_its_terminal(pattern, what):
     assert str(caught.value).rpartition("; ")[2].split()[0] in ("write", "use", "put")  # a way out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pattern", "limit"),
     [

@@ -122,6 +122,7 @@ def random_run(rng: random.Random) -> str:
     return f"{inside}(?!(?:{words}){end}){first}{more}*" + ")" * bool(inside)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_random_runs(seed):
     rng = random.Random(seed)

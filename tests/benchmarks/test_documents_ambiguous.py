@@ -20,6 +20,7 @@ def documents():
     return loaded(_BENCHMARKS / "documents_ambiguous.py")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("maker", "name", "parser", "lexer"),
     [

@@ -72,6 +72,7 @@ def test_a_folder_holds_a_file_for_each_schema(tmp_path, monkeypatch):
     assert first.instances[:2] == (Instance('"é"', True), Instance('"n"', False))
 
 
+@pytest.mark.slow
 def test_verdicts_and_steps_of_tiny_schemas(tmp_path, tokenizer):
     report, found = run(tmp_path, tokenizer, "--warm", "--check-labels")
     # {"a": 2} is valid, whatever its label says

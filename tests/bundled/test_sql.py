@@ -47,6 +47,7 @@ LOST_HOLES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", texts("+"))
 def test_what_sqlite_parses_is_accepted(text: str) -> None:
     assert verdict(text) is True
@@ -77,6 +78,7 @@ def test_keywords_are_names_where_sqlite_has_them_so(hole: str) -> None:
             assert is_accepted(text) == said, text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", ["statement", "select", "expression"])
 def test_sentences_made_at_random_are_parsed(start: str) -> None:
     rng = random.Random(7)
@@ -107,6 +109,7 @@ def test_changed_texts_are_judged_alike() -> None:
     assert min(counts.values()) > 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "is_script"),
     [

@@ -71,6 +71,7 @@ def filled(texts: dict[str, list[str]]) -> list[str]:
     return [frame.replace("{}", text) for frame, some in texts.items() for text in some]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", filled(ACCEPTED))
 def test_what_verilog_has_is_accepted(text):
     assert lark_parses(text, "verilog")
@@ -93,6 +94,7 @@ def test_slang_says_the_same():
     assert [text for text in filled(LEFT_OUT) if judge.error(text)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", ["module", "statement", "expression"])
 def test_other_start_rules(start):
     texts = {

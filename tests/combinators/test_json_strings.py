@@ -128,6 +128,7 @@ C: /[#nn]{1,3}/""",
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GRAMMARS)
 def test_strings_are_those_of_the_sentences(name):
     rules, letters = GRAMMARS[name]

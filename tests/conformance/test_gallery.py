@@ -59,6 +59,7 @@ def _reader(entry: Entry) -> Callable[[str], int | None]:
     return read
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entry", _parameters(READ))
 def test_sentences_are_live_to_their_ends_and_no_other_text_is_accepted(entry):
     judge, read = judge_of(entry), _reader(entry)
@@ -70,6 +71,7 @@ def test_sentences_are_live_to_their_ends_and_no_other_text_is_accepted(entry):
         assert read(text) is not None, text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entry", _parameters([entry for entry in LOADED if entry.refused]))
 def test_what_is_not_supported_is_refused_though_lark_reads_it(entry):
     judge = judge_of(entry)

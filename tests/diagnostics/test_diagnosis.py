@@ -48,6 +48,7 @@ def diagnosis_of(grammar: Grammar, text: str | bytes) -> Diagnosis:
 # --- The first byte that cannot be ---------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_the_offset_is_the_length_of_the_longest_start_of_a_sentence(name):
     starts = {text[:end] for text in sentences_of(name) for end in range(len(text) + 1)}

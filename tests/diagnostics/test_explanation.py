@@ -124,6 +124,7 @@ def test_some_way_has_the_lexemes_that_lark_reads(name):
 # --- What is allowed, where it is refused, and what was expected ---------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_the_refused_byte_is_the_first_after_which_there_is_no_sentence(name):
     for text in texts_of(name):
@@ -169,6 +170,7 @@ def test_examples_end_a_lexeme_of_their_terminal_in_some_sentence(name):
     assert n_seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_an_explanation_does_not_depend_on_where_the_piece_begins(name):
     for text in texts_of(name):

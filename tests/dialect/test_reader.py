@@ -180,6 +180,7 @@ def test_a_grammar_is_a_text(given):
 STRANGERS = replace(cfgguide.Limits.for_strangers(), max_seconds=100.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "said"),
     [

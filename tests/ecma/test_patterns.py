@@ -38,6 +38,7 @@ def _random_pattern(rng: random.Random, depth: int) -> str:
     return rng.choice(["^", ""]) + inner
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_random_patterns_with_looks(seed: int) -> None:
     rng = random.Random(seed)

@@ -63,6 +63,7 @@ def naive(prompt: str, sentence: str) -> dict[str, list]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("max_tokens", [1, 60, 1024])
 def test_every_number_is_what_its_definition_says(max_tokens):
     found = evaluated(TEXTS, max_tokens=max_tokens)
@@ -147,6 +148,7 @@ def test_chats_go_through_the_template():
     assert found.texts[0].raw == pytest.approx(naive("<A list>", "[1]")["raw"], abs=1e-4)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_measured_is_an_error():
     with pytest.raises(TextError, match="there are no texts"):
         evaluated([])

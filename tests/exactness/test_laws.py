@@ -104,6 +104,7 @@ def eos() -> int:
 # --- Soundness and liveness -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "documents", "ends_after"), [("json", 60, None), ("statements", 30, 20)]
 )
@@ -326,6 +327,7 @@ def state(guide: cfgguide.Guide) -> tuple[object, ...]:
 # --- One mask, asked in every way -----------------------------------------------------------------
 
 
+@pytest.mark.slow
 @names
 @settings(max_examples=4, deadline=None)
 @given(seed=st.integers(0, 2**32))
@@ -343,6 +345,7 @@ def test_accepts_and_the_masks_agree_on_every_id(name, seed):
     assert [i for i in range(standard_library_vocabulary().size) if fresh.accepts(i)] == ids
 
 
+@pytest.mark.slow
 @names
 def test_masks_do_not_depend_on_the_order_in_which_the_index_was_filled(name):
     prefixes = [walked(name, seed).token_ids for seed in range(40)]
@@ -365,6 +368,7 @@ def test_masks_do_not_depend_on_the_order_in_which_the_index_was_filled(name):
     assert filled == masks[0]
 
 
+@pytest.mark.slow
 @names
 @settings(max_examples=3, deadline=None)
 @given(seed=st.integers(0, 2**32))

@@ -388,6 +388,7 @@ def guides_of(case: Case) -> list[cfgguide.Guide]:
     return list(found.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_the_mask_is_what_the_oracle_allows(case):
     oracle = case.oracle()

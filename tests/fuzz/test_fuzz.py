@@ -58,6 +58,7 @@ def test_what_once_failed_agrees_with_jsonschema():
         replay(path)
 
 
+@pytest.mark.slow
 def test_random_grammars_agree_with_lark():
     report = Report()
     explore(report, first_seed=0, examples=FAST)
@@ -66,6 +67,7 @@ def test_random_grammars_agree_with_lark():
     assert report.counts["configurations"] > 5 * FAST, report.lines()
 
 
+@pytest.mark.slow
 def test_random_patterns_agree_with_re():
     report = Report()
     explore(report, first_seed=0, examples=FAST_PATTERNS, of_patterns=True)
@@ -117,6 +119,7 @@ def test_more_random_patterns_agree_with_re():
 # --- The fuzzer itself ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @seed(0)
 @given(lone_patterns(FEATURES), st.lists(st.text("ab \n1éA", max_size=6), max_size=12))
@@ -131,6 +134,7 @@ def test_lark_says_of_a_lone_pattern_what_re_says(lone, texts):
             assert judge.is_sentence(text.encode()) == lone.is_sentence(text), text
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
 @seed(0)
 @given(earley_grammars(EARLEY_FEATURES), st.integers(0, 2**16))

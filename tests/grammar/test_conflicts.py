@@ -185,6 +185,7 @@ def test_what_lark_decides_by_itself_is_no_conflict(text):
     compile_recognizer(Grammar(text))
 
 
+@pytest.mark.slow
 def test_the_message_is_the_same_in_every_process():
     text = 'start: (a|b) "," (c|d) | (e "," f)\na: "x"\nb: "x"\nc: "y"\nd: "y"\ne: "x"\nf: "z"\n'
     code = (
@@ -284,6 +285,7 @@ def checked_reading(reading: str, terminals: tuple[str, ...], rules: tuple) -> N
         assert possible
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", range(10))
 def test_conflicts_of_random_grammars(block):
     """There is one exactly if Lark, when strict, says so; and every reading is a derivation."""

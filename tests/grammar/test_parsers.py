@@ -61,6 +61,7 @@ LANGUAGES = {
 NOT_BASIC = ("one group in two terminals", "flags of a pattern")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lexer", LEXERS)
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_all_short_texts_are_judged_as_lark_does(name, lexer):
@@ -255,6 +256,7 @@ def test_auto_is_lalr_if_lark_takes_it_and_else_earley(text, expected, lexer):
     assert n_sentences(grammar, "abc", 4) > 0
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @seed(0)
 @given(drawn=grammars(sorted(set(FEATURES) - {"declare", "inline flags"})))
@@ -312,6 +314,7 @@ LARGE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lexer", LEXERS)
 @pytest.mark.parametrize("text", LARGE.values(), ids=LARGE.keys())
 def test_bad_grammars_take_little_time(text, lexer):

@@ -119,6 +119,7 @@ def is_allowed(token: lark.Token, text: str, options: dict[str, Any], *, is_igno
     return pattern is not None and re.fullmatch(pattern, token) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_a_text_is_a_sentence_if_lark_takes_it_and_its_lexemes_are_allowed(name):
     grammar, options, pieces = CASES[name]
@@ -216,6 +217,7 @@ def test_a_keyword_matches_its_own_name_in_any_case_and_no_other(name, pattern, 
     assert is_keyword(name, pattern) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "start", "text", "is_sentence"),
     [
@@ -248,6 +250,7 @@ def test_tidy_leaves_out_what_few_would_wish_for(name, start, text, is_sentence)
     assert is_in(Grammar.bundled(name, start=start), text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", ["start", "statement", "select", "expression"])
 def test_tidy_sql_may_know_a_schema(start):
     grammar = Grammar.bundled("sql", start=start, tidy=True)

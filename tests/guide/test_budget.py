@@ -236,6 +236,7 @@ def within_each(token_budget: TokenBudget, step_node: StepNode, most: int) -> li
     return masks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["json", pytest.param("sql", marks=pytest.mark.slow), *CASES])
 def test_masks_within_a_budget_do_not_depend_on_when_the_token_classes_are_made(name, monkeypatch):
     """Made between two masks of the same configuration, they number its outcomes anew."""
@@ -345,6 +346,7 @@ def test_a_large_budget_rules_nothing_out(name, n_walks):
             guide.advance(int(rng.choice(ids)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("grammar", "opening"),
     [

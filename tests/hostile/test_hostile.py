@@ -44,6 +44,7 @@ def check(outcome: Outcome) -> None:
     assert outcome.outcome not in (CRASHED, RAW), str(outcome)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case", all_cases()[7::EVERY], ids=lambda case: case.full_name.replace("\x00", "")
 )

@@ -259,6 +259,7 @@ def only_errors_of_cfgguide(what: str):
         assert len(message) <= MOST, f"{what}: {len(message)} characters: {message[:200]}..."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in CALLS],

@@ -297,6 +297,7 @@ def damaged(index: Index, name: str):
     return {key if "." in key else f"masks.{key}": array for key, array in arrays.items()}, value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DAMAGES)
 def test_masks_that_nobody_saved_are_refused(path, filled, name):
     arrays, value = damaged(filled, name)

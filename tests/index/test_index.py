@@ -165,6 +165,7 @@ def test_visits_do_not_hold_what_was_dropped():
     assert guide.allowed_token_ids().size, "guides keep the visits they hold"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("grammar", "tokens"), GRAMMARS.values(), ids=GRAMMARS.keys())
 def test_what_is_found_is_what_would_be_made(grammar, tokens):
     index = whole_index(grammar, tokens)
@@ -200,6 +201,7 @@ SECONDS = float(os.environ.get("CFGGUIDE_THREADS_SECONDS", "3"))  # of all four;
 SLOW = pytest.mark.slow
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("grammar", "max_bytes"),
     [

@@ -207,6 +207,7 @@ def test_a_grammar_is_compiled_until_all_who_wait_have_left():
     assert len(pool) == 0
 
 
+@pytest.mark.slow
 def test_who_stays_gets_the_index_though_another_one_has_left():
     pool = IndexPool(VOCABULARY)
     has_left, errors = threading.Event(), []
@@ -227,6 +228,7 @@ def test_who_stays_gets_the_index_though_another_one_has_left():
     assert pool.index(SLOW) is index
 
 
+@pytest.mark.slow
 def test_who_asks_after_all_have_left_gets_the_index():
     pool = IndexPool(VOCABULARY)
     with pytest.raises(CfgGuideError, match="cancelled"):

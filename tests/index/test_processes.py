@@ -49,6 +49,7 @@ def test_a_pickled_index_gives_the_same_masks_and_brings_none(name):
     assert walked(again, 3) == expected
 
 
+@pytest.mark.slow
 @CASES
 def test_a_process_that_knows_nothing_gives_the_same_masks(name, tmp_path):
     index = compiled(name)

@@ -84,6 +84,7 @@ def walk(walker: Walker, rng: Random, n_steps: int) -> None:
         del walker.nodes[:-4]
 
 
+@pytest.mark.slow
 def test_nodes_and_steps_are_bounded_without_the_garbage_collector(cache):
     rng = Random(1)
     walkers = [Walker(cache) for _ in range(3)]
@@ -94,6 +95,7 @@ def test_nodes_and_steps_are_bounded_without_the_garbage_collector(cache):
     assert sum(walker.n_new for walker in walkers) > 10 * MAX_NODES
 
 
+@pytest.mark.slow
 def test_steps_lead_to_what_is_known(cache):
     """So what is forgotten is held by guides alone."""
     walker, rng = Walker(cache), Random(8)
@@ -104,6 +106,7 @@ def test_steps_lead_to_what_is_known(cache):
                 assert cache._known[following.configuration] is following
 
 
+@pytest.mark.slow
 def test_many_steps_between_few_nodes_are_bounded(cache):
     walker = Walker(cache)
     for token_id in range(4 * MAX_STEPS):
@@ -114,6 +117,7 @@ def test_many_steps_between_few_nodes_are_bounded(cache):
         del walker.nodes[:-1]
 
 
+@pytest.mark.slow
 def test_no_step_forgets_much(cache):
     walker = Walker(cache)
     for number in range(5 * MAX_NODES):
@@ -124,6 +128,7 @@ def test_no_step_forgets_much(cache):
     assert walker.n_new > 4 * MAX_NODES
 
 
+@pytest.mark.slow
 def test_what_is_used_is_kept(cache):
     """A round of ten steps is repeated while others come by: its nodes stay the same.
 
@@ -147,6 +152,7 @@ def test_what_is_used_is_kept(cache):
     assert often.n_new < 3 * n_rounds
 
 
+@pytest.mark.slow
 def test_a_guide_goes_on_from_a_node_that_was_forgotten(cache):
     guide, other = Walker(cache), Walker(cache)
     guide.advance(3)
@@ -165,6 +171,7 @@ def test_a_guide_goes_on_from_a_node_that_was_forgotten(cache):
     assert again.nodes[-1] is held.following[4]
 
 
+@pytest.mark.slow
 def test_clearing_frees_all_but_what_guides_hold(cache):
     walker = Walker(cache)
     walk(walker, Random(4), 1_000)
@@ -183,6 +190,7 @@ def test_clearing_frees_all_but_what_guides_hold(cache):
     walk(walker, Random(5), 100)
 
 
+@pytest.mark.slow
 def test_what_is_dropped_is_freed_little_by_little(cache):
     walker = Walker(cache)
     walk(walker, Random(6), 1_000)
@@ -198,6 +206,7 @@ def test_what_is_dropped_is_freed_little_by_little(cache):
     assert Place.n_alive <= MAX_NODES + FEW
 
 
+@pytest.mark.slow
 def test_threads_step_at_once(cache):
     failures: list[BaseException] = []
 

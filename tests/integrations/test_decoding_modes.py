@@ -195,6 +195,7 @@ def assert_each(names: Sequence[str], rows: Sequence[Sequence[int]]) -> int:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_each_text_is_of_the_grammar_of_its_prompt(mode):
     names = [NAMES[number % 2] for number in range(len(PROMPTS))]
@@ -266,6 +267,7 @@ def bart(seed: int) -> BartForConditionalGeneration:
 WITH_ENCODER = {"T5": t5, "BART": bart}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", WITH_ENCODER)
 @pytest.mark.parametrize("mode", MODES)
 def test_a_model_with_an_encoder_writes_sentences(kind, mode):
@@ -286,6 +288,7 @@ def test_a_model_with_an_encoder_has_a_grammar_for_each_prompt(kind):
         assert_each(names, written(WITH_ENCODER[kind](1), PROMPTS, indexes, **options))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", WITH_ENCODER)
 def test_drafts_do_not_change_what_a_model_with_an_encoder_writes(kind):
     for seed in range(3):
@@ -348,6 +351,7 @@ def test_a_layer_may_draft_for_the_others():
     assert drafted == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_small", [False, True], ids=["large assistant", "small assistant"])
 def test_an_assistant_may_have_another_tokenizer(is_small):
     """Its ids mean nothing to the grammar; the model's own choice is masked."""

@@ -84,6 +84,7 @@ def by_hand(grammar: cfgguide.Grammar, prompt: str, *, model: Any, max_new_token
 # --- What is written -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grammar", [JSON, LETTERS, THREE, GREEK])
 @pytest.mark.parametrize("seed", range(3))
 def test_greedy_takes_the_most_probable_token_that_is_allowed(grammar, seed):

@@ -62,6 +62,7 @@ def model():
     return fresh_random_model(VOCABULARY.size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampling", [True, False])
 @pytest.mark.parametrize("blocks", [400, 12])
 def test_each_request_writes_a_sentence_of_its_grammar(model, sampling, blocks, monkeypatch):
@@ -101,6 +102,7 @@ def test_each_request_writes_a_sentence_of_its_grammar(model, sampling, blocks, 
     assert not again or max(again) > 0
 
 
+@pytest.mark.slow
 def test_a_text_that_has_to_be_cut_is_a_beginning(model):
     manager = manager_of(model)
     guide_requests(manager, GRAMMARS, VOCABULARY)
@@ -123,6 +125,7 @@ def test_a_manager_that_does_not_wait_for_tokens_is_refused(model, options):
         guide_requests(manager, GRAMMARS, VOCABULARY)
 
 
+@pytest.mark.slow
 def test_a_grammar_that_there_is_not_is_the_error_of_one_request(model):
     manager = manager_of(model)
     guide_requests(manager, GRAMMARS, VOCABULARY)
@@ -138,6 +141,7 @@ def test_a_grammar_that_there_is_not_is_the_error_of_one_request(model):
     assert "there is no grammar 'nothing'; there is numbers, answer" in errors["nothing"]
 
 
+@pytest.mark.slow
 def test_a_manager_that_was_started_is_refused(model):
     manager = manager_of(model)
     manager.start()

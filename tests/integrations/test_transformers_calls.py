@@ -153,6 +153,7 @@ def fresh() -> cfgguide.LogitsProcessor:
 SAMPLING = {"do_sample": True, "top_k": 0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [{}, SAMPLING, {"num_beams": 3}, {"prompt_lookup_num_tokens": 3}]
 )

@@ -389,6 +389,7 @@ STRATEGIES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("name", GRAMMARS)
 def test_every_finished_text_parses_under_lark(name, strategy):
@@ -401,6 +402,7 @@ def test_every_finished_text_parses_under_lark(name, strategy):
     assert n_finished > 0 or strategy in ("greedy", "beams")  # those may run in circles
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_told", [True, False], ids=["told", "as generate says"])
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("name", GRAMMARS)
@@ -472,6 +474,7 @@ def test_drafts_do_not_change_what_is_written_within_a_budget(name):
         assert assert_sentences(name, rows) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GRAMMARS)
 @pytest.mark.parametrize("drafts", ["prompt lookup", "assistant", "bad assistant"])
 def test_drafts_do_not_change_what_is_written(name, drafts):
@@ -527,6 +530,7 @@ def test_more_beams_than_there_are_sentences():
             assert sorted(texts) == [b"ab", b"cd"]
 
 
+@pytest.mark.slow
 def test_one_object_serves_several_calls_of_generate():
     """A processor that is new for each call is the measure."""
     for name in ("json", "fall-back"):

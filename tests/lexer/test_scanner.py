@@ -194,6 +194,7 @@ def test_all_short_texts_have_the_lexemes_of_lark(grammar):
             assert lexemes(grammar, text) == lexemes_of_lark(grammar, text), text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grammar", GRAMMARS.values(), ids=GRAMMARS.keys())
 @settings(max_examples=150, deadline=None)
 @given(text=st.text(ALPHABET + "\nFn#'", max_size=14))

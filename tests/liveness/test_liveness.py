@@ -122,6 +122,7 @@ SMALL = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("grammar", "tokens"), SMALL)
 def test_live_is_what_can_be_completed(grammar, tokens):
     """All spelled texts of three bytes; none of the grammars needs more than six to end one."""

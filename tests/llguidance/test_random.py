@@ -81,6 +81,7 @@ class Drawn:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 240, 40))
 def test_what_lark_accepts_is_in_the_language_of_the_dialect(first):
     n_judged = n_right = n_all = 0
@@ -103,6 +104,7 @@ def test_what_lark_accepts_is_in_the_language_of_the_dialect(first):
     assert n_right > n_all / 2
 
 
+@pytest.mark.slow
 def test_where_all_texts_differ_lark_accepts_the_whole_language():
     n_judged = 0
     for seed in range(300):

@@ -57,6 +57,7 @@ def assert_same_language(productions: list[Production], longest: int) -> bool:
     return table.is_general
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_random_grammars(block):
     n_general = 0

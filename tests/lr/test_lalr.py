@@ -131,6 +131,7 @@ def assert_strict(rules: list[Rule], start: str) -> None:
 # --- Grammars that people wrote -------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -143,6 +144,7 @@ def test_bundled_grammars(name):
     assert_same(rules_of(grammar.text, source_path=grammar.source_path), grammar.start)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path",
     sorted(
@@ -228,12 +230,14 @@ def random_rules(seed: int) -> list[Rule]:
     return list(rules)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", range(8))
 def test_random_rules(block):
     for seed in range(block * 250, block * 250 + 250):
         assert_same(random_rules(seed))
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(drawn=grammars.grammars(sorted(features.FEATURES)))
 def test_grammars_of_the_fuzzer(drawn):

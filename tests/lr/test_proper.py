@@ -107,6 +107,7 @@ def test_optionals_in_a_row_make_few_productions(n):
     assert language_of(languages(rules, most), "s") == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "productions",
     [

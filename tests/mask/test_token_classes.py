@@ -73,6 +73,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("grammar", "tokens"), CASES.values(), ids=CASES.keys())
 def test_tokens_of_a_class_lead_to_the_same_from_everywhere(grammar, tokens):
     recognizer = recognizer_of(grammar)
@@ -94,6 +95,7 @@ def indented() -> list[tuple[Grammar, str]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("grammar", "line"), indented(), ids=["tree", "python"])
 def test_columns_tell_tokens_apart(grammar, line):
     recognizer = compile_recognizer(grammar)

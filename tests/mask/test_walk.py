@@ -84,6 +84,7 @@ def some_configurations(
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("grammar", "tokens"), GRAMMARS.values(), ids=GRAMMARS.keys())
 def test_the_walk_is_the_recognizer_token_by_token(grammar, tokens):
     recognizer, vocabulary, walker = machine(grammar, tokens)
@@ -161,6 +162,7 @@ def test_a_reduction_deeper_than_any_window():
     assert not found.n_outcomes
 
 
+@pytest.mark.slow
 def test_a_token_that_pushes_more_cells_than_there_are():
     tokens = [b"[", b"[" * 3000, b"[" * 2999 + b"x", b"x", b"]"]
     recognizer, vocabulary, walker = machine('start: "[" start "]" | "x"', tokens)

@@ -133,6 +133,7 @@ def is_expected(form, text, content):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tools", TOOLS)
 @pytest.mark.parametrize("vocabulary", VOCABULARIES)
 @pytest.mark.parametrize("form", FORMATS)
@@ -154,6 +155,7 @@ def test_messages_are_those_of_the_other_engine_with_sentences_in_them(form, voc
     assert n_calls > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tools", TOOLS)
 @pytest.mark.parametrize("form", FORMATS)
 def test_random_messages_have_queries_and_values(form, tools):

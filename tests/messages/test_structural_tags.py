@@ -68,6 +68,7 @@ def compiled(spec):
     return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "seed", [*range(6), *[pytest.param(s, marks=pytest.mark.slow) for s in range(6, 60)]]
 )
@@ -251,6 +252,7 @@ def sequence_of(*elements):
     return {"type": "sequence", "elements": list(elements)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "spec",
     [

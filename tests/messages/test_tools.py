@@ -109,6 +109,7 @@ def test_what_is_required_or_forbidden_is(case):
         assert n_calls < 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("choice", ["auto", "required"])
 def test_random_messages_have_calls_that_the_schemas_allow(form, choice):

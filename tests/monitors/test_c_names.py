@@ -53,6 +53,7 @@ def index(*types: str, start: str = "start") -> cfgguide.Index:
     return cfgguide.compile(c_names(types, start=start), cfgguide.Vocabulary.of_bytes(_WORDS))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ACCEPTED)
 def test_types_are_types_as_far_as_they_reach(text):
     assert can_be_written(text, index())
@@ -63,6 +64,7 @@ def test_other_names_are_none(text):
     assert not can_be_written(text, index())
 
 
+@pytest.mark.slow
 def test_types_may_be_given():
     assert can_be_written("size_t x; x_t y;", index("size_t", "x_t"))
     assert not can_be_written("size_t x;", index())

@@ -149,6 +149,7 @@ def test_many_optional_parts_do_not_double_the_rules_of_lark():
     assert not parses(grammar, "x")
 
 
+@pytest.mark.slow
 def test_deep_nesting_needs_no_deep_stack():
     depth = 500
     grammar = "root ::= " + '("a" ' * depth + '"b"' + " | root)?" * depth

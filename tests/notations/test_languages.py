@@ -177,6 +177,7 @@ LARGE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("notation", "grammar", "text", "n"), LARGE)
 def test_texts_like_a_sentence_are_judged_as_its_grammar_says(notation, grammar, text, n):
     random = Random(text)

@@ -70,6 +70,7 @@ def differences(parser: lark.Lark, recogniser: Recogniser, texts: list[str]) -> 
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(120))
 def test_random_grammars_keep_their_texts(seed):
     random = Random(seed)

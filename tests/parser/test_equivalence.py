@@ -83,6 +83,7 @@ def agree(
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("grammar", "is_some_proven"),
     [(SUMS, True), (LISTS, True), (NESTED, False), (DANGLING, True)]

@@ -158,6 +158,7 @@ print(digest.hexdigest())
 """
 
 
+@pytest.mark.slow
 def test_the_same_grammar_gives_the_same_bytes_in_every_process():
     texts = [
         *GRAMMARS.values(),

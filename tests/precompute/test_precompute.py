@@ -473,6 +473,7 @@ def test_index_goes_on_from_its_own_file_and_no_other(folder, capsys):
     assert Path("index").read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -106,6 +106,7 @@ def sessions() -> list[list[Block]]:
     return grouped
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "blocks",
     [case(blocks, blocks[0], "".join(block.text for block in blocks)) for blocks in sessions()],
@@ -124,6 +125,7 @@ def test_sessions_in_documents_give_what_they_show(blocks, tmp_path, monkeypatch
         assert report.getvalue() == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "block", [case(block, block, block.text) for block in PYTHON if ">>>" not in block.text]
 )

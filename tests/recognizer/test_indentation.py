@@ -240,6 +240,7 @@ def test_texts_of_words_are_sentences_just_if_lark_parses_them(name: str) -> Non
         assert own.is_sentence(text) == own.is_sentence_of_lark(text), repr(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_masks_are_as_defined_and_never_empty(name: str) -> None:
     own, rng = engine(name), random.Random(name)
@@ -254,6 +255,7 @@ def test_masks_are_as_defined_and_never_empty(name: str) -> None:
     assert n_sentences > 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.within])
 def test_masks_are_those_of_all_completions(name: str) -> None:
     own = engine(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +40,7 @@ def run_tool(patch: pytest.MonkeyPatch, folder: Path) -> None:
     patch.setattr(caches, "PACKAGED", folder)
     spec = importlib.util.spec_from_file_location("compile_grammars", TOOL)
     tool = importlib.util.module_from_spec(spec)
+    patch.setitem(sys.modules, "compile_grammars", tool)  # its processes look there
     spec.loader.exec_module(tool)
     patch.setattr(Grammar, "bundled_names", classmethod(lambda cls: NAMES))
     tool.main()
@@ -58,6 +60,7 @@ def package(monkeypatch, tmp_path, made) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_bundled_grammar_is_read_from_the_package(package, name):
     assert compile_recognizer(Grammar.bundled(name)).parse_table.n_states > 1
@@ -138,6 +141,7 @@ def test_limits_on_time_hold(package):
         compile_recognizer(Grammar.bundled("json"), limits=Limits(max_seconds=0))
 
 
+@pytest.mark.slow
 def test_the_tool_leaves_files_that_are_fresh_and_makes_stale_ones_anew(made, monkeypatch):
     contents = {path.name: path.read_bytes() for path in made.iterdir()}
     times = {path.name: path.stat().st_mtime_ns for path in made.iterdir()}

@@ -62,6 +62,7 @@ def compiled(grammar: Grammar, tokens: list[bytes]) -> tuple[Index, Index]:
     return index, Index(plain, vocabulary, Liveness(plain, vocabulary.spelling))
 
 
+@pytest.mark.slow
 @cases
 def test_masks_on_shortened_stacks_are_those_on_whole_ones(grammar, tokens):
     index, plain = compiled(grammar, tokens)
@@ -88,6 +89,7 @@ def test_masks_on_shortened_stacks_are_those_on_whole_ones(grammar, tokens):
     assert n_shorter or "json" not in grammar.text
 
 
+@pytest.mark.slow
 @cases
 def test_texts_are_read_as_far_and_end_as_well(grammar, tokens):
     index, plain = compiled(grammar, tokens)

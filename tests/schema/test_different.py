@@ -119,6 +119,7 @@ def compare_masks(schema: Any, seed: int, n_tokens: int = 25) -> None:
             assert is_valid(schema, guide.text.decode()), guide.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schema", SCHEMAS, ids=json.dumps)
 def test_masks_are_what_single_bytes_allow(schema: Any) -> None:
     for seed in range(3):
@@ -132,6 +133,7 @@ def test_masks_are_what_single_bytes_allow_many_times(schema: Any) -> None:
         compare_masks(schema, seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schema", SCHEMAS, ids=json.dumps)
 def test_masks_are_the_same_where_texts_are_known_to_go_on(
     schema: Any, monkeypatch: pytest.MonkeyPatch

@@ -37,6 +37,7 @@ def compare(seed: int) -> None:
         assert is_written == is_valid(schema, text), (schema, text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100))
 def test_random_schemas_mean_what_jsonschema_says(seed: int) -> None:
     compare(seed)

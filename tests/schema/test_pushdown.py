@@ -68,6 +68,7 @@ def compare_masks(
         assert_same_masks(made, exact, token_ids, (schema, options))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "options"), ROTATED)
 def test_masks_are_those_of_the_text(name: str, options: dict[str, Any]) -> None:
     compare_masks(name, options, small_vocabulary(), 2)
@@ -197,6 +198,7 @@ def test_a_name_is_begun_only_if_a_name_that_may_come_begins_so(text: str, is_be
     assert (found is not None and recognizer.is_live(found)) == is_begun
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", ["^x-", "^[^/]", "b", "^a.*$"])
 def test_masks_where_the_rest_of_a_name_or_text_may_be_anything(pattern: str) -> None:
     schema = {

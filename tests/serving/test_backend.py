@@ -28,6 +28,7 @@ def takes(backend: Backend, kind: str, text: str, written: str) -> bool:
     return matcher.accept([*written.encode(), VOCABULARY.eos_token_ids[0]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "text", "right", "wrong"),
     [
@@ -68,6 +69,7 @@ def test_a_request_is_what_it_says(backend, kind, text, right, wrong):
     assert not takes(backend, kind, text, wrong)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "text", "message"),
     [

@@ -78,6 +78,7 @@ def mask_of(matcher: Matcher, n_words: int = 1) -> set[int]:
     return set(np.flatnonzero(np.unpackbits(rows[1].view(np.uint8), bitorder="little")).tolist())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GRAMMARS)
 @pytest.mark.parametrize("stops", [set(), {NEWLINE}, {NEWLINE, 3, 99}])
 def test_a_matcher_says_what_guides_say(name, stops):

@@ -169,6 +169,7 @@ def database():
 # --- What is accepted ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", KNOWN)
 def test_statements_with_known_names_are_accepted(text, database):
     assert error(text, database) in ("", "table users has 5 columns but 1 values were supplied")
@@ -180,6 +181,7 @@ def test_statements_with_unknown_names_are_refused(text):
     assert not is_parsed(narrowed(), text)
 
 
+@pytest.mark.slow
 def test_a_query_is_narrowed_in_sql_select_too():
     parser = narrowed("sql_select", "start")
     for text in KNOWN:
@@ -191,6 +193,7 @@ def test_a_query_is_narrowed_in_sql_select_too():
     assert not is_parsed(parser, "SELECT excluded.id FROM users")  # what only an upsert has
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("start", "text"),
     [
@@ -319,6 +322,7 @@ def keyword_database():
     made.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hole", HOLES)
 def test_keywords_are_names_where_sqlite_has_them_so(hole, keyword_database):
     for word in WORDS:
@@ -392,6 +396,7 @@ def test_aliases_and_functions_are_those_given():
         assert not is_parsed(parser, text), text
 
 
+@pytest.mark.slow
 def test_with_no_aliases_and_no_functions_none_are_there():
     parser = select_parser({"users": ["id"]}, aliases=[], functions=[])
     assert is_parsed(parser, "SELECT users.id, * FROM users WHERE id IS TRUE OR id IN (1)")
@@ -399,6 +404,7 @@ def test_with_no_aliases_and_no_functions_none_are_there():
     assert not is_parsed(parser, "SELECT abs(id) FROM users")
 
 
+@pytest.mark.slow
 def test_a_table_may_have_the_name_of_everything_else():
     parser = parser_of(
         with_schema(

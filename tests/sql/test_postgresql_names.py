@@ -223,6 +223,7 @@ def server() -> Iterator[Server]:
 # --- What is accepted ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", KNOWN)
 def test_statements_with_known_names_are_accepted(text: str) -> None:
     assert verdict(text) is True

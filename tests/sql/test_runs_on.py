@@ -128,6 +128,7 @@ def test_what_sqlite_prepares_is_allowed_and_nothing_else(database, index, state
     assert allows(index, statement) == (not refusal(database, statement))
 
 
+@pytest.mark.slow
 def test_nothing_of_the_known_facts_is_allowed_that_sqlite_refuses():
     schema, statements = [], []
     for line in FACTS.read_text().splitlines():
@@ -307,6 +308,7 @@ def test_views_of_tables_that_are_gone_are_left_out():
     assert allows(index, "SELECT * FROM a")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "piece", "reason"),
     [

@@ -47,6 +47,7 @@ FEATURES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("key", DATABASES)
 def test_nearly_all_attempts_prepare(key: str, kind: str) -> None:
@@ -59,6 +60,7 @@ def test_nearly_all_attempts_prepare(key: str, kind: str) -> None:
     assert len(refused) <= len(SEEDS) / 50, refused
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_statements_show_every_feature(kind: str) -> None:
     texts = [random_statement(made(key), seed, kind) for key in DATABASES for seed in range(600)]
@@ -73,6 +75,7 @@ def test_a_seed_stands_for_one_statement() -> None:
     assert len(set(first)) > 15
 
 
+@pytest.mark.slow
 def test_mistakes_are_judged_and_mostly_wrong() -> None:
     names, n_valid, n_all = set(), 0, 0
     for key in DATABASES:

@@ -317,6 +317,7 @@ def run_as(cwd: Path, home: str | None, folder: str | None, user: int | None) ->
 NOBODY = 54321  # not in the list of users
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("home", "user"),
     [

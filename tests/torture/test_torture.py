@@ -52,6 +52,7 @@ def tortured(part: str, seconds: float, seed: int, most: int = sys.maxsize) -> C
     return counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "part", ["interrupts", "writes", pytest.param("forks", marks=pytest.mark.slow)]
 )
@@ -71,6 +72,7 @@ def all_subjects() -> list[Subject]:
     return subjects(0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(4))
 @pytest.mark.parametrize("mode", ["signals", pytest.param("any", marks=pytest.mark.slow)])
 def test_a_mask_that_was_interrupted_anywhere_is_right_the_next_time(all_subjects, number, mode):
@@ -95,6 +97,7 @@ def test_a_mask_that_was_interrupted_anywhere_is_right_the_next_time(all_subject
     assert n_hit > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["signals", "any"])
 def test_a_guide_that_was_interrupted_is_before_its_step_or_after_it(all_subjects, mode):
     subject = all_subjects[0]

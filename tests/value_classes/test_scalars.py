@@ -53,6 +53,7 @@ def test_each_text_is_in_one_class_the_right_one(seed, most, monkeypatch):
             assert found == ([] if key is None else [key]), (text, patterns, bounds)
 
 
+@pytest.mark.slow
 def test_a_format_with_a_bound_on_the_length():
     for schema, texts in (
         ({"format": "email", "maxLength": 254}, ["a@b.example", f"{'a' * 60}@{'b' * 60}.example"]),

@@ -404,6 +404,7 @@ def test_the_standard_library_vocabulary_is_of_realistic_size():
     assert b" return" in vocabulary.tokens
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "prefix"), ENCODERS)
 @settings(deadline=None)
 @given(text=TEXTS)
