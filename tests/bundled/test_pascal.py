@@ -25,6 +25,7 @@ ACCEPTED = {
         "unit a; interface implementation end.",
         "unit a.b deprecated; interface uses c; implementation begin d; end.",
         "unit a; interface implementation initialization b; finalization c; end.",
+        "begin end. end.",
     ],
     "declarations": [
         "label a, 1; begin end.",
@@ -33,7 +34,14 @@ ACCEPTED = {
         "var a, b: c; d: e = 1; f: g absolute h; i: j; cvar; external; begin end.",
         "var a: procedure(b: c) of object; cdecl; d: function: e = nil; begin end.",
     ],
+    "properties": [
+        "property a: b read c.d write e; property f[g: h]: i index 1 write j; begin end.",
+        "unit a; interface property b: c write d; implementation property e: f read g; end.",
+    ],
     "types": [
+        "type a = procedure; cdecl; varargs; b = c; begin end.",
+        "type a = record abstract, private: b; external: c; d: procedure; varargs; end; begin end.",
+        "type a = record case b: c of 1: (abstract: d; sealed: e); end; begin end.",
         "type a = b.c; d = type e; f = ^g; h = set of a; i = file of j; k = string[20]; begin end.",
         "type a = (b, c = 3, d := 4); e = 1..2; f = -1..1; g = 'a'..'z'; h = i..j; begin end.",
         "type a = array[b, 1..2, c..d] of packed array of e; begin end.",
@@ -47,6 +55,12 @@ ACCEPTED = {
         "type a = class property b: c read d write e default 1; end; begin end.",
         "type a = class property b[c: d]: e read f; default; end; begin end.",
         "type a = interface ['{b}'] function c: d; end; begin end.",
+        "type a = interface procedure b; dispid 1; end; begin end.",
+        "type a = class property b[const c: d; e: f]: g read h; end; begin end.",
+        "type a = dispinterface; b = dispinterface ['c'] procedure d; dispid 1; property e: f; end;"
+        "begin end.",
+        "type a = dispinterface ['b'] function c(d: e): f; property g: h readonly dispid 2;"
+        "property i[j: k]: l dispid 3; default; end; begin end.",
         "type a = class helper for b class function c: d; static; end; begin end.",
         "type a = object constructor b; destructor c; virtual; end; begin end.",
     ],
@@ -55,6 +69,10 @@ ACCEPTED = {
         "procedure a; cdecl; external 'bb' name 'c'; begin end.",
         "procedure a(const b; var c, d: e; out f: g; h: array of const; i: j = 3); begin end;"
         "begin end.",
+        "procedure a external 'bb' name 'c'; function d(e: f): g external; begin end.",
+        "procedure a; public; begin end; begin end.",
+        "unit a; interface procedure b; syscall c 5; function d: e; syscall f 6; deprecated;"
+        "implementation end.",
         "function a.b(c: d): e; overload; inline; var f: g; begin end; begin end.",
         "constructor a.b; begin inherited; inherited b(c); end; begin end.",
         "operator + (a, b: c) d: e; begin end; begin end.",
@@ -123,6 +141,9 @@ REFUSED = {
     "classes": [
         "type a = class b: c end; begin end.",
         "type a = class property b: c read; end; begin end.",
+        "type a = class property b[const c]: d read e; end; begin end.",
+        "type a = dispinterface ['b'] property c: d writeonly; end; begin end.",
+        "type a = dispinterface ['b'] procedure c; dispid; end; begin end.",
         "type a = class property b: c read d; default; end; begin end.",
         "type a = class procedure b; overload; overload; end; begin end.",
         "var a: class end; begin end.",
@@ -176,7 +197,12 @@ LEFT_OUT = {
     "a goto that is a statement of the routine itself, which fcl-passrc has no place for": (
         "label a; begin goto a; end."
     ),
-    "dispinterface": "type a = dispinterface end; begin end.",
+    "a dispinterface without an identity": "type a = dispinterface end; begin end.",
+    "helpers of records, for which a mode switch is needed": (
+        "type a = record helper for b end; begin end."
+    ),
+    "generic routines": "generic procedure a<b>; begin end; begin end.",
+    "syscall with two numbers": ("unit a; interface procedure b; syscall 1 2; implementation end."),
     "fields after methods": "type a = class procedure b; c: d; end; begin end.",
     "directives of the compiler": "{$mode objfpc} begin end.",
     "what follows the last end": "begin end. a",

@@ -29,17 +29,22 @@ _SYNTAX = re.compile(
     r"|exceeds line"
 )
 _MESSAGE = re.compile(r"^[^ ]*\(\d+(?:,\d+)?\) (?:Error|Fatal): (.*)$", re.MULTILINE)
+#: What it says of a unit whose file is called otherwise, and when it gives up.
+_NO_ERRORS = ("Illegal unit name", "There were ")
 _PASSED_OVER = r"\{(?:[^{}]|\{[^{}]*\})*\}|\(\*.*?\*\)|//[^\n]*|'[^'\n]*'"
+_UNIT = re.compile(rf"(?is)\ufeff?(?:\s|{_PASSED_OVER})*unit\s+(\w[\w.]{{0,99}})\b")
 _USES = re.compile(rf"(?is){_PASSED_OVER}|&\w+|\buses\b(?:{_PASSED_OVER}|[^;])*;")
 
 #: Routines that the compiler knows, and whose names it takes for nothing else unless declared.
 _KNOWN_ROUTINES = re.compile(
     r"(?i)(?<!\.)\b(?:abs|addr|arctan|assert|assigned|bitsizeof|concat|copy|cos|dec|default|delete"
     r"|dispose|exclude|exp|fail|finalize|freemem|get_caller_addr|get_caller_frame|get_frame|getmem"
-    r"|high|hi|inc|include|initialize|insert|length|ln|lo|low|new|odd|ofs|ord|pi|pred|ptr|read"
-    r"|readln|readstr|round|seg|setlength|settextbuf|sin|sizeof|slice|sqr|sqrt|succ|swap"
-    r"|trunc|typeinfo|typeof|val|break|continue|exit|unaligned|aligned)\b"
-    r"|(?<!\.)\b(?:str|write|writeln|writestr)\b(?!\s*\()"
+    r"|high|hi|inc|include|initialize|insert|length|ln|lo|low|new|odd|ofs|ord|pi|pred|ptr|readln"
+    r"|readstr|round|seg|setlength|settextbuf|sin|sizeof|slice|sqr|sqrt|succ|swap"
+    r"|trunc|typeinfo|typeof|val|break|continue|exit|unaligned|aligned)\b(?<!; default(?=;))"
+    # An accessor, where a name follows.
+    r"|(?<!\.)\b(?:str|writeln|writestr|(?:read|write)(?!\s+(?!(?:and|as|at|div|do|downto|else|end"
+    r"|except|finally|in|is|mod|of|or|shl|shr|then|to|until|xor)\b)[a-z_&]))\b(?!\s*\()"
 )
 
 
@@ -120,12 +125,17 @@ def compiler_error(text: str) -> str | None:
 def compiler_messages(text: str) -> list[str]:
     """Return the errors that the compiler finds, in their order."""
     assert COMPILER, MISSING
-    path = _folder() / "text.pas"
+    unit = _UNIT.match(text)  # whose file has its name, or the compiler reads its interface only
+    path = _folder() / f"{unit[1].lower() if unit else 'text'}.pas"
     given = _USES.sub(_without_units, text)
     path.write_bytes(_KNOWN_ROUTINES.sub("a_name", given).encode())
     command = [COMPILER, "-Mobjfpc", "-Sgic", "-Se9999", "-s", "-Cn", "-v0e", "-l-", str(path)]
-    run = subprocess.run(command, capture_output=True, check=False, cwd=_folder())
-    return [each.strip() for each in _MESSAGE.findall(run.stdout.decode(errors="replace"))]
+    try:
+        run = subprocess.run(command, capture_output=True, check=False, cwd=_folder())
+    finally:
+        path.unlink()
+    said = _MESSAGE.findall(run.stdout.decode(errors="replace"))
+    return [each.strip() for each in said if not each.startswith(_NO_ERRORS)]
 
 
 def _without_units(piece: re.Match[str]) -> str:
