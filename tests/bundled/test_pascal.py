@@ -130,7 +130,9 @@ ACCEPTED = {
 }
 REFUSED = {
     "files": ["", "begin end", "program begin end.", "unit a; interface end.", "begin end;"],
+    "units": ["unit a deprecated platform deprecated; interface implementation end."],
     "declarations": ["const a; begin end.", "var a = b; begin end.", "label; begin end."],
+    "constants": ["const a = (b)[c]; begin end.", "const a: t = (1, (b).c); begin end."],
     "types": [
         "type a = ; begin end.",
         "type a = set b; begin end.",
