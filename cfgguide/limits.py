@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
+from typing import TypeVar
 
 from cfgguide.errors import LimitError, SchemaError
-from cfgguide.watch import resident_bytes, watched
+from cfgguide.watch import resident_bytes, run_watched
+
+Result = TypeVar("Result")
 
 # What each limit counts, and what to do other than raising it.
 _COUNTED = {
@@ -152,21 +155,23 @@ class Budget:
         self._n_bytes = resident_bytes() if self.limits.max_memory is not None else 0
         self._stage = ""
 
-    @contextmanager
-    def watched(self) -> Iterator[None]:
-        """Stop a ``with`` block that takes too long or too much memory, or is cancelled.
+    def run(self, work: Callable[[], Result]) -> Result:
+        """Return what the work returns, unless it takes too long or too much, or is cancelled.
 
         Raises
         ------
         LimitError
             In that case.
         """
-        with watched(self._why_stop, LimitError) as lock:
+
+        def locked(lock: AbstractContextManager[object]) -> Result:
             self._lock = lock
-            yield
+            return work()
+
+        return run_watched(locked, self._why_stop, LimitError)
 
     def unwatched(self) -> AbstractContextManager[object]:
-        """Return a ``with`` block inside of :meth:`watched` that is not stopped: an import, say."""
+        """Return a ``with`` block inside of :meth:`run` that is not stopped: an import, say."""
         return self._lock
 
     def begin(self, stage: str) -> None:

@@ -1,13 +1,16 @@
 """Stops work that does not look at its limits itself.
 
-In: a function that tells why to stop, if there is a reason. Out: a ``with`` block that ends with
-that reason, soon after there is one. What others wrote, such as Lark, counts neither seconds nor
-bytes, and nobody can ask it to. So a second thread asks every few milliseconds, and has the
-interpreter raise an exception in the first thread before its next bytecode. Work inside one call of
-C is not stopped; what may take long there must be bounded before it begins.
+In: work, as a function, and one that tells why to stop, if there is a reason. Out: the work's
+result, or an error with that reason, soon after there is one. What others wrote, such as Lark,
+counts neither seconds nor bytes, and nobody can ask it to. So a second thread asks every few
+milliseconds, and has the interpreter raise an exception in the first thread before its next
+bytecode. Work inside one call of C is not stopped; what may take long there must be bounded before
+it begins.
 
 The exception is no :class:`Exception`, so that ``except Exception`` does not swallow it, and it
-never leaves the block: at the end, one that is still on its way is waited for.
+never comes after the work: at the end, one that is still on its way is waited for. That is why the
+work is a function and no ``with`` block: a context manager in Python may be hit at the first
+bytecode of its ``__exit__``, before it can catch anything.
 """
 
 from __future__ import annotations
@@ -17,8 +20,11 @@ import contextlib
 import ctypes
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
+
+Result = TypeVar("Result")
 
 _FIRST, _NEXT = 0.02, 0.01  # seconds before the first question, and between two
 _AGAIN = 0.5  # seconds until the exception is raised again: something may have swallowed it
@@ -29,35 +35,38 @@ class _Stopped(BaseException):
     """Raised in the thread that is to stop."""
 
 
-@contextlib.contextmanager
-def watched(
-    reason: Callable[[], str | None], as_error: Callable[[str], Exception]
-) -> Iterator[threading.Lock]:
-    """Stop what is done in a ``with`` block as soon as there is a reason.
+def run_watched(
+    work: Callable[[threading.Lock], Result],
+    reason: Callable[[], str | None],
+    as_error: Callable[[str], Exception],
+) -> Result:
+    """Return what the work returns, unless there is a reason to stop it first.
 
-    Where no thread can be started, nothing is watched. The block gets a lock: while it holds that,
-    it is not stopped.
+    Where no thread can be started, nothing is watched.
 
     Parameters
     ----------
+    work : callable
+        It gets a lock: while it holds that, it is not stopped.
     reason : callable
         Returns why to stop, or None. It is called from another thread.
     as_error : callable
-        Makes the error that the block raises from the reason.
+        Makes the error that is raised from the reason.
     """
     watch = _Watch(reason)
     try:
         try:
             with watch.active:
                 watch.start()
-                yield watch.lock
+                found = work(watch.lock)
         finally:
             watch.end()
     except _Stopped:
-        if watch.found is None:  # a block around this one is to end
+        if watch.found is None:  # the watch of a call around this one is to end
             raise
     if watch.found is not None:
         raise as_error(watch.found) from None
+    return found
 
 
 class _Watch:
@@ -68,7 +77,7 @@ class _Watch:
         self._reason = reason
         self._thread_id = threading.get_ident()
         self.lock = threading.Lock()
-        # Held just as long as the block lasts, whatever interrupts its end: C lets go of it.
+        # Held just as long as the work lasts, whatever interrupts its end: C lets go of it.
         self.active = threading.Lock()
 
     def start(self) -> None:
@@ -79,7 +88,7 @@ class _Watch:
             _thread.start_new_thread(self._run, ())
 
     def end(self) -> None:
-        """Wait for an exception that is on its way; the block is over."""
+        """Wait for an exception that is on its way; the work is over."""
         with self.lock:
             n_looks = 2 if self.found is not None else 0
         for _ in range(n_looks):  # the interpreter looks for exceptions at the end of a loop

@@ -28,8 +28,8 @@ from cfgguide.index.compiler import (
     build_byte_liveness,
     load_grammar,
     restrict_to_spelling,
+    run_within_limits,
     unspellable_terminals,
-    within_limits,
 )
 from cfgguide.limits import Budget, Limits
 from cfgguide.liveness.liveness import Liveness
@@ -78,9 +78,12 @@ def inspect(
     (('A', 'B'), 'a', 'A')
     """
     began = time.perf_counter()
-    with within_limits(limits, progress, cancelled) as budget:
+
+    def loaded(budget: Budget) -> tuple[Budget, CompiledGrammar, Liveness]:
         compiled = load_grammar(grammar, budget=budget)
-        byte_liveness = build_byte_liveness(compiled, budget=budget)
+        return budget, compiled, build_byte_liveness(compiled, budget=budget)
+
+    budget, compiled, byte_liveness = run_within_limits(loaded, limits, progress, cancelled)
     recognizer = byte_liveness.recognizer
     seconds = time.perf_counter() - began
     texts = TerminalTexts(compiled, recognizer.scanner)

@@ -16,7 +16,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cfgguide.errors import GrammarError, VocabularyError, VocabularyWarning
 from cfgguide.grammar.grammar import Grammar
@@ -39,6 +39,8 @@ JSON_BYTES = frozenset(range(0x20, 0xC0))
 if TYPE_CHECKING:
     from cfgguide.grammar.lark_frontend import CompiledGrammar
     from cfgguide.monitors.monitored_grammar import MonitoredGrammar
+
+Result = TypeVar("Result")
 
 _SHOWN_AFTER = 1.0  # seconds of compiling
 _MAX_BASES = 4
@@ -125,12 +127,15 @@ def compile(
     if schema_index is not None:
         schema_index.output_type = chosen
         return schema_index
-    with within_limits(limits, progress, cancelled) as budget:
+    spelling = vocabulary.spelling
+
+    def compiled(budget: Budget) -> tuple[Liveness, Liveness, tuple[str, ...]]:
         byte_liveness = _byte_liveness(written, budget=budget, use_cache=use_cache)
         budget.begin("vocabulary")
-        spelling = vocabulary.spelling
         liveness = restrict_to_spelling(byte_liveness, spelling, budget=budget, use_cache=use_cache)
-        unspellable = unspellable_terminals(byte_liveness, liveness)
+        return byte_liveness, liveness, unspellable_terminals(byte_liveness, liveness)
+
+    byte_liveness, liveness, unspellable = run_within_limits(compiled, limits, progress, cancelled)
     if unspellable:
         warnings.warn(
             "some sentences cannot be written with this vocabulary: "
@@ -231,28 +236,33 @@ def compile_recognizer(
         If the automata become too large, or it takes more time or memory than the limits allow.
     """
     chosen = output_type(grammar).grammar
-    with within_limits(limits, progress, cancelled) as budget:
+
+    def compiled(budget: Budget) -> Recognizer:
         return _byte_liveness(chosen, budget=budget, use_cache=use_cache).recognizer
 
+    return run_within_limits(compiled, limits, progress, cancelled)
 
-@contextmanager
-def within_limits(
-    limits: Limits | None, progress: bool | None, cancelled: Callable[[], bool] | None = None
-) -> Iterator[Budget]:
-    """Yield the budget of a ``with`` block that compiles, and hold it to it.
 
-    Its clock stops at the end of the block.
+def run_within_limits(
+    work: Callable[[Budget], Result],
+    limits: Limits | None,
+    progress: bool | None,
+    cancelled: Callable[[], bool] | None = None,
+) -> Result:
+    """Return what a function that compiles returns; it gets a budget, and is held to it.
+
+    The budget's clock stops at its end.
 
     Raises
     ------
     LimitError
-        If the block takes too long or too much memory, or is cancelled.
+        If the function takes too long or too much memory, or is cancelled.
     """
     with stages_shown(progress) as show, collector_off():
         budget = Budget(limits, show=show, cancelled=cancelled)
-        with budget.watched():
-            yield budget
+        found = budget.run(lambda: work(budget))
         budget.stop_clock()
+        return found
 
 
 @contextmanager

@@ -85,18 +85,17 @@ def read_grammar(
         )
     budget = Budget(limits)
     budget.begin("reading the grammar")
-    with budget.watched():
+
+    def translated() -> LlguidanceGrammar:
         translation = Translation(_checked(grammars), limits or Limits(), budget)
         try:
             lines, start, special = translation.of(Source(text, "the grammar"))
         except RecursionError:
             raise LimitError("the grammar nests too deeply; split its rules") from None
-    return LlguidanceGrammar(
-        "\n".join(lines),
-        start,
-        special=special,
-        left_out=tuple(dict.fromkeys(translation.left_out)),
-    )
+        left_out = tuple(dict.fromkeys(translation.left_out))
+        return LlguidanceGrammar("\n".join(lines), start, special=special, left_out=left_out)
+
+    return budget.run(translated)
 
 
 def _checked(grammars: Any) -> dict[str, Grammar | str]:

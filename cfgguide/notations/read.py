@@ -154,11 +154,14 @@ def _converted(
     source = Source(text, "the grammar")
     budget = Budget(limits)
     budget.begin("reading the grammar")
-    with budget.watched():
+
+    def conversion() -> Conversion:
         rules = read(source)
         if not rules:
             raise source.error(0, "there is no rule; a rule is written name ::= ...")
-        found = Conversion(source, rules, next(iter(rules)) if root is None else root)
+        return Conversion(source, rules, next(iter(rules)) if root is None else root)
+
+    found = budget.run(conversion)
     if sum(map(len, found.lines)) > MAX_CHARACTERS:
         raise LimitError(
             f"the grammar has more than {MAX_CHARACTERS} characters in Lark's language; give parts "

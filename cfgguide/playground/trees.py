@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cfgguide.index.compiler import within_limits
-from cfgguide.limits import Limits
+from cfgguide.index.compiler import run_within_limits
+from cfgguide.limits import Budget, Limits
 from cfgguide.playground.reading import Compiled
 
 MAX_NODES = 3_000  # shown
@@ -26,11 +26,13 @@ def tree_of(compiled: Compiled, text: str, cancelled: Callable[[], bool]) -> dic
     LimitError
         If parsing takes too long, or is cancelled.
     """
-    with within_limits(_LIMITS, False, cancelled) as budget:
+
+    def parsed(budget: Budget) -> Any:
         with budget.unwatched():
             from cfgguide.grammar import lark_frontend
-        parser = lark_frontend.parser_of(compiled.grammar.chosen())
-        tree = parser.parse(text)
+        return lark_frontend.parser_of(compiled.grammar.chosen()).parse(text)
+
+    tree = run_within_limits(parsed, _LIMITS, False, cancelled)
     counter = [MAX_NODES]
     return {"tree": _node(tree, counter, 0), "is_cut": counter[0] <= 0}
 

@@ -69,11 +69,13 @@ def verdicts(parser: lark.Lark, text: str) -> tuple[bool, bool]:
 
 
 def library() -> Iterator[tuple[str, str]]:
-    """Yield the name and the text of each file of the standard library that can be decoded."""
+    """Yield the name and the text of each file of the standard library that can be decoded.
+
+    CI reads every fourth.
+    """
     root = Path(sysconfig.get_paths()["stdlib"])
-    for path in sorted(root.rglob("*.py")):
-        if "site-packages" in path.parts:
-            continue
+    paths = sorted(each for each in root.rglob("*.py") if "site-packages" not in each.parts)
+    for path in paths[:: 4 if "CI" in os.environ else 1]:
         content = path.read_bytes()
         try:
             encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
@@ -84,9 +86,10 @@ def library() -> Iterator[tuple[str, str]]:
 
 def test_the_standard_library(parser: lark.Lark) -> None:
     found = {name: verdicts(parser, text) for name, text in library()}
-    assert len(found) > 1500
+    assert len(found) > (350 if "CI" in os.environ else 1500)
     differing = [name for name, (is_python, ours) in found.items() if is_python != ours]
-    assert differing == [str(Path("test", "test_fstring.py"))]  # line breaks in fields
+    lost = [str(Path("test", "test_fstring.py"))]  # line breaks in fields
+    assert differing == [name for name in lost if name in found]
 
 
 @pytest.mark.parametrize("corpus", sorted(LOST))

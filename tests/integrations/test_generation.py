@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import random
 import re
 import time
@@ -585,7 +586,7 @@ PROMPTS = [
 @pytest.mark.slow
 @pytest.mark.model
 def test_finished_texts_of_smollm2_are_json(capsys):
-    """20 prompts, greedily and sampled at 0.8: about 4,000 tokens, some minutes."""
+    """Greedily and sampled at 0.8: 20 prompts make about 4,000 tokens in some minutes; CI has 7."""
     from cfgguide.models import load_model
 
     model, own_tokenizer = load_model()
@@ -595,7 +596,8 @@ def test_finished_texts_of_smollm2_are_json(capsys):
     n_complete = {0.0: 0, 0.8: 0}
     started = time.perf_counter()
     n_tokens = 0
-    for number, prompt in enumerate(PROMPTS):
+    prompts = PROMPTS[:: 3 if "CI" in os.environ else 1]
+    for number, prompt in enumerate(prompts):
         for temperature in n_complete:
             pieces: list[str] = []
             found = cfgguide.generate(
@@ -618,7 +620,7 @@ def test_finished_texts_of_smollm2_are_json(capsys):
                 judge.parse(found.text)
     with capsys.disabled():
         print(  # noqa: T201  (how many finish is worth seeing and not worth pinning)
-            f"\nSmolLM2: complete by temperature {n_complete} of {len(PROMPTS)} each, "
+            f"\nSmolLM2: complete by temperature {n_complete} of {len(prompts)} each, "
             f"{n_tokens} tokens in {time.perf_counter() - started:.0f} s"
         )
     assert all(n_complete.values())

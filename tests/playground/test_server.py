@@ -412,11 +412,19 @@ def test_texts_never_become_html():
 def test_the_command_prints_its_address_and_ends_cleanly_with_an_interrupt():
     command = [sys.executable, "-m", "cfgguide.cli.main", "playground", "--port", "0"]
     with subprocess.Popen(
-        [*command, "--no-browser"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*command, "--no-browser"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell's background job ignores interrupts, and so would what it starts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
-        address = process.stdout.readline().strip()
-        port = int(re.fullmatch(r"http://127\.0\.0\.1:(\d+)/\?key=[\w-]{32}", address)[1])
-        socket.create_connection(("127.0.0.1", port)).close()
-        process.send_signal(signal.SIGINT)
-        out, error = process.communicate(timeout=30)
+        try:
+            address = process.stdout.readline().strip()
+            port = int(re.fullmatch(r"http://127\.0\.0\.1:(\d+)/\?key=[\w-]{32}", address)[1])
+            socket.create_connection(("127.0.0.1", port)).close()
+            process.send_signal(signal.SIGINT)
+            out, error = process.communicate(timeout=30)
+        finally:
+            process.kill()
     assert (process.returncode, out, error) == (0, "", "")

@@ -550,8 +550,11 @@ def test_a_build_whose_processes_are_all_killed_is_gone_on_with(folder, capsys):
     os.killpg(ran.pid, signal.SIGKILL)
     ran.communicate()
     n_before = n_saved()
-    status, out, _ = run(capsys, *command(*grammar, "--max-seconds", "20"))
-    assert status == 0
+    for _ in range(10):  # a busy machine may need more than one
+        status, out, _ = run(capsys, *command(*grammar, "--max-seconds", "20"))
+        assert status == 0
+        if n_saved() > n_before:
+            break
     assert n_saved() > n_before > 100
     assert f" {n_saved():,} entries" in out
 

@@ -1,6 +1,7 @@
 """Work that does not look at its limits is stopped, and nothing else is."""
 
 import _thread
+import contextlib
 import sys
 import threading
 import time
@@ -10,7 +11,7 @@ from torture.interrupts import traced
 
 from cfgguide.errors import LimitError
 from cfgguide.limits import Budget, Limits
-from cfgguide.watch import resident_bytes, watched
+from cfgguide.watch import resident_bytes, run_watched
 
 
 def spin(seconds):
@@ -19,9 +20,17 @@ def spin(seconds):
         pass
 
 
+def stopped(work, reason=lambda: "because"):
+    return run_watched(lambda lock: work(), reason, LimitError)
+
+
 def test_a_loop_that_nobody_can_ask_is_stopped():
-    with pytest.raises(LimitError, match="because"), watched(lambda: "because", LimitError):
-        spin(60)
+    with pytest.raises(LimitError, match="because"):
+        stopped(lambda: spin(60))
+
+
+def test_without_a_reason_the_result_is_returned():
+    assert stopped(lambda: 7, reason=lambda: None) == 7
 
 
 def test_what_swallows_exceptions_is_stopped_too():
@@ -32,8 +41,8 @@ def test_what_swallows_exceptions_is_stopped_too():
             except Exception:
                 continue
 
-    with pytest.raises(LimitError), watched(lambda: "because", LimitError):
-        stubborn()
+    with pytest.raises(LimitError):
+        stopped(stubborn)
 
 
 def test_what_swallows_everything_once_is_stopped_the_next_time():
@@ -43,69 +52,70 @@ def test_what_swallows_everything_once_is_stopped_the_next_time():
         except BaseException:
             spin(60)
 
-    with pytest.raises(LimitError), watched(lambda: "because", LimitError):
-        stubborn()
+    with pytest.raises(LimitError):
+        stopped(stubborn)
 
 
-def test_an_error_of_the_block_is_its_own():
-    with pytest.raises(ZeroDivisionError), watched(lambda: None, LimitError):
-        raise ZeroDivisionError
+def test_an_error_of_the_work_is_its_own():
+    with pytest.raises(ZeroDivisionError):
+        stopped(lambda: 1 / 0, reason=lambda: None)
 
 
 @pytest.mark.slow
-def test_no_exception_comes_after_the_block():
+def test_no_exception_comes_after_the_work():
     is_late = threading.Event()
     n_stopped = 0
+
+    def work():
+        is_late.set()
+        spin(0.0199)  # until about the first question
+
     for _ in range(200):
         is_late.clear()
         try:
-            with watched(lambda: "because" if is_late.is_set() else None, LimitError):
-                is_late.set()
-                spin(0.0199)  # until about the first question
+            stopped(work, reason=lambda: "because" if is_late.is_set() else None)
         except LimitError:
             n_stopped += 1
         spin(0.0005)
     assert n_stopped <= 200  # and no other exception has come
 
 
-def test_a_lock_keeps_a_part_of_the_block_whole():
-    parts = []
+def test_no_exception_comes_after_a_last_step_that_takes_long():
+    """A thread that asks while the step runs in C is heard at the first bytecode after it."""
 
     def work():
-        with watched(lambda: "because", LimitError) as lock:
-            with lock:
-                parts.append("begun")
-                spin(0.1)
-                parts.append("ended")
-            spin(60)
+        spin(0.01)  # the other thread has begun
+        del held[0]  # takes longer than until the first question
+
+    for _ in range(3):
+        held = [[[number] for number in range(1_500_000)]]
+        with contextlib.suppress(LimitError):
+            stopped(work)
+        spin(0.001)
+
+
+def test_a_lock_keeps_a_part_of_the_work_whole():
+    parts = []
+
+    def work(lock):
+        with lock:
+            parts.append("begun")
+            spin(0.1)
+            parts.append("ended")
+        spin(60)
 
     with pytest.raises(LimitError):
-        work()
+        run_watched(work, lambda: "because", LimitError)
     assert parts == ["begun", "ended"]
 
 
-def test_a_watch_ends_with_its_frame():
-    before = _thread._count()
-
-    def interrupted():
-        block = watched(lambda: None, LimitError)
-        block.__enter__()  # and never left
-
-    interrupted()
-    end = time.monotonic() + 60
-    while _thread._count() > before and time.monotonic() < end:
-        time.sleep(0.01)
-    assert _thread._count() == before
-
-
 @pytest.mark.parametrize("mode", ["signals", pytest.param("any", marks=pytest.mark.slow)])
-def test_a_block_that_is_interrupted_anywhere_leaves_no_watch(mode):
+def test_work_that_is_interrupted_anywhere_leaves_no_watch(mode):
     before = _thread._count()
     is_late = threading.Event()
 
     def block():
-        with watched(lambda: "because" if is_late.is_set() else None, LimitError):
-            pass
+        stopped(lambda: None, reason=lambda: "because" if is_late.is_set() else None)
 
     _, n_instructions = traced(block, sys.maxsize, mode=mode)
     for at in range(1, n_instructions + 1):
@@ -120,35 +130,30 @@ def test_a_block_that_is_interrupted_anywhere_leaves_no_watch(mode):
     assert n_instructions > 10
 
 
-def test_a_block_inside_a_block_lets_the_outer_one_end():
-    def work():
-        with (
-            watched(lambda: "the outer one", LimitError),
-            watched(lambda: None, LimitError),
-        ):
-            spin(60)
-
+def test_a_watch_inside_a_watch_lets_the_outer_one_end():
     with pytest.raises(LimitError, match="the outer one"):
-        work()
+        stopped(
+            lambda: stopped(lambda: spin(60), reason=lambda: None), reason=lambda: "the outer one"
+        )
 
 
 def test_other_threads_are_left_alone():
-    is_over, stopped = threading.Event(), []
+    is_over, errors = threading.Event(), []
 
     def other():
         try:
             while not is_over.is_set():
                 pass
         except BaseException as error:
-            stopped.append(error)
+            errors.append(error)
 
     thread = threading.Thread(target=other)
     thread.start()
-    with pytest.raises(LimitError), watched(lambda: "because", LimitError):
-        spin(60)
+    with pytest.raises(LimitError):
+        stopped(lambda: spin(60))
     is_over.set()
     thread.join()
-    assert not stopped
+    assert not errors
 
 
 @pytest.mark.skipif(not resident_bytes(), reason="the system does not tell the memory of a process")
@@ -157,26 +162,25 @@ def test_memory_is_bounded():
 
     def fill():
         kept = []
-        with budget.watched():
-            while True:
-                kept.append(bytearray(100_000))
+        while True:
+            kept.append(bytearray(100_000))
 
     with pytest.raises(LimitError, match="max_memory"):
-        fill()
+        budget.run(fill)
 
 
 def test_another_thread_may_cancel():
     wanted = threading.Event()
     threading.Timer(0.05, wanted.set).start()
     budget = Budget(cancelled=wanted.is_set)
-    with pytest.raises(LimitError, match="cancelled"), budget.watched():
-        spin(60)
+    with pytest.raises(LimitError, match="cancelled"):
+        budget.run(lambda: spin(60))
 
 
-def test_bytecode_runs_as_quickly_after_a_block_that_was_stopped():
+def test_bytecode_runs_as_quickly_after_work_that_was_stopped():
     """CPython looks for an exception at every call if one is taken back: see `watch._raise_in`."""
-    with pytest.raises(LimitError), watched(lambda: "because", LimitError):
-        spin(60)
+    with pytest.raises(LimitError):
+        stopped(lambda: spin(60))
     calls = []
     sys.setprofile(lambda *_: calls.append(None))  # hangs then, in CPython 3.11
     try:
