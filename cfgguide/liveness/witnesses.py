@@ -9,8 +9,9 @@ language (:mod:`cfgguide.liveness.pushdown`), and mostly some byte settles it::
 
 If the text was cut inside a character or a word, the rest of that comes first, and so does what an
 obligation asks for: the text is read first that is nearest to an end of the lexeme and of all
-obligations. The recogniser reads on the topmost states alone. If these were enough, the answer
-holds for every stack with them on top.
+obligations. What led on from the same scanner state before is tried before all others. The
+recogniser reads on the topmost states alone. If these were enough, the answer holds for every stack
+with them on top.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 
 _DEPTHS = (4, 16, 64, 256)  # states on top that are tried
 _MAX_KNOWN = 10_000  # answers
+_MAX_REMEMBERED = 4  # texts that led on from a scanner state
 _MAX_TRIED = 32  # texts that are read on
 _MAX_WANTED = 100  # sets of terminals for which distances are kept
 _FAR = 1 << 20  # more bytes than any text has
@@ -59,6 +61,7 @@ class Witnesses:
         self._to_wanted_known: dict[frozenset[int], list[int]] = {}
         self._has_space = bool(always_live.is_letter[classes[ord(" ")]])
         self._known: dict[tuple[Hypothesis, int], int | None] = {}
+        self._led_on: dict[int, list[bytes]] = {}  # by scanner state, the last one first
 
     def decide(self, hypothesis: Hypothesis, context: int) -> tuple[bool, int] | None:
         """Return True and the lowest height of the stack that was read; None if it is not known."""
@@ -69,7 +72,8 @@ class Witnesses:
             if question not in self._known:
                 if len(self._known) >= _MAX_KNOWN:
                     self._known.clear()
-                self._known[question] = self._n_read(top, context)
+                may_wait = depth < min(height, _DEPTHS[-1])
+                self._known[question] = self._n_read(top, context, may_wait)
             n_read = self._known[question]
             if n_read is not None:
                 return (True, height - n_read + 1) if n_read else None
@@ -77,17 +81,21 @@ class Witnesses:
                 return None
         return None
 
-    def _n_read(self, hypothesis: Hypothesis, context: int) -> int | None:
+    def _n_read(self, hypothesis: Hypothesis, context: int, may_wait: bool) -> int | None:
         """Return how much of a stack shows that a byte leads on for sure.
 
-        0 if none does, and None if the stack is too short to say.
+        0 if none does, and None if the stack is too short to say. `may_wait` tells that more of it
+        is tried then.
         """
         try:
-            text = self._found(hypothesis, context)
+            text = self._remembered(hypothesis, context, may_wait) or self._found(
+                hypothesis, context
+            )
         except IndexError:
             return None
         if not text:
             return 0
+        self._remember(hypothesis.scanner_state, text)
         too_few, enough = 0, hypothesis.stack.height
         while enough - too_few > 1:
             between = (enough + too_few) // 2
@@ -101,6 +109,34 @@ class Witnesses:
             except IndexError:
                 too_few = between
         return enough
+
+    def _remembered(self, hypothesis: Hypothesis, context: int, may_wait: bool) -> bytes:
+        """Return a text that led on from the same scanner state and does so here; empty if none.
+
+        Raises
+        ------
+        IndexError
+            If the stack is too short for one of them, and `may_wait`.
+        """
+        start = Configuration((hypothesis,), context)
+        is_short = False
+        for text in self._led_on.get(hypothesis.scanner_state, ()):
+            try:
+                after = self._recognizer.advance(start, text)
+                if after is not None and self._holds_for(after):
+                    return text
+            except IndexError:
+                is_short = True
+        if is_short and may_wait:
+            raise IndexError
+        return b""
+
+    def _remember(self, scanner_state: int, text: bytes) -> None:
+        texts = self._led_on.setdefault(scanner_state, [])
+        if text in texts:
+            texts.remove(text)
+        texts.insert(0, text)
+        del texts[_MAX_REMEMBERED:]
 
     def _found(self, hypothesis: Hypothesis, context: int) -> bytes:
         """Return a text after which a sentence follows for sure, empty if none is found.
