@@ -18,6 +18,8 @@ does, the answer is known (:class:`Verdict`).
 
 from __future__ import annotations
 
+import math
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from enum import Enum
@@ -42,6 +44,7 @@ from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 from cfgguide.vocabulary.spelling import BOUNDARY, Spelling
 
 _MANY_STATES = 300  # of a parser for which the search that decides may take seconds
+_WEIGHT = 0.25  # of the latest question, in the mean of what questions cost
 DEFAULT_MAX_NODES = 20_000  # of the search that decides for all stacks at once
 BELOW = 0  # a height: the stack ends above what must be read
 Node = tuple[Controls, int]  # controls in which a state was left, and that state
@@ -72,6 +75,20 @@ class Answer(NamedTuple):
     heights: tuple[int, ...]
 
 
+class _Cost:
+    """Measures what ``with`` blocks take, in seconds: `mean`, where the latest ones count most."""
+
+    def __init__(self, mean: float) -> None:
+        self.mean = mean
+
+    def __enter__(self) -> None:
+        self._began = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        took = time.perf_counter() - self._began
+        self.mean = took if self.mean == math.inf else self.mean + (took - self.mean) * _WEIGHT
+
+
 class Liveness:
     """Decides whether a sentence can follow a configuration, with the tokens of a vocabulary.
 
@@ -100,6 +117,7 @@ class Liveness:
         self._controls: dict[tuple[int, Obligations, int, int, int], Controls] = {}
         self._next: dict[tuple[int, Between, int], list[int]] = {}
         self._verdicts: dict[Node, Verdict] = {}
+        self._by_witness, self._by_search = _Cost(0.0), _Cost(math.inf)
 
     # What most grammars need little of is made when it is first needed.
 
@@ -162,11 +180,16 @@ class Liveness:
     def _decide_hypothesis(self, hypothesis: Hypothesis, context: int) -> tuple[bool, int]:
         decided = self._line_breaks.decide(hypothesis) if self._line_breaks is not None else None
         decided = decided or self._refuted(hypothesis, context)
-        if decided is None and self._table.n_states >= _MANY_STATES:
-            decided = self._witnesses.decide(hypothesis, context)
         if decided is not None:
             return decided
-        return self.decide_stack(self.controls(hypothesis, context), hypothesis.stack)
+        # Both give the same answers, and which of them is cheap depends on the grammar.
+        if self._table.n_states >= _MANY_STATES and self._by_witness.mean <= self._by_search.mean:
+            with self._by_witness:
+                decided = self._witnesses.decide(hypothesis, context)
+            if decided is not None:
+                return decided
+        with self._by_search:
+            return self.decide_stack(self.controls(hypothesis, context), hypothesis.stack)
 
     def _refuted(self, hypothesis: Hypothesis, context: int) -> tuple[bool, int] | None:
         """Return False, and what was read, if the parser takes no lexeme that may come next.
