@@ -40,7 +40,7 @@ from fuzz.schemas import compare_with_jsonschema, explore_schemas, minimised_sch
 CRASH_FILES = [pytest.param(path, id=path.stem) for path in sorted(CRASHES.glob("*.txt"))]
 FAST, SLOW = 120, 500  # grammars
 FAST_PATTERNS, SLOW_PATTERNS = 25, 300
-FAST_EARLEY, SLOW_EARLEY = 40, 400  # grammars
+FAST_EARLEY, SLOW_EARLEY = 40, 200  # grammars
 
 
 def assert_agrees(report: Report) -> None:
