@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import runpy
+from collections import Counter
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+_EVERY = 4  # of the slow cases of one test, in CI
 
 os.environ["CFGGUIDE_CACHE"] = "off"
 for _name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "CLICOLOR"):  # tests set their own
@@ -22,3 +27,35 @@ collect_ignore = [  # the doctests import each module
     for part in parts
     if find_spec(engine) is None
 ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small_heap(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Drop what the tests of a file have cached; let the collector pass by what is left.
+
+    Else a worker that has run many files takes seconds for each collection.
+    """
+    yield
+    module = getattr(request.node, "obj", None)  # none: the file has doctests
+    for each in list(vars(module).values()) if module else []:
+        if hasattr(each, "cache_clear") and each.__module__ == module.__name__:
+            each.cache_clear()
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out, in CI, most slow cases of tests that have several; documents are checked whole."""
+    if "CI" not in os.environ:
+        return
+    seen: Counter[str] = Counter()
+    kept, left_out = [], []
+    for item in items:
+        test, is_case, _ = item.nodeid.partition("[")
+        if is_case and item.get_closest_marker("slow") and "tests/project/" not in test:
+            (left_out if seen[test] % _EVERY else kept).append(item)
+            seen[test] += 1
+        else:
+            kept.append(item)
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = kept

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from support.ci import or_in_ci
 
 import cfgguide
 from cfgguide.errors import CfgGuideError, GrammarError
@@ -22,7 +23,7 @@ if _BENCHMARKS not in sys.path:
 from gallery_entries import Entry, entries, judge_of  # noqa: E402
 
 END = 256
-N_PLACES = 40  # of a sentence, where it is cut off or changed
+N_PLACES = or_in_ci(40, 12)  # of a sentence, where it is cut off or changed
 #: Over a second.
 SLOW = {
     *("asciidoctrine", "lammps-ast", "lark-grammars-sqlite", "lark-python", "lark-sqlpp"),
