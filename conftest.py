@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-_EVERY = 4  # of the slow cases of one test, in CI
+_EVERY = 6  # of the slow cases of one test, in CI
 
 os.environ["CFGGUIDE_CACHE"] = "off"
 for _name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "CLICOLOR"):  # tests set their own

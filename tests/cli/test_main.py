@@ -1064,7 +1064,7 @@ def test_the_comment_by_which_a_function_is_known_to_have_ended_is_not_shown(
 @pytest.mark.model
 def test_generate_writes_a_python_function_with_smollm2(run):
     prompt = "Write a function that returns the n-th Fibonacci number."
-    found = run("generate", "python", "--prompt", prompt)
+    found = run("generate", "python", "--max-new-tokens", "60", "--prompt", prompt)
     assert (found.status, found.err) == (0, "")
     (function,) = ast.parse(found.out).body
     assert isinstance(function, ast.FunctionDef)
