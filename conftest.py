@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from support.ci import IN_CI
 
 _EVERY = 6  # of the slow cases of one test, in CI
 
@@ -46,7 +47,7 @@ def _small_heap(request: pytest.FixtureRequest) -> Iterator[None]:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out, in CI, most slow cases of tests that have several; documents are checked whole."""
-    if "CI" not in os.environ:
+    if not IN_CI:
         return
     seen: Counter[str] = Counter()
     kept, left_out = [], []
