@@ -26,6 +26,8 @@ ACCEPTED = {
         "primitive p(output reg q, input d, c); table 0 (01) : ? : 0; endtable endprimitive",
         "primitive p(q, a); output q; input a; table 0 : 1; endtable endprimitive",
         "module \\a+b (input \\c[0] ); endmodule",
+        "(* a = f(g (* b *) (y)), c = {-(* b *) d} + e[f (* b *) (x)] *) module m; endmodule",
+        '`define A "" "x" ""\n`define soft "a""" \n`undef A\nmodule m; endmodule',
     ],
     MODULE: [
         "wire [3:0] a = ~b, c; reg d [0:3]; integer i; real r; event e;",
@@ -49,6 +51,12 @@ REFUSED = {
         "module m; ",
         "primitive p(q, a); output q; input a; table 0 : ? : 1; endtable endprimitive",
         "module logic; endmodule",
+        "(* a = f (* b *) (x) *) module m; endmodule",
+        "(* a = b + (* c *) d *) module m; endmodule",
+        "(* a = b ? (* c *) d : e *) module m; endmodule",
+        '`define A """x\nmodule m; endmodule',
+        "`undef soft\nmodule m; endmodule",
+        "`undef always\nmodule m; endmodule",
         "`timescale 1ns / 1us\nmodule m; endmodule",
     ],
     MODULE: [
