@@ -131,17 +131,20 @@ class Endings:
             for terminal_id in range(self._scanner.ignored + 2)
         ] + [False]  # the last for `NO_MATCH`
         self._dropped = [self._scanner.ignored, *sorted(self._with_role(INLINE))]
-        self._pieces: dict[tuple[int, Obligations, int, int, bytes], _Piece | None] = {}
+        self._pieces: dict[tuple[int, Obligations, int, int, bytes], tuple[_Piece, ...]] = {}
         self._near: dict[int, list[int]] = {}
         self._forget()
 
     def _weights_of(self, fewest: FewestTokens, n_terminals: int) -> list[float]:
         """Return for each terminal about how many tokens its shortest lexeme takes."""
         starts = np.unique(self._scanner.starts)
-        nearest = starts[self._texts.distances[starts].argmin(axis=0)].tolist()
+        followed, distances = self._texts.followed[starts], self._texts.distances[starts]
+        is_last = followed.min(axis=0) >= FAR  # nothing but the end of the text can end it
+        nearest = starts[np.where(is_last, distances, followed).argmin(axis=0)].tolist()
         weights = [inf] * n_terminals
         for terminal_id in range(n_terminals):
-            text = self._texts.text(nearest[terminal_id], terminal_id)
+            here = nearest[terminal_id]
+            text = self._texts.text(here, terminal_id, is_last=bool(is_last[terminal_id]))
             tokens = None if text is None else fewest.of(text)
             if text is not None and tokens is not None:
                 weights[terminal_id] = max(len(tokens), 1) + len(text) * _BYTE
@@ -199,18 +202,16 @@ class Endings:
             if not self._is_plain[terminal_id]:
                 steps += self._lexemes(hypothesis, context, terminal_id)
                 continue
-            piece = self._known_piece(state, obligations, context, terminal_id)
-            if piece is None:
-                continue
-            end = (stack, indentation, piece.context, terminal_id)
-            known = self._ends[end] if end in self._ends else self._end(*end)
-            if known is None:
-                continue
-            length = known.needed + (1 if piece.text else 0)
-            if length < needed and self._can_follow(piece, known.ending):
-                best, needed = piece.text + known.ending, length
-            elif length < needed:
-                steps += self._lexemes(hypothesis, context, terminal_id)
+            for piece in self._known_pieces(state, obligations, context, terminal_id):
+                end = (stack, indentation, piece.context, terminal_id)
+                known = self._ends[end] if end in self._ends else self._end(*end)
+                if known is None or (piece.is_last and known.ending):
+                    continue
+                length = known.needed + (1 if piece.text else 0)
+                if length < needed and self._can_follow(piece, known.ending):
+                    best, needed = piece.text + known.ending, length
+                elif length < needed:
+                    steps += self._lexemes(hypothesis, context, terminal_id)
         for step in sorted(steps, key=self._needed):
             if self._needed(step) >= needed:
                 break
@@ -302,13 +303,22 @@ class Endings:
         return None
 
     def _can_follow(self, step: _Step | _Piece, rest: bytes) -> bool:
-        """Return whether an ending fulfils the obligations after a lexeme at once."""
+        """Return whether the obligations after a lexeme come true of an ending.
+
+        What an ending says of its own lexemes was checked without them: they are about the text,
+        and not about one another.
+        """
         if not rest:
             return step.may_end
-        if not step.obligations:
-            return True
-        byte_class = self._byte_classes[rest[0]]
-        return self._lookahead.after(step.obligations, byte_class) == (NO_OBLIGATIONS,)
+        possible = {step.obligations}
+        for byte in rest:
+            if NO_OBLIGATIONS in possible:
+                return True
+            letter = self._byte_classes[byte]
+            possible = {after for owed in possible for after in self._lookahead.after(owed, letter)}
+            if not possible:
+                return False
+        return any(map(self._lookahead.may_end, possible))
 
     def _steps(self, place: Place) -> Iterator[_Step]:
         """Yield the lexemes that may come next, each with the terminal that the parser says."""
@@ -348,16 +358,16 @@ class Endings:
         """Return the shortest ways to end a lexeme as a terminal: several if columns matter."""
         state, obligations, stack, indentation = hypothesis
         if terminal_id in self._slow:
-            rest = self._texts.text(state, terminal_id)
-            steps = () if rest is None else self._read(hypothesis, context, rest, terminal_id)
-            return list(steps)
+            return [
+                step
+                for rest in self._texts.texts(state, terminal_id, obligations)
+                for step in self._read(hypothesis, context, rest, terminal_id)
+            ]
         if self._rules is not None and terminal_id == self._rules.newline:
             return list(self._line_breaks(hypothesis, context))
-        piece = self._known_piece(state, obligations, context, terminal_id)
-        if piece is None:
-            return []
         return [
             _Step(piece.text, piece.obligations, Place(*shifted, piece.context), piece.may_end)
+            for piece in self._known_pieces(state, obligations, context, terminal_id)
             for shifted in self._recognizer.shifts(stack, indentation, terminal_id)
         ]
 
@@ -366,41 +376,54 @@ class Endings:
         state, obligations, stack, indentation = hypothesis
         assert self._rules is not None, "there is an indenter"
         newline = self._rules.newline
-        rest = self._texts.text(state, newline)
-        for more, column in () if rest is None else indentation.columns_after(rest):
-            piece = self._known_piece(state, obligations, context, newline, more)
+        breaks = (
+            (piece, column)
+            for rest in self._texts.texts(state, newline, obligations)
+            for more, column in indentation.columns_after(rest)
+            for piece in self._known_pieces(state, obligations, context, newline, more)
+        )
+        for piece, column in breaks:
             there = indentation._replace(column=column)
-            if piece is None:
-                continue
             for shifted in self._recognizer.shifts(stack, there, newline):
                 place = Place(*shifted, piece.context)
                 end = Hypothesis(piece.state, piece.before, stack, there)
                 may_end = self._may_be_sentence(place) and self._is_sentence(end, piece.context)
                 yield _Step(piece.text, piece.obligations, place, may_end)
 
-    def _known_piece(
+    def _known_pieces(
         self,
         state: int,
         obligations: Obligations,
         context: int,
         terminal_id: int,
         more: bytes = b"",
-    ) -> _Piece | None:
-        """Return the shortest rest of a lexeme, with more bytes of it after that."""
+    ) -> tuple[_Piece, ...]:
+        """Return short rests of a lexeme, with more bytes of it after that.
+
+        Where one that can only be the last is shorter, it is the first, before one that need not.
+        """
         key = (state, obligations, context, terminal_id, more)
         if key not in self._pieces:
             if len(self._pieces) * _OVERHEAD > _MAX_BYTES:
                 self._pieces.clear()
-            self._pieces[key] = self._piece(*key)
+            self._pieces[key] = tuple(self._made_pieces(*key))
         return self._pieces[key]
 
-    def _piece(
+    def _made_pieces(
         self, state: int, obligations: Obligations, context: int, terminal_id: int, more: bytes
-    ) -> _Piece | None:
-        text = self._texts.text(state, terminal_id)
-        if text is None:
-            return None
-        text += more
+    ) -> Iterator[_Piece]:
+        followed = self._texts.text(state, terminal_id, obligations=obligations)
+        for text in self._texts.texts(state, terminal_id, obligations):
+            is_last = text != followed
+            pieces = self._pieces_of(text + more, state, obligations, context, terminal_id)
+            if is_last:
+                pieces = [piece._replace(is_last=True) for piece in pieces if piece.may_end]
+            yield from sorted(pieces, key=lambda piece: len(piece.obligations))[:1]
+
+    def _pieces_of(
+        self, text: bytes, state: int, obligations: Obligations, context: int, terminal_id: int
+    ) -> list[_Piece]:
+        """Return the ways in which bytes end a lexeme."""
         possible = [(state, obligations)]
         for byte in text:
             byte_class = self._byte_classes[byte]
@@ -410,13 +433,12 @@ class Endings:
                 for here, owed in possible
                 for after in self._lookahead.step(here, owed, byte_class)
             ]
-        ends = [
+        return [
             _Piece(text, after, context, self._lookahead.may_end(after), here, owed)
             for here, owed in possible
             if self._match[here] == terminal_id
             for after in [self._lookahead.ending(here, owed)]
         ]
-        return min(ends, key=lambda piece: len(piece.obligations), default=None)
 
     def _read(
         self, hypothesis: Hypothesis, context: int, text: bytes, terminal_id: int
@@ -484,8 +506,9 @@ class Endings:
         """Yield what may come next: the rest of the lexeme, or a next one, after a gap perhaps."""
         state = hypothesis.scanner_state
         for terminal_id in self._nearest(state)[: 5 * _MAX_WAYS]:
-            rest = self._texts.text(state, terminal_id) or b""
-            yield from filter(None, self._with_columns(rest, terminal_id, hypothesis.indentation))
+            for rest in self._texts.texts(state, terminal_id):
+                columns = self._with_columns(rest, terminal_id, hypothesis.indentation)
+                yield from filter(None, columns)
         for start in self._recognizer.ended(hypothesis, context):
             gaps = [
                 gap
@@ -493,9 +516,9 @@ class Endings:
                 if (gap := self._texts.gap(start.scanner_state, state, terminal_id))
             ]
             for terminal_id in self._nearest(start.scanner_state):
-                lexeme = self._texts.text(start.scanner_state, terminal_id) or b""
-                for text in self._with_columns(lexeme, terminal_id, start.indentation):
-                    yield from (before + text for before in (b"", *gaps))
+                for lexeme in self._texts.texts(start.scanner_state, terminal_id):
+                    for text in self._with_columns(lexeme, terminal_id, start.indentation):
+                        yield from (before + text for before in (b"", *gaps))
 
     def _with_columns(self, rest: bytes, terminal_id: int, indentation: Indentation) -> list[bytes]:
         """Return the rest of a lexeme, going on to each column if it is a line break."""
@@ -521,6 +544,8 @@ class _Piece(NamedTuple):
         Where the scanner is at its end.
     before : Obligations
         The obligations before the lexeme ends there.
+    is_last : bool
+        Whether nothing but the end of the text can follow.
     """
 
     text: bytes
@@ -529,6 +554,7 @@ class _Piece(NamedTuple):
     may_end: bool
     state: int
     before: Obligations
+    is_last: bool = False
 
 
 class _End(NamedTuple):

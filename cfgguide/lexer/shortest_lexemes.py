@@ -7,23 +7,33 @@ bytes. ::
     inside a string `"ab`      to STRING  1 byte, `"`
     after `t` in JSON          to TRUE    3 bytes, `rue`
 
-A match counts if another lexeme can follow it: some byte that begins lexemes must not lead on. In
-SQL ``/*x`` is a comment only if the text ends there; else it takes all that follows up to ``*/``.
+Two things can end a lexeme: another one that follows it, or the end of the text. Another one can
+follow only if some byte that begins lexemes does not lead on. In SQL ``/*x`` is a comment if the
+text ends there; else it takes all that follows up to ``*/``. So there are two distances::
 
-Of bytes that do equally well, the one that reads best is taken. Both answers of an assertion state
-are taken as possible.
+    /* in SQL              followed  3 bytes, `x*/`      last  1 byte, `x`
+    [a-z]+, nothing else   followed  never               last  1 byte
+
+Of bytes that do equally well, the one that reads best is taken. The distances take both answers of
+an assertion state as possible; a text is one that look-ahead allows.
 """
 
 from __future__ import annotations
+
+from heapq import heappop, heappush
+from itertools import count
 
 import numpy as np
 import numpy.typing as npt
 
 from cfgguide.automata.dfa import DEAD
+from cfgguide.lexer.lookahead import NO_OBLIGATIONS, Lookahead, Obligations
 from cfgguide.lexer.scanner import NO_MATCH, Scanner
 
 FAR = 30_000  # in `distances`: never
 _PLEASANT = b"x0 \n"  # the bytes that come first
+_MAX_KNOWN = 50_000  # texts that are remembered
+_MAX_SEARCHED = 2_000  # beginnings of one text, where look-ahead forbids the straight way
 
 
 class LexemeTexts:
@@ -41,10 +51,13 @@ class LexemeTexts:
     distances : int16, shape (n_scanner_states, n_terminals + 1)
         Fewest bytes to a match of each terminal, ignored lexemes being the last; `FAR` where there
         is none.
+    followed : int16, shape (n_scanner_states, n_terminals + 1)
+        Fewest bytes to a match after which another lexeme can follow.
     """
 
     def __init__(self, scanner: Scanner, used: frozenset[int]) -> None:
         self._scanner = scanner
+        self._lookahead = Lookahead(scanner)
         order = [*_PLEASANT, *range(33, 127), *range(256)]
         first = {int(scanner.byte_classes[byte]): byte for byte in reversed(order) if byte in used}
         self._letters = sorted(
@@ -53,28 +66,129 @@ class LexemeTexts:
         )
         assertion = np.flatnonzero(scanner.is_assertion).tolist()
         self._answers = {state: scanner.resolved(state) for state in assertion}
-        self.distances = self._measured()
-        self._texts: dict[tuple[int, int], bytes] = {}
+        is_match = (scanner.match != NO_MATCH) & (scanner.match <= scanner.ignored)
+        self.distances = self._measured(is_match)
+        self.followed = self._measured(is_match & self._can_be_followed())
+        self._texts: dict[tuple[int, int, Obligations, bool], bytes | None] = {}
         self._gaps: dict[tuple[int, int, int], bytes | None] = {}
 
-    def lengths(self) -> npt.NDArray[np.int64]:
-        """Return the length of each terminal's shortest lexeme; `FAR` where there is none."""
-        lengths: npt.NDArray[np.int64]
-        lengths = self.distances[np.unique(self._scanner.starts)].min(axis=0).astype(np.int64)
-        return lengths
+    def text(
+        self,
+        state: int,
+        terminal_id: int,
+        *,
+        obligations: Obligations = NO_OBLIGATIONS,
+        is_last: bool = False,
+    ) -> bytes | None:
+        """Return the shortest bytes that lead from a scanner state to a match of a terminal.
 
-    def text(self, state: int, terminal_id: int) -> bytes | None:
-        """Return the shortest bytes that lead from a scanner state to a match of a terminal."""
-        if self.distances[state, terminal_id] >= FAR:
+        Parameters
+        ----------
+        state : int
+            Where the scanner is.
+        terminal_id : int
+            The terminal.
+        obligations : tuple of int
+            What must come true of the bytes.
+        is_last : bool
+            Whether the text ends there. If not, another lexeme can follow.
+
+        Returns
+        -------
+        bytes or None
+            None if there are none, or none was found among the first `_MAX_SEARCHED`.
+        """
+        distances = self.distances if is_last else self.followed
+        if distances[state, terminal_id] >= FAR:
             return None
-        key = (state, terminal_id)
+        key = (state, terminal_id, obligations, is_last)
         if key not in self._texts:
-            text = bytearray()
-            while self.distances[state, terminal_id]:
-                byte, state = self._step(state, terminal_id)
-                text.append(byte)
-            self._texts[key] = bytes(text)
+            if len(self._texts) >= _MAX_KNOWN:
+                self._texts.clear()
+            text = self._straight(distances, state, terminal_id)
+            if not self._is_possible(text, *key):
+                text = self._searched(*key)
+            self._texts[key] = text
         return self._texts[key]
+
+    def _straight(
+        self, distances: npt.NDArray[np.int16], state: int, terminal_id: int
+    ) -> bytes | None:
+        """Return the bytes that distances alone lead along; look-ahead may forbid them."""
+        text = bytearray()
+        while distances[state, terminal_id]:
+            byte, state = self._step(distances, state, terminal_id)
+            text.append(byte)
+        return bytes(text)
+
+    def _is_possible(
+        self,
+        text: bytes | None,
+        state: int,
+        terminal_id: int,
+        obligations: Obligations,
+        is_last: bool,
+    ) -> bool:
+        """Return whether bytes lead to a match, look-ahead included."""
+        if text is None or not (self._answers or obligations):
+            return True
+        possible = [(state, obligations)]
+        for byte in text:
+            letter = int(self._scanner.byte_classes[byte])
+            possible = [
+                after
+                for here, owed in possible
+                for after in self._lookahead.step(here, owed, letter)
+            ]
+        return any(self._is_end(here, owed, terminal_id, is_last) for here, owed in possible)
+
+    def _is_end(
+        self, state: int, obligations: Obligations, terminal_id: int, is_last: bool
+    ) -> bool:
+        """Return whether a lexeme of a terminal can end in a state."""
+        distances = self.distances if is_last else self.followed
+        if self._scanner.match[state] != terminal_id or distances[state, terminal_id]:
+            return False
+        after = self._lookahead.ending(state, obligations)
+        return all(-each not in after for each in after) and (
+            not is_last or self._lookahead.may_end(after)
+        )
+
+    def _searched(
+        self, state: int, terminal_id: int, obligations: Obligations, is_last: bool
+    ) -> bytes | None:
+        """Return the shortest bytes that lead to a match, look-ahead included.
+
+        What distances say, which leave look-ahead out, tells where to look first (A*).
+        """
+        distances = (self.distances if is_last else self.followed)[:, terminal_id]
+        order = count()
+        pending = [(int(distances[state]), len(obligations), next(order), b"", state, obligations)]
+        seen = {(state, obligations)}
+        for _ in range(_MAX_SEARCHED):
+            if not pending:
+                break
+            *_, text, here, owed = heappop(pending)
+            if self._is_end(here, owed, terminal_id, is_last):
+                return text
+            for byte, letter in self._letters:
+                for after in self._lookahead.step(here, owed, letter):
+                    rest = int(distances[after[0]])
+                    if rest < FAR and after not in seen:
+                        seen.add(after)
+                        way = len(text) + 1 + rest
+                        longer = text + bytes([byte])
+                        heappush(pending, (way, len(after[1]), next(order), longer, *after))
+        return None
+
+    def texts(
+        self, state: int, terminal_id: int, obligations: Obligations = NO_OBLIGATIONS
+    ) -> list[bytes]:
+        """Return a text that can only be the last, if it is the shortest, and one that need not."""
+        last = self.text(state, terminal_id, obligations=obligations, is_last=True)
+        followed = self.text(state, terminal_id, obligations=obligations)
+        is_shorter = followed is None or (last is not None and len(last) < len(followed))
+        return [text for text in (last if is_shorter else None, followed) if text is not None]
 
     def gap(self, start: int, before: int, terminal_id: int) -> bytes | None:
         """Return the shortest text of a terminal that does not continue the lexeme before it.
@@ -92,7 +206,7 @@ class LexemeTexts:
         if key not in self._gaps:
             transitions = self._scanner.transitions
             ways = [
-                (self.distances[target, terminal_id], byte, target)
+                (self.followed[target, terminal_id], byte, target)
                 for here in self._answers.get(start, (start,))
                 for byte, letter in self._letters
                 if transitions[before, letter] == DEAD
@@ -103,27 +217,36 @@ class LexemeTexts:
             self._gaps[key] = None if rest is None else bytes([byte]) + rest
         return self._gaps[key]
 
-    def _step(self, state: int, terminal_id: int) -> tuple[int, int]:
+    def _step(
+        self, distances: npt.NDArray[np.int16], state: int, terminal_id: int
+    ) -> tuple[int, int]:
         """Return a byte that leads nearer to a terminal, and where it leads."""
-        wanted = self.distances[state, terminal_id] - 1
+        wanted = distances[state, terminal_id] - 1
         for here in self._answers.get(state, (state,)):
             for byte, byte_class in self._letters:
                 target = int(self._scanner.transitions[here, byte_class])
-                if self.distances[target, terminal_id] == wanted:
+                if distances[target, terminal_id] == wanted:
                     return byte, target
         raise AssertionError("every distance comes from a smaller one")
 
-    def _measured(self) -> npt.NDArray[np.int16]:
+    def _can_be_followed(self) -> npt.NDArray[np.bool_]:
+        """Return whether some byte that begins a lexeme does not lead on, by scanner state."""
         scanner = self._scanner
-        n_terminal_ids = scanner.ignored + 1
-        distances = np.full((scanner.n_states, n_terminal_ids), FAR, dtype=np.int16)
         classes = [byte_class for _, byte_class in self._letters]
         starts = np.unique(scanner.starts).tolist()
         begun = [state for start in starts for state in scanner.resolved(start)]
         begins = (scanner.transitions[begun][:, classes] != DEAD).any(axis=0)
-        can_end = ((scanner.transitions[:, classes] == DEAD) & begins).any(axis=1)
-        is_match = (scanner.match != NO_MATCH) & (scanner.match < n_terminal_ids)
-        matching = np.flatnonzero(is_match & can_end)
+        followed: npt.NDArray[np.bool_]
+        followed = ((scanner.transitions[:, classes] == DEAD) & begins).any(axis=1)
+        return followed
+
+    def _measured(self, is_match: npt.NDArray[np.bool_]) -> npt.NDArray[np.int16]:
+        """Return the distances from some matches."""
+        scanner = self._scanner
+        n_terminal_ids = scanner.ignored + 1
+        distances = np.full((scanner.n_states, n_terminal_ids), FAR, dtype=np.int16)
+        classes = [byte_class for _, byte_class in self._letters]
+        matching = np.flatnonzero(is_match)
         distances[matching, scanner.match[matching]] = 0
         leading = _Sources(scanner.transitions[:, classes])
         width = max(map(len, self._answers.values()), default=0)

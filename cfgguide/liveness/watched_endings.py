@@ -123,7 +123,7 @@ class WatchedEndings:
         """Return a short lexeme that begins with a text, and is among some, if one is known."""
         if texts is not None and not texts.is_endless:
             return texts.completed(text)
-        rest = self._texts.text(state, terminal_id)
+        rest = next(reversed(self._texts.texts(state, terminal_id)), None)
         if rest is None or texts is None or texts.has(text + rest):
             return None if rest is None else text + rest
         return self._recognizer.other_text(state, terminal_id, text, texts)

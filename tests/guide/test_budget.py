@@ -66,6 +66,12 @@ CASES = {
         (b"aar", b"aq", b"br", b"a", b"x", b"!"),
         6,
     ),
+    "one terminal without an end": Case("start: A\nA: /[ab]+/", (b"a", b"b", b"ab", b"aba"), 4),
+    "one terminal that may be missing": Case("start: A?\nA: /(?s:.)+/", (b"a", b"ab", b"\n"), 4),
+    "a prefix of another choice": Case("start: A\nA: /aaaa|aa/", (b"a", b"aaa"), 5),
+    "a comment that nothing ends": Case(
+        'start: "x" A?\nA: /#.*/s\n%ignore " "', (b"x", b"#", b" ", b"x#"), 4
+    ),
     "endless white space": Case('start: "a" "b"\n%ignore " "', (b" ", b"a", b"b", b"  b"), 5),
 }
 

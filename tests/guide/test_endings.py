@@ -9,6 +9,7 @@ import random
 
 import lark
 import pytest
+from support.languages import lark_parses
 from support.small_tokenizers import standard_library_vocabulary
 
 import cfgguide
@@ -20,6 +21,7 @@ from cfgguide.parser.table import END, START_STATE
 from cfgguide.recognizer.recognizer import Recognizer
 
 JSON_TEXTS = [b'{"a": [1, {"b": "x\\', b"[[[[tr", b"[1.5e", b'{"k', b"-", b"[[], [{}", b'"\\u00']
+_BYTES = cfgguide.Vocabulary.of_bytes([])
 PYTHON_TEXTS = [
     "def f(",
     "def f(a, b=",
@@ -63,6 +65,40 @@ def test_python_is_completed():
             ending = endings.of(configuration)
             assert ending is not None, text
             ast.parse(text + ending.decode())
+
+
+# What the parser says first cannot be lexed there, or only what comes later fulfils a look-ahead.
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "start", "texts"),
+    [
+        (
+            "java",
+            "start",
+            [
+                f"class A {{ int f() {{ {text}"
+                for text in (
+                    "int x = a ? b(",
+                    "int x = a ? (b",
+                    "int x = a ? b[c",
+                    "int x = a ? new A(",
+                    "@e(c ? (",
+                    "return x > 0 ? Math.max",
+                    "return x > 0 ? Math.max(",
+                )
+            ],
+        ),
+        ("javascript", "function", [" async/", "async /", "async/**/", "async /* *"]),
+    ],
+)
+def test_look_ahead_bars_no_ending(name, start, texts):
+    grammar = cfgguide.Grammar.bundled(name, start=start)
+    recognizer = cfgguide.index.compile_recognizer(grammar)
+    endings = Endings(recognizer, frozenset(range(256)), FewestTokens(_BYTES))
+    for text in texts:
+        ending = endings.of(recognizer.advance(recognizer.initial, text.encode()))
+        assert ending is not None, text
+        assert lark_parses(text + ending.decode(), name, start)
 
 
 def test_names_that_cannot_stand_side_by_side_are_kept_apart():

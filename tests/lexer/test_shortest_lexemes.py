@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 from cfgguide.automata.dfa import DEAD
 from cfgguide.grammar import lark_frontend
 from cfgguide.grammar.grammar import Grammar
+from cfgguide.index.compiler import compile_recognizer
 from cfgguide.lexer import scanner
 from cfgguide.lexer.scanner import NO_MATCH, Scanner
 from cfgguide.lexer.shortest_lexemes import FAR, LexemeTexts
@@ -46,26 +49,55 @@ def test_distances_are_those_of_trying_all_bytes(name):
     starts = [state for start in np.unique(built.starts) for state in built.resolved(int(start))]
     begins = {b for b in used if any(built.transitions[starts, built.byte_classes[b]] != DEAD)}
     for terminal_id in range(built.ignored + 1):
-        matches = {
+        matches = dict.fromkeys(np.flatnonzero(built.match == terminal_id).tolist(), 0)
+        followed = {
             state: 0
-            for state in np.flatnonzero(built.match == terminal_id).tolist()
+            for state in matches
             if any(built.transitions[state, built.byte_classes[b]] == DEAD for b in begins)
         }
-        expected = distances(built, used, matches)
-        for state in range(built.n_states):
-            assert texts.distances[state, terminal_id] == expected.get(state, FAR)
+        for found, ends in ((texts.distances, matches), (texts.followed, followed)):
+            expected = distances(built, used, ends)
+            for state in range(built.n_states):
+                assert found[state, terminal_id] == expected.get(state, FAR)
 
 
-def test_texts_lead_to_a_match_in_so_many_bytes():
+@pytest.mark.parametrize("is_last", [False, True])
+def test_texts_lead_to_a_match_in_so_many_bytes(is_last):
     built = scanner.build(lark_frontend.load(Grammar(GRAMMARS["json"])))
     texts = LexemeTexts(built, frozenset(range(256)))
+    known = texts.distances if is_last else texts.followed
     n_read = 0
-    for state, terminal_id in np.argwhere(texts.distances < FAR).tolist():
-        text, here = texts.text(state, terminal_id), state
+    for state, terminal_id in np.argwhere(known < FAR).tolist():
+        text, here = texts.text(state, terminal_id, is_last=is_last), state
         assert text is not None
-        assert len(text) == texts.distances[state, terminal_id]
+        assert len(text) == known[state, terminal_id]
         for byte in text:
             here = int(built.transitions[here, built.byte_classes[byte]])
         assert built.match[here] == terminal_id != NO_MATCH
         n_read += 1
     assert n_read > 50
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "followed", "last"),
+    [
+        ("[a-z]+", "", None, 1),  # whatever may follow goes on with it
+        ("aaaa|aa", "a", 3, 1),
+        ("a+(?=b)b+", "a", 1, 1),  # the straight way, ``, is no match before anything but b
+        ("(?!x)[a-z]+0", "", 2, 2),
+    ],
+)
+def test_a_text_is_the_shortest_that_look_ahead_allows(pattern, text, followed, last):
+    grammar = Grammar(f"start: A\nA: /{pattern}/")
+    recognizer = compile_recognizer(grammar)
+    texts = LexemeTexts(recognizer.scanner, frozenset(range(256)))
+    number = recognizer.parse_table.terminals.index("A")
+    before = recognizer.advance(recognizer.initial, text.encode())
+    for is_last, expected in ((False, followed), (True, last)):
+        found = [
+            texts.text(each.scanner_state, number, obligations=each.obligations, is_last=is_last)
+            for each in before.hypotheses
+        ]
+        rests = [rest.decode() for rest in found if rest is not None]
+        assert min(map(len, rests), default=None) == expected
+        assert all(re.fullmatch(pattern, text + rest) for rest in rests)
