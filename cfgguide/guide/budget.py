@@ -53,7 +53,7 @@ NEVER = 1 << 30  # a distance: no ending is known
 EFFORT = 30_000  # configurations searched for one mask, times parse states
 _MIN_STATES = 50  # a grammar with fewer parse states counts as if it had so many
 _QUICK = 200  # configurations searched for a mask of a small grammar; others are not searched
-_MAX_SEARCHED = 16  # tokens left: with more, even a small grammar is not searched
+_MAX_SEARCHED = 16  # tokens left: with more, no further is searched
 _AT_FIRST = 10  # the first question, whether any sentence fits, may cost so many times the effort
 _MAX_KNOWN = 50_000  # configurations that each of the memories below may hold
 _MAX_MASK_BYTES = 16_000_000  # of masks that are remembered
@@ -168,7 +168,7 @@ class TokenBudget:
         with self._lock:
             while self.is_quick and n < self._distance(configuration) - 1 and is_all:
                 n = min(2 * n, self._distance(configuration) - 1)
-                is_all = self._look_around(configuration, n, self._effort)
+                is_all = self._look_around(configuration, n, _AT_FIRST * self._effort)
             return self._path(configuration)
 
     def check(self, step_node: StepNode, n: int) -> None:
@@ -379,11 +379,10 @@ class TokenBudget:
     def _look_around(self, root: Configuration, n: int, effort: int) -> bool:
         """Shorten distances by a search, token by token; return if all within `n` was searched.
 
-        With many tokens left, short endings do; where there is none, what is near is searched.
+        With more than `_MAX_SEARCHED` tokens left, as much is searched as with so many: a mask has
+        what masks with fewer tokens left have.
         """
         is_all = n <= _MAX_SEARCHED
-        if not is_all and self._path(root) is not None:
-            return False
         n = min(n, _MAX_SEARCHED)
         steps: dict[Configuration, _Surroundings] = {}
         level, depth = [root], 0

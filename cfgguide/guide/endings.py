@@ -253,9 +253,7 @@ class Endings:
         while True:
             ending = self._tried(pending[-1][1] if pending else [step])
             if isinstance(ending, Place):
-                if self._may_be_sentence(ending) and any(
-                    self._is_sentence(start, ending.context) for start in self._starts(ending)
-                ):
+                if self._may_be_sentence(ending) and self._may_end_at(ending):
                     self._remember(ending, b"")
                 elif self._costs.need(ending.stack).length > _MAX_NEEDED:
                     self._remember(ending, None)
@@ -272,6 +270,17 @@ class Endings:
         return first == END or (
             self._rules is not None and first in (self._rules.newline, self._rules.dedent)
         )
+
+    def _may_end_at(self, place: Place) -> bool:
+        """Return whether the parser accepts the text if it ends at a place.
+
+        No lexeme need be able to start there.
+        """
+        reader = self._recognizer.indentation_reader
+        stack: Stack | None = place.stack
+        if reader is not None:
+            stack = reader.at_the_end(place.stack, place.indentation)
+        return stack is not None and self._recognizer.parse_table.is_sentence(stack)
 
     def _remember(self, place: Place, ending: bytes | None) -> None:
         self._n_bytes += _OVERHEAD + len(ending or b"")

@@ -20,7 +20,7 @@ an assertion state as possible; a text is one that look-ahead allows.
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from itertools import count
 
 import numpy as np
@@ -132,7 +132,7 @@ class LexemeTexts:
         """Return whether bytes lead to a match, look-ahead included."""
         if text is None or not (self._answers or obligations):
             return True
-        possible = [(state, obligations)]
+        possible = list(self._lookahead.resolved(state, obligations))
         for byte in text:
             letter = int(self._scanner.byte_classes[byte])
             possible = [
@@ -163,8 +163,12 @@ class LexemeTexts:
         """
         distances = (self.distances if is_last else self.followed)[:, terminal_id]
         order = count()
-        pending = [(int(distances[state]), len(obligations), next(order), b"", state, obligations)]
-        seen = {(state, obligations)}
+        seen = set(self._lookahead.resolved(state, obligations))
+        pending = [
+            (int(distances[here]), len(owed), next(order), b"", here, owed)
+            for here, owed in sorted(seen)
+        ]
+        heapify(pending)
         for _ in range(_MAX_SEARCHED):
             if not pending:
                 break

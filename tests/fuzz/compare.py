@@ -18,7 +18,7 @@ import signal
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -27,6 +27,7 @@ from support.oracle import spelled_texts
 import cfgguide
 from cfgguide.diagnostics.diagnosis import diagnose
 from cfgguide.errors import (
+    BudgetError,
     CfgGuideError,
     GrammarError,
     LimitError,
@@ -43,6 +44,8 @@ from fuzz.judge import Judge, LarkRefusal
 BOUNDS = {"lalr": (1200, 12), "earley": (600, 9)}
 MAX_COMPARED = 70  # of those, and all prefixes of the case's texts
 MAX_DIAGNOSED = 4  # of the case's texts
+MAX_ENDED = 10  # configurations of a case for which endings and budgets are compared
+ENOUGH = 1 << 20  # tokens: a budget that rules nothing out
 MAX_FOLLOWED = 3000  # configurations on the way to a sentence
 MAX_BRANCHES = 12  # tokens tried at each
 SECONDS = 20  # for one case
@@ -94,6 +97,10 @@ class TwoMasks(Disagreement):
     """One text has two masks."""
 
     kind = "spelling"
+
+
+class Endings(Disagreement):
+    """A live configuration has no ending, or a budget keeps out what fits."""
 
 
 class Answers(Disagreement):
@@ -266,6 +273,9 @@ class _Comparison:
         for text in wanted:
             if text and text in chosen:
                 self._reach(text)
+        for text in self.rng.sample(sorted(self.guides), min(len(self.guides), MAX_ENDED)):
+            check_endings(self.guides[text], self.judge, self.case.tokens)
+            self.counts["endings"] += 1
 
     def _reach(self, text: bytes) -> None:
         """Compare at a text that tokens spell, in two ways if there are two; else do nothing."""
@@ -399,6 +409,63 @@ class _Comparison:
             return self._leads_to_a_sentence(guide)
         finally:
             self.n_tokens = n_tokens
+
+
+def check_endings(guide: cfgguide.Guide, judge: Judge, tokens: Sequence[bytes]) -> None:
+    """Compare endings and budgets with their definition.
+
+    An ending is tokens after which Lark parses the text. The masks within a budget grow with it,
+    from the length of the shortest ending on, to the plain mask; no known sentence is shorter.
+    """
+    text, allowed = guide.text, guide.allowed_token_ids().tolist()
+    try:
+        shortest = guide.shortest_completion()
+    except BudgetError as error:
+        raise Endings(f"{text!r} is live, and has no ending: {error}") from error
+    n = len(shortest)
+    ending = text + b"".join(tokens[token_id] for token_id in shortest[:-1])
+    if not judge.is_sentence(ending):
+        raise Endings(f"{ending!r} is the ending of {text!r}, and no sentence")
+    fewest = _fewest_tokens(text, judge, tokens)
+    if min(fewest.values(), default=n) < n:
+        raise Endings(f"{text!r} ends in {n} tokens: {ending!r}; but there are {fewest}")
+    masks: list[set[int]] = []
+    for budget in (*range(n - 1, n + 4), ENOUGH):
+        try:
+            masks.append(set(guide.allowed_within(budget).tolist()))
+        except BudgetError:
+            masks.append(set())
+        known = {first for first, length in fewest.items() if length <= budget}
+        if not known <= masks[-1]:
+            raise Endings(f"within {budget} tokens {known - masks[-1]} are lost after {text!r}")
+    if masks[0] or not masks[1]:
+        raise Endings(f"{text!r} ends in {n} tokens, but within {n - 1} {masks[0]} may come")
+    if not all(fewer <= more for fewer, more in itertools.pairwise(masks)):
+        raise Endings(f"the masks from {n} tokens on do not grow after {text!r}: {masks}")
+    if masks[-1] != set(allowed):
+        raise Endings(f"{set(allowed) - masks[-1]} never fit after {text!r}")
+
+
+def _fewest_tokens(text: bytes, judge: Judge, tokens: Sequence[bytes]) -> dict[int, int]:
+    """Return the fewest tokens, EOS included, of the sentences that Lark is known to parse.
+
+    By the first of these tokens; EOS is the one after the last.
+    """
+    fewest: dict[int, int] = {}
+    for sentence in judge.sentences():
+        if not sentence.startswith(text):
+            continue
+        if sentence == text:
+            fewest[len(tokens)] = 1
+        needed = {len(sentence): 1}
+        for start in range(len(sentence) - 1, len(text) - 1, -1):
+            for token_id, token in enumerate(tokens):
+                rest = needed.get(start + len(token))
+                if rest is not None and sentence.startswith(token, start):
+                    needed[start] = min(needed.get(start, rest + 1), rest + 1)
+                    if start == len(text):
+                        fewest[token_id] = min(fewest.get(token_id, rest + 1), rest + 1)
+    return fewest
 
 
 _ALL_BYTES = cfgguide.Vocabulary.of_bytes().tokens[:256]

@@ -80,6 +80,10 @@ class Judge:
     def n_sentences(self) -> int:
         return sum(self._verdicts.values())
 
+    def sentences(self) -> list[bytes]:
+        """Return the texts that were judged to be sentences."""
+        return [text for text, is_sentence in self._verdicts.items() if is_sentence]
+
     def is_sentence(self, text: bytes) -> bool:
         """Return whether Lark parses a text."""
         if text not in self._verdicts:
