@@ -37,11 +37,12 @@ from numbers import Integral
 
 import numpy as np
 
-from cfgguide.errors import BudgetError, GenerationError
+from cfgguide.errors import BudgetError, GenerationError, LimitError
 from cfgguide.guide.endings import Endings
 from cfgguide.guide.fewest_tokens import FewestTokens
 from cfgguide.index.index import Index
 from cfgguide.index.step_cache import StepNode
+from cfgguide.liveness.proof import ProvedEndings
 from cfgguide.locks import new_rlock
 from cfgguide.mask.arrays import DEAD_END, NONE
 from cfgguide.mask.subset import Int32Array, bitmask_of
@@ -54,6 +55,7 @@ EFFORT = 30_000  # configurations searched for one mask, times parse states
 _MIN_STATES = 50  # a grammar with fewer parse states counts as if it had so many
 _QUICK = 200  # configurations searched for a mask of a small grammar; others are not searched
 _MAX_SEARCHED = 16  # tokens left: with more, no further is searched
+_ONE_WALK = 1  # an effort with which the tokens of one configuration are looked at
 _AT_FIRST = 10  # the first question, whether any sentence fits, may cost so many times the effort
 _MAX_KNOWN = 50_000  # configurations that each of the memories below may hold
 _MAX_MASK_BYTES = 16_000_000  # of masks that are remembered
@@ -136,7 +138,12 @@ class TokenBudget:
         self._effort = 0 if n_states is None else effort // max(n_states, _MIN_STATES)
         self._walker = index.walker()
         self._fewest = FewestTokens(index.vocabulary)
-        self._endings = index.endings() or self._searched_endings(index)
+        endings = index.endings()
+        self._endings = endings or self._searched_endings(index)
+        self._liveness = index.liveness
+        self._proofs: ProvedEndings | None = None
+        if endings is None and index.recognizer.indentation_rules is None:
+            self._proofs = ProvedEndings(index.recognizer, index.vocabulary.spelling)
         self._eos = index.vocabulary.eos_token_ids[0]
         self._eos_bits = bitmask_of(index.vocabulary.eos_token_ids, index.vocabulary.n_words)
         self._paths: dict[Configuration, Tokens | None] = {}
@@ -169,6 +176,8 @@ class TokenBudget:
             while self.is_quick and n < self._distance(configuration) - 1 and is_all:
                 n = min(2 * n, self._distance(configuration) - 1)
                 is_all = self._look_around(configuration, n, _AT_FIRST * self._effort)
+            if not self.is_quick and self._distance(configuration) > 2:  # as masks do
+                self._look_around(configuration, self._distance(configuration) - 1, _ONE_WALK)
             return self._path(configuration)
 
     def check(self, step_node: StepNode, n: int) -> None:
@@ -181,9 +190,8 @@ class TokenBudget:
         """
         with self._lock:
             if self._distance(step_node.configuration) > n:
-                is_all = self.is_quick and self._look_around(
-                    step_node.configuration, n, _AT_FIRST * self._effort
-                )
+                effort = _AT_FIRST * self._effort if self.is_quick else _ONE_WALK
+                is_all = self._look_around(step_node.configuration, n, effort)
                 if self._distance(step_node.configuration) > n:
                     raise BudgetError(self._refusal(step_node, n, is_all=is_all))
 
@@ -325,9 +333,30 @@ class TokenBudget:
         return self._paths[configuration]
 
     def _ending(self, configuration: Configuration) -> Tokens | None:
-        text = self._endings.of(configuration)
-        tokens = self._fewest.of(text) if text is not None else None
-        return None if tokens is None else (*tokens, self._eos)
+        for endings in (self._endings.of, self._proved):
+            text = endings(configuration)
+            tokens = self._fewest.of(text) if text is not None else None
+            if tokens is not None:
+                return (*tokens, self._eos)
+        return None
+
+    def _proved(self, configuration: Configuration) -> bytes | None:
+        """Return an ending where none was found, if the configuration is live."""
+        if self._proofs is None or not self._liveness.is_live(configuration):
+            return None
+        try:
+            return next(
+                filter(
+                    None,
+                    (
+                        self._proofs.of(hypothesis, configuration.context)
+                        for hypothesis in configuration.hypotheses
+                    ),
+                ),
+                None,
+            )
+        except LimitError:
+            return None
 
     def _promise(self, configuration: Configuration) -> Tokens | None:
         """Return a path to the end; its rest is remembered for the configuration after a token."""
@@ -418,12 +447,13 @@ class TokenBudget:
 
     def _refusal(self, step_node: StepNode, n: int, *, is_all: bool) -> str:
         path = self._path(step_node.configuration)
+        within = "1 token" if n == 1 else f"{n} tokens"
         if path is None:
-            return f"no way was found to finish a sentence within {n} tokens; allow more"
+            return f"no way was found to finish a sentence within {within}; allow more"
         known = f"{len(path)} tokens, EOS included, finish one"
         if is_all:
-            return f"no sentence can be finished within {n} tokens: {known}; allow more"
-        return f"no sentence was found that is finished within {n} tokens: {known}; allow more"
+            return f"no sentence can be finished within {within}: {known}; allow more"
+        return f"no sentence was found that is finished within {within}: {known}; allow more"
 
 
 def check_max_new_tokens(n: int) -> None:

@@ -14,8 +14,8 @@ once; each is resolved by the bytes that follow, or when the text ends. ::
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import defaultdict, deque
+from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -65,6 +65,8 @@ class Lexemes:
         self._contexts = memoryview(recognizer.scanner.contexts.data)
         self._match: list[int] = recognizer.scanner.match.tolist()
         classes: list[int] = self._scanner.byte_classes.tolist()
+        self._steps = spelling.steps
+        self._byte_class_of = classes
         self._letters = [
             sorted({(classes[byte], node) for byte, node in steps}) for steps in spelling.steps
         ]
@@ -73,9 +75,8 @@ class Lexemes:
 
     def next_ends(self, terminal_set: int, between: Between) -> Iterator[End]:
         """Yield how the next lexeme can end, where one of a terminal set starts."""
-        start = int(self._scanner.starts[terminal_set, between.context])
-        for state, obligations in self._lookahead.resolved(start, between.obligations):
-            yield from self.ends(state, between._replace(obligations=obligations))
+        for state, place in self.begins(terminal_set, between):
+            yield from self.ends(state, place)
 
     def ends(self, scanner_state: int, between: Between) -> tuple[End, ...]:
         """Return how the lexeme that the scanner is in can end.
@@ -127,12 +128,61 @@ class Lexemes:
 
     def next_goes_on(self, terminal_set: int, between: Between) -> set[End]:
         """Return how the next lexeme can end, after at least one byte."""
-        start = int(self._scanner.starts[terminal_set, between.context])
         return {
             end
-            for state, obligations in self._lookahead.resolved(start, between.obligations)
-            for end in self.goes_on(state, between._replace(obligations=obligations))
+            for state, place in self.begins(terminal_set, between)
+            for end in self.goes_on(state, place)
         }
+
+    def text(
+        self, begins: Iterable[tuple[int, Between]], terminal_ids: Container[int], after: Between
+    ) -> bytes:
+        """Return the shortest bytes with which a lexeme ends in a given way.
+
+        Parameters
+        ----------
+        begins : iterable of (int, Between)
+            Scanner states, with the obligations from before and the place in a token.
+        terminal_ids : container of int
+            What the lexeme may be.
+        after : Between
+            The place after it, one of those that :meth:`ends` tells.
+        """
+        reached: dict[tuple[int, Between], tuple[tuple[int, Between], int] | None]
+        reached = dict.fromkeys(begins)
+        pending = deque(reached)
+        while pending:
+            here = state, place = pending.popleft()
+            if self._match[state] in terminal_ids:
+                owed = self._lookahead.ending(state, place.obligations)
+                if place._replace(obligations=owed, full=after.full) == after:
+                    return self._bytes_to(here, reached)
+            for byte, node in self._steps[place.node]:
+                letter = self._byte_class_of[byte]
+                context = self._contexts[place.context, letter]
+                for target, owed in self._lookahead.step(state, place.obligations, letter):
+                    there = target, Between(owed, node, context, place.full)
+                    if there not in reached:
+                        reached[there] = here, byte
+                        pending.append(there)
+        raise AssertionError("the lexeme was found to end so")
+
+    @staticmethod
+    def _bytes_to(
+        here: tuple[int, Between],
+        reached: dict[tuple[int, Between], tuple[tuple[int, Between], int] | None],
+    ) -> bytes:
+        text = bytearray()
+        while (step := reached[here]) is not None:
+            here, byte = step
+            text.append(byte)
+        return bytes(reversed(text))
+
+    def begins(self, terminal_set: int, between: Between) -> Iterator[tuple[int, Between]]:
+        """Yield the scanner states in which a lexeme of a terminal set starts, with its place."""
+        start = int(self._scanner.starts[terminal_set, between.context])
+        for state, obligations in self._lookahead.resolved(start, between.obligations):
+            yield state, between._replace(obligations=obligations)
 
     def _search(self, scanner_state: int, between: Between) -> set[End]:
         ends: set[End] = set()

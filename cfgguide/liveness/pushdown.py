@@ -113,8 +113,14 @@ class Pushdown:
     """Computes, on demand, the controls in which a state on top of the stack can be left."""
 
     def __init__(
-        self, recognizer: Recognizer, spelling: Spelling, *, budget: Budget | None = None
+        self,
+        recognizer: Recognizer,
+        spelling: Spelling,
+        *,
+        budget: Budget | None = None,
+        is_explained: bool = False,
     ) -> None:
+        self._is_explained = is_explained
         self._budget = budget or Budget(is_timed=False)
         self.lexemes = Lexemes(recognizer, spelling, self._budget)
         self._ahead = recognizer.lookahead
@@ -139,6 +145,10 @@ class Pushdown:
         self._continuations: defaultdict[Pair, list[Pair]] = defaultdict(list)
         self._unexpanded: list[Pair] = []
         self._news: list[tuple[Pair, int]] = []
+        # Why a pair contains a target, which another pair contained before; and where a pair has
+        # what another has, what was pushed and left in between. Only if it is explained.
+        self._reasons: dict[tuple[Pair, int], Pair] = {}
+        self._pushes: dict[tuple[Pair, Pair], tuple[Pair, int]] = {}
 
     @property
     def n_pairs(self) -> int:
@@ -178,6 +188,8 @@ class Pushdown:
         if question not in self._left:
             if not self._is_whole:
                 self._forget()
+                if self._is_explained:
+                    self._left.clear()  # answers whose reasons are gone
             self._is_whole = False
             for control in controls:
                 self._need((control, state))
@@ -186,6 +198,45 @@ class Pushdown:
             found = frozenset().union(*(self._targets[control, state] for control in controls))
             self._left[question] = found
         return self._left[question]
+
+    def leaving(self, controls: Controls, state: int, target: int) -> int:
+        """Return one of some controls from which a state is left in another control."""
+        return next(
+            number
+            for number in sorted(controls)
+            if target in self._targets[number, self._alike[state]]
+        )
+
+    def explained(
+        self, number: int, state: int, target: int
+    ) -> Iterator[tuple[Control, int, Control, int]]:
+        """Yield the steps from a control to where its state is left in another, in their order.
+
+        Each is a control and the state on top, and the control and the state that come next; the
+        latter was pushed, if the first control is a `Lookahead` or a `Reducing`. What pops is left
+        out. Each fact follows from such as were found before it, so there is an end.
+        """
+        pending = [((number, self._alike[state]), target)]
+        while pending:
+            pair, target = pending.pop()
+            source = self._reasons.get((pair, target))
+            if source is None:
+                continue  # it is popped, or accepted
+            pending.append((source, target))
+            push = self._pushes.get((source, pair))
+            if push is not None:
+                pending.append(push)
+            following, top = source if push is None else push[0]
+            yield self._controls[pair[0]], pair[1], self._controls[following], top
+
+    def is_shift(self, state: int, terminal: int, target: int) -> bool:
+        """Return whether a terminal is shifted to a state, or to one that is like it."""
+        actions = self._table.actions_of(state, terminal)
+        return any(action > 0 and self._alike[action - 1] == target for action in actions)
+
+    def control(self, number: int) -> Control:
+        """Return a control by its number."""
+        return self._controls[number]
 
     def _number(self, control: Control) -> int:
         number = self._numbers.get(control)
@@ -223,9 +274,9 @@ class Pushdown:
             while self._news:
                 pair, target = self._news.pop()
                 for other in self._copies[pair]:
-                    self._add(other, target)
+                    self._add(other, target, pair)
                 for state, control in self._continuations[pair]:
-                    self._copy((target, state), (control, state))
+                    self._copy((target, state), (control, state), (pair, target))
 
     def _need(self, pair: Pair) -> None:
         if pair in self._targets:
@@ -234,19 +285,26 @@ class Pushdown:
         self._targets[pair] = set()
         self._unexpanded.append(pair)
 
-    def _add(self, pair: Pair, target: int) -> None:
+    def _add(self, pair: Pair, target: int, source: Pair | None = None) -> None:
         if target not in self._targets[pair]:
             self._targets[pair].add(target)
             self._news.append((pair, target))
+            if self._is_explained and source is not None:
+                self._reasons[pair, target] = source
 
-    def _copy(self, source: Pair, pair: Pair) -> None:
-        """Let `pair` contain all that `source` contains, now and later."""
+    def _copy(self, source: Pair, pair: Pair, push: tuple[Pair, int] | None = None) -> None:
+        """Let `pair` contain all that `source` contains, now and later.
+
+        `push` tells, if anything was pushed, in which pair, and in which control it was left.
+        """
         if pair in self._copies[source]:
             return
         self._copies[source].add(pair)
+        if self._is_explained and push is not None:
+            self._pushes[source, pair] = push
         self._need(source)
         for target in tuple(self._targets[source]):
-            self._add(pair, target)
+            self._add(pair, target, source)
 
     def _go_on(self, control: Control, top: int, pair: Pair) -> None:
         """Let `pair` leave `top`, pushed on its state, in `control`, and then its own state."""
@@ -254,7 +312,7 @@ class Pushdown:
         self._continuations[source].append((pair[1], pair[0]))
         self._need(source)
         for target in tuple(self._targets[source]):
-            self._copy((target, pair[1]), pair)
+            self._copy((target, pair[1]), pair, (source, target))
 
     def _expand(self, pair: Pair) -> None:
         """Apply the rule of a new pair."""

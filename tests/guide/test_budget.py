@@ -180,7 +180,7 @@ def test_a_grammar_that_goes_a_long_way_is_refused_what_it_cannot_finish():
     with pytest.raises(BudgetError) as error:
         TokenBudget(index).check(index.start, 1)
     assert str(error.value) == (
-        "[budget] no sentence can be finished within 1 tokens: 2 tokens, EOS included, finish one; "
+        "[budget] no sentence can be finished within 1 token: 2 tokens, EOS included, finish one; "
         "allow more"
     )
     b = index.advance(index.start, 1)
