@@ -175,7 +175,7 @@ class TokenBudget:
         with self._lock:
             while self.is_quick and n < self._distance(configuration) - 1 and is_all:
                 n = min(2 * n, self._distance(configuration) - 1)
-                is_all = self._look_around(configuration, n, _AT_FIRST * self._effort)
+                is_all = self._look_around(configuration, n, self._effort)
             if not self.is_quick and self._distance(configuration) > 2:  # as masks do
                 self._look_around(configuration, self._distance(configuration) - 1, _ONE_WALK)
             return self._path(configuration)
