@@ -340,6 +340,11 @@ def test_a_constructor_may_have_another_name_than_its_class():
         assert lark_parses(text, "java")
 
 
+@pytest.mark.skipif(java_judge.PROGRAM is None, reason="openjdk-17-jdk-headless is not installed")
+def test_the_judge_sees_a_wrong_syntax_behind_many_such_constructors():
+    assert java_judge.error("class A { " + "B() { } " * 20 + "int }")
+
+
 @pytest.mark.parametrize("start", ["function", "class", "statement", "expression"])
 def test_other_start_rules(start):
     texts = {
