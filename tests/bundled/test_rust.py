@@ -238,7 +238,7 @@ FILES = {
         "fn é() {}",
         "fn 名_1() {}",
         "struct default; struct raw; struct union_;",
-        "struct iné; fn fnß() {}",
+        "struct iné; fn fnß() {} union é { a: u8 }",
     ],
 }
 NO_FILES = {
