@@ -55,6 +55,7 @@ _TIDY: dict[str, dict[str, Any]] = {
     "python312": {"max_ignored": 1, "restrict": (_PYTHON_LINES,)},
     "postgresql": _SQL,
     "rust": {"restrict": _RUST_TERMINALS},
+    "rust2024": {"restrict": _RUST_TERMINALS},
     "sql": _SQL,
     "sql_select": _SQL,
     "verilog": {"restrict": (("COMMENT", None), ("DEFINE", None), ("UNDEF", None), _SPACE)},

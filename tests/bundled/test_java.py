@@ -27,6 +27,10 @@ ACCEPTED = {
         "@A package a.b; import a.b; import static a.b.*; class C {}",
         "open module a.b { requires transitive static c; exports d to e, f; }",
         "class A {} interface B {} enum C {} @interface D {} record E() {}",
+        "@A module m.n {}",
+        "import a.b; @A(1) @B open module m\n{}",
+        "module record.yield { requires static transitive; requires transitive.a; opens var; }",
+        "package var.a; import record.a.B; import static yield.sealed.*; @permits.A class B {}",
     ],
     "classes": [
         "class A<@B T extends C & D<E>> extends F<G>.H implements I, J<K[]> {}",
@@ -43,6 +47,13 @@ ACCEPTED = {
         "enum A { X,; }",
         "record A<T>(@B int a, int... b) implements C { A { } static int c; }",
         "class A { void yield() {} int record, sealed, var; int permits() {} }",
+        "class A { <T> @B T f() {} <T> @B @C(1) void g() throws @D E.@F G, record.H {} }",
+        "class A { void f(int @B ... x) {} void g(final A<B>[] @C [] @D ... x) {} }",
+        "record A(B.@C D @E ... x) {}",
+        "class A { @B module m; @B open o; @B <T> T f() {} record.B c; final yield.D<var.E> f; }",
+        "class A extends record.B implements var.@C D<permits.E<F>> {}",
+        "class A { int \u20ac, \xa3\u0301, \U00010400, n\xe9, \u2040, \u2167; }",
+        "class A { int int\u20ac, a\u0663, a\u200db; }",
     ],
     "statements": [
         _in_a_method(each)
@@ -57,6 +68,10 @@ ACCEPTED = {
             "class B { } final class C { } record D(int a) { } enum E { F } interface G { }",
             "synchronized (a) { } assert a : b; return; throw a; yield -1; ;",
             "var a = 1; record = 1; record(1); sealed.x(); int var;",
+            "record.A a; sealed.B<C> d = e; A.@B C d; A<B>.@C D e; A.B.@C D<E>[] f;",
+            "yield = 1; yield.a(); yield[0]++; yield++; yield: for (;;) break yield;",
+            "yield yield; yield ++a; yield .5; yield 'a'; yield new A();",
+            "for (int a[] : b); for (final A.B a @C [] : b); try (A a[] = b) {} catch (C d[]) {}",
         )
     ],
     "expressions": [
@@ -106,6 +121,21 @@ ACCEPTED = {
             "new a.B<C>.D<>(1) { int e; }",
             "- - a - -b",
             "a = b += c",
+            "@A B::new",
+            "f(@A a.b.C::d, @A int[]::new, @A B[]::new)",
+            "a ? @A B::c : @D E::f",
+            "(A.@B C) d",
+            "(A.@B C<D> & E.@F G) h",
+            "(A<@B C>) d",
+            "(A<\xc9<\u20ac>>) d",
+            "(final var a, @B var c) -> d",
+            "(A @B [] @C ... d) -> e",
+            "(@A B.@C D @E... f) -> g",
+            "a.new <B>@C D<E>()",
+            "new record.A<>()",
+            "yield + yield.a - (yield)",
+            "(yield, a) -> yield",
+            'switch (a) { case record.b, yield -> 1; case (String) "c", (A) (d) -> 2; }',
         )
     ],
     "literals": [
@@ -127,6 +157,11 @@ ACCEPTED = {
             "'\u00e9'",
             r'"\s\0\377\400\uu0041"',
             r'"\\user"',
+            r'"\u005ct\u005c\u005c\uu005c\u0022\u005c101"',
+            r'"\u005c\"',
+            r"'\u005c''",
+            r"'\u005c3\u00377'",
+            r'"""' + "\n" + r'\u005c""" \u005cn"""',
             '"""\n a "" \\""" b\\\n"""',
         )
     ],
@@ -140,6 +175,8 @@ REFUSED = {
         "\ufeffclass A {}",
         "int x;",
         "class A {} }",
+        "@A module m;",
+        "@A open m {}",
     ],
     "classes": [
         "class A extends B, C {}",
@@ -156,6 +193,12 @@ REFUSED = {
         "record A() { int b; }",
         "enum A { B,, C }",
         "class A { public { } }",
+        "class A { void f()[] {} }",
+        "class A { void f() throws B<C> {} }",
+        "class A { <T> @B public void f() {} }",
+        "class A { void f(int... @B x) {} }",
+        "class A { int \u00a7; }",
+        "class A { int \u0663; }",
     ],
     "statements": [
         _in_a_method(each)
@@ -175,6 +218,11 @@ REFUSED = {
             "goto a;",
             "int class;",
             "void x;",
+            "yield int[].class;",
+            "yield -> a;",
+            "yield ? a : b;",
+            "yield();",
+            "@A B::c;",
         )
     ],
     "expressions": [
@@ -197,6 +245,17 @@ REFUSED = {
             "switch (a) { default -> 1; }.b()",
             "a +",
             "a ? b",
+            "int @B [].class",
+            "A @B [].class",
+            "A[] @B [].class",
+            "A<B> @C [] :: new",
+            "A.@B C::new",
+            "@A B.@C D::new",
+            "(A) @B C::new",
+            "a.new b.C()",
+            "(final var a, b) -> c",
+            "(var... a) -> b",
+            "yield()",
         )
     ],
     "literals": [
@@ -216,6 +275,11 @@ REFUSED = {
             "''",
             r"'\q'",
             r'"\u12"',
+            r'"\u005cq"',
+            r'"\u005cu0041"',
+            r'"\u005c\""',
+            r"'\u005c477'",
+            r"'\u005c'",
             '"a',
             '"a\nb"',
             '"""a"""',
@@ -230,7 +294,15 @@ LEFT_OUT = [
     _in_a_method("f() = 1;"),
     _in_a_method("yield (1);"),
     _in_a_method("var x;"),
+    _value(r'"a\u0022'),
     _value("(A</* b */B>) c"),
+    _value("@A B::c + 1"),
+    _value("@A B<C>::d"),
+    _value("(A[] & B) c"),
+    _value("1..a"),
+    "class A extends sealed.B {}",
+    "@/**/interface A {}",
+    "sealed enum A {}",
     _value("f(a < b, c<d)"),
     _value("1_0.5"),
 ]
@@ -266,6 +338,11 @@ def test_a_constructor_may_have_another_name_than_its_class():
     for text in ("class A { B() { } }", "enum A { C; B(int d) { } }"):
         assert java_judge.error(text) is None
         assert lark_parses(text, "java")
+
+
+@pytest.mark.skipif(java_judge.PROGRAM is None, reason="openjdk-17-jdk-headless is not installed")
+def test_the_judge_sees_a_wrong_syntax_behind_many_such_constructors():
+    assert java_judge.error("class A { " + "B() { } " * 20 + "int }")
 
 
 @pytest.mark.parametrize("start", ["function", "class", "statement", "expression"])

@@ -6,8 +6,10 @@ Verdicts were found by hand, in the Rust Reference; where rustc is installed it 
 from __future__ import annotations
 
 import pytest
+from support import rust_judge
 from support.languages import can_be_written, cases, index_of, judge_of, lark_parses, random_texts
 
+CHAIN = "while a && let B = c {}"  # which 2024 has
 #: Statements and expressions, which stand in a function.
 BODIES = {
     "statements": [
@@ -53,27 +55,55 @@ BODIES = {
         "a.b(c)[d]?.await.0.1.e::<f>()",
         "Vec::<Vec<u8>>::new(); <T as A<B>>::C::f(); <<T>::A>::B",
         "1.max(2); 1.0.sqrt(); 1.; 1..2",
+        "x.01; x.1_0; x.00.0_1.f(); x.0.01; S { 01: 1, 0_1: 2 }; let S { 00: a } = b;",
+        "Fn::(i32); A::(B)::C; A::(B, C,) { d }",
     ],
     "closures": [
         "|x| x + 1; || 1; move |(a, b): (u8, u8), _| -> u8 { a }; async move |x| x",
         "a = |x| b == c; a || |x| b; x == |y| y == z",
         "return |x| x; return; break; break 'a; break 'a 1; x || return y",
     ],
-    "loops": ["'a: loop { break 'a; } 'b: { break 'b {} } while a {} x", "continue 'a"],
+    "loops": [
+        "'a: loop { break 'a; } 'b: { break 'b {} } while a {} x",
+        "continue 'a",
+        "'r#a: loop { break 'r#a; continue 'r#fn; }",
+    ],
     "structs": ["S { a, b: 1, 0: c, ..d }", "a::S::<T> {}", "S { ..} = x", "(a, _) = b"],
     "arrays": ["[1, 2,]; [0; 3]; []; (a,); (); (a)"],
     "matches": [
         "match x { A | B if c => 1, 1..=9 => {} _ => m!(), }",
         "match x { | &mut A { b, ref c, .. } => unsafe {}.d, [a, .., b @ ..] => () }",
         "match x { a if let Some(b) = c => {}, -1 | i32::MIN..0 => 2 }",
+        "match x { #![a] a if let B = c && d && let E = f => {}, b if c && let D = e => 1 }",
+        "match x { a if b && c || d && e => 1, f if let G = h && i == j => 2 }",
+    ],
+    "blocks have attributes": [
+        "{ #![a] b }",
+        "|| { //! a\n x };",
+        "unsafe { #![b] } while c { #![d] }",
+    ],
+    "white space": [
+        "break\u200e'a; break\x85'b 1; &raw\u2029const a; a..\u200e{b}; fn\u200eg() {}",
+        'union\u2028U { x: u8 } a\u200e.\u200fb; 1\u200e; "a"\u200e; \'a\u200e: loop {}',
     ],
     "macros": [
         'println!("{}", x); vec![1; 2]; a::b!{ $x:tt => # ? }',
         "m!(if else { [ ] } ~ @ 'a 'b');",
+        "m!('fn 'static '_ 'r#a 'r#fn # #a);",
     ],
     "numbers": [
         f"{number};"
-        for number in ("0xff_u8", "1_000", "0b1i8", "0o17", "1e10", "2.5E-3f32", "1f64", "0x_1_")
+        for number in (
+            "0xff_u8",
+            "1_000",
+            "0b1i8",
+            "0o17",
+            "1e10",
+            "2.5E-3f32",
+            "1f64",
+            "0x_1_",
+            "1.5f16",
+        )
     ],
     "strings": [
         r"'\u{1F600}'; '\''; '\x7f'; 'é'; b'\xff'; b'a'; '\"'",
@@ -97,12 +127,17 @@ NO_BODIES = {
     "blocks end statements": ["-{a}(2);", "*{a}[0] = 1;", "async {} 1", "unsafe {} as u32;"],
     "conditions": [
         "if x == S { a: 1 } {}",
-        "if let a = b && c {}",
+        CHAIN,
         "if (let a = b) {}",
         "for i in a..= {b} {}",
         "x = let a = b;",
         "if a {} else match b {}",
+        "if a { #![b] }",
+        "if a {} else { //! b\n }",
+        "match x { a if b || let C = d => 1 }",
+        "match x { a if let B = c || d => 1 }",
     ],
+    "white space": ["break\xa0'a;", "break\x1c'a;", "&raw\u2003const a;"],
     "operators": [
         "a < b < c;",
         "a == b == c;",
@@ -118,9 +153,26 @@ NO_BODIES = {
         "a ! = b;",
         "x::<A>==y;",
     ],
-    "postfix": ["a.b::<c>;", "a.0u8;", "x as u8.b;", "f(,);", "a::{};", "a . . b;"],
+    "postfix": [
+        "a.b::<c>;",
+        "a.0u8;",
+        "a.0b2;",
+        "a::<b>::(c);",
+        "x as u8.b;",
+        "f(,);",
+        "a::{};",
+        "a . . b;",
+    ],
     "closures": ["|x| -> u8 1;", "return == 1 == 2;", "|a, , b| 1;"],
-    "loops": ["break 'a: loop {};", "'a: 1;", "'static: loop {}", "'a: if x {}"],
+    "loops": [
+        "'r#self: loop {}",
+        "m!('r#);",
+        "m!('a#b);",
+        "break 'a: loop {};",
+        "'a: 1;",
+        "'static: loop {}",
+        "'a: if x {}",
+    ],
     "structs": ["S { a, ..b, }", "S { 0 }", "S { , }"],
     "arrays": ["[1, 2; 3];", "(,);", "[;1];"],
     "matches": [
@@ -154,6 +206,7 @@ FILES = {
         "enum E { A = 1, B(u8), C { x: u8 }, }",
         "union U { x: u8 } const _: u8 = 1; static mut X: u8 = 1; type A<T> = B where T: C;",
         "macro_rules! m { ($x:expr) => { $x }; } m!{} a::m!();",
+        "pub\u200e(self) struct A; pub(\u200ein\x85a) struct B; auto\u2028trait C {}",
         "unsafe auto trait A {} default impl B for C {} macro d($x:tt) {}",
     ],
     "functions": [
@@ -162,6 +215,14 @@ FILES = {
         "fn f(x: impl A<B = C> + ?Sized, y: &mut (dyn D + 'static), z: *const fn(u8) -> u8);",
         "fn f(x: A<<B as C>::D>, y: A<-1, { N + 1 }, 'a'>, z: Vec<Vec<u8>>) {}",
         "fn r#fn(x: &&'a mut T) -> impl Fn() -> u8 + Send {}",
+        "fn f() where for<'a> (F): A, for<'a> [F; 2]: B, for<'a> *const F: C + D {}",
+        "fn f() where for<'a> dyn E: F, for<'a> (F, G): H {}",
+        "fn f() where for<'a> fn(&'a F): A, for<'a> <F as B>::C: D, for<'a> !: E, for<'a> _: F {}",
+        "fn f<'a: 'b +, 'c: 'd + 'e, T: A +>() where 'a: 'b + {}",
+        "fn f(x: Fn::(i32) -> u8, y: dyn A::Fn::(u8)::B + Send, z: Fn(u8)::C) {}",
+        "fn f(x: S<Item<'a> = T>, y: S<A, Item<'a, B, 3>: C + 'd, D<> = E, F:>, z: S<A<B>>) {}",
+        'fn f(x: A<{}, b"c", { let d = 1; d }, 1.5>, y: self, z: crate) {}',
+        "fn f<const N: u8 = M>(x: &'r#a u8) {}",
     ],
     "traits": [
         "trait A<T>: B + 'static { const C: u8; type D: E<F = G>; fn h(&mut self); m!(); }",
@@ -173,7 +234,12 @@ FILES = {
         "#[unsafe(no_mangle)] /** a */ struct S { /// b\n #[c] d: u8 }",
     ],
     "beginnings": ["", "\ufefffn f() {}", "#!/bin/sh\nfn f() {}", "#![a]", " \t\r\n\x0b\x0c\u2028"],
-    "names": ["fn é() {}", "fn 名_1() {}", "struct default; struct raw; struct union_;"],
+    "names": [
+        "fn é() {}",
+        "fn 名_1() {}",
+        "struct default; struct raw; struct union_;",
+        "struct iné; fn fnß() {} union é { a: u8 }",
+    ],
 }
 NO_FILES = {
     "items": [
@@ -188,6 +254,10 @@ NO_FILES = {
         "enum E { A, , }",
         "pub(a) fn f() {}",
         "unsafe impl A {}",
+        "pub\xa0(self) fn x() {}",
+        "pub(self\xa0) fn x() {}",
+        "pub\u2003(in a) fn x() {}",
+        "auto\x1ctrait A {}",
     ],
     "functions": [
         "fn f(x) {}",
@@ -198,6 +268,11 @@ NO_FILES = {
         "fn f(x: A<B><C>) {}",
         "fn f<T: Fn() -> dyn A + B>() {}",
         "fn f<'fn>() {}",
+        "fn f<'a: + 'b>() {}",
+        "fn f(x: S<A::B<C> = D>) {}",
+        "fn f(x: S<Item<'a> == T>) {}",
+        "fn f() where for<'a> 'a: 'b {}",
+        "use a::(b);",
     ],
     "traits": ["trait A { struct B; }", "impl (A) for B {}", 'extern "C" { const X: u8 = 1; }'],
     "attributes": ["#[] fn f() {}", "fn f() {} #![a]", "/// a\n", "struct S { a: u8, /// b\n }"],
@@ -205,7 +280,18 @@ NO_FILES = {
     "names": ["fn fn() {}", "fn r#self() {}", "fn a\u20ac() {}", "fn try() {}", "fn _() {}"],
 }
 LEFT_OUT = [
-    "fn f() { match x { x if let A = b && c => {} } }",
+    "fn f<T: async A>() where for<'a> for<'b> fn(): B {}",
+    "fn f(x: S<Item::<'a> = T>) {}",
+    "fn f() { a.b::(c)(d); }",
+    "fn f() { x = A::(B) -> C; }",
+    "fn f() { x.1e3; }",
+    "fn f() { x.0x1; }",
+    "fn f() { match x { a if let B = |c| d => 1 } }",
+    "fn f() { match x { a => .., } }",
+    "fn f() { match x { ! } }",
+    "fn f() { yield 1; }",
+    "fn f() { m!(🦀); }",
+    "fn f() { 'a: {} break 'a + 1; }",
     "fn f() { if |x| y {} }",
     "fn f() { x = 1 + ..2; }",
     "fn f() { ..a; }",
@@ -227,6 +313,39 @@ LEFT_OUT = [
     "fn f() { match x { A => m!{} + 1 } }",
     "#! program\nfn f() {}",
 ]
+
+
+#: What editions tell apart, or might: whether 2021 takes it, and 2024.
+EDITIONS = {
+    "fn gen(gen: u8) {}": (True, False),
+    "fn r#gen(genet: u8, gené: u8) {}": (True, True),
+    "fn f<'gen>() {}": (True, False),
+    "fn f<'r#gen>(x: &'genet u8) {}": (True, True),
+    "fn f() { 'gen: loop { break 'gen; } }": (True, False),
+    "fn f() { 'r#gen: loop { break 'r#gen; } }": (True, True),
+    "fn f() { m!(gen 'gen # # #a #'b' r#\"c\"##); }": (True, True),
+    'fn f() { m!(#"a"#); }': (True, False),
+    "fn f() { m!(##); }": (True, False),
+    "fn f() { m!(+##); }": (True, False),
+    "unsafe extern { safe fn f(); } #[unsafe(no_mangle)] fn g() {}": (True, True),
+    "fn f() { async |x| x; async move || {}; }": (True, True),
+    "fn f() -> impl A + use<'a, T> {}": (True, True),
+    "fn f() { if let A = b && let C = d && e {} else if a && let B = c {} }": (False, True),
+    "fn f() { while let A = b.c() && d == e && f < g {} }": (False, True),
+    "fn f() { if a && b && let C | D = e as F && !g {} }": (False, True),
+    "fn f() { if (a || b) && let C = S::d(S {}) {} }": (False, True),
+    "fn f() { if let A = b {} }": (True, True),
+    "fn f() { if a && b || c && d || e && f {} }": (True, True),
+    "fn f() { if a || let B = c {} }": (False, False),
+    "fn f() { if let A = b || c {} }": (False, False),
+    "fn f() { if a || b && let C = d {} }": (False, False),
+    "fn f() { if let A = b && c || d {} }": (False, False),
+    "fn f() { if let A = b && c = d {} }": (False, False),
+    "fn f() { if let A = b && c..d {} }": (False, False),
+    "fn f() { if a && (let B = c) {} }": (False, False),
+    "fn f() { x = a && let B = c; }": (False, False),
+    "fn f() { match a && let B = c {} }": (False, False),
+}
 
 
 def in_function(table: dict[str, list[str]]) -> dict[str, list[str]]:
@@ -287,6 +406,65 @@ def test_texts_written_at_random_are_rust():
     texts = list(random_texts(index_of("rust"), 100))
     said = judge_of("rust").errors(texts)
     assert [text for text, error in zip(texts, said, strict=True) if error] == []
+
+
+@pytest.mark.parametrize("text", EDITIONS)
+def test_an_edition_has_what_is_its_own(text):
+    assert tuple(lark_parses(text, name) for name in ("rust", "rust2024")) == EDITIONS[text]
+
+
+@pytest.mark.parametrize("text", cases(ACCEPTED))
+def test_rust_2024_has_what_2021_has(text):
+    assert lark_parses(text, "rust2024")
+
+
+@pytest.mark.parametrize("text", cases(REFUSED))
+def test_rust_2024_has_little_that_2021_has_not(text):
+    assert not lark_parses(text, "rust2024") or CHAIN in text
+
+
+def test_masks_of_rust_2024_say_the_same():
+    index = index_of("rust2024")
+    for text, (_, verdict) in EDITIONS.items():
+        assert can_be_written(text, index) == verdict, text
+
+
+def test_rust_says_the_same_of_both_editions():
+    for place, name in enumerate(("rust", "rust2024")):
+        said = judge_of(name).errors(list(EDITIONS))
+        assert [not error for error in said] == [each[place] for each in EDITIONS.values()]
+
+
+def test_rust_2024_says_the_same_of_what_2021_has():
+    taken = [text for texts in (*ACCEPTED.values(), LEFT_OUT) for text in texts]
+    said = judge_of("rust2024").errors(taken)
+    assert [text for text, error in zip(taken, said, strict=True) if error] == []
+
+
+def test_texts_written_at_random_are_rust_2024():
+    texts = list(random_texts(index_of("rust2024"), 50))
+    said = judge_of("rust2024").errors(texts)
+    assert [text for text, error in zip(texts, said, strict=True) if error] == []
+
+
+MORE = "error: aborting due to 1 previous error\n"  # the last line of rustc
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "verdict"),
+    [
+        (0, "", ""),
+        (0, "<anon>:1:1: warning: unused\n", ""),
+        (1, f"<anon>:1:4: error: expected item\n{MORE}", "expected item"),
+        (1, f"<anon>:1:4: error[E0765]: unterminated\n{MORE}", "unterminated"),
+        (1, "error: couldn't read from stdin\n", "couldn't read from stdin"),
+        (1, MORE, "an error without a text"),
+        (101, "error: internal compiler error: unexpected panic\n", None),
+        (-11, "error: rustc interrupted by SIGSEGV, printing backtrace\n", None),
+    ],
+)
+def test_the_judge_takes_an_error_without_a_place_for_one(status, said, verdict):
+    assert rust_judge.verdict(status, said) == verdict
 
 
 @pytest.mark.slow

@@ -44,7 +44,7 @@ final class JavaJudge {
     private static String errors(JavaCompiler compiler, JavaFileManager files, String text) {
         DiagnosticCollector<JavaFileObject> said = new DiagnosticCollector<>();
         JavacTask task = (JavacTask) compiler.getTask(
-                null, files, said, List.of("-proc:none", "-Xmaxerrs", "10"), null, List.of(new Text(text)));
+                null, files, said, List.of("-proc:none", "-Xmaxerrs", "100000"), null, List.of(new Text(text)));
         try {
             task.parse();
         } catch (IOException | RuntimeException | StackOverflowError failure) {

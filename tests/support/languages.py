@@ -28,6 +28,7 @@ JUDGES = {
     "lua": "support.lua_judge",
     "pascal": "support.pascal_judge",
     "rust": "support.rust_judge",
+    "rust2024": "support.rust2024_judge",
     "verilog": "support.verilog_judge",
 }
 
