@@ -119,7 +119,6 @@ REFUSED = {
         "local a <close>>",
     ],
     "calls that begin after a table or a string": [
-        "x = ({})\n(g)\nx = 1",
         "x = {} (g)",
         "x = {} 's'",
         "x = 's' {}",
