@@ -246,7 +246,7 @@ def names() -> str:
     # An underscore is added to the start, and is no letter for a pattern that binds a name.
     start = [each for each in characters if each.isidentifier() and each != "_"]
     later = [each for each in characters if ("_" + each).isidentifier()]
-    lines = "\n          | ".join(f"/(?i:{pattern})/" for pattern in _lines(_named()))
+    lines = "\n          | ".join(f"/(?ai:{pattern})/" for pattern in _lines(_named()))
     return HEAD_OF_NAMES % (_class(start), _class(later), lines)
 
 

@@ -45,7 +45,7 @@ def unquoted(text: str) -> str:
     >>> unquoted("`My table`"), unquoted("Users"), unquoted("[a b]")
     ('my table', 'users', 'a b')
     """
-    if text[:1] in ('"', "`"):
+    if text[:1] in ('"', "`", "'"):  # the last one of a result column only
         return folded(text[1:-1].replace(2 * text[0], text[0]))
     return folded(text[1:-1] if text.startswith("[") else text)
 

@@ -21,6 +21,7 @@ ACCEPTED = {
         "struct s { };",
         "struct s { int a, b : 3; unsigned : 0; const struct t *t; } x, y[2];",
         "struct { union { int a; float b; }; int size_t; } x;",
+        "union u { int; }; struct s { const x_t; volatile int; int; int a; };",
         "enum e { A, B = 2, C, };",
         "enum e x;",
         '_Static_assert(1, "a" "b"); _Static_assert(1);',
@@ -109,6 +110,13 @@ ACCEPTED = {
             "0xe + 1 - 0xEu+1",
         )
     ],
+    "pragmas": [
+        "#pragma once\n",
+        "#pragma x",
+        "\n# \tpragma pack(push, 1) \"a\\\"b\" 'c'\nint x;\n#pragma\n",
+        "struct s {\n#pragma x\nint a;\n#pragma y / 2\n};",
+        "void f(void) {\n#pragma x\nint a; a = 1;\n#pragma GCC diagnostic pop\n}",
+    ],
     "words that begin like others": ["int integer, L, u8, size_type, _tt, t_, _T;"],
     "white space": [" \t\f\v\nint\fx\v;\n"],
 }
@@ -184,6 +192,9 @@ REFUSED = {
             "if (int x) ;",
             "while (x) int y;",
             "switch (x) { case 1 ... 2: ; }",
+            "x:",
+            "switch (x) { case 1: default: }",
+            "x: int y;",
         )
     ],
     "expressions": [
@@ -231,6 +242,14 @@ REFUSED = {
             '"a\nb"',
         )
     ],
+    "pragmas": [
+        "#pragma",
+        "#pragmas\n",
+        " #pragma x\n",
+        "int x; #pragma x\nint y;",
+        "#pragma x /* y\n",
+        "int x = \n#pragma x\n1;",
+    ],
     "words": ["int for;", "int __attribute__;", "int restrict;", "int 1x;", "int x-y;"],
     "white space and the like": [
         "\ufeffint x;",
@@ -242,13 +261,12 @@ REFUSED = {
 }
 WORDS = (b"int ", b"size_t ", b"struct ", b"(*", b") {", b"; ", b" = ", b"->", b"if (", b"typedef ")
 LEFT_OUT = [
-    "#pragma x\n",
+    "void f(void) { if (a)\n#pragma x\nb; }",
     "int x = ({ 1; });",
     '# 1 "a.c"\n',
     "main() { }",
     "int typedef x_t;",
     "int x = '\u00e9';",
-    "void f(void) { a: }",
     "int f(static int x);",
     "int f(x_t x_t, y_t y);",
     "int f(x_t x_t) { }",

@@ -43,6 +43,11 @@ ACCEPTED = {
         "type a = record abstract, private: b; external: c; d: procedure; varargs; end; begin end.",
         "type a = record case b: c of 1: (abstract: d; sealed: e); end; begin end.",
         "type a = b.c; d = type e; f = ^g; h = set of a; i = file of j; k = string[20]; begin end.",
+        "type a = array of procedure; b = array[1..2] of packed array of function: c; d = e; begin end.",
+        "var a, b: array of procedure(c: d) of object; e: f; begin end.",
+        "type a = record b: array of procedure; c: d end; e = class f: array of procedure; c: d; end;"
+        "begin end.",
+        "type a = procedure; c = d; var e: function: f; c: g; begin end.",
         "type a = (b, c = 3, d := 4); e = 1..2; f = -1..1; g = 'a'..'z'; h = i..j; begin end.",
         "type a = array[b, 1..2, c..d] of packed array of e; begin end.",
         "type a = record b: c; case d: e of 1, 2: (f: g; h: i); 3: (); end; begin end.",
@@ -111,6 +116,7 @@ ACCEPTED = {
     "words": [
         "BEGIN End.",
         "begin &begin := &end; index := name end.",
+        "const &a = 1; &nil: b = &true; var &c, &index, &write: d; begin &a.&b := &Begin end.",
         "type a = class read, index: b; end; begin end.",
         "type a = record message, default: b; end; begin c.name := d.stored end.",
     ],
@@ -134,6 +140,11 @@ REFUSED = {
     "declarations": ["const a; begin end.", "var a = b; begin end.", "label; begin end."],
     "constants": ["const a = (b)[c]; begin end.", "const a: t = (1, (b).c); begin end."],
     "types": [
+        "type a = array of procedure; cdecl = b; begin end.",
+        "var a: array of procedure; register: b; begin end.",
+        "var a: array of procedure = b; begin end.",
+        "var a: procedure = b; begin end.",
+        "type a = record b: array of procedure end; begin end.",
         "type a = ; begin end.",
         "type a = set b; begin end.",
         "type a = array[] of; begin end.",

@@ -88,6 +88,8 @@ SELECT CASE WHEN age > 3 THEN 'a' ELSE 'b' END AS k, count(*) FROM users GROUP B
 SELECT name FROM users ORDER BY 2
 SELECT name FROM users ORDER BY -1
 SELECT count(*) FROM users GROUP BY 1
+SELECT count(*) AS 'N', 'a' 'it''s' FROM users ORDER BY n
+SELECT [a b] FROM (SELECT 1 AS 'a b')
 VALUES (1, 2), (3, 4)
 VALUES (1, 2), (3)
 SELECT count(DISTINCT city) FROM users

@@ -23,7 +23,7 @@ GCC = shutil.which("gcc")
 #: Whether both judges are there.
 PROGRAM = GCC if pycparser is not None else None
 
-_COMMAND = ["-std=c11", "-fsyntax-only", "-w", "-fmax-errors=0", "-x", "c", "-fpreprocessed", "-"]
+_COMMAND = ["-std=c11", "-fsyntax-only", "-fmax-errors=0", "-x", "c", "-fpreprocessed", "-"]
 _ERROR = re.compile(r"^<stdin>:(?:\d+:)* (?:fatal )?error: (.*)$", re.MULTILINE)
 
 #: What gcc says of texts that it cannot read.
@@ -33,9 +33,13 @@ SYNTAX = re.compile(
     r"|^hexadecimal floating constants require|^no digits in hexadecimal"
     r"|used with no following hex digits|universal character|^empty character constant"
     r"|^unsupported non-standard concatenation|without a previous .if."
-    r"|^a label can only be part of|^character constant too long|^extended character"
+    r"|^character constant too long|^extended character"
     r"|^converting to execution character set"
 )
+
+#: What it says of labels that no statement follows: C23 has them, and gcc takes them in C11 too
+#: unless it is pedantic.
+_LABEL = re.compile(r"^label at end of compound statement|^a label can only be part of")
 
 #: How names of types are spelled in the grammar.
 TYPE_NAME = re.compile(r"(?:FILE|bool|jmp_buf|va_list|[A-Za-z0-9_]+_t)", re.ASCII)
@@ -95,11 +99,18 @@ def parse(text: str) -> Any:
 def said_by_gcc(text: str) -> str | None:
     """Return why gcc refuses a text: see :func:`error`."""
     assert GCC, "install gcc"
-    run = subprocess.run(
-        [GCC, *_COMMAND], input=text.encode(), capture_output=True, check=False, env={"LC_ALL": "C"}
-    )
-    said = _ERROR.findall(run.stderr.decode(errors="replace"))
+    said = _errors(text, "-w")
     refused = [each for each in said if SYNTAX.search(each)]
+    refused = refused or list(filter(_LABEL.search, _errors(text, "-pedantic-errors")))
     if refused:
         return f"gcc: {refused[0]}"
-    return None if said or run.returncode else ""
+    return None if said else ""
+
+
+def _errors(text: str, option: str) -> list[str]:
+    command = [str(GCC), option, *_COMMAND]
+    run = subprocess.run(
+        command, input=text.encode(), capture_output=True, check=False, env={"LC_ALL": "C"}
+    )
+    said = _ERROR.findall(run.stderr.decode(errors="replace"))
+    return said or ["no message"] * (run.returncode != 0)

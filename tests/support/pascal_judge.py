@@ -35,15 +35,16 @@ _PASSED_OVER = r"\{(?:[^{}]|\{[^{}]*\})*\}|\(\*.*?\*\)|//[^\n]*|'[^'\n]*'"
 _UNIT = re.compile(rf"(?is)\ufeff?(?:\s|{_PASSED_OVER})*unit\s+(\w[\w.]{{0,99}})\b")
 _USES = re.compile(rf"(?is){_PASSED_OVER}|&\w+|\buses\b(?:{_PASSED_OVER}|[^;])*;")
 
-#: Routines that the compiler knows, and whose names it takes for nothing else unless declared.
+#: Routines that the compiler knows, and whose names it takes for nothing else unless declared. A dot
+#: before one makes it a member, two dots do not.
 _KNOWN_ROUTINES = re.compile(
-    r"(?i)(?<!\.)\b(?:abs|addr|arctan|assert|assigned|bitsizeof|concat|copy|cos|dec|default|delete"
+    r"(?i)(?:(?<!\.)|(?<=\.\.))\b(?:abs|addr|arctan|assert|assigned|bitsizeof|concat|copy|cos|dec|default|delete"
     r"|dispose|exclude|exp|fail|finalize|freemem|get_caller_addr|get_caller_frame|get_frame|getmem"
     r"|high|hi|inc|include|initialize|insert|length|ln|lo|low|new|odd|ofs|ord|pi|pred|ptr|readln"
     r"|readstr|round|seg|setlength|settextbuf|sin|sizeof|slice|sqr|sqrt|succ|swap"
     r"|trunc|typeinfo|typeof|val|break|continue|exit|unaligned|aligned)\b(?<!; default(?=;))"
     # An accessor, where a name follows.
-    r"|(?<!\.)\b(?:str|writeln|writestr|(?:read|write)(?!\s+(?!(?:and|as|at|div|do|downto|else|end"
+    r"|(?:(?<!\.)|(?<=\.\.))\b(?:str|writeln|writestr|(?:read|write)(?!\s+(?!(?:and|as|at|div|do|downto|else|end"
     r"|except|finally|in|is|mod|of|or|shl|shr|then|to|until|xor)\b)[a-z_&]))\b(?!\s*\()"
 )
 
