@@ -19,7 +19,6 @@ from cfgguide.messages.message import Message, Reading
 from cfgguide.messages.parts import Exact, Part, Token, UnsupportedTagError, Value, every, values_in
 from cfgguide.messages.structural_tag import TagReader
 from cfgguide.messages.structure import ALL_BYTES, Structure, token_name
-from cfgguide.schema.automaton import Layout
 from cfgguide.schema.completions import completed
 from cfgguide.schema.json_schema import json_schema
 from cfgguide.schema.schema_grammar import Options, SchemaGrammar
@@ -125,7 +124,7 @@ class MessageGrammar(SchemaGrammar):
             structure,
             [self._values[value.schema].root for value in values_in(self._part)],
             numbers,
-            Layout.of(self.options.max_whitespace, self.options.separators),
+            self.options.layout,
             is_ordered=self.options.order == "declared",
             steps=self._steps,
         )

@@ -28,6 +28,7 @@ def json_schema(
     order: Literal["any", "declared"] | None = None,
     max_whitespace: int | None = None,
     separators: tuple[str, str] | None = None,
+    tidy: bool = False,
     formats: bool = True,
     best_effort: bool = False,
     registry: Mapping[str, Any] | None = None,
@@ -51,6 +52,10 @@ def json_schema(
     separators : (str, str), optional
         The exact texts between members and after names: ``(", ", ": ")`` is how ``json.dumps``
         writes. Then there is no other white space.
+    tidy : bool
+        Whether only what :func:`cfgguide.generate` writes by default is in the grammar: numbers end
+        (:func:`cfgguide.values.numbers.tidy`), ``\\s`` in patterns is the white space of JSON, and
+        separators are those of ``json.dumps``, unless `separators` or `max_whitespace` says more.
     formats : bool
         Whether ``format`` is a condition, for the formats that JSON Schema names, or a comment.
     best_effort : bool
@@ -119,13 +124,14 @@ def json_schema(
         documents,
         steps.max_seconds,
         steps.max_memory,
+        tidy,
     )
     options.check()
     try:
         with collector_off(), steps.begun():
             reader = Reader(read, formats=formats, best_effort=best_effort, registry=registry)
             root = reader.root()
-            give_up_uncounted(root, reader.give_up)
+            give_up_uncounted(root, reader.give_up, options.layout)
             return SchemaGrammar(written, options, root, tuple(reader.left_out), steps)
     except RecursionError:
         raise SchemaError("the schema is nested too deeply; use $ref") from None

@@ -7,7 +7,7 @@ A :class:`Node` has the keywords of one schema, and the other nodes that see the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
@@ -38,6 +38,8 @@ class Condition:
         The texts, if they were listed.
     is_met : bool
         Whether some text surely meets it; known without the language.
+    asserted : str, optional
+        A pattern that tells the numbers of this condition among those of its one part.
     """
 
     def __init__(
@@ -51,8 +53,10 @@ class Condition:
         bounds: Bounds | None = None,
         words: frozenset[str] | None = None,
         is_met: bool = False,
+        asserted: str | None = None,
     ) -> None:
         self.made = language
+        self.asserted = asserted
         self._text = text
         self.parts = parts
         self.without = without
@@ -199,6 +203,11 @@ def _are_disjoint(one: Condition | None, other: Condition | None) -> bool:
 def is_within(count: int, bounds: Bounds) -> bool:
     """Return whether a number is within bounds."""
     return bounds[0] <= count and (bounds[1] is None or count <= bounds[1])
+
+
+def is_typed(nodes: Iterable[Node]) -> bool:
+    """Return whether one of the nodes that see a value says of what kind it is."""
+    return any(len(node.kinds) < len(KINDS) for node in nodes)
 
 
 def reachable(root: Node) -> list[Node]:
