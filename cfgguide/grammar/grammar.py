@@ -273,6 +273,14 @@ class Grammar:
         """Return the grammar for a vocabulary with some special tokens; mostly it is the same."""
         return self
 
+    def tidied(self) -> Grammar:
+        """Return the grammar of what a model writes by default, where it is asked for this one.
+
+        That is what was chosen for this grammar when it was made, and else less than all of it
+        (docs/defaults.md): a grammar in Lark's language is as it was written.
+        """
+        return self
+
     def symbols_in(self, special_tokens: Mapping[str, int]) -> dict[str, tuple[str | int, ...]]:
         """Return the tokens of a vocabulary that are terminals, by the names of these."""
         return dict(self.special)

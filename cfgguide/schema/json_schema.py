@@ -129,7 +129,13 @@ def json_schema(
     options.check()
     try:
         with collector_off(), steps.begun():
-            reader = Reader(read, formats=formats, best_effort=best_effort, registry=registry)
+            reader = Reader(
+                read,
+                formats=formats,
+                best_effort=best_effort,
+                registry=registry,
+                has_common_spaces=tidy,
+            )
             root = reader.root()
             give_up_uncounted(root, reader.give_up, options.layout)
             return SchemaGrammar(written, options, root, tuple(reader.left_out), steps)
