@@ -333,6 +333,8 @@ class Backend:
             raise GrammarError(f"{_KEYWORD} is an object that may have {', '.join(_CHOICES)}")
         if chosen.pop("closed", False):
             schema = closed(schema)
+        if isinstance(chosen.get("separators"), list):
+            chosen["separators"] = tuple(chosen["separators"])
         return json_schema(schema, **options | chosen)
 
     def _by_name(self, text: str) -> Grammar:
@@ -370,6 +372,29 @@ class Backend:
                 options.setdefault("start", STARTS.get(name, "start"))
             grammar = Grammar.bundled(name, **options)
         return grammar if tables is None else with_schema(grammar, tables)
+
+
+def compact(kind: str, text: str, *, is_compact: bool, is_closed: bool) -> tuple[str, str]:
+    """Return a request for JSON as vLLM's options have it: no white space, no other members.
+
+    Examples
+    --------
+    >>> compact("json_object", "", is_compact=True, is_closed=False)
+    ('json', '{"type": "object", "x-cfgguide": {"separators": [",", ":"]}}')
+    """
+    if kind not in ("json", "json_object") or not (is_compact or is_closed):
+        return kind, text
+    try:
+        schema = {"type": "object"} if kind == "json_object" else json.loads(text)
+    except (ValueError, RecursionError):
+        return kind, text  # which is refused with a message
+    if not isinstance(schema, dict):
+        schema = {"allOf": [schema]}
+    chosen: dict[str, Any] = {"separators": [",", ":"]} if is_compact else {}
+    chosen |= {"closed": True} if is_closed else {}
+    said = schema.get(_KEYWORD)
+    chosen |= said if isinstance(said, dict) else {}
+    return "json", json.dumps({**schema, _KEYWORD: chosen})
 
 
 def _is_named(kind: str, text: str) -> bool:

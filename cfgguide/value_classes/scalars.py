@@ -43,7 +43,7 @@ def tidy_numbers(condition: Condition | None, nodes: Sequence[Node]) -> Conditio
     """Return the tidy spellings of the numbers of a class, which some nodes see."""
     language = None if condition is None else condition.language
     found = tidy(language, is_typed=is_typed(nodes))
-    if found.pattern is None or condition is None:
+    if found.pattern is None or found.is_exact or condition is None:
         return Condition(found.language, found.pattern)
     return Condition(found.language, parts=(condition,), asserted=found.pattern)
 

@@ -37,6 +37,7 @@ MAX_DIGITS = 60
 WHOLE_DIGITS, DIGITS = 19, 17
 _ZEROS_BEHIND_POINT = 16  # before the first other digit
 _FEW = 1_000  # numbers, each of which is written in one way only
+_SMALL = 50  # states of a language whose pattern is short
 _LARGEST_FLOAT = Decimal("1.7976931348623157")  # with an exponent of 308
 _N_KEPT = 256  # languages
 _MAX_BEGINNINGS = 1_000_000  # of listed numbers
@@ -231,10 +232,13 @@ class Tidy(NamedTuple):
     pattern : str or None
         What tells the tidy spellings among all spellings of these numbers; None where `language` is
         small enough to be a pattern itself.
+    is_exact : bool
+        Whether the pattern matches nothing else.
     """
 
     language: Language
-    pattern: str | None
+    pattern: str | None = None
+    is_exact: bool = False
 
 
 @lru_cache(maxsize=_N_KEPT)
@@ -266,13 +270,16 @@ def tidy(language: Language | None, *, is_typed: bool = True) -> Tidy:
     most = DIGITS if is_typed else WHOLE_DIGITS
     if language is None:
         pattern = "|".join((_with_exponent(), _with_fraction(), _whole(most, most)))
-        return Tidy(pattern_language(f"^(?:{pattern})$"), pattern)
+        return Tidy(pattern_language(f"^(?:{pattern})$"), pattern, is_exact=True)
     if intersection([language, _not_whole()]).is_empty:
         whole = _whole(*_digits_of_whole(language, WHOLE_DIGITS))
-        return Tidy(_matching(language, whole), None)
+        found = _matching(language, whole)
+        is_exact = found == pattern_language(f"^(?:{whole})$")
+        is_needed = is_exact or found.n_states > _SMALL
+        return Tidy(found, whole if is_needed else None, is_exact=is_exact)
     words = intersection([canonical(), language]).words(_FEW)
     if words is not None:
-        return Tidy(Language.of_words(words), None)
+        return Tidy(Language.of_words(words))
     pattern = f"{_with_fraction()}|{_whole(*_digits_of_whole(language, most))}"
     found = _matching(language, pattern)
     if intersection([canonical(), found]).words(_FEW) is None:
@@ -280,7 +287,7 @@ def tidy(language: Language | None, *, is_typed: bool = True) -> Tidy:
     # They lie so close together, or so far from 0, that it takes more digits to tell them apart.
     shortest = intersection([language, _not_whole()])
     longest = int(shortest.shortest(shortest.start)) + len(str(_FEW)) + 1
-    return Tidy(_matching(language, f"[^]{{0,{longest}}}"), None)
+    return Tidy(_matching(language, f"[^]{{0,{longest}}}"))
 
 
 def _matching(language: Language, pattern: str) -> Language:
