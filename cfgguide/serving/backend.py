@@ -366,7 +366,7 @@ class Backend:
         if is_own and path is not None:
             grammar = Grammar.open(path, **options)
         else:
-            if name == "json" and self._is_tidy and not options:
+            if name == "json" and self._is_tidy and not options and tables is None:
                 return output_type(name).grammar
             if options.setdefault("tidy", self._is_tidy):
                 options.setdefault("start", STARTS.get(name, "start"))
