@@ -38,9 +38,7 @@ MAX_ROUNDS = 1_000_000
 MAX_OPTIONAL = 300
 
 
-def regex(
-    pattern: str | re.Pattern[str], flags: int = 0, *, tidy: bool | None = None
-) -> Composed:
+def regex(pattern: str | re.Pattern[str], flags: int = 0, *, tidy: bool | None = None) -> Composed:
     r"""Return the grammar of the texts that a regular expression matches as a whole.
 
     They are the texts for which ``re.fullmatch(pattern, text, flags)`` finds a match.
@@ -93,13 +91,14 @@ def regex(
             f"/{shown(pattern)[1:-1]}/ repeats something more than {MAX_ROUNDS} times; lower its "
             "counted repetitions"
         )
-    if looks:
-        part = Regular((written,), _matches_nothing(written), looks=True)
-    else:
-        part = regular(written)
+    part = _looking(written) if looks else regular(written)
     if tidy:
         part = tidied(part)
     return grammar_of(replace(part, is_whole=tidy is False))
+
+
+def _looking(pattern: str) -> Regular:
+    return Regular((pattern,), _matches_nothing(pattern), looks=True)
 
 
 def _matches_nothing(pattern: str) -> bool:

@@ -165,8 +165,8 @@ def structural_tag(
         As vLLM and SGLang take them (``response_format`` of type ``structural_tag``), and as
         XGrammar's models dump them; :mod:`cfgguide.messages.structural_tag` says what is supported.
     tidy : bool, optional
-        As for :func:`cfgguide.json_schema`, for all values; ``\s`` in patterns too. By default it is
-        so where a model writes, in :func:`cfgguide.generate`, :class:`cfgguide.LogitsProcessor` and
+        As for :func:`cfgguide.json_schema`, for all values; ``\s`` in patterns too. By default so
+        where a model writes, in :func:`cfgguide.generate`, :class:`cfgguide.LogitsProcessor` and
         servers, and elsewhere not.
     formats, best_effort, registry, limits, cancelled :
         As for :func:`cfgguide.json_schema`, for the schemas in it.

@@ -42,12 +42,12 @@ MAX_DEPTH = 50  # of formats in formats
 
 
 class TagReader:
-    """Reads one structural tag.
+    r"""Reads one structural tag.
 
     Parameters
     ----------
     has_common_spaces : bool
-        Whether ``\\s`` in patterns is white space of JSON alone.
+        Whether ``\s`` in patterns is white space of JSON alone.
 
     Attributes
     ----------

@@ -28,6 +28,7 @@ from cfgguide.value_classes.nodes import (
     Condition,
     Node,
     Values,
+    closable,
     not_only_read,
     reachable,
     wanted_to_fail,
@@ -75,7 +76,7 @@ _OF_OBJECTS = frozenset(
 
 
 class Reader:
-    """Makes the nodes of one schema.
+    r"""Makes the nodes of one schema.
 
     Parameters
     ----------
@@ -88,7 +89,9 @@ class Reader:
     registry : mapping of str to schema
         Other documents that references name, by their URIs.
     has_common_spaces : bool
-        Whether ``\\s`` is written as white space of JSON alone, where a string is to match.
+        Whether ``\s`` is written as white space of JSON alone, where a string is to match.
+    is_closed : bool
+        Whether objects have declared properties only, where the schema says nothing of others.
     """
 
     def __init__(
@@ -99,7 +102,9 @@ class Reader:
         best_effort: bool,
         registry: Mapping[str, Any] = MappingProxyType({}),
         has_common_spaces: bool = False,
+        is_closed: bool = False,
     ) -> None:
+        self._is_closed = is_closed
         self._has_common_spaces = has_common_spaces
         self._spaced: list[tuple[Node, str, str]] = []  # patterns, and where they stand
         self._references = References(schema, registry)
@@ -125,6 +130,8 @@ class Reader:
         for node, location in self._unread:
             self._read(node, location)
         _check_references(root)
+        for node in closable(root) if self._is_closed else ():
+            node.additional = Node(f"{node.path}/additionalProperties", is_false=True)
         failing = wanted_to_fail(root) if self._spaced else ()
         for node, path, pattern in self._spaced:
             written = pattern if node in failing else with_common_spaces(pattern)

@@ -43,6 +43,7 @@ class Options:
     max_seconds: float = 5.0
     max_memory: int | None = None
     tidy: bool | None = False  # None, of messages: where a model writes
+    closed: bool = False
 
     @property
     def layout(self) -> Layout:
@@ -73,7 +74,7 @@ class Options:
         )
         if space is not None and not is_count:
             raise SchemaError(f"max_whitespace is {shown(space)}; it is 0 to {MAX_SPACE}")
-        for name in ("formats", "best_effort", "tidy"):
+        for name in ("formats", "best_effort", "tidy", "closed"):
             value = getattr(self, name)
             if not isinstance(value, bool) and (name != "tidy" or value is not None):
                 raise SchemaError(f"{name} is {shown(value)}; it is True or False")

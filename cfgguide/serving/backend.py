@@ -20,8 +20,10 @@ What a model would write without end is left out, as :func:`cfgguide.generate` h
 tidy (:func:`cfgguide.json_schema`), and nothing follows what is complete. The operator may choose
 otherwise, and so may a schema, by a keyword of our own at its top::
 
-    {"x-cfgguide": {"tidy": false}, ...}    also: "separators", "max_whitespace", "closed", whether
-                                            objects have no members but those that are declared
+    {"x-cfgguide": {"tidy": false}, ...}    also: "closed", "separators", "max_whitespace"
+
+`closed` is as for :func:`cfgguide.json_schema`: clients make schemas of types, whose objects have
+no other members, and a small model invents some without end.
 
 What was asked before is at hand: grammars by kind and text, indexes in an
 :class:`~cfgguide.index.pool.IndexPool`. One line is logged for each that is compiled.
@@ -50,7 +52,6 @@ from cfgguide.locks import new_lock
 from cfgguide.messages.message_grammar import structural_tag
 from cfgguide.output_types import STARTS, output_type
 from cfgguide.schema.json_schema import json_schema
-from cfgguide.schema.pydantic_models import closed
 from cfgguide.serving.matcher import Matcher
 from cfgguide.sql.names import with_schema
 from cfgguide.vocabulary.vocabulary import Vocabulary
@@ -187,9 +188,7 @@ class Backend:
         if memory is not None and not memory.isdecimal():
             raise ValueError(f"CFGGUIDE_MEMORY is {memory!r}; it is a number of megabytes")
         max_bytes = DEFAULT_MAX_BYTES if memory is None else int(memory) * 1_000_000
-        return cls(
-            tokenizer_or_vocabulary, folder=folder, max_bytes=max_bytes, tidy=tidy == "on"
-        )
+        return cls(tokenizer_or_vocabulary, folder=folder, max_bytes=max_bytes, tidy=tidy == "on")
 
     @property
     def metrics(self) -> Metrics:
@@ -324,15 +323,14 @@ class Backend:
 
     def _schema(self, text: str) -> Grammar:
         """Return the grammar of a schema, which may say how its values are written."""
-        options: dict[str, Any] = {"tidy": self._is_tidy, "limits": self._limits}
+        options: dict[str, Any] = {"tidy": self._is_tidy, "closed": self._is_tidy}
+        options["limits"] = self._limits
         if _KEYWORD not in text:
             return json_schema(text, **options)
         schema = _json(text, dict, "a schema that has the keyword x-cfgguide is a JSON object")
         chosen = schema.pop(_KEYWORD, {})
         if not isinstance(chosen, dict) or not chosen.keys() <= {*_CHOICES}:
             raise GrammarError(f"{_KEYWORD} is an object that may have {', '.join(_CHOICES)}")
-        if chosen.pop("closed", False):
-            schema = closed(schema)
         if isinstance(chosen.get("separators"), list):
             chosen["separators"] = tuple(chosen["separators"])
         return json_schema(schema, **options | chosen)

@@ -325,9 +325,7 @@ def _whole(positive: int | None, negative: int | None) -> str:
 def _with_fraction() -> str:
     """Return a pattern of numbers with a point and `DIGITS`, no look-ahead needed."""
     zeros = f"0{{0,{_ZEROS_BEHIND_POINT}}}"
-    long = [
-        rf"[1-9][0-9]{{{n - 1}}}\.[0-9]{{1,{DIGITS - n}}}" for n in range(1, DIGITS)
-    ]
+    long = [rf"[1-9][0-9]{{{n - 1}}}\.[0-9]{{1,{DIGITS - n}}}" for n in range(1, DIGITS)]
     return f"-?(?:{'|'.join(long)}|0\\.{zeros}(?:[1-9][0-9]{{0,{DIGITS - 1}}}|0))"
 
 

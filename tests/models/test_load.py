@@ -322,7 +322,9 @@ class TestSmolLM2:
     def test_it_is_ready_to_generate(self, loaded: tuple[Any, Any]) -> None:
         model, tokenizer = loaded
         assert not model.training
-        assert str(model.dtype) == "torch.float32"  # no accelerator here; sums are the same anywhere
+        assert (
+            str(model.dtype) == "torch.float32"
+        )  # no accelerator here; sums are the same anywhere
         assert not hasattr(model.config, "quantization_config")
         assert model.config.vocab_size == len(tokenizer) == 49152
 
