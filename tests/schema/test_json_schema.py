@@ -638,3 +638,60 @@ def sampled_text(index: cfgguide.Index, rng: random.Random) -> str:
                 data + bytes(each for each in guide.shortest_completion() if each != eos)
             ).decode()
     return data.decode()
+
+
+# --- Closed: no members but those that are declared ----------------------------------------------
+
+OPEN: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "integer"}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "may_have_others"),
+    [
+        (OPEN, '{"b": 2}', False),
+        ({"type": "array", "items": OPEN}, '[{"b": 2}]', False),
+        ({"anyOf": [OPEN, {"type": "null"}]}, '{"b": 2}', False),
+        ({"$ref": "#/$defs/o", "$defs": {"o": OPEN}}, '{"b": 2}', False),
+        ({"properties": {"o": {"allOf": [OPEN]}}}, '{"o": {"b": 2}}', False),
+        ({**OPEN, "additionalProperties": True}, '{"b": 2}', True),
+        ({**OPEN, "patternProperties": {"^b": {}}}, '{"b": 2}', True),
+        ({**OPEN, "required": ["b"]}, '{"b": 2}', True),
+        ({"type": "object"}, '{"b": 2}', True),
+        ({"allOf": [OPEN, {"required": ["b"], "properties": {"b": {}}}]}, '{"b": 2}', True),
+        ({"anyOf": [OPEN], "required": ["b"]}, '{"b": 2}', True),
+        (
+            {"oneOf": [OPEN, {"type": "object", "properties": {"b": {}}}]},
+            '{"a": "x", "b": 2}',
+            True,
+        ),
+        ({"not": OPEN}, '{"a": "x", "b": 2}', True),
+        ({"if": OPEN, "then": {"minProperties": 1}}, '{"b": 2}', True),
+        (
+            {"properties": {"o": OPEN}, "patternProperties": {"o": {"required": ["b"]}}},
+            '{"o": {"b": 2}}',
+            True,
+        ),
+    ],
+)
+def test_closed_objects_have_declared_members_only_where_that_is_safe(
+    schema: Any, text: str, may_have_others: bool
+) -> None:
+    assert is_valid(schema, text)
+    assert is_read(json.dumps(schema), text)
+    assert is_read(json.dumps(schema), text, closed=True) == may_have_others
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(150))
+def test_closed_schemas_have_values_and_no_others_than_before(seed: int) -> None:
+    rng = random.Random(seed)
+    schema = random_schema(rng)
+    try:
+        json_schema(schema)
+    except SchemaError:
+        return
+    json_schema(schema, closed=True)  # has a value too
+    for _ in range(20):
+        text = json.dumps(random_value(rng))
+        if is_read(json.dumps(schema), text, closed=True):
+            assert is_valid(schema, text), text
