@@ -39,7 +39,7 @@ _ACCEPTED = (
 _N_KEPT = 64
 _JSON = {"type": ["object", "array"]}  # what "json" means
 #: Where bundled grammars begin: models write statements, not whole scripts.
-STARTS = {"json": "structure", "sql": "statement", "postgresql": "statement"}
+STARTS = {"sql": "statement", "postgresql": "statement"}
 
 
 @dataclass(frozen=True)

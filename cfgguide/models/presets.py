@@ -116,7 +116,6 @@ _FUNCTIONS = {
 _ENDINGS = {"go": is_past_braces}  # elsewhere nothing may follow a function
 _STARTS = {"verilog": "module"}
 _PRESETS = {
-    "json": Preset(start="structure"),
     "python": _PYTHON,
     "python312": _PYTHON,
     "sql": _statement("statement", "SQLite"),
