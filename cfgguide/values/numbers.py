@@ -38,7 +38,7 @@ WHOLE_DIGITS, DIGITS = 19, 17
 _ZEROS_BEHIND_POINT = 16  # before the first other digit
 _FEW = 1_000  # numbers, each of which is written in one way only
 _SMALL = 50  # states of a language whose pattern is short
-_LARGEST_FLOAT = Decimal("1.7976931348623157")  # with an exponent of 308
+_LARGEST_FLOAT = "7976931348623157"  # is 1.7976931348623157e308
 _N_KEPT = 256  # languages
 _MAX_BEGINNINGS = 1_000_000  # of listed numbers
 _POINT, _ZEROS = "point", "zeros"  # what comes after a listed number
@@ -333,12 +333,15 @@ def _with_fraction() -> str:
 def _with_exponent() -> str:
     """Return a pattern of numbers with `DIGITS` and an exponent, none above the largest float."""
     any_digits = f"(?:{_with_fraction()}|{_whole(DIGITS, DIGITS)})"
-    one_digit = rf"-?[0-9](?:\.[0-9]{{1,{DIGITS - 1}}})?"
-    largest = decimal_numbers(Decimal(1), _LARGEST_FLOAT)
+    one_digit = rf"-?[1-9](?:\.[0-9]{{1,{DIGITS - 1}}})?"
+    rest = ""  # of the digits of the largest float, or of less
+    for number, digit in enumerate(reversed(_LARGEST_FLOAT)):
+        less = f"[0-{int(digit) - 1}][0-9]{{0,{number}}}"
+        rest = f"{less}|{digit}(?:{rest})?" if rest else f"{less}|{digit}"
     return "|".join(
         (
             rf"{any_digits}[eE](?:-[0-9]{{1,3}}|\+?(?:[01][0-9]{{2}}|2[0-8][0-9]|29[01]|[0-9]{{1,2}}))",
             rf"{one_digit}[eE]\+?(?:29[2-9]|30[0-7])",
-            rf"-?(?=[0-9.]{{1,{DIGITS + 1}}}[eE])(?:{largest})[eE]\+?308",
+            rf"-?1(?:\.(?:{rest}))?[eE]\+?308",
         )
     )
