@@ -32,13 +32,12 @@ from typing import Any
 from cfgguide.errors import GrammarError, shown
 from cfgguide.grammar.grammar import Grammar
 
-#: How ``json.dumps`` writes.
-SEPARATORS = (", ", ": ")
 _ACCEPTED = (
     "a type (a Pydantic model, a dataclass, list[...], Literal[...]), a JSON Schema as a dict, "
     "re.compile(...), a list of texts, the name of a bundled grammar, or a cfgguide.Grammar"
 )
 _N_KEPT = 64
+_JSON = {"type": ["object", "array"]}  # what "json" means
 #: Where bundled grammars begin: models write statements, not whole scripts.
 STARTS = {"sql": "statement", "postgresql": "statement"}
 
@@ -110,10 +109,10 @@ def _made(what: object) -> OutputType:
 # What is imported below takes a tenth of a second, and whoever has a grammar needs none of it.
 
 
-def _of_schema(schema: Mapping[str, Any] | bool) -> OutputType:
+def _of_schema(schema: Mapping[str, Any]) -> OutputType:
     from cfgguide.schema.json_schema import json_schema
 
-    return OutputType(json_schema(schema, separators=SEPARATORS), json.loads)
+    return OutputType(json_schema(schema, tidy=True), json.loads)
 
 
 def _of_parts(what: Any) -> OutputType:
@@ -132,7 +131,7 @@ def _of_parts(what: Any) -> OutputType:
 
 def _bundled(name: str) -> OutputType:
     if name == "json":
-        return _of_schema(True)
+        return _of_schema(_JSON)
     if name not in Grammar.bundled_names():
         shown = name if len(name) <= 40 else f"{name[:40]}..."
         raise GrammarError(
@@ -162,7 +161,7 @@ def _of_type(what: Any) -> OutputType:
         schema = adapter.json_schema()
     except PydanticUserError as error:
         raise GrammarError(f"Pydantic makes no schema of {shown(what)}: {error.message}") from error
-    grammar = json_schema(closed(schema), order="declared", separators=SEPARATORS)
+    grammar = json_schema(closed(schema), order="declared", tidy=True)
     return OutputType(grammar, adapter.validate_json)
 
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from cfgguide.automata.preference import is_longest_first
+from cfgguide.automata.rewrite import with_common_spaces
 from cfgguide.grammar.grammar import LEXERS, Grammar
 
 
@@ -34,6 +36,8 @@ class Regular:
     is_longest_first : bool
         Whether the first of `patterns` that matches a text as a whole prefers all of it, and none
         before it matches its beginning.
+    is_whole : bool
+        Whether a model writes all of it, white space that few would write as well.
     """
 
     patterns: tuple[str, ...]
@@ -41,6 +45,7 @@ class Regular:
     looks: bool = False
     text: str | None = None
     is_longest_first: bool = False
+    is_whole: bool = False
 
     @property
     def pattern(self) -> str:
@@ -142,6 +147,39 @@ class Composed(Grammar):
         text = self._write(self.part)
         object.__setattr__(self, "text", text)
         return text
+
+    def tidied(self) -> Grammar:
+        r"""Return the grammar of what a model writes by default: ``\s`` is a common character."""
+        part = _tidied(self.part)
+        return self if part == self.part else Composed(part, self._write)
+
+
+def tidied(part: Regular) -> Regular:
+    r"""Return a part in which ``\s`` is a common character.
+
+    Examples
+    --------
+    >>> tidied(Regular((r"\s*1",))).pattern
+    '[ \t\n\r]*1'
+    """
+    patterns = tuple(map(with_common_spaces, part.patterns))
+    if part.is_whole or patterns == part.patterns:
+        return part
+    is_first = len(patterns) == 1 and not part.looks and is_longest_first(patterns[0])
+    return replace(part, patterns=patterns, is_longest_first=is_first)
+
+
+def _tidied(part: Part) -> Part:
+    match part:
+        case Regular():
+            return tidied(part)
+        case Embedded():
+            return Embedded(part.grammar.tidied())
+        case Sequence() | Either():
+            return type(part)(tuple(map(_tidied, part.parts)))
+        case Repeated():
+            return replace(part, part=_tidied(part.part))
+    return part
 
 
 # --- Special tokens ------------------------------------------------------------------------------

@@ -18,11 +18,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from cfgguide.automata import syntax
 from cfgguide.automata.preference import is_longest_first
 from cfgguide.automata.rewrite import FLAGS, can_be_empty, escaped, not_empty, rewritten
-from cfgguide.combinators.parts import Composed, Regular
+from cfgguide.combinators.parts import Composed, Regular, tidied
 from cfgguide.combinators.words import n_shared_letters, one_of
 from cfgguide.errors import GrammarError, LimitError, PatternError, shown
 from cfgguide.grammar.literals import pattern_literal
@@ -37,7 +38,7 @@ MAX_ROUNDS = 1_000_000
 MAX_OPTIONAL = 300
 
 
-def regex(pattern: str | re.Pattern[str], flags: int = 0) -> Composed:
+def regex(pattern: str | re.Pattern[str], flags: int = 0, *, tidy: bool | None = None) -> Composed:
     r"""Return the grammar of the texts that a regular expression matches as a whole.
 
     They are the texts for which ``re.fullmatch(pattern, text, flags)`` finds a match.
@@ -49,6 +50,10 @@ def regex(pattern: str | re.Pattern[str], flags: int = 0) -> Composed:
         possessive quantifiers, and look-ahead inside look-behind.
     flags : int
         Flags of ``re``, such as ``re.IGNORECASE``.
+    tidy : bool, optional
+        Whether ``\s`` is a space, a tab or a line break and nothing else, outside of what looks
+        around. By default it is so where a model writes, in :func:`cfgguide.generate`,
+        :class:`cfgguide.LogitsProcessor` and servers, and elsewhere it is what it is in ``re``.
 
     Raises
     ------
@@ -86,9 +91,14 @@ def regex(pattern: str | re.Pattern[str], flags: int = 0) -> Composed:
             f"/{shown(pattern)[1:-1]}/ repeats something more than {MAX_ROUNDS} times; lower its "
             "counted repetitions"
         )
-    if looks:
-        return grammar_of(Regular((written,), _matches_nothing(written), looks=True))
-    return grammar_of(regular(written))
+    part = _looking(written) if looks else regular(written)
+    if tidy:
+        part = tidied(part)
+    return grammar_of(replace(part, is_whole=tidy is False))
+
+
+def _looking(pattern: str) -> Regular:
+    return Regular((pattern,), _matches_nothing(pattern), looks=True)
 
 
 def _matches_nothing(pattern: str) -> bool:
@@ -185,7 +195,7 @@ def regular(pattern: str) -> Regular:
     Examples
     --------
     >>> regular("a?|ab")
-    Regular(patterns=('a|ab',), is_optional=True, ..., is_longest_first=False)
+    Regular(patterns=('a|ab',), is_optional=True, ..., is_longest_first=False, is_whole=False)
     """
     is_optional = can_be_empty(pattern)
     if is_optional and len(syntax.parse(pattern).nodes) > MAX_OPTIONAL:

@@ -61,6 +61,10 @@ _LONG_NAMES = {
 _KNOWN_CATEGORIES = frozenset(unicodedata.category(chr(p)) for p in range(0x3000)) | {"Co", "Lo"}
 
 # Notation of ECMA-262 that Python reads otherwise or not at all.
+_COMMON_SPACES = " \t\n\r"
+_SPACE_IN_CLASS = re.compile(r"(-)?\\s(-)?|\\.", re.DOTALL)  # a hyphen beside it is no range
+_PIECES = re.compile(r"\[(?:[^\]\\]|\\.)*\]?|\(\?<?[=!]|\\.|.", re.DOTALL)
+_KEPT_CLASS = re.compile(r"\A\[\^|\\S")
 _ESCAPES = re.compile(
     r"\\(?P<property>[pP]\{[^}]*\})|\\c(?P<control>[A-Za-z])|\\u\{(?P<point>[0-9A-Fa-f]+)\}"
     r"|\\u[dD](?P<high>[89abAB][0-9A-Fa-f]{2})\\u[dD](?P<low>[c-fC-F][0-9A-Fa-f]{2})"
@@ -127,6 +131,40 @@ def read(pattern: str) -> Nodes:
         raise SchemaError(f"the pattern {shown(pattern)} cannot be read: {error}") from None
     except SchemaError as error:
         raise SchemaError(f"the pattern {shown(pattern)}: {error.args[0]}") from None
+
+
+def with_common_spaces(pattern: str) -> str:
+    r"""Return a pattern whose ``\s`` is a space, a tab or a line break, and nothing else.
+
+    It matches no more texts. What looks around is left as it is, and so are classes of all other
+    characters, and those that have ``\S`` too, which stand for any character.
+
+    Examples
+    --------
+    >>> with_common_spaces(r"^\s[\s,][^\s]"), with_common_spaces(r"(?!\s)[\s\S]")
+    ('^[ \t\n\r][ \t\n\r,][^\\s]', '(?!\\s)[\\s\\S]')
+    """
+    written, looks, n_looks = [], [], 0
+    for match in _PIECES.finditer(pattern) if r"\s" in pattern else ():
+        piece = match[0]
+        if piece.startswith("("):
+            looks.append(piece != "(")
+            n_looks += looks[-1]
+        elif piece == ")" and looks:
+            n_looks -= looks.pop()
+        elif piece == r"\s" and not n_looks:
+            piece = f"[{_COMMON_SPACES}]"
+        elif piece.startswith("[") and not n_looks and _KEPT_CLASS.search(piece) is None:
+            piece = _SPACE_IN_CLASS.sub(_common_spaces, piece)
+        written.append(piece)
+    return "".join(written) or pattern
+
+
+def _common_spaces(match: re.Match[str]) -> str:
+    if r"\s" not in match[0]:
+        return match[0]
+    before, behind = (r"\-" if hyphen else "" for hyphen in match.groups())
+    return f"{before}{_COMMON_SPACES}{behind}"
 
 
 def _resolved(nodes: Iterable[syntax.Node], flags: int) -> Nodes:

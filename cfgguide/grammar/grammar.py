@@ -32,6 +32,13 @@ _SQL = {"max_ignored": 1, "keywords": "upper", "restrict": _SQL_TERMINALS}
 _PYTHON_LINES = ("_NEWLINE", r"\n{1,3} *")
 _SPACE = ("SPACE", r" |\n{1,3} {0,40}")
 _LINES = {"restrict": (("COMMENT", None), _SPACE)}
+# Numbers that end: 19 digits of whole ones, 17 of others, none above the largest float.
+_FRACTIONS = (rf"[1-9][0-9]{{{n - 1}}}\.[0-9]{{1,{17 - n}}}" for n in range(1, 17))
+_JSON_NUMBER = (
+    rf"-?(?:[1-9][0-9]{{17,18}}|(?:{'|'.join(_FRACTIONS)}|[1-9][0-9]{{0,16}}"
+    r"|0(?:\.0{0,16}(?:[1-9][0-9]{0,16}|0))?)"
+    r"(?:[eE](?:-[0-9]{1,3}|\+?(?:1[0-9]{2}|2[0-8][0-9]|[0-9]{1,2})))?)"
+)
 _RUST_TERMINALS = (
     *((name, None) for name in ("COMMENT", "OUTER_DOC", "INNER_DOC")),
     *((name, None) for name in ("AUTO", "BOX", "DEFAULT", "MACRO", "TILDE", "TRY")),  # unstable
@@ -47,7 +54,7 @@ _TIDY: dict[str, dict[str, Any]] = {
         )
     },
     "java": _LINES,
-    "json": {"restrict": (("WS", "[ \\n]"),)},
+    "json": {"restrict": (("NUMBER", _JSON_NUMBER), ("WS", "[ \\n]"))},
     "javascript": {"restrict": (("COMMENT", None), ("SPACE", r" {1,40}"))},
     "lua": _LINES,
     "pascal": {"keywords": "lower", **_LINES},
@@ -274,6 +281,14 @@ class Grammar:
         """Return the grammar for a vocabulary with some special tokens; mostly it is the same."""
         return self
 
+    def tidied(self) -> Grammar:
+        """Return the grammar of what a model writes by default, where it is asked for this one.
+
+        That is what was chosen for this grammar when it was made, and else less than all of it
+        (docs/defaults.md): a grammar in Lark's language is as it was written.
+        """
+        return self
+
     def symbols_in(self, special_tokens: Mapping[str, int]) -> dict[str, tuple[str | int, ...]]:
         """Return the tokens of a vocabulary that are terminals, by the names of these."""
         return dict(self.special)
@@ -337,6 +352,7 @@ class Grammar:
         text: str,
         *,
         grammars: Mapping[str, Grammar | str] | None = None,
+        tidy: bool | None = None,
         limits: Limits | None = None,
     ) -> LlguidanceGrammar:
         """Return a grammar from a text in llguidance's dialect of Lark's language.
@@ -347,6 +363,9 @@ class Grammar:
             The grammar; docs/llguidance.md says what it may have.
         grammars : mapping of str to Grammar or str, optional
             The grammars that the text calls ``@name``; a text is in the dialect too.
+        tidy : bool, optional
+            Whether values of ``%json`` are tidy, as for :func:`cfgguide.json_schema`; by default
+            they are where a model writes, as for :func:`cfgguide.structural_tag`.
         limits : Limits, optional
             What reading it may cost.
 
@@ -371,7 +390,9 @@ class Grammar:
         %declare CALL
         """
         module = import_module(_DIALECT)
-        read: LlguidanceGrammar = module.read_grammar(text, grammars=grammars, limits=limits)
+        read: LlguidanceGrammar = module.read_grammar(
+            text, grammars=grammars, tidy=tidy, limits=limits
+        )
         return read
 
     @classmethod

@@ -26,7 +26,11 @@ _POOLS: OrderedDict[Hashable, IndexPool] = OrderedDict()  # the one used last is
 
 
 def shared_index(
-    what: object, tokenizer_or_vocabulary: object, *, progress: bool | None = False
+    what: object,
+    tokenizer_or_vocabulary: object,
+    *,
+    progress: bool | None = False,
+    is_written: bool = False,
 ) -> Index:
     """Return the index of an output type for a tokenizer or vocabulary.
 
@@ -39,6 +43,9 @@ def shared_index(
         What it is written with. An index has its own.
     progress : bool, optional
         As for :func:`cfgguide.compile`.
+    is_written : bool
+        Whether a model writes by itself: then what it would write without end is left out, unless
+        it was asked for (:meth:`Grammar.tidied`).
 
     Raises
     ------
@@ -52,6 +59,7 @@ def shared_index(
     if isinstance(what, Index):
         return what
     grammar = output_type(what).grammar
+    grammar = grammar.tidied() if is_written else grammar
     if tokenizer_or_vocabulary is None:
         raise VocabularyError(
             "a grammar is compiled for a tokenizer: give the tokenizer too, or an index that "

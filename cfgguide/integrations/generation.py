@@ -238,7 +238,7 @@ def generate(
         known = output_type(what)
         eos_token_ids = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
         vocabulary = shared_vocabulary(tokenizer, eos_token_ids)
-        index = shared_index(known.grammar, vocabulary, progress=progress)
+        index = shared_index(known.grammar, vocabulary, progress=progress, is_written=True)
     prompts, is_batch = _prompts(prompt)
     if is_batch and on_text is not None:
         raise GenerationError("on_text is for one prompt: a batch has several texts at once")

@@ -71,7 +71,7 @@ def guide_requests(manager: Any, grammars: Mapping[str, object], tokenizer: obje
         raise GenerationError("masks are made outside of what torch compiles: compile nothing")
     vocabulary = Vocabulary.of(tokenizer)
     indexes = {
-        name: each if isinstance(each, Index) else shared_index(each, vocabulary)
+        name: each if isinstance(each, Index) else shared_index(each, vocabulary, is_written=True)
         for name, each in grammars.items()
     }
     masks = RequestMasks(indexes, vocabulary)

@@ -249,7 +249,7 @@ class LogitsProcessor:
 def _indexes(index: object, tokenizer: object) -> tuple[Index, ...]:
     if isinstance(index, list | tuple) and all(isinstance(each, Index) for each in index):
         return tuple(index)
-    return (shared_index(index, tokenizer),)
+    return (shared_index(index, tokenizer, is_written=True),)
 
 
 def _common_vocabulary(indexes: Sequence[Index]) -> Vocabulary:

@@ -33,11 +33,14 @@ _KNOWN = (
 )
 
 
-def rules_of_schema(schema: Any, limits: Limits) -> tuple[Rules, tuple[tuple[str, str], ...], bool]:
+def rules_of_schema(
+    schema: Any, limits: Limits, *, is_tidy: bool = False, has_ignored: bool = False
+) -> tuple[Rules, tuple[tuple[str, str], ...], bool]:
     """Return rules for the values of a schema, what is left out, and whether they take white space.
 
     There is no white space before or after the value. Properties come in the order in which they
-    are declared.
+    are declared. Tidy values take none but that of ``json.dumps``, and where Lark ignores some, one
+    character.
 
     Raises
     ------
@@ -45,7 +48,9 @@ def rules_of_schema(schema: Any, limits: Limits) -> tuple[Rules, tuple[tuple[str
         If a grammar cannot guarantee the schema.
     """
     schema, options = _divided(schema)
-    grammar = json_schema(schema, order="declared", limits=limits, **options)
+    if is_tidy and has_ignored and "separators" not in options:
+        options["max_whitespace"] = 1
+    grammar = json_schema(schema, order="declared", limits=limits, tidy=is_tidy, **options)
     rules = rules_of(grammar)
     inner = [
         each for each in rules.productions if each.left == rules.start and len(each.right) == 1
@@ -53,7 +58,7 @@ def rules_of_schema(schema: Any, limits: Limits) -> tuple[Rules, tuple[tuple[str
     kept = [each for each in rules.productions if each.left != rules.start or each in inner]
     terminals = tuple(map(_without_guard, rules.terminals))
     rules = replace(rules, productions=tuple(kept), terminals=terminals)
-    return ended(_used(rules)), grammar.left_out, "separators" not in options
+    return ended(_used(rules)), grammar.left_out, grammar.options.layout.space != 0
 
 
 def rules_of_grammar(grammar: Grammar) -> Rules:

@@ -16,7 +16,7 @@ terminals are not. ``%json`` and ``@name`` become rules, and tokens special term
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cfgguide.dialect.source import Source
@@ -37,6 +37,9 @@ class LlguidanceGrammar(Grammar):
     ----------
     left_out : tuple of (str, str)
         What the text asks for and has no effect on what is written, such as captures, and why.
+    source : tuple of (str, mapping or None), optional
+        The text in the dialect and the grammars that it names, if nothing was said of whether
+        values of schemas are tidy.
 
     The others are those of :class:`Grammar`.
     """
@@ -44,12 +47,28 @@ class LlguidanceGrammar(Grammar):
     left_out: tuple[tuple[str, str], ...] = field(
         default=(), kw_only=True, compare=False, repr=False
     )
+    source: tuple[str, Mapping[str, Grammar | str] | None] | None = field(
+        default=None, kw_only=True, compare=False, repr=False
+    )
+
+    def tidied(self) -> Grammar:
+        """Return the grammar in which values of schemas are tidy."""
+        if self.source is None or "%json" not in self.source[0]:
+            return self
+        known: Grammar | None = self.__dict__.get("_tidied")
+        if known is None:
+            text, grammars = self.source
+            again = read_grammar(text, grammars=grammars, tidy=True)
+            known = replace(self, text=again.text, special=again.special, source=None)
+            object.__setattr__(self, "_tidied", known)
+        return known
 
 
 def read_grammar(
     text: str,
     *,
     grammars: Mapping[str, Grammar | str] | None = None,
+    tidy: bool | None = None,
     limits: Limits | None = None,
 ) -> LlguidanceGrammar:
     """Return a grammar from a text in llguidance's dialect.
@@ -60,6 +79,8 @@ def read_grammar(
         The grammar.
     grammars : mapping of str to Grammar or str, optional
         The grammars that the text calls ``@name``; a text is in the dialect too.
+    tidy : bool, optional
+        Whether values of ``%json`` are tidy, as for :func:`cfgguide.structural_tag`.
     limits : Limits, optional
         What reading may cost: `max_seconds`, `max_memory`, and states of automata.
 
@@ -87,13 +108,18 @@ def read_grammar(
     budget.begin("reading the grammar")
 
     def translated() -> LlguidanceGrammar:
-        translation = Translation(_checked(grammars), limits or Limits(), budget)
+        translation = Translation(
+            _checked(grammars), limits or Limits(), budget, is_tidy=bool(tidy)
+        )
         try:
             lines, start, special = translation.of(Source(text, "the grammar"))
         except RecursionError:
             raise LimitError("the grammar nests too deeply; split its rules") from None
         left_out = tuple(dict.fromkeys(translation.left_out))
-        return LlguidanceGrammar("\n".join(lines), start, special=special, left_out=left_out)
+        source = (text, grammars) if tidy is None else None
+        return LlguidanceGrammar(
+            "\n".join(lines), start, special=special, left_out=left_out, source=source
+        )
 
     return budget.run(translated)
 

@@ -48,11 +48,19 @@ class Translation:
         What schemas may cost.
     budget : Budget
         What all of it may cost.
+    is_tidy : bool
+        Whether values of schemas are tidy (:func:`cfgguide.json_schema`).
     """
 
     def __init__(
-        self, grammars: Mapping[str, Grammar | str], limits: Limits, budget: Budget
+        self,
+        grammars: Mapping[str, Grammar | str],
+        limits: Limits,
+        budget: Budget,
+        *,
+        is_tidy: bool = False,
     ) -> None:
+        self._is_tidy = is_tidy
         self._grammars = grammars
         self._limits = limits
         self._budget = budget
@@ -150,7 +158,12 @@ class Translation:
         return found
 
     def _schema(self, source: Source, part: Schema) -> Found:
-        rules, left_out, has_space = rules_of_schema(part.schema, self._limits)
+        rules, left_out, has_space = rules_of_schema(
+            part.schema,
+            self._limits,
+            is_tidy=self._is_tidy,
+            has_ignored=self._ignored is not None,
+        )
         self.left_out.extend((f"%json {path}", why) for path, why in left_out)
         if self._ignored is not None:
             self._check_space(source, part, has_space)

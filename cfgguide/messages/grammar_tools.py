@@ -40,9 +40,6 @@ from cfgguide.messages.parts import (
 from cfgguide.messages.structural_tag import TagReader
 from cfgguide.schema.json_schema import json_schema
 
-#: White space around a value would not be told from that around the call.
-SEPARATORS = (", ", ": ")
-
 ValueGrammar = Callable[[str], Grammar]
 
 
@@ -120,7 +117,8 @@ def tool_grammar(tag: Tag, reading: Reading, options: tuple[tuple[str, Any], ...
 def arguments(parameters: Mapping[str, Any], options: tuple[tuple[str, Any], ...]) -> Tag:
     """Return the format of arguments, some of which are sentences of grammars.
 
-    All of them are there, in their order, with the separators of ``json.dumps``.
+    All of them are there, in their order, with the separators of ``json.dumps``: white space around
+    a value would not be told from that around the call.
 
     Raises
     ------

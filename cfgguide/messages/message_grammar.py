@@ -19,7 +19,6 @@ from cfgguide.messages.message import Message, Reading
 from cfgguide.messages.parts import Exact, Part, Token, UnsupportedTagError, Value, every, values_in
 from cfgguide.messages.structural_tag import TagReader
 from cfgguide.messages.structure import ALL_BYTES, Structure, token_name
-from cfgguide.schema.automaton import Layout
 from cfgguide.schema.completions import completed
 from cfgguide.schema.json_schema import json_schema
 from cfgguide.schema.schema_grammar import Options, SchemaGrammar
@@ -88,6 +87,17 @@ class MessageGrammar(SchemaGrammar):
         """For `pickle`: what it was read from."""
         return read_again, (self.schema, asdict(self.options), self.reading)
 
+    def tidied(self) -> MessageGrammar:
+        """Return the grammar of the messages that a model writes by default."""
+        if self.options.tidy is not None:
+            return self
+        known: MessageGrammar | None = self.__dict__.get("_tidied")
+        if known is None:
+            options = {**asdict(self.options), "tidy": True}
+            known = read_again(self.schema, options, self.reading)
+            object.__setattr__(self, "_tidied", known)
+        return known
+
     def parse(self, text: str) -> Message:
         """Return the message of a text: its thinking, its content and its calls."""
         return self.reading.parse(text)
@@ -125,7 +135,7 @@ class MessageGrammar(SchemaGrammar):
             structure,
             [self._values[value.schema].root for value in values_in(self._part)],
             numbers,
-            Layout.of(self.options.max_whitespace, self.options.separators),
+            self.options.layout,
             is_ordered=self.options.order == "declared",
             steps=self._steps,
         )
@@ -140,6 +150,7 @@ def _names_in(text: str, special_tokens: Mapping[str, int]) -> list[str]:
 def structural_tag(
     tag: Mapping[str, Any] | str,
     *,
+    tidy: bool | None = None,
     formats: bool = True,
     best_effort: bool = False,
     registry: Mapping[str, Any] | None = None,
@@ -153,6 +164,10 @@ def structural_tag(
     tag : mapping or str
         As vLLM and SGLang take them (``response_format`` of type ``structural_tag``), and as
         XGrammar's models dump them; :mod:`cfgguide.messages.structural_tag` says what is supported.
+    tidy : bool, optional
+        As for :func:`cfgguide.json_schema`, for all values; ``\s`` in patterns too. By default so
+        where a model writes, in :func:`cfgguide.generate`, :class:`cfgguide.LogitsProcessor` and
+        servers, and elsewhere not.
     formats, best_effort, registry, limits, cancelled :
         As for :func:`cfgguide.json_schema`, for the schemas in it.
 
@@ -187,6 +202,7 @@ def structural_tag(
         except (ValueError, RecursionError) as error:
             raise SchemaError(f"the structural tag is not JSON: {error}") from None
     options: dict[str, Any] = {"formats": formats, "best_effort": best_effort, "limits": limits}
+    options["tidy"] = tidy
     return message_grammar(tag, Reading(), registry=registry, cancelled=cancelled, **options)
 
 
@@ -194,6 +210,7 @@ def message_grammar(
     tag: object,
     reading: Reading,
     *,
+    tidy: bool | None = None,
     formats: bool = True,
     best_effort: bool = False,
     registry: Mapping[str, Any] | None = None,
@@ -201,7 +218,7 @@ def message_grammar(
     cancelled: Callable[[], bool] | None = None,
 ) -> MessageGrammar:
     """Return the grammar of a structural tag; as :func:`structural_tag`."""
-    reader = TagReader()
+    reader = TagReader(has_common_spaces=bool(tidy))
     part = reader.message(tag)
     written = json.dumps(tag)
     chosen: dict[str, Any] = {
@@ -215,7 +232,12 @@ def message_grammar(
     with steps.begun():
         values = {
             value.schema: _grammar_of(
-                value, registry=registry, limits=limits, cancelled=cancelled, **chosen
+                value,
+                registry=registry,
+                limits=limits,
+                cancelled=cancelled,
+                tidy=bool(tidy),
+                **chosen,
             )
             for value in values_in(part)
         }
@@ -224,6 +246,7 @@ def message_grammar(
         registry=documents,
         max_seconds=steps.max_seconds,
         max_memory=steps.max_memory,
+        tidy=tidy,
         **chosen,
     )
     options.check()
@@ -256,6 +279,7 @@ def read_again(tag: str, options: Mapping[str, Any], reading: Sequence[Any]) -> 
     return message_grammar(
         json.loads(tag),
         Reading(*reading),
+        tidy=options.get("tidy"),
         formats=options["formats"],
         best_effort=options["best_effort"],
         registry=json.loads(options["registry"]),

@@ -22,6 +22,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from cfgguide.ecma.notation import with_common_spaces
 from cfgguide.errors import SchemaError, shown
 from cfgguide.messages.parts import (
     NOTHING,
@@ -41,7 +42,12 @@ MAX_DEPTH = 50  # of formats in formats
 
 
 class TagReader:
-    """Reads one structural tag.
+    r"""Reads one structural tag.
+
+    Parameters
+    ----------
+    has_common_spaces : bool
+        Whether ``\s`` in patterns is white space of JSON alone.
 
     Attributes
     ----------
@@ -58,7 +64,8 @@ class TagReader:
     Sequence(parts=(AnyText(excludes=(), max_tokens=None),))
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_common_spaces: bool = False) -> None:
+        self._has_common_spaces = has_common_spaces
         self.any_orders: set[bool] = set()
         self.spaces: set[int | None] = set()
         self.separators: set[tuple[str, ...] | None] = set()
@@ -114,7 +121,8 @@ class TagReader:
         return Token(token)
 
     def _pattern(self, spec: Mapping[str, Any], path: str) -> Part:
-        return Pattern(_text(spec, "pattern", path))
+        pattern = _text(spec, "pattern", path)
+        return Pattern(with_common_spaces(pattern) if self._has_common_spaces else pattern)
 
     def _value(self, spec: Mapping[str, Any], path: str) -> Part:
         if spec.get("style", "json") != "json":

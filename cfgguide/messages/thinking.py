@@ -27,6 +27,7 @@ def thinking(
     max_tokens: int | None = None,
     is_open: bool = False,
     is_optional: bool = False,
+    tidy: bool | None = None,
 ) -> MessageGrammar:
     r"""Return a grammar of messages that have thinking before an answer.
 
@@ -45,6 +46,9 @@ def thinking(
         Whether `opening` stands in the prompt already.
     is_optional : bool
         Whether the answer may come at once.
+    tidy : bool, optional
+        As for :func:`cfgguide.structural_tag`; by default what was chosen for the answer, if it is
+        a grammar.
 
     Raises
     ------
@@ -59,10 +63,12 @@ def thinking(
     """
     if not (isinstance(opening, str) and isinstance(closing, str) and opening and closing):
         raise SchemaError("opening and closing are texts")
-    reading, options = Reading(), {}
+    reading = Reading()
+    options: dict[str, Any] = {}
     if isinstance(answer, SchemaGrammar):
         chosen = answer.options
         options = {
+            "tidy": chosen.tidy,
             "formats": chosen.formats,
             "best_effort": chosen.best_effort,
             "registry": json.loads(chosen.registry),
@@ -78,6 +84,8 @@ def thinking(
         before = {"type": "optional", "content": before}
     whole = sequence(before, _tag_of(answer, opening))
     reading = reading._replace(opening="" if is_open else opening, closing=closing)
+    if tidy is not None:
+        options["tidy"] = tidy
     return message_grammar(whole, reading, **options)
 
 

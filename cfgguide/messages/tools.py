@@ -14,7 +14,6 @@ from cfgguide.errors import SchemaError, shown
 from cfgguide.limits import Limits
 from cfgguide.messages.formats import ALIASES, FORMATS, Call, Tag, Wanted
 from cfgguide.messages.grammar_tools import (
-    SEPARATORS,
     ToolGrammar,
     arguments,
     has_grammar,
@@ -23,6 +22,7 @@ from cfgguide.messages.grammar_tools import (
 from cfgguide.messages.message import Reading
 from cfgguide.messages.message_grammar import MessageGrammar, message_grammar
 from cfgguide.schema.pydantic_models import closed
+from cfgguide.schema.schema_grammar import SEPARATORS
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 _CHOICES = ("auto", "required", "none")
@@ -37,6 +37,7 @@ def tools(
     max_thinking: int | None = None,
     order: str = "any",
     max_whitespace: int | None = None,
+    tidy: bool | None = None,
     formats: bool = True,
     best_effort: bool = False,
     limits: Limits | None = None,
@@ -64,6 +65,8 @@ def tools(
         see :func:`thinking`.
     order, max_whitespace, formats, best_effort, limits :
         As for :func:`cfgguide.json_schema`, for the arguments.
+    tidy : bool, optional
+        As for :func:`cfgguide.structural_tag`; where a tool has a grammar, True by default.
 
     Returns
     -------
@@ -101,7 +104,8 @@ def tools(
         "separators": FORMATS[name].separators,
     }
     options: dict[str, Any] = {"formats": formats, "best_effort": best_effort, "limits": limits}
-    written = tuple(sorted({**options, "order": order, "separators": SEPARATORS}.items()))
+    exact = {"order": order, "separators": SEPARATORS, "tidy": tidy is not False}
+    written = tuple(sorted({**options, **exact}.items()))
     calls = [_call(each, value, written) for each in given]
     if not calls and choice != "none":
         raise SchemaError("there are no tools; say choice='none' for text alone")
@@ -120,7 +124,7 @@ def tools(
         if max_whitespace is not None:
             raise SchemaError("beside a grammar, JSON has the separators of json.dumps alone")
         return tool_grammar(made, Reading(name), written)
-    return message_grammar(made, Reading(name), **options)
+    return message_grammar(made, Reading(name), tidy=tidy, **options)
 
 
 def _call(given: object, value: Mapping[str, Any], options: tuple[tuple[str, Any], ...]) -> Call:

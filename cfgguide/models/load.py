@@ -50,9 +50,9 @@ _PUBLISH_ATTEMPTS = 5
 
 
 def load_model(
-    path: str | Path | None = None,
+    path: str | Path | None = None, *, dtype: Any = None
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """Return a model in evaluation mode, in the type it was saved in, and its tokenizer.
+    """Return a model in evaluation mode, and its tokenizer.
 
     Parameters
     ----------
@@ -60,6 +60,10 @@ def load_model(
         Local folder in transformers' layout. ``None`` stands for SmolLM2-135M-Instruct, which is
         prepared first if need be. Names of models on a hub are not looked up: a folder never
         leads to network access, nor to running code that it holds.
+    dtype : torch.dtype or "auto", optional
+        The type of the weights; "auto" is the one they were saved in. By default that is so where
+        torch finds an accelerator, and on a processor it is float32: sums in bfloat16 are others on
+        other processors, and then a model writes another text.
 
     Returns
     -------
@@ -86,11 +90,14 @@ folder in transformers' layout, never by its name on a hub; without a path, Smol
         folder = prepare_smollm2()
 
     transformers: Any = importlib.import_module("transformers")
+    if dtype is None:
+        torch: Any = importlib.import_module("torch")
+        dtype = "auto" if torch.accelerator.is_available() else torch.float32
     try:
         with smollm2.quiet_transformers():
             model, report = transformers.AutoModelForCausalLM.from_pretrained(
                 folder,
-                dtype="auto",
+                dtype=dtype,
                 local_files_only=True,
                 trust_remote_code=False,
                 output_loading_info=True,

@@ -62,7 +62,7 @@ _ANY_BOUNDS: Bounds = (0, None)
 
 @dataclass(frozen=True)
 class Layout:
-    """Where white space may stand.
+    """How values are written: where white space may stand, and how numbers are spelled.
 
     Attributes
     ----------
@@ -70,19 +70,14 @@ class Layout:
         The most characters around each punctuation mark; None for any number.
     comma, colon : bytes
         The exact texts of separators.
+    is_tidy : bool
+        Whether numbers have tidy spellings only (:func:`cfgguide.values.numbers.tidy`).
     """
 
     space: int | None = None
     comma: bytes = b","
     colon: bytes = b":"
-
-    @classmethod
-    def of(cls, max_whitespace: int | None, separators: tuple[str, str] | None) -> Layout:
-        """Return the layout that the options of ``json_schema`` ask for."""
-        if separators is not None:
-            comma, colon = separators
-            return cls(0, comma.encode(), colon.encode())
-        return cls(max_whitespace)
+    is_tidy: bool = False
 
 
 class TooFewError(SchemaError):
@@ -171,7 +166,7 @@ class SchemaAutomaton(Pushdown):
     roots : sequence of Node
         Of the whole schema; of each schema, if a subclass has several.
     layout : Layout
-        Where white space may stand.
+        How values are written.
     is_ordered : bool
         Whether properties come in the order in which they are declared.
     steps : Steps, optional
@@ -200,7 +195,7 @@ class SchemaAutomaton(Pushdown):
         self.layout = layout
         self._steps = steps or Steps()
         self._is_ordered = is_ordered
-        self._all_values = AllValues()
+        self._all_values = AllValues(is_tidy=layout.is_tidy)
         self.search = Search(
             self._all_values,
             is_ordered=is_ordered,

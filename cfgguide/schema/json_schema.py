@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from cfgguide.errors import SchemaError, SchemaWarning, shown
 from cfgguide.limits import Limits, Steps
-from cfgguide.schema.pydantic_models import closed
+from cfgguide.schema.pydantic_models import closed as closed_schema
 from cfgguide.schema.reader import Reader
 from cfgguide.schema.schema_grammar import Options, SchemaGrammar
 from cfgguide.schema.uncounted import give_up_uncounted
@@ -28,13 +28,15 @@ def json_schema(
     order: Literal["any", "declared"] | None = None,
     max_whitespace: int | None = None,
     separators: tuple[str, str] | None = None,
+    tidy: bool = False,
+    closed: bool = False,
     formats: bool = True,
     best_effort: bool = False,
     registry: Mapping[str, Any] | None = None,
     limits: Limits | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> SchemaGrammar:
-    """Return a grammar of the JSON texts that a schema allows.
+    r"""Return a grammar of the JSON texts that a schema allows.
 
     Parameters
     ----------
@@ -51,6 +53,14 @@ def json_schema(
     separators : (str, str), optional
         The exact texts between members and after names: ``(", ", ": ")`` is how ``json.dumps``
         writes. Then there is no other white space.
+    tidy : bool
+        Whether only what :func:`cfgguide.generate` writes by default is in the grammar: numbers end
+        (:func:`cfgguide.values.numbers.tidy`), ``\s`` in patterns is the white space of JSON, and
+        separators are those of ``json.dumps``, unless `separators` or `max_whitespace` says more.
+    closed : bool
+        Whether objects have the members that they declare and no others, where the schema declares
+        some and says nothing of others, and there is no doubt which these are: not inside of
+        ``allOf``, ``oneOf``, ``not`` and the like.
     formats : bool
         Whether ``format`` is a condition, for the formats that JSON Schema names, or a comment.
     best_effort : bool
@@ -85,7 +95,7 @@ def json_schema(
     [True, False]
     """
     if hasattr(schema, "model_json_schema"):
-        schema = closed(schema.model_json_schema())
+        schema = closed_schema(schema.model_json_schema())
         order = order or "declared"
     if isinstance(schema, str):
         try:
@@ -119,13 +129,22 @@ def json_schema(
         documents,
         steps.max_seconds,
         steps.max_memory,
+        tidy,
+        closed,
     )
     options.check()
     try:
         with collector_off(), steps.begun():
-            reader = Reader(read, formats=formats, best_effort=best_effort, registry=registry)
+            reader = Reader(
+                read,
+                formats=formats,
+                best_effort=best_effort,
+                registry=registry,
+                has_common_spaces=tidy,
+                is_closed=closed,
+            )
             root = reader.root()
-            give_up_uncounted(root, reader.give_up)
+            give_up_uncounted(root, reader.give_up, options.layout)
             return SchemaGrammar(written, options, root, tuple(reader.left_out), steps)
     except RecursionError:
         raise SchemaError("the schema is nested too deeply; use $ref") from None

@@ -17,13 +17,22 @@ from types import MappingProxyType
 from typing import Any
 
 from cfgguide.ecma.growing import GrowingPattern
+from cfgguide.ecma.notation import with_common_spaces
 from cfgguide.ecma.patterns import is_surely_found, later_language, pattern_text
 from cfgguide.errors import SchemaError, SchemaWarning, shown
 from cfgguide.schema.keywords import Keywords
 from cfgguide.schema.references import NO_SIBLINGS, OLD_ITEMS, Location, References
 from cfgguide.schema.spelling import spelled
 from cfgguide.value_classes.listed_values import scalar_values, shape
-from cfgguide.value_classes.nodes import Condition, Node, Values, not_only_read, reachable
+from cfgguide.value_classes.nodes import (
+    Condition,
+    Node,
+    Values,
+    closable,
+    not_only_read,
+    reachable,
+    wanted_to_fail,
+)
 from cfgguide.value_classes.scalars import of_lengths
 from cfgguide.values import numbers
 from cfgguide.values.formats import FORMATS, OTHER_FORMATS, format_pattern, later_format
@@ -67,7 +76,7 @@ _OF_OBJECTS = frozenset(
 
 
 class Reader:
-    """Makes the nodes of one schema.
+    r"""Makes the nodes of one schema.
 
     Parameters
     ----------
@@ -79,6 +88,10 @@ class Reader:
         Whether conditions that cannot be guaranteed are left out with a warning.
     registry : mapping of str to schema
         Other documents that references name, by their URIs.
+    has_common_spaces : bool
+        Whether ``\s`` is written as white space of JSON alone, where a string is to match.
+    is_closed : bool
+        Whether objects have declared properties only, where the schema says nothing of others.
     """
 
     def __init__(
@@ -88,7 +101,12 @@ class Reader:
         formats: bool,
         best_effort: bool,
         registry: Mapping[str, Any] = MappingProxyType({}),
+        has_common_spaces: bool = False,
+        is_closed: bool = False,
     ) -> None:
+        self._is_closed = is_closed
+        self._has_common_spaces = has_common_spaces
+        self._spaced: list[tuple[Node, str, str]] = []  # patterns, and where they stand
         self._references = References(schema, registry)
         #: What is not enforced: the path of each keyword, and why.
         self.left_out: list[tuple[str, str]] = []
@@ -112,6 +130,12 @@ class Reader:
         for node, location in self._unread:
             self._read(node, location)
         _check_references(root)
+        for node in closable(root) if self._is_closed else ():
+            node.additional = Node(f"{node.path}/additionalProperties", is_false=True)
+        failing = wanted_to_fail(root) if self._spaced else ()
+        for node, path, pattern in self._spaced:
+            written = pattern if node in failing else with_common_spaces(pattern)
+            self._add_pattern(node, path, written)
         self._make_large_patterns(root)
         return root
 
@@ -284,13 +308,10 @@ class Reader:
         if pattern is not None:
             if not isinstance(pattern, str):
                 reads.fail("pattern", "is a regular expression")
-            make = partial(_pattern_condition, is_late=True)
-            self._guarded(node.strings, reads, "pattern", make, pattern)
-            self._growing += [
-                (node, f"{reads.path}/pattern", each)
-                for each in node.strings[-1:]
-                if isinstance(each.made, GrowingPattern) and not each.made.is_deterministic
-            ]
+            if self._has_common_spaces and r"\s" in pattern:
+                self._spaced.append((node, f"{reads.path}/pattern", pattern))
+            else:
+                self._add_pattern(node, f"{reads.path}/pattern", pattern)
         name = reads.schema.get("format")
         if self._formats and isinstance(name, str):
             if name in FORMATS:
@@ -298,6 +319,17 @@ class Reader:
                 node.strings.append(Condition(later_format(name), text, is_met=True))
             elif name in OTHER_FORMATS:
                 self.give_up(f"{reads.path}/format", f"the format {shown(name)} is not regular")
+
+    def _add_pattern(self, node: Node, path: str, pattern: str) -> None:
+        """Add the condition that a string matches a pattern; give up if it cannot be made."""
+        try:
+            condition = _pattern_condition(pattern, is_late=True)
+        except SchemaError as error:
+            self.give_up(path, str(error.args[0]))
+            return
+        node.strings.append(condition)
+        if isinstance(condition.made, GrowingPattern) and not condition.made.is_deterministic:
+            self._growing.append((node, path, condition))
 
     def _read_array(self, node: Node, location: Location, reads: Keywords) -> None:
         is_old = location.dialect in OLD_ITEMS

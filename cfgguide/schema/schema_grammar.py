@@ -24,6 +24,8 @@ from cfgguide.value_classes.nodes import Node, reachable
 
 #: White space characters that are counted.
 MAX_SPACE = 1_000_000
+#: How ``json.dumps`` writes.
+SEPARATORS = (", ", ": ")
 _SPACE = " \t\n\r"  # of JSON
 _READER = "cfgguide.schema.json_schema"  # which makes grammars, and imports this module
 
@@ -40,6 +42,19 @@ class Options:
     registry: str = "{}"  # as JSON
     max_seconds: float = 5.0
     max_memory: int | None = None
+    tidy: bool | None = False  # None, of messages: where a model writes
+    closed: bool = False
+
+    @property
+    def layout(self) -> Layout:
+        """How values are written."""
+        separators, is_tidy = self.separators, bool(self.tidy)
+        if is_tidy and separators is None and self.max_whitespace is None:
+            separators = SEPARATORS
+        if separators is None:
+            return Layout(self.max_whitespace, is_tidy=is_tidy)
+        comma, colon = (each.encode() for each in separators)
+        return Layout(0, comma, colon, is_tidy)
 
     def check(self) -> None:
         """Raise an error if one is of a wrong type.
@@ -59,9 +74,9 @@ class Options:
         )
         if space is not None and not is_count:
             raise SchemaError(f"max_whitespace is {shown(space)}; it is 0 to {MAX_SPACE}")
-        for name in ("formats", "best_effort"):
+        for name in ("formats", "best_effort", "tidy", "closed"):
             value = getattr(self, name)
-            if not isinstance(value, bool):
+            if not isinstance(value, bool) and (name != "tidy" or value is not None):
                 raise SchemaError(f"{name} is {shown(value)}; it is True or False")
         if self.separators is not None and not _are_separators(self.separators):
             raise SchemaError(
@@ -176,9 +191,9 @@ class SchemaGrammar(Grammar):
         return self._new_automaton() if made is None else made
 
     def _new_automaton(self) -> SchemaAutomaton:
-        layout = Layout.of(self.options.max_whitespace, self.options.separators)
         root: Node = self._root
         is_ordered = self.options.order == "declared"
+        layout = self.options.layout
         return new_automaton(root, layout, is_ordered=is_ordered, steps=self._steps)
 
     def _written(self) -> str:
@@ -190,11 +205,12 @@ class SchemaGrammar(Grammar):
             If it would be too large, or Lark's language cannot say it.
         """
         root: Node = self._root
-        order = self.options.order
+        order, layout = self.options.order, self.options.layout
         try:
-            value_classes = ValueClasses(root, None if order is None else order == "declared")
-            space = Whitespace.of(self.options.max_whitespace, self.options.separators)
-            writer = Writer(value_classes, space)
+            value_classes = ValueClasses(
+                root, None if order is None else order == "declared", is_tidy=layout.is_tidy
+            )
+            writer = Writer(value_classes, Whitespace.of(layout))
             text = writer.text(frozenset(value_classes.root))
         except RecursionError:
             raise SchemaError("the schema is nested too deeply; use $ref") from None

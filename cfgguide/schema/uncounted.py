@@ -22,13 +22,15 @@ from cfgguide.value_classes.values import may_hold
 GiveUp = Callable[[str, str], None]
 
 
-def give_up_uncounted(root: Node, give_up: GiveUp) -> None:
+def give_up_uncounted(root: Node, give_up: GiveUp, layout: Layout) -> None:
     """Leave out what cannot be guaranteed.
 
     Parameters
     ----------
     root : Node
         Of the whole schema; keywords that are left out are removed from the nodes.
+    layout : Layout
+        How values are written.
     give_up : callable
         Called with the path of a keyword and what is the matter with it.
     """
@@ -40,7 +42,7 @@ def give_up_uncounted(root: Node, give_up: GiveUp) -> None:
     unique = [node for node in unique if node.n_items[1] not in (0, 1)]
     unique = [node for node in unique if told_apart([node]) is None]
     if unique:
-        _give_up_unique(root, unique, give_up)
+        _give_up_unique(root, unique, give_up, layout)
 
 
 def _ask_once(nodes: list[Node]) -> None:
@@ -56,10 +58,10 @@ def _ask_once(nodes: list[Node]) -> None:
                 ]
 
 
-def _give_up_unique(root: Node, unique: list[Node], give_up: GiveUp) -> None:
-    automaton = new_automaton(root, Layout(), is_ordered=False)
+def _give_up_unique(root: Node, unique: list[Node], give_up: GiveUp, layout: Layout) -> None:
+    automaton = new_automaton(root, layout, is_ordered=False)
     with _without_unique(unique):
-        plain = new_automaton(root, Layout(), is_ordered=False)
+        plain = new_automaton(root, layout, is_ordered=False)
         failing, failing_inside = _may_have_to_fail(root, plain)
     for node in unique:
         if node in failing or (node in failing_inside and not _fails(automaton, node)):

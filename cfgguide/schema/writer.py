@@ -17,16 +17,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cfgguide.errors import SchemaError
+from cfgguide.schema.automaton import Layout
 from cfgguide.schema.spelling import STRING, number_pattern, plain, string_pattern
 from cfgguide.value_classes.classes import Automaton, Context, Nodes, ValueClasses, useful
 from cfgguide.value_classes.machine import Problem, Symbol, ValueClass
 from cfgguide.value_classes.nodes import Condition
 from cfgguide.value_classes.objects import NameClass
 from cfgguide.value_classes.scalars import of_lengths
-from cfgguide.values.numbers import NUMBER
+from cfgguide.values.numbers import NO_DIGIT, NUMBER
 
 _SPACE = r"[ \t\n\r]"
-_NO_DIGIT = "(?![-+.0-9eE])"  # a number is not a part of a longer one
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,12 @@ class Whitespace:
     separators: tuple[str, str] | None = None
 
     @classmethod
-    def of(cls, max_whitespace: int | None, separators: tuple[str, str] | None) -> Whitespace:
-        """Return the white space that the options of ``json_schema`` allow."""
-        if separators is not None:
-            return cls("", separators)
-        if max_whitespace is None:
-            return cls(f"{_SPACE}*")
-        return cls(f"{_SPACE}{{0,{max_whitespace}}}" if max_whitespace else "")
+    def of(cls, layout: Layout) -> Whitespace:
+        """Return the white space of a layout."""
+        if not layout.space:
+            exact = (layout.comma.decode(), layout.colon.decode())
+            return cls(f"{_SPACE}*") if layout.space is None else cls("", exact)
+        return cls(f"{_SPACE}{{0,{layout.space}}}")
 
     def punctuation(self, kind: str) -> str:
         """Return the pattern of a punctuation character and the white space around it."""
@@ -124,8 +123,11 @@ class Writer:
         if kind == "number":
             if condition is None:
                 return self._terminal(NUMBER, "NUMBER")
-            text = condition.text or number_pattern(condition.language)
-            return self._terminal(f"(?:{text}){_NO_DIGIT}", "NUMBER")
+            whole = condition if condition.asserted is None else condition.parts[0]
+            text = f"(?:{whole.text or number_pattern(whole.language)}){NO_DIGIT}"
+            if condition.asserted is not None:
+                text = f"(?=(?:{condition.asserted}){NO_DIGIT}){text}"
+            return self._terminal(text, "NUMBER")
         if kind == "string":
             if condition is None:
                 return self._terminal(STRING, "STRING")

@@ -16,6 +16,15 @@ After `cfgguide:llguidance` and a line break it is one in llguidance's dialect, 
 that begins with `%llguidance`. No other file is read: a request comes from strangers, so compiling
 has :meth:`Limits.for_strangers`.
 
+What a model would write without end is left out, as :func:`cfgguide.generate` has it: JSON is
+tidy (:func:`cfgguide.json_schema`), and nothing follows what is complete. The operator may choose
+otherwise, and so may a schema, by a keyword of our own at its top::
+
+    {"x-cfgguide": {"tidy": false}, ...}    also: "closed", "separators", "max_whitespace"
+
+`closed` is as for :func:`cfgguide.json_schema`: clients make schemas of types, whose objects have
+no other members, and a small model invents some without end.
+
 What was asked before is at hand: grammars by kind and text, indexes in an
 :class:`~cfgguide.index.pool.IndexPool`. One line is logged for each that is compiled.
 """
@@ -41,7 +50,7 @@ from cfgguide.index.pool import DEFAULT_MAX_BYTES, IndexPool
 from cfgguide.limits import Limits
 from cfgguide.locks import new_lock
 from cfgguide.messages.message_grammar import structural_tag
-from cfgguide.output_types import STARTS
+from cfgguide.output_types import STARTS, output_type
 from cfgguide.schema.json_schema import json_schema
 from cfgguide.serving.matcher import Matcher
 from cfgguide.sql.names import with_schema
@@ -57,6 +66,9 @@ _FOR_NAMED: dict[str, Any] = {"allows_imports": True, "max_seconds": 60.0}
 
 _OPTIONS = ("start", "max_ignored")  # of a grammar that a request names; `tidy` of a bundled one
 _TYPES: dict[str, type] = {"start": str, "max_ignored": int, "tidy": bool}
+
+_KEYWORD = "x-cfgguide"  # of a schema
+_CHOICES = ("tidy", "separators", "max_whitespace", "closed")  # of that keyword
 
 _MAX_KNOWN = 1_000  # requests whose grammars are remembered
 #: How a rule of GBNF, and of XGrammar's EBNF, begins; nothing in Lark's language does.
@@ -115,6 +127,8 @@ class Backend:
         As for :class:`IndexPool`, of which there are two: for grammars that have names, and others.
     use_cache : bool
         As for :class:`IndexPool`.
+    tidy : bool
+        Whether what models would write without end is left out, unless a request asks for it.
 
     Examples
     --------
@@ -135,7 +149,9 @@ class Backend:
         folder: Path | str | None = None,
         max_bytes: int = DEFAULT_MAX_BYTES,
         use_cache: bool = True,
+        tidy: bool = True,
     ) -> None:
+        self._is_tidy = tidy
         self._limits = limits or Limits.for_strangers()
         self._folder = None if folder is None else Path(folder)
         self.vocabulary = Vocabulary.of(tokenizer_or_vocabulary)
@@ -158,17 +174,21 @@ class Backend:
 
             CFGGUIDE_GRAMMARS   the folder of `.lark` files
             CFGGUIDE_MEMORY     `max_bytes` in megabytes, 500 if it is not set
+            CFGGUIDE_TIDY       `off` for whole languages
 
         Raises
         ------
         ValueError
-            If the memory is no number of megabytes.
+            If the memory is no number of megabytes, or the last is something else.
         """
+        tidy = os.environ.get("CFGGUIDE_TIDY", "on")
+        if tidy not in ("on", "off"):
+            raise ValueError(f"CFGGUIDE_TIDY is {tidy!r}; it may be on or off")
         folder, memory = os.environ.get("CFGGUIDE_GRAMMARS"), os.environ.get("CFGGUIDE_MEMORY")
         if memory is not None and not memory.isdecimal():
             raise ValueError(f"CFGGUIDE_MEMORY is {memory!r}; it is a number of megabytes")
         max_bytes = DEFAULT_MAX_BYTES if memory is None else int(memory) * 1_000_000
-        return cls(tokenizer_or_vocabulary, folder=folder, max_bytes=max_bytes)
+        return cls(tokenizer_or_vocabulary, folder=folder, max_bytes=max_bytes, tidy=tidy == "on")
 
     @property
     def metrics(self) -> Metrics:
@@ -210,7 +230,7 @@ class Backend:
             If the text is wrong, or compiling it would exceed the limits.
         """
         index = self.index(kind, text, cancelled=cancelled)
-        return Matcher(index, stop_token_ids=stop_token_ids)
+        return Matcher(index, stop_token_ids=stop_token_ids, trailing=not self._is_tidy)
 
     def index(self, kind: str, text: str, *, cancelled: Callable[[], bool] | None = None) -> Index:
         """Return the index of what a request asks for.
@@ -282,23 +302,38 @@ class Backend:
 
     def _read(self, kind: str, text: str) -> Grammar:
         if kind == "json":
-            return json_schema(text, limits=self._limits)
+            return self._schema(text)
         if kind == "json_object":
-            return json_schema({"type": "object"}, limits=self._limits)
+            return json_schema({"type": "object"}, tidy=self._is_tidy, limits=self._limits)
         if kind == "regex":
-            return regex(text)
+            return regex(text, tidy=self._is_tidy)
         if kind == "choice":
             return choice(_json(text, list, "a choice is a JSON array of texts"))
         if kind == "structural_tag":
-            return structural_tag(text, limits=self._limits)
+            return structural_tag(text, tidy=self._is_tidy, limits=self._limits)
         if kind != "grammar":
             raise GrammarError(f"no request is of kind {kind!r:.60}; there is {', '.join(KINDS)}")
         if found := DIALECT.match(text):
-            return Grammar.llguidance(text[found.end() :], limits=self._limits)
+            text = text[found.end() :]
+            return Grammar.llguidance(text, tidy=self._is_tidy, limits=self._limits)
         text = text.removeprefix(PREFIX)
         if _EBNF.search(text):
             return Grammar.ebnf(text, limits=self._limits)
         return Grammar(text, parser="auto")
+
+    def _schema(self, text: str) -> Grammar:
+        """Return the grammar of a schema, which may say how its values are written."""
+        options: dict[str, Any] = {"tidy": self._is_tidy, "closed": self._is_tidy}
+        options["limits"] = self._limits
+        if _KEYWORD not in text:
+            return json_schema(text, **options)
+        schema = _json(text, dict, "a schema that has the keyword x-cfgguide is a JSON object")
+        chosen = schema.pop(_KEYWORD, {})
+        if not isinstance(chosen, dict) or not chosen.keys() <= {*_CHOICES}:
+            raise GrammarError(f"{_KEYWORD} is an object that may have {', '.join(_CHOICES)}")
+        if isinstance(chosen.get("separators"), list):
+            chosen["separators"] = tuple(chosen["separators"])
+        return json_schema(schema, **options | chosen)
 
     def _by_name(self, text: str) -> Grammar:
         found = _NAME.fullmatch(text)
@@ -329,10 +364,35 @@ class Backend:
         if is_own and path is not None:
             grammar = Grammar.open(path, **options)
         else:
-            if options.setdefault("tidy", True):
+            if name == "json" and self._is_tidy and not options and tables is None:
+                return output_type(name).grammar
+            if options.setdefault("tidy", self._is_tidy):
                 options.setdefault("start", STARTS.get(name, "start"))
             grammar = Grammar.bundled(name, **options)
         return grammar if tables is None else with_schema(grammar, tables)
+
+
+def compact(kind: str, text: str, *, is_compact: bool, is_closed: bool) -> tuple[str, str]:
+    """Return a request for JSON as vLLM's options have it: no white space, no other members.
+
+    Examples
+    --------
+    >>> compact("json_object", "", is_compact=True, is_closed=False)
+    ('json', '{"type": "object", "x-cfgguide": {"separators": [",", ":"]}}')
+    """
+    if kind not in ("json", "json_object") or not (is_compact or is_closed):
+        return kind, text
+    try:
+        schema = {"type": "object"} if kind == "json_object" else json.loads(text)
+    except (ValueError, RecursionError):
+        return kind, text  # which is refused with a message
+    if not isinstance(schema, dict):
+        schema = {"allOf": [schema]}
+    chosen: dict[str, Any] = {"separators": [",", ":"]} if is_compact else {}
+    chosen |= {"closed": True} if is_closed else {}
+    said = schema.get(_KEYWORD)
+    chosen |= said if isinstance(said, dict) else {}
+    return "json", json.dumps({**schema, _KEYWORD: chosen})
 
 
 def _is_named(kind: str, text: str) -> bool:

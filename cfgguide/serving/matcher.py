@@ -10,7 +10,10 @@ does, or with it, if it is a special terminal. Elsewhere the engine would cut th
 stop token that is also text is left out of the mask, as long as another token is in it. ::
 
     JSON, stop token `\n`       [ 1        `,`  `]`  ` `        but not `\n`
-                                [ 1 ]      ` `  EOS  `\n`       where it may end
+                                [ 1 ]      EOS  `\n`            where it ends
+
+Where a text is complete, and nothing but ignored text could follow, it ends: small models write
+white space there until their tokens run out.
 """
 
 from __future__ import annotations
@@ -44,6 +47,9 @@ class Matcher:
     stop_token_ids : iterable of int
         Tokens that end the sentence, beside the vocabulary's EOS. Ids beyond the vocabulary are
         left out.
+    trailing : bool
+        Whether ignored text, such as white space, may stand behind a sentence where nothing else
+        could follow.
 
     Examples
     --------
@@ -61,7 +67,10 @@ class Matcher:
     (True, True)
     """
 
-    def __init__(self, index: Index, *, stop_token_ids: Iterable[int] = ()) -> None:
+    def __init__(
+        self, index: Index, *, stop_token_ids: Iterable[int] = (), trailing: bool = False
+    ) -> None:
+        self._is_trailing = trailing
         vocabulary = index.vocabulary
         stops = {as_token_id(token_id) for token_id in stop_token_ids}
         others = stops - set(vocabulary.eos_token_ids)
@@ -118,18 +127,26 @@ class Matcher:
             token_id = as_token_id(token_id)
         guide = self._guide
         known = guide._steps[-1][0].following.get(token_id)
-        if known is not None and not self._n_ended and token_id not in self._stops:
+        is_stop = token_id in self._stops
+        if known is not None and not self._n_ended and not is_stop and not self._has_to_end():
             guide._steps.append((known, token_id, False))
             return True
         if token_id == PADDING:
             return True
-        if self.is_terminated or (token_id in self._stops and guide.is_accepting):
+        if self.is_terminated or (is_stop and guide.is_accepting):
             self._n_ended += 1
             return True
-        if not guide.accepts(token_id):
+        if self._has_to_end() or not guide.accepts(token_id):
             return False
         guide.advance(token_id)
         return True
+
+    def _has_to_end(self) -> bool:
+        """Return whether nothing but a stop token may come."""
+        step_node = self._guide._steps[-1][0]
+        known = step_node.is_at_end
+        is_at_end = self.index.is_at_end(step_node) if known is None else known
+        return is_at_end and not self._is_trailing
 
     def validate(self, token_ids: Sequence[int]) -> list[int]:
         """Return the first of some tokens that may come one after the other; none is consumed.
@@ -183,7 +200,7 @@ class Matcher:
     def fill_bitmask(self, bitmasks: Any, row: int) -> None:
         """Write the mask of the next token into a row.
 
-        After a stop token, the stop tokens are in it, and nothing else.
+        After a stop token, the stop tokens are in it, and nothing else; so where a text ends.
 
         Parameters
         ----------
@@ -216,7 +233,7 @@ class Matcher:
             Bit ``i % 32`` of word ``i // 32`` is set if token ``i`` may come.
         """
         vocabulary, stops = self.index.vocabulary, self._stop_bits
-        if self.is_terminated:
+        if self.is_terminated or self._has_to_end():
             ends = bitmask_of(vocabulary.eos_token_ids, vocabulary.n_words)
             return ends if stops is None else ends | stops
         step_node = self._guide._steps[-1][0]

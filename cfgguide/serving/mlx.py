@@ -30,10 +30,14 @@ class MlxProcessor:
         Of the grammar, for the model's tokenizer.
     stop_token_ids : iterable of int
         As for :class:`Matcher`: what MLX-LM ends a text with, beside the tokenizer's EOS.
+    trailing : bool
+        As for :class:`Matcher`.
     """
 
-    def __init__(self, index: Index, *, stop_token_ids: Iterable[int] = ()) -> None:
-        self._matcher = Matcher(index, stop_token_ids=stop_token_ids)
+    def __init__(
+        self, index: Index, *, stop_token_ids: Iterable[int] = (), trailing: bool = False
+    ) -> None:
+        self._matcher = Matcher(index, stop_token_ids=stop_token_ids, trailing=trailing)
         self._bitmasks = np.zeros((1, index.vocabulary.n_words), dtype=np.int32)
         self._n_prompt: int | None = None
         self._written: list[int] = []

@@ -28,7 +28,7 @@ from vllm.v1.structured_output.request import get_structured_output_key
 from cfgguide.errors import CfgGuideError
 from cfgguide.locks import new_lock
 from cfgguide.messages.parts import UnsupportedTagError
-from cfgguide.serving.backend import KINDS, PREFIX, Backend
+from cfgguide.serving.backend import KINDS, PREFIX, Backend, compact
 from cfgguide.serving.guarded import GuardedMatcher
 from cfgguide.serving.matcher import Matcher
 from cfgguide.serving.vllm_metrics import ENGINE, FRONT_END, REFERRED, Exported
@@ -47,6 +47,7 @@ WRAPPED: tuple[tuple[Any, str, list[str]], ...] = (
 
 _N_THREADS = 2  # that compile in the front end
 _MAX_REFERRED = 1_000  # structural tags that are remembered as vLLM's own
+_OPTIONS = ("disable_any_whitespace", "disable_additional_properties")  # of vLLM, for JSON
 _OURS = "cfgguide"  # where vLLM notes the backend of a request
 _LOG = logging.getLogger("cfgguide.serving")
 
@@ -75,7 +76,17 @@ def asked(params: Any, takes_all: bool) -> Asked | None:
     kind = option.name.lower()
     if kind not in KINDS or not isinstance(text, str):
         return None
-    return (kind, text) if takes_all or (text.startswith(PREFIX) and kind == "grammar") else None
+    if not takes_all and not (text.startswith(PREFIX) and kind == "grammar"):
+        return None
+    is_compact, is_closed = (bool(getattr(params, name, False)) for name in _OPTIONS)
+    return compact(kind, text, is_compact=is_compact, is_closed=is_closed)
+
+
+def _note_options(params: Any, config: Any) -> None:
+    """Have a request carry what the server was told of JSON, to the engine too."""
+    for name in _OPTIONS:
+        if params is not None and getattr(config, name, False):
+            setattr(params, name, True)
 
 
 class _Backends:
@@ -163,6 +174,7 @@ def _wrap_validation(takes_all: bool, backends: _Backends) -> None:
         self: Any, model_config: Any, structured_outputs_config: Any, tokenizer: Any
     ) -> None:
         params = self.structured_outputs
+        _note_options(params, structured_outputs_config)
         request = asked(params, takes_all)
         if request is None or structured_outputs_config is None:
             before(self, model_config, structured_outputs_config, tokenizer)
@@ -189,6 +201,8 @@ def _wrap_front_end(takes_all: bool, backends: _Backends) -> None:
     async def add_request(
         self: Any, request_id: str, prompt: Any, params: Any, *rest: Any, **options: Any
     ) -> Any:
+        config = getattr(self.vllm_config, "structured_outputs_config", None)
+        _note_options(getattr(params, "structured_outputs", None), config)
         request = asked(getattr(params, "structured_outputs", None), takes_all)
         tokenizer = self.input_processor.tokenizer
         if request is not None and tokenizer is not None:

@@ -33,7 +33,7 @@ from cfgguide.value_classes.machine import (
 )
 from cfgguide.value_classes.nodes import Condition, Node, wanted_to_fail
 from cfgguide.value_classes.objects import MAX_UNORDERED, ObjectMachine
-from cfgguide.value_classes.scalars import by_class
+from cfgguide.value_classes.scalars import by_class, tidy_numbers
 from cfgguide.value_classes.truth import Failures, Truths, closure, truths
 from cfgguide.values.numbers import decimals
 
@@ -84,6 +84,8 @@ class Context:
         As :class:`~cfgguide.value_classes.objects.ObjectMachine` has it.
     wanted_to_fail : collection of Node
         As :func:`cfgguide.value_classes.nodes.wanted_to_fail` returns them.
+    is_tidy : bool
+        Whether only tidy spellings of numbers may be written.
     """
 
     def __init__(
@@ -92,8 +94,11 @@ class Context:
         order: Callable[[Node], int],
         is_ordered: bool | None,
         wanted_to_fail: Collection[Node],
+        *,
+        is_tidy: bool,
     ) -> None:
         self.nodes = nodes
+        self._is_tidy = is_tidy
         self.below = closure(nodes)
         failures = Failures(self.below, nodes)
         self.arrays = ArrayMachine(self.below, order, failures)
@@ -149,8 +154,11 @@ class Context:
         else:
             found = {value_class((True,) * n): [None]}
         for key, scalars in found.items():
-            if key is not None:
-                self.scalars.setdefault(key, []).extend((kind, scalar) for scalar in scalars)
+            if key is None:
+                continue
+            if kind == "number" and self._is_tidy:
+                scalars = [tidy_numbers(scalar, self.below) for scalar in scalars]
+            self.scalars.setdefault(key, []).extend((kind, scalar) for scalar in scalars)
 
     def read(self, classes_of: Callable[[Nodes], Iterable[ValueClass]]) -> bool:
         """Explore the machines with the value classes known now; return whether they add some."""
@@ -202,6 +210,8 @@ class ValueClasses:
         Of the whole schema.
     is_ordered : bool or None
         As :class:`~cfgguide.value_classes.objects.ObjectMachine` has it.
+    is_tidy : bool
+        Whether only tidy spellings of numbers may be written.
 
     Raises
     ------
@@ -209,9 +219,10 @@ class ValueClasses:
         If there are too many contexts, states or moves.
     """
 
-    def __init__(self, root: Node, is_ordered: bool | None) -> None:
+    def __init__(self, root: Node, is_ordered: bool | None, *, is_tidy: bool = False) -> None:
         self._numbers: dict[Node, int] = {}
         self._is_ordered = is_ordered
+        self._is_tidy = is_tidy
         self._wanted_to_fail = wanted_to_fail(root)
         self.contexts: dict[Nodes, Context] = {}
         self.root = seen_by([root], self._order)
@@ -248,7 +259,9 @@ class ValueClasses:
                 f"more than {MAX_CONTEXTS} combinations of schemas apply to one value; "
                 "simplify anyOf, oneOf, allOf or not"
             )
-        self.contexts[nodes] = Context(nodes, self._order, self._is_ordered, self._wanted_to_fail)
+        self.contexts[nodes] = Context(
+            nodes, self._order, self._is_ordered, self._wanted_to_fail, is_tidy=self._is_tidy
+        )
         self._waiting[nodes] = None
 
     def wanted(self, value_class: ValueClass) -> dict[Nodes, dict[ValueClass, None]]:

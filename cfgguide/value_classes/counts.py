@@ -14,14 +14,11 @@ from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from cfgguide.automata.language import Language, intersection, words_of
-from cfgguide.ecma.patterns import pattern_language
 from cfgguide.value_classes.values import CONSTANTS, Scalars, Values
+from cfgguide.values.numbers import canonical
 
 if TYPE_CHECKING:
     from cfgguide.value_classes.search import Search
-
-# Without needless digits: numbers that are written otherwise are other numbers.
-_NUMBER = r"^(?:0|-?[1-9][0-9]*|-?(?:0|[1-9][0-9]*)\.[0-9]*[1-9])$"
 
 
 class Count(NamedTuple):
@@ -34,7 +31,7 @@ class Count(NamedTuple):
 @lru_cache(maxsize=256)
 def canonical_numbers(language: Language | None) -> Language:
     """Return the numbers of a language, all if it is None, that are written in the one way."""
-    every = pattern_language(_NUMBER)
+    every = canonical()
     return every if language is None else intersection([every, language])
 
 

@@ -7,7 +7,7 @@ A :class:`Node` has the keywords of one schema, and the other nodes that see the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
@@ -38,6 +38,8 @@ class Condition:
         The texts, if they were listed.
     is_met : bool
         Whether some text surely meets it; known without the language.
+    asserted : str, optional
+        A pattern that tells the numbers of this condition among those of its one part.
     """
 
     def __init__(
@@ -51,8 +53,10 @@ class Condition:
         bounds: Bounds | None = None,
         words: frozenset[str] | None = None,
         is_met: bool = False,
+        asserted: str | None = None,
     ) -> None:
         self.made = language
+        self.asserted = asserted
         self._text = text
         self.parts = parts
         self.without = without
@@ -201,6 +205,11 @@ def is_within(count: int, bounds: Bounds) -> bool:
     return bounds[0] <= count and (bounds[1] is None or count <= bounds[1])
 
 
+def is_typed(nodes: Iterable[Node]) -> bool:
+    """Return whether one of the nodes that see a value says of what kind it is."""
+    return any(len(node.kinds) < len(KINDS) for node in nodes)
+
+
 def reachable(root: Node) -> list[Node]:
     """Return a node and all others that it refers to, the nearest first."""
     found = {root: None}
@@ -228,6 +237,56 @@ def wanted_to_fail(root: Node) -> set[Node]:
             found.add(node)
             queue += (*node.in_place, *node.inner)
     return found
+
+
+def closable(root: Node) -> list[Node]:
+    """Return the nodes with properties that may have no others, and still the schema holds.
+
+    They do not say what others may be; no schema has to fail for them; what they require they
+    declare; and no other node sees the same object, or has anything to say of it.
+    """
+    nodes, failing = reachable(root), wanted_to_fail(root)
+    shared: set[Node] = set()  # nodes that may see an object together with others
+    for node in nodes:
+        parts = list(node.in_place)
+        is_shared = len(parts) > 1 and parts != node.any_of
+        if parts and (is_shared or _says_more(node)):
+            shared.update(*map(closure_of, parts))
+        if node.patterns:
+            named = (*node.properties.values(), *(each for _, each in node.patterns))
+            shared.update(*map(closure_of, named))
+        if node.contains is not None or node.unevaluated_items is not None:
+            shared.update(*map(closure_of, filter(None, (*node.prefix, node.items, node.contains))))
+    return [
+        node
+        for node in nodes
+        if node.properties
+        and node.additional is None
+        and node.unevaluated is None
+        and not node.patterns
+        and not any(node.in_place)
+        and node.properties.keys() >= {*node.required, *node.needs}.union(*node.needs.values())
+        and node.n_properties[0] <= len(node.properties)
+        and node not in failing
+        and node not in shared
+    ]
+
+
+def closure_of(node: Node) -> set[Node]:
+    """Return a node and all that see the same value because of it."""
+    found = {node}
+    queue = [node]
+    for each in queue:  # grows while it is walked
+        more = [other for other in each.in_place if other not in found]
+        found.update(more)
+        queue += more
+    return found
+
+
+def _says_more(node: Node) -> bool:
+    """Return whether a node says anything of objects beside other nodes that see the same value."""
+    alone = Node("", any_of=node.any_of, all_of=node.all_of, kinds=node.kinds)
+    return not node.is_same_as(alone)
 
 
 def not_only_read(root: Node) -> set[Node]:

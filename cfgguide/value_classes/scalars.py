@@ -21,9 +21,9 @@ from cfgguide.automata.language import DEAD, Language, grouped, memberships
 from cfgguide.ecma.patterns import pattern_language
 from cfgguide.limits import check_step
 from cfgguide.value_classes.machine import ValueClass, conditions, listed, scalar_holds
-from cfgguide.value_classes.nodes import Condition, Node, is_within
+from cfgguide.value_classes.nodes import Condition, Node, is_typed, is_within
 from cfgguide.value_classes.truth import truths
-from cfgguide.values.numbers import decimals
+from cfgguide.values.numbers import decimals, tidy
 
 MAX_TOGETHER = 2_000  # states of one automaton of all conditions
 
@@ -37,6 +37,15 @@ def of_lengths(least: int, most: int | None) -> Condition:
         return Condition(Language.of_words([]), bounds=(least, most))
     text = f"^[^]{{{least},{'' if most is None else most}}}$"  # made only if it is needed
     return Condition(partial(pattern_language, text), bounds=(least, most))
+
+
+def tidy_numbers(condition: Condition | None, nodes: Sequence[Node]) -> Condition:
+    """Return the tidy spellings of the numbers of a class, which some nodes see."""
+    language = None if condition is None else condition.language
+    found = tidy(language, is_typed=is_typed(nodes))
+    if found.pattern is None or found.is_exact or condition is None:
+        return Condition(found.language, found.pattern)
+    return Condition(found.language, parts=(condition,), asserted=found.pattern)
 
 
 def by_class(
@@ -198,12 +207,17 @@ class ScalarClasses:
         Their closure.
     kind : str
         "number" or "string".
+    is_tidy : bool
+        Whether only tidy spellings of numbers may be written.
     """
 
-    def __init__(self, nodes: Sequence[Node], below: Sequence[Node], kind: str) -> None:
+    def __init__(
+        self, nodes: Sequence[Node], below: Sequence[Node], kind: str, *, is_tidy: bool = False
+    ) -> None:
         self._nodes = nodes
         self._below = below
         self._kind = kind
+        self._is_tidy = is_tidy and kind == "number"
         asked: dict[int, Condition] = {}
         for node in below:
             for condition in (*conditions(node, kind), listed(node, kind)):
@@ -232,16 +246,23 @@ class ScalarClasses:
     @cached_property
     def languages(self) -> dict[ValueClass, list[Condition | None]]:
         """The numbers or strings of each class; None for all of them."""
+        found: Mapping[ValueClass, Sequence[Condition | None]]
         if not self._asked:
-            return {self._class_of(()): [None]}
-        if len(self._lists) > 1:
+            found = {self._class_of(()): [None]}
+        elif len(self._lists) > 1:
             return self._word_by_word()
-        n = len(self._universe)
-        found = by_class(
-            [*map(Condition, self._universe), *self._asked],
-            lambda found: self._class_of(found[n:]) if all(found[:n]) else None,
-        )
-        return {key: list(each) for key, each in found.items()}
+        else:
+            n = len(self._universe)
+            found = by_class(
+                [*map(Condition, self._universe), *self._asked],
+                lambda found: self._class_of(found[n:]) if all(found[:n]) else None,
+            )
+        if not self._is_tidy:
+            return {key: list(each) for key, each in found.items()}
+        return {
+            key: [tidy_numbers(each, self._below) for each in conditions]
+            for key, conditions in found.items()
+        }
 
     def _class_of(self, found: Found) -> ValueClass:
         check_step()

@@ -83,7 +83,10 @@ class Tracked:
     def scalars(self, kind: str) -> ScalarClasses:
         """Return numbers or strings by class."""
         if kind not in self._scalars:
-            self._scalars[kind] = ScalarClasses(self.values.nodes, self.values.below, kind)
+            values = self.values
+            self._scalars[kind] = ScalarClasses(
+                values.nodes, values.below, kind, is_tidy=values.is_tidy
+            )
         return self._scalars[kind]
 
     def scalar_classes(self) -> Iterator[ValueClass]:

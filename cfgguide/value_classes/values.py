@@ -17,9 +17,9 @@ from cfgguide.automata.language import Language, TextAutomaton, accepts, interse
 from cfgguide.pushdown.side_by_side import all_of
 from cfgguide.value_classes.arrays import told_apart
 from cfgguide.value_classes.machine import ValueClass, conditions, listed, seen_by
-from cfgguide.value_classes.nodes import KINDS, Bounds, Condition, Node, is_within
+from cfgguide.value_classes.nodes import KINDS, Bounds, Condition, Node, is_typed, is_within
 from cfgguide.value_classes.truth import closure
-from cfgguide.values.numbers import decimals
+from cfgguide.values.numbers import decimals, tidy
 
 CONSTANTS = ("null", "true", "false")
 _SCALARS = frozenset(CONSTANTS) | {"number", "string"}
@@ -71,11 +71,16 @@ class Values:
         Resolved to what they mean; none of them is trivial.
     is_possible : bool
         Whether no node among those that see the value is false.
+    is_tidy : bool
+        Whether only tidy spellings of numbers may be written.
     """
 
-    def __init__(self, nodes: tuple[Node, ...], *, is_possible: bool) -> None:
+    def __init__(
+        self, nodes: tuple[Node, ...], *, is_possible: bool, is_tidy: bool = False
+    ) -> None:
         self.nodes = nodes
         self.is_possible = is_possible
+        self.is_tidy = is_tidy
         self.every: ValueClass = frozenset(nodes)
 
     @cached_property
@@ -129,9 +134,13 @@ class Values:
         if asked is None:
             return None
         if not asked:
-            return Scalars(None)
+            return Scalars(self._written(None))
         language = intersection([decimals(), *(each.language for each in asked)])
-        return None if language.is_empty else Scalars(language)
+        return None if language.is_empty else Scalars(self._written(language))
+
+    def _written(self, numbers: Language | None) -> Language | None:
+        """Return the spellings of numbers that may be written; None for all."""
+        return tidy(numbers, is_typed=is_typed(self.below)).language if self.is_tidy else numbers
 
     @cached_property
     def strings(self) -> Scalars | None:
@@ -338,9 +347,16 @@ def _words(listed: list[Condition], asked: list[Condition]) -> Scalars | None:
 
 
 class AllValues:
-    """The values of a schema, one object for each set of nodes."""
+    """The values of a schema, one object for each set of nodes.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    is_tidy : bool
+        As for :class:`Values`.
+    """
+
+    def __init__(self, *, is_tidy: bool = False) -> None:
+        self._is_tidy = is_tidy
         self._known: dict[tuple[tuple[Node, ...], bool], Values] = {}
         self._numbers: dict[Node, int] = {}
 
@@ -355,7 +371,7 @@ class AllValues:
         seen = seen_by(nodes, self.order)
         key = (seen, is_possible)
         if key not in self._known:
-            self._known[key] = Values(seen, is_possible=is_possible)
+            self._known[key] = Values(seen, is_possible=is_possible, is_tidy=self._is_tidy)
         return self._known[key]
 
 

@@ -16,7 +16,7 @@ from support.judges import accepts, parses
 
 import cfgguide
 from cfgguide.automata.preference import is_longest_first, may_begin
-from cfgguide.automata.rewrite import not_empty, rewritten
+from cfgguide.automata.rewrite import not_empty, rewritten, with_common_spaces
 from cfgguide.errors import CfgGuideError, GrammarError, LimitError, PatternError
 from cfgguide.grammar.literals import pattern_literal, text_literal
 
@@ -370,3 +370,73 @@ def test_many_parts_that_may_be_missing_are_refused():
         LimitError, match="more than 300 parts in a row, of which each may be missing"
     ):
         cfgguide.regex("a*" * 1000)
+
+
+# --- White space that few would write ------------------------------------------------------------
+
+#: The white space of `re` that is no space, tab or line break.
+RARE = [
+    chr(point) for point in range(0x3001) if chr(point).isspace() and chr(point) not in " \t\n\r"
+]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (r"\s*19[0-9]{2}", " 1999"),
+        (r"[\s,]1", " 1"),
+        (r"(a|\s)(?i:b\s)", " B "),
+        (r"(?x) \s  # it's [a comment", " "),
+        (r"\b1\s", "1 "),
+        (r"[-\s]", " "),
+    ],
+)
+def test_a_model_writes_common_white_space_for_s_unless_told_otherwise(pattern, text):
+    whole, tidy = cfgguide.regex(pattern), cfgguide.regex(pattern).tidied()
+    rare = [text.replace(" ", space) for space in RARE]
+    for each in (text, text.replace(" ", "\t"), text.replace(" ", "\n"), *rare):
+        assert re.fullmatch(whole.part.pattern, each)
+        assert (re.fullmatch(tidy.part.pattern, each) is None) == (each in rare)
+    assert cfgguide.regex(pattern, tidy=True).text == tidy.text
+    assert cfgguide.regex(pattern, tidy=False).tidied().text == whole.text
+    if not whole.part.looks:  # which a sequence refuses
+        assert cfgguide.concat("=", whole).tidied().text == cfgguide.concat("=", tidy).text
+
+
+@pytest.mark.parametrize("pattern", [r"[^\s]", r"\S", r"[\s\S]", r".", r"(?!\s)\w", r"\W"])
+def test_other_sets_that_white_space_may_be_in_are_as_they_are(pattern):
+    grammar = cfgguide.regex(pattern)
+    assert grammar.tidied().text == grammar.text
+
+
+def test_random_patterns_match_less_and_never_nothing_when_they_are_tidy():
+    rng = random.Random(3)
+    pieces = [
+        r"\s",
+        r"[\sab]",
+        r"[^\s]",
+        "a",
+        r"\S",
+        "(?:b|",
+        ")",
+        "*",
+        "?",
+        "{1,2}",
+        r"\b",
+        r"(?=\s)",
+    ]
+    texts = ["".join(rng.choices("ab \n\x0b\u2003", k=rng.randint(0, 4))) for _ in range(300)]
+    n = 0
+    while n < 60:
+        pattern = "".join(rng.choices(pieces, k=rng.randint(1, 6)))
+        try:
+            re.compile(pattern)
+            tidy = with_common_spaces(rewritten(pattern)[0])
+        except (re.error, PatternError):
+            continue
+        n += 1
+        for text in texts:
+            if re.fullmatch(tidy, text):
+                assert re.fullmatch(pattern, text), (pattern, tidy, text)
+            elif "(?=" not in pattern and not set(text) & {"\x0b", "\u2003"}:
+                assert not re.fullmatch(pattern, text), (pattern, tidy, text)

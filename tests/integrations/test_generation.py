@@ -12,10 +12,11 @@ import random
 import re
 import time
 from collections import Counter
-from typing import Any
+from typing import Any, Literal
 
 import lark
 import numpy as np
+import pydantic
 import pytest
 import torch
 from support.ci import or_in_ci
@@ -36,7 +37,9 @@ from cfgguide.errors import (
     ModelError,
     TokenRejectedError,
 )
+from cfgguide.index.shared import shared_index
 from cfgguide.integrations.generation import Generation
+from cfgguide.serving import Matcher
 
 N_COLUMNS = N_SMALL + 5
 JSON = cfgguide.Grammar.bundled("json", max_ignored=0)
@@ -630,8 +633,6 @@ def test_finished_texts_of_smollm2_are_json(capsys):
 
 
 def test_a_type_is_written_and_read_back():
-    pydantic = pytest.importorskip("pydantic")
-
     class Pair(pydantic.BaseModel):
         a: bool
         b: list[bool]
@@ -746,3 +747,83 @@ def test_a_text_ends_where_nothing_but_white_space_could_follow():
     assert (False, "b", True) not in ends, "`b` is the end"
     assert (False, "a", True) in ends, "after `a` a `b` may follow, so there is white space"
     assert (True, "b", True) in ends
+
+
+# --- What ends by itself -------------------------------------------------------------------------
+
+
+class Review(pydantic.BaseModel):
+    mood: Literal["good", "bad"]
+    stars: int = pydantic.Field(ge=1, le=5)
+
+
+class Shop(pydantic.BaseModel):
+    reviews: tuple[Review, Review]
+    place: dict[Literal["x", "y"], float]
+    rating: float | None
+
+
+#: What to write, the type of its value, and the most bytes that it takes.
+ENDING: list[tuple[Any, type, int]] = [
+    (int, int, 20),
+    (float, float, 60),
+    (Review, Review, 40),
+    (Shop, Shop, 250),
+    (tuple[int, float], tuple, 80),
+    (re.compile(r"\s{0,9}19[0-9]{2}"), str, 13),
+    ({"type": "integer", "minimum": 3}, int, 20),
+    ({"type": ["number", "null"]}, object, 60),
+]
+
+
+def processed(what: Any, model: Any) -> str:
+    """What the model's `generate` writes with a processor."""
+    ids = tokenizer()("a", return_tensors="pt")["input_ids"]
+    process = cfgguide.LogitsProcessor(what, tokenizer(), finish=False)
+    found = model.generate(ids, logits_processor=[process], max_new_tokens=300, do_sample=False)
+    new = found[0, ids.shape[1] :].tolist()
+    assert new[-1] == EOS
+    return str(tokenizer().decode(new[:-1]))
+
+
+def matched(what: Any, model: Any) -> str:
+    """What a server writes with a matcher."""
+    ids = tokenizer()("a")["input_ids"]
+    matcher = Matcher(shared_index(what, tokenizer(), is_written=True))
+    rows = np.zeros((1, matcher.index.vocabulary.n_words), dtype=np.int32)
+    written: list[int] = []
+    while not matcher.is_terminated:
+        assert len(written) < 300
+        with torch.no_grad():
+            logits = model(torch.tensor([[*ids, *written]])).logits[0, -1]
+        matcher.fill_bitmask(rows, 0)
+        bits = np.unpackbits(rows.view(np.uint8), bitorder="little")
+        token = max(np.flatnonzero(bits).tolist(), key=lambda each: logits[each])
+        assert matcher.accept([token])
+        written.append(token)
+    return str(tokenizer().decode(written[:-1]))
+
+
+@pytest.mark.parametrize("case", range(len(ENDING)))
+@pytest.mark.parametrize("seed", range(2))
+def test_what_has_an_end_ends_without_a_budget_through_every_door(case, seed):
+    what, kind, n_bytes = ENDING[case]
+    model = random_model(N_COLUMNS, seed=seed)
+    found = cfgguide.generate(
+        model, "a", what, tokenizer=tokenizer(), max_new_tokens=300, finish=False, force=False
+    )
+    assert found.is_complete
+    assert isinstance(found.parsed, kind)
+    assert not isinstance(found.parsed, bool)
+    assert len(found.text) <= n_bytes
+    assert found.text.isascii()
+    assert processed(what, model) == found.text == matched(what, model)
+
+
+def test_json_is_an_object_or_an_array_unless_any_value_is_asked_for():
+    for seed in range(4):
+        model = random_model(N_COLUMNS, seed=seed)
+        found = cfgguide.generate(model, "a", "json", tokenizer=tokenizer(), max_new_tokens=30)
+        assert isinstance(found.parsed, dict | list)
+    assert cfgguide.check({}, "12").is_sentence
+    assert not cfgguide.check("json", "12").is_sentence

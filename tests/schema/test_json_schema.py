@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 import re
+import struct
+import sys
 import warnings
 from typing import Any, Literal
 
@@ -12,7 +15,7 @@ import lark
 import pydantic
 import pytest
 from support.lark_search import no_search_for_overlaps
-from support.schemas import is_accepted, is_valid, random_schema, random_value
+from support.schemas import is_accepted, is_read, is_valid, random_schema, random_value
 
 import cfgguide
 from cfgguide import json_schema
@@ -480,3 +483,215 @@ def test_what_is_wrong_is_said(schema: Any, options: Any, message: str) -> None:
     with pytest.raises(SchemaError, match=re.escape(message)) as caught:
         json_schema(schema, **options)
     assert len(str(caught.value)) < 500
+
+
+# --- Tidy: what a model writes by default --------------------------------------------------------
+
+NINES = "9" * 19
+LARGE = 10**25
+# A schema, texts of it that are tidy, and texts of the same values, or of others, that are not.
+TIDY: dict[str, tuple[Any, list[str], list[str]]] = {
+    "whole": (
+        {"type": "integer"},
+        ["0", "-12", NINES, f"-{NINES}"],
+        ["1.0", "1e2", "-0", f"1{NINES}"],
+    ),
+    "from 1 to 5": ({"type": "integer", "minimum": 1, "maximum": 5}, ["1", "5"], ["1.0", "6", "0"]),
+    "a number": (
+        {"type": "number"},
+        [
+            "3",
+            "3.0",
+            "-2.50",
+            "1e-07",
+            "5e-324",
+            "1.7976931348623157e+308",
+            "0.00012345678901234567",
+        ],
+        ["1" * 18, "1." + "1" * 17, "0." + "0" * 18, "1e1000", "1e999", "1.8e308", "-0"],
+    ),
+    "anything": ({}, [NINES, "1.5", '"a"', "[1, 2]"], [f"1{NINES}", "[1,2]", "1." + "0" * 17]),
+    "listed": ({"enum": [1, 2.5, "a"]}, ["1", "2.5", '"a"'], ["1.0", "2.50"]),
+    "one": ({"const": 1.0}, ["1"], ["1.0"]),
+    "whole or text": ({"type": ["integer", "string"]}, ["7", '"7"'], ["7.0"]),
+    "steps": ({"type": "number", "multipleOf": 0.5}, ["1", "1.0", "2.5"], ["2.3", "1." + "0" * 17]),
+    "money": ({"type": "number", "multipleOf": 0.01, "minimum": 0}, ["5.50", "5"], ["5.501", "-1"]),
+    "large": (
+        {"type": "integer", "minimum": LARGE},
+        [str(LARGE), f"1{LARGE}"],
+        [f"11{LARGE}", "1"],
+    ),
+    "up to large": (
+        {"type": "integer", "minimum": 0, "maximum": LARGE},
+        [str(LARGE)],
+        [f"{LARGE}.0"],
+    ),
+    "below": ({"type": "integer", "maximum": -LARGE}, [f"-{LARGE}"], [f"-111{LARGE}"]),
+    "close together": (
+        {"type": "number", "exclusiveMinimum": 1e-30, "exclusiveMaximum": 2e-30},
+        ["0." + "0" * 29 + "15"],
+        ["0." + "0" * 29 + "1", "0." + "0" * 29 + "15" + "0" * 9],
+    ),
+    "not whole": ({"type": "number", "not": {"type": "integer"}}, ["0.5", "1.5"], ["1", "1.0"]),
+    "one of two": (
+        {"oneOf": [{"type": "integer"}, {"type": "number", "minimum": 10}]},
+        ["9", "10.5", "9.0"],
+        ["10", "9.5", "1" * 18],
+    ),
+    "names": (
+        {"additionalProperties": {"type": "integer"}, "type": "object"},
+        ['{"a": 1}'],
+        ['{"a": 1.0}'],
+    ),
+    "patterns": (
+        {"type": "object", "patternProperties": {"^a": {"type": "integer"}}},
+        ['{"a": 1}'],
+        ['{"a": 1.0}', '{"a":1}', '{"a" : 1}'],
+    ),
+    "first": ({"type": "array", "prefixItems": [{"type": "integer"}]}, ["[1]"], ["[1.0]", "[ 1]"]),
+    "white space": (
+        {"pattern": r"^\s[\s,]$"},
+        ['" ,"', '"\\n "'],
+        ['"\u2003 "', '" \u00a0"', '"ab"'],
+    ),
+    "no white space": ({"pattern": r"^[^\s]\S$"}, ['"ab"'], ['"a "', '"\u2003b"']),
+    "not white space": (
+        {"type": "string", "not": {"pattern": r"\s"}},
+        ['"a"'],
+        ['" "', '"\u2003"'],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TIDY)
+def test_tidy_values_are_written_in_ways_that_end(name: str) -> None:
+    schema, tidy, others = TIDY[name]
+    for text in [*tidy, *others]:
+        assert is_read(json.dumps(schema), text, tidy=True) == (text in tidy), text
+    assert all(is_valid(schema, text) for text in tidy)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TIDY)
+def test_the_text_of_a_tidy_grammar_says_the_same(name: str) -> None:
+    schema, tidy, others = TIDY[name]
+    for text in [*tidy, *others]:
+        assert is_accepted(schema, text, tidy=True) == (text in tidy), text
+
+
+def test_what_python_writes_of_numbers_is_tidy() -> None:
+    rng = random.Random(7)
+    floats = [struct.unpack("d", rng.randbytes(8))[0] for _ in range(3_000)]
+    floats += [x * 10.0 ** rng.randint(-9, 17) for x in floats[:9] for _ in range(9)]
+    floats += [0.0, -0.0, 1e16, 1e15, 1e-4, 123456789012345.67, sys.float_info.max, 5e-324]
+    floats += [round(rng.uniform(-1e4, 1e4), 2) for _ in range(500)]
+    number, anything = json.dumps({"type": "number"}), "{}"
+    for each in filter(math.isfinite, floats):
+        assert is_read(number, json.dumps(each), tidy=True), each
+    for bits in range(1, 64):
+        for each in (2**bits - 1, -(2**bits)):
+            assert is_read(anything, json.dumps(each), tidy=True)
+
+
+@pytest.mark.parametrize("text", ["1.0", "1e2", "-0", "1" * 30, "1." + "0" * 30])
+def test_without_options_a_schema_has_all_forms_of_numbers(text: str) -> None:
+    assert is_read(json.dumps({"type": "number"}), text)
+    assert text == "1e2" or is_read(json.dumps({"type": "integer"}), text)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(60))
+def test_random_schemas_have_tidy_values_wherever_they_have_values(seed: int) -> None:
+    """Byte by byte, one chosen of those allowed: the texts are valid, and their numbers short."""
+    rng = random.Random(seed)
+    schema = random_schema(rng)
+    try:
+        json_schema(schema)
+    except SchemaError:
+        return
+    index = cfgguide.compile(json_schema(schema, tidy=True), cfgguide.Vocabulary.of_bytes())
+    for _ in range(4):
+        text = sampled_text(index, rng)
+        assert is_valid(schema, text), (schema, text)
+        for number in re.findall(r"-?[0-9][-+.0-9eE]*", re.sub(r'"(?:[^"\\]|\\.)*"', "", text)):
+            digits, _, exponent = number.lower().partition("e")
+            is_whole = re.fullmatch("-?[0-9]+", number) is not None
+            n_digits = len(digits.replace(".", "").lstrip("-0"))
+            assert n_digits <= (19 if is_whole else 17), text
+            assert len(exponent.lstrip("+-")) <= 3, text
+
+
+def sampled_text(index: cfgguide.Index, rng: random.Random) -> str:
+    """A text whose end is looked for once it is long."""
+    guide, data = cfgguide.Guide(index), b""
+    eos = index.vocabulary.eos_token_ids[0]
+    while not guide.is_finished:
+        allowed = guide.allowed_token_ids().tolist()
+        ends = set(allowed) & {eos, *b']}",'}
+        token = rng.choice(
+            sorted(ends) if ends and len(data) > 60 and rng.random() < 0.8 else allowed
+        )
+        guide.advance(token)
+        data += bytes([token]) if token != eos else b""
+        if len(data) > 400:
+            return (
+                data + bytes(each for each in guide.shortest_completion() if each != eos)
+            ).decode()
+    return data.decode()
+
+
+# --- Closed: no members but those that are declared ----------------------------------------------
+
+OPEN: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "integer"}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "may_have_others"),
+    [
+        (OPEN, '{"b": 2}', False),
+        ({"type": "array", "items": OPEN}, '[{"b": 2}]', False),
+        ({"anyOf": [OPEN, {"type": "null"}]}, '{"b": 2}', False),
+        ({"$ref": "#/$defs/o", "$defs": {"o": OPEN}}, '{"b": 2}', False),
+        ({"properties": {"o": {"allOf": [OPEN]}}}, '{"o": {"b": 2}}', False),
+        ({**OPEN, "additionalProperties": True}, '{"b": 2}', True),
+        ({**OPEN, "patternProperties": {"^b": {}}}, '{"b": 2}', True),
+        ({**OPEN, "required": ["b"]}, '{"b": 2}', True),
+        ({"type": "object"}, '{"b": 2}', True),
+        ({"allOf": [OPEN, {"required": ["b"], "properties": {"b": {}}}]}, '{"b": 2}', True),
+        ({"anyOf": [OPEN], "required": ["b"]}, '{"b": 2}', True),
+        (
+            {"oneOf": [OPEN, {"type": "object", "properties": {"b": {}}}]},
+            '{"a": "x", "b": 2}',
+            True,
+        ),
+        ({"not": OPEN}, '{"a": "x", "b": 2}', True),
+        ({"if": OPEN, "then": {"minProperties": 1}}, '{"b": 2}', True),
+        (
+            {"properties": {"o": OPEN}, "patternProperties": {"o": {"required": ["b"]}}},
+            '{"o": {"b": 2}}',
+            True,
+        ),
+    ],
+)
+def test_closed_objects_have_declared_members_only_where_that_is_safe(
+    schema: Any, text: str, may_have_others: bool
+) -> None:
+    assert is_valid(schema, text)
+    assert is_read(json.dumps(schema), text)
+    assert is_read(json.dumps(schema), text, closed=True) == may_have_others
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(150))
+def test_closed_schemas_have_values_and_no_others_than_before(seed: int) -> None:
+    rng = random.Random(seed)
+    schema = random_schema(rng)
+    try:
+        json_schema(schema)
+    except SchemaError:
+        return
+    json_schema(schema, closed=True)  # has a value too
+    for _ in range(20):
+        text = json.dumps(random_value(rng))
+        if is_read(json.dumps(schema), text, closed=True):
+            assert is_valid(schema, text), text

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import logging
 import threading
+from typing import Any, Literal
 
 import numpy as np
+import pydantic
 import pytest
 
 import cfgguide
 from cfgguide.errors import CfgGuideError, GrammarError, LimitError
 from cfgguide.limits import Limits
 from cfgguide.serving import Backend
+from cfgguide.serving.backend import compact
 
 VOCABULARY = cfgguide.Vocabulary.of_bytes()
 
@@ -210,3 +213,124 @@ def test_many_requests_are_not_remembered_for_ever(monkeypatch):
     for n in range(8):
         backend.matcher("choice", json.dumps([f"{n}"]))
     assert len(backend._known) == 3
+
+
+# --- What is written by default ------------------------------------------------------------------
+
+ITEM = '{"type": "object", "properties": {"n": {"type": "integer"}}}'
+CONTENT = '{"type": "json_schema", "json_schema": ' + ITEM + "}"
+CALL = '{"type": "tag", "begin": "<a>", "content": ' + CONTENT + ', "end": "</a>"}'
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "tidy", "others"),
+    [
+        ("json", ITEM, '{"n": 1}', ['{"n":1}', '{"n": 1.0}', '{"n": 1} ', ' {"n": 1}']),
+        ("json_object", "", '{"a": [1, 2]}', ['{"a": [1,2]}', '{"a": [1, 2]}\n', '{"a" : 1}']),
+        ("structural_tag", CALL, '<a>{"n": 1}</a>', ['<a>{"n":1}</a>', '<a>{"n": 1.0}</a>']),
+        ("regex", r"\s1", " 1", ["\u20031"]),
+        ("grammar", "cfgguide:json", "[1, 2]", ["[1,2]", "[1 ]", "1", "[1" + 20 * "1" + "]"]),
+        ("grammar", '%llguidance {}\nstart: "x" %json {"type": "integer"}', "x1", ["x1.0"]),
+        ("grammar", 'start: "a"\n%ignore " "', "a", ["a "]),
+    ],
+)
+def test_what_models_write_without_end_is_left_out_unless_the_operator_wants_it(
+    backend, kind, text, tidy, others
+):
+    whole = Backend(VOCABULARY, use_cache=False, tidy=False)
+    assert takes(backend, kind, text, tidy)
+    assert takes(whole, kind, text, tidy)
+    for other in others:
+        assert not takes(backend, kind, text, other)
+        assert takes(whole, kind, text, other), other
+
+
+@pytest.mark.parametrize(
+    ("chosen", "right", "wrong"),
+    [
+        ({"tidy": False}, '{"n":  1.0}', '{"n": true}'),
+        ({"separators": [",", ":"]}, '{"n":1}', '{"n": 1}'),
+        ({"max_whitespace": 1}, '{ "n" :1}', '{"n":  1}'),
+        ({"closed": False}, '{"n": 1, "m": 2}', '{"n":1}'),
+        ({}, '{"n": 1}', '{"n": 1, "m": 2}'),
+    ],
+)
+def test_a_schema_may_say_how_its_values_are_written(backend, chosen, right, wrong):
+    schema = json.dumps({**json.loads(ITEM), "x-cfgguide": chosen})
+    assert takes(backend, "json", schema, right)
+    assert not takes(backend, "json", schema, wrong)
+
+
+@pytest.mark.parametrize("chosen", [1, {"tidy": 1}, {"tidyness": True}, {"separators": 1}])
+def test_a_schema_that_says_it_wrongly_is_refused(backend, chosen):
+    with pytest.raises(CfgGuideError, match=r"x-cfgguide|tidy|separators"):
+        backend.matcher("json", json.dumps({"x-cfgguide": chosen}))
+
+
+@pytest.mark.parametrize("kind", ["json", "json_object"])
+def test_options_of_vllm_make_json_compact_and_objects_closed(backend, kind):
+    asked = compact(kind, ITEM if kind == "json" else "", is_compact=True, is_closed=True)
+    assert takes(backend, *asked, '{"n":1}')
+    assert not takes(backend, *asked, '{"n": 1}')
+    assert takes(backend, *asked, '{"n":1,"m":2}') == (kind == "json_object")
+    assert compact(kind, ITEM, is_compact=False, is_closed=False) == (kind, ITEM)
+
+
+class Place(pydantic.BaseModel):
+    latitude: float = pydantic.Field(ge=-90, le=90)
+    floor: int | None
+    kind: Literal["home", "work"]
+
+
+class Line(pydantic.BaseModel):
+    amount: int
+    price: float
+    tags: list[Literal["new", "old"]] = pydantic.Field(max_length=2)
+
+
+class Order(pydantic.BaseModel):
+    number: int = pydantic.Field(ge=1)
+    paid: bool
+    total: float
+    lines: list[Line] = pydantic.Field(min_length=1, max_length=2)
+    places: dict[Literal["from", "to"], Place]
+    before: Order | None
+
+
+def strict(schema: Any) -> Any:
+    """A schema as OpenAI's `parse` sends it: all properties are required, and no others allowed."""
+    if isinstance(schema, list):
+        return [strict(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {name: strict(each) for name, each in schema.items() if name != "default"}
+    if isinstance(made.get("properties"), dict):
+        made |= {"required": list(made["properties"]), "additionalProperties": False}
+    return made
+
+
+#: What a small model likes to write for ever, the dearest first; EOS comes last.
+LATE = {256, *b'",[{'}
+FOREVER = [b" \n\t", b"0", b".", b"19876543e", b"+-"]
+
+
+@pytest.mark.parametrize("model", [Place, Line, Order])
+@pytest.mark.parametrize("kind", ["parse", "model"])
+@pytest.mark.parametrize("first", range(len(FOREVER)))
+def test_a_model_that_loves_what_never_ends_writes_complete_answers(backend, model, kind, first):
+    schema = model.model_json_schema()
+    schema = strict(schema) if kind == "parse" else schema
+    matcher = backend.matcher("json", json.dumps(schema))
+    order = b"".join(FOREVER[first:] + FOREVER[:first])
+    rows, written = np.zeros((1, VOCABULARY.n_words), dtype=np.int32), b""
+    while not matcher.is_terminated and len(written) < 600:
+        matcher.fill_bitmask(rows, 0)
+        bits = np.unpackbits(rows.view(np.uint8), bitorder="little")
+        allowed = np.flatnonzero(bits).tolist()
+        token = next((each for each in order if each in allowed), None)
+        if token is None:
+            token = min(allowed, key=lambda each: (each in LATE, -each))
+        assert matcher.accept([token])
+        written += bytes([token]) if token < 256 else b""
+    assert matcher.is_terminated, written
+    model.model_validate_json(written)

@@ -32,8 +32,9 @@ def index_of(name: str) -> cfgguide.Index:
 class Said:
     """What a matcher should say, from guides that are made anew each time."""
 
-    def __init__(self, index: cfgguide.Index, stops: set[int]) -> None:
+    def __init__(self, index: cfgguide.Index, stops: set[int], *, trailing: bool) -> None:
         self.index, self.stops = index, stops | {EOS, OTHER_EOS}
+        self.trailing = trailing
         self.tokens: list[int] = []
 
     def guide(self, tokens: list[int]) -> cfgguide.Guide:
@@ -49,18 +50,25 @@ class Said:
                 return at
         return None
 
+    def is_over(self, guide: cfgguide.Guide) -> bool:
+        """Whether a sentence is complete, and only white space could follow."""
+        following = [TOKENS[token_id] or b"" for token_id in guide.allowed_token_ids()]
+        return guide.is_accepting and not self.trailing and not b"".join(following).strip()
+
     def may_come(self, tokens: list[int], token_id: int) -> bool:
         if self.end(tokens) is not None:
             return True
         guide = self.guide(tokens)
         if token_id in self.stops and guide.is_accepting:
             return True
+        if self.is_over(guide):
+            return False
         return token_id not in (EOS, OTHER_EOS) and token_id in guide.allowed_token_ids()
 
     def mask(self) -> set[int]:
-        if self.end(self.tokens) is not None:
+        guide = self.guide(self.tokens[: self.end(self.tokens)])
+        if self.end(self.tokens) is not None or self.is_over(guide):
             return {each for each in self.stops if each < len(TOKENS)}
-        guide = self.guide(self.tokens)
         allowed = set(guide.allowed_token_ids().tolist())
         if guide.is_accepting:
             return allowed | {each for each in self.stops if each < len(TOKENS)}
@@ -81,11 +89,13 @@ def mask_of(matcher: Matcher, n_words: int = 1) -> set[int]:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", GRAMMARS)
 @pytest.mark.parametrize("stops", [set(), {NEWLINE}, {NEWLINE, 3, 99}])
-def test_a_matcher_says_what_guides_say(name, stops):
+@pytest.mark.parametrize("trailing", [True, False])
+def test_a_matcher_says_what_guides_say(name, stops, trailing):
     rng = random.Random(f"{name} {sorted(stops)}")
     index = index_of(name)
     for _ in range(40):
-        matcher, said = Matcher(index, stop_token_ids=stops), Said(index, stops)
+        matcher = Matcher(index, stop_token_ids=stops, trailing=trailing)
+        said = Said(index, stops, trailing=trailing)
         for _ in range(25):
             kind = rng.choice(["accept", "accept", "accept", "validate", "rollback", "copy"])
             if kind == "rollback":
@@ -216,3 +226,13 @@ def test_forced_tokens_are_those_of_the_guide():
     assert forced
     assert forced == cfgguide.Guide(index).forced_token_ids(tokenizer)
     assert matcher.accept(forced)
+
+
+def test_a_text_ends_where_only_white_space_could_follow():
+    matcher = Matcher(index_of("list"), stop_token_ids=[NEWLINE])
+    assert matcher.accept([0, 3, 1])  # `[a]`
+    assert mask_of(matcher) == {EOS, OTHER_EOS, NEWLINE}
+    assert not matcher.accept([8])
+    assert matcher.validate([8, EOS]) == []
+    whole = Matcher(index_of("list"), trailing=True)
+    assert whole.accept([0, 3, 1, 8, 7, EOS])
