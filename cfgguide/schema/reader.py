@@ -1,8 +1,8 @@
 """Reads a JSON Schema into nodes, one for each schema in it, and follows all references.
 
 In: a schema as ``json.load`` returns it. Out: the :class:`~cfgguide.value_classes.nodes.Node` of
-its root. ``$schema`` tells drafts 4, 6, 7, 2019-09 and 2020-12 apart; without it, 2020-12 is
-assumed.
+its root. ``$schema`` tells drafts 4, 6, 7, 2019-09 and 2020-12 apart, and keywords that the draft
+does not know are ignored; without it, 2020-12 is assumed, and keywords of all drafts are read.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import Any
 from cfgguide.ecma.growing import GrowingPattern
 from cfgguide.ecma.patterns import is_surely_found, later_language, pattern_text
 from cfgguide.errors import SchemaError, SchemaWarning, shown
-from cfgguide.schema.keywords import Keywords
-from cfgguide.schema.references import NO_SIBLINGS, OLD_ITEMS, Location, References
+from cfgguide.schema.keywords import Keywords, unknown_keywords
+from cfgguide.schema.references import NO_SIBLINGS, OLD_ITEMS, WRITTEN_WHOLE, Location, References
 from cfgguide.schema.spelling import spelled
 from cfgguide.value_classes.listed_values import scalar_values, shape
 from cfgguide.value_classes.nodes import Condition, Node, Values, not_only_read, reachable
@@ -64,6 +64,9 @@ _OF_OBJECTS = frozenset(
         *("dependentRequired", "minProperties", "maxProperties", "unevaluatedProperties"),
     ]
 )
+_CONDITIONS = frozenset(["type", "enum", "const"]).union(
+    _APPLICATORS, _OF_NUMBERS, _OF_STRINGS, _OF_ARRAYS, _OF_OBJECTS
+)
 
 
 class Reader:
@@ -89,9 +92,9 @@ class Reader:
         best_effort: bool,
         registry: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
-        self._references = References(schema, registry)
-        #: What is not enforced: the path of each keyword, and why.
+        #: What is not enforced, or read otherwise than it says: the path of each keyword, and why.
         self.left_out: list[tuple[str, str]] = []
+        self._references = References(schema, registry, note=self._note)
         self._formats = formats
         self._best_effort = best_effort
         self._nodes: dict[object, Node] = {}
@@ -142,9 +145,12 @@ class Reader:
         self.left_out.append((path or "/", problem))
         warnings.warn(f"at {path or '/'}: {problem}; it is left out", SchemaWarning, stacklevel=2)
 
+    def _note(self, path: str, problem: str) -> None:
+        self.left_out.append((path, problem))
+
     def _node(self, location: Location) -> Node:
         location = self._references.entered(location)
-        key = (location.base, location.scope, self._key_of(location.schema))
+        key = (location.base, location.scope, location.dialect, self._key_of(location.schema))
         if key not in self._nodes:
             if len(self._nodes) >= MAX_NODES:
                 raise SchemaError(f"the schema has more than {MAX_NODES} schemas; split it")
@@ -166,6 +172,7 @@ class Reader:
             return
         if not isinstance(schema, Mapping):
             raise SchemaError(f"at {location.path or '/'}: a schema is an object or a truth value")
+        schema = self._known_part(location)
         reads = Keywords(schema, location.path)
         if "$ref" in schema and location.dialect in NO_SIBLINGS:
             node.all_of.append(self._node(self._references.target(location, "$ref")))
@@ -185,6 +192,20 @@ class Reader:
         if not _OF_OBJECTS.isdisjoint(schema):
             self._read_object(node, location, reads)
 
+    def _known_part(self, location: Location) -> Mapping[str, Any]:
+        """Return a schema without what its draft ignores, which is noted."""
+        schema: Mapping[str, Any] = location.schema
+        draft = f"draft {location.dialect}"
+        if "$ref" in schema and location.dialect in NO_SIBLINGS:
+            ignored = [keyword for keyword in schema if keyword in _CONDITIONS]
+            why = f"{draft} ignores what stands beside $ref"
+        else:
+            ignored = unknown_keywords(schema, location.dialect)
+            why = f"{draft} does not know it"
+        for keyword in ignored:
+            self._note(f"{location.path}/{keyword}", why)
+        return {key: schema[key] for key in schema if key not in ignored} if ignored else schema
+
     def _below(self, location: Location, *steps: str | int) -> Node:
         return self._node(self._references.below(location, *steps))
 
@@ -198,7 +219,9 @@ class Reader:
                 reads.fail("type", f"is one or more of {', '.join(_TYPES)}")
             node.kinds = frozenset(kind for name in listed for kind in _TYPES[name])
             if "integer" in listed and "number" not in listed:
-                node.numbers.append(Condition(numbers.later_multiples(Decimal(1))))
+                is_written = location.dialect in WRITTEN_WHOLE
+                whole = numbers.written_whole if is_written else numbers.later_multiples(Decimal(1))
+                node.numbers.append(Condition(whole))
         listed = reads.listed("enum") if "enum" in reads.schema else None
         if listed is not None:
             node.values = self._values(location, listed)
@@ -250,9 +273,15 @@ class Reader:
             ("maximum", "exclusiveMaximum", numbers.at_most),
         )
         for keyword, exclusive, make in bounds:
-            is_strict = reads.schema.get(exclusive) is True  # draft 4
+            is_old = location.dialect == "4"  # in which the exclusive ones are truth values
+            found = reads.schema.get(exclusive)
+            is_strict = found is True or (is_old and bool(found))
+            if is_old and not isinstance(found, bool | None):
+                self._note(f"{reads.path}/{exclusive}", "draft 4 knows truth values only")
             for name, strict in ((keyword, is_strict), (exclusive, True)):
-                bound = None if isinstance(reads.schema.get(name), bool) else reads.number(name)
+                is_number = not isinstance(reads.schema.get(name), bool)
+                is_number = is_number and not (is_old and name == exclusive)
+                bound = reads.number(name) if is_number else None
                 if bound is not None:
                     reads.check(name, numbers.check_digits, bound)
                     node.numbers.append(Condition(partial(make, bound, is_strict=strict)))

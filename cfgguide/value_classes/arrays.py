@@ -151,7 +151,7 @@ class ArrayMachine:
                 continue
             if any(self._evaluates(n, index, matched) for n in hold_with(node)):
                 continue
-            if any(self._evaluates(n, index, matched) for n in may_evaluate(node)):
+            if any(self._evaluates(n, index, matched) for n in may_evaluate(node, "array")):
                 pending.add((node, index, matched))
             else:
                 failed.add(node)

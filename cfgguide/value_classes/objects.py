@@ -370,7 +370,7 @@ class ObjectMachine:
                 continue
             if any(self.evaluates(other, names) for other in hold_with(node)):
                 continue
-            if any(self.evaluates(other, names) for other in may_evaluate(node)):
+            if any(self.evaluates(other, names) for other in may_evaluate(node, "object")):
                 pending.add((node, number))
             else:
                 failed.add(node)
