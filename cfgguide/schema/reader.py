@@ -16,6 +16,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+from cfgguide.automata.language import Language, is_small_together
 from cfgguide.ecma.growing import GrowingPattern
 from cfgguide.ecma.patterns import is_surely_found, later_language, pattern_text
 from cfgguide.errors import SchemaError, SchemaWarning, shown
@@ -23,7 +24,13 @@ from cfgguide.schema.keywords import Keywords, unknown_keywords
 from cfgguide.schema.references import NO_SIBLINGS, OLD_ITEMS, WRITTEN_WHOLE, Location, References
 from cfgguide.schema.spelling import spelled
 from cfgguide.value_classes.listed_values import scalar_values, shape
-from cfgguide.value_classes.nodes import Condition, Node, Values, not_only_read, reachable
+from cfgguide.value_classes.nodes import (
+    Condition,
+    Node,
+    Together,
+    Values,
+    reachable,
+)
 from cfgguide.value_classes.scalars import of_lengths
 from cfgguide.values import numbers
 from cfgguide.values.formats import FORMATS, OTHER_FORMATS, format_pattern, later_format
@@ -40,6 +47,11 @@ _TYPES = {
     "object": ("object",),
 }
 MAX_NODES = 20_000
+_MANY_LISTED = 5_000  # values
+TOO_LARGE = (
+    "with what else is asked of the same values it needs too large an automaton; use smaller "
+    "bounds or fewer patterns for one value"
+)
 _ENCODER = json.JSONEncoder(default=str)
 # Keywords by what reads them: most schemas have none of most of these.
 _APPLICATORS = frozenset(
@@ -51,6 +63,7 @@ _APPLICATORS = frozenset(
 _OF_NUMBERS = frozenset(
     ["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf"]
 )
+_OF_NAMES = frozenset(["patternProperties", "propertyNames"])
 _OF_STRINGS = frozenset(["minLength", "maxLength", "pattern", "format"])
 _OF_ARRAYS = frozenset(
     [
@@ -102,6 +115,8 @@ class Reader:
         self._unread: list[tuple[Node, Location]] = []
         #: Conditions whose automaton may be too large, the node of each, and where it stands.
         self._growing: list[tuple[Node, str, Condition]] = []
+        #: About what there are conditions whose automata may be too large together.
+        self._together: dict[str, None] = {}
 
     def root(self) -> Node:
         """Return the node of the whole schema.
@@ -115,15 +130,16 @@ class Reader:
         for node, location in self._unread:
             self._read(node, location)
         _check_references(root)
-        self._make_large_patterns(root)
+        if self._growing or self._together:
+            self._check_large(Together(root))
         return root
 
-    def _make_large_patterns(self, root: Node) -> None:
-        """Make patterns that may be too large, where they are not only read.
+    def _check_large(self, together: Together) -> None:
+        """Check that automata that have to be made as a whole are not too large.
 
         An error is raised now, not in the middle of a text.
         """
-        asked = not_only_read(root) if self._growing else ()
+        asked = together.not_only_read() if self._growing else ()
         for node, path, condition in self._growing:
             if node in asked:
                 try:
@@ -131,6 +147,22 @@ class Reader:
                 except SchemaError as error:
                     node.strings.remove(condition)
                     self.give_up(path, str(error.args[0]))
+        for kind in self._together:
+            for group in together.conditions(kind):
+                self._check_together(group, kind)
+
+    def _check_together(self, group: list[tuple[Node, Condition]], kind: str) -> None:
+        """Leave out conditions until an automaton of the others is small enough."""
+        languages: list[Language] = []
+        for node, condition in group:
+            try:
+                if is_small_together([*languages, condition.language]):
+                    languages.append(condition.language)
+                    continue
+                problem = TOO_LARGE
+            except SchemaError as error:
+                problem = str(error.args[0])
+            self.give_up(f"{node.path}/{_leave_out(node, condition, kind)}", problem)
 
     def give_up(self, path: str, problem: str) -> None:
         """Warn that a condition cannot be guaranteed.
@@ -237,7 +269,10 @@ class Reader:
         nested = [value for value in values if isinstance(value, list | Mapping)]
         nodes = [self._node(self._references.constant(location, shape(value))) for value in nested]
         scalars = [value for value in values if not isinstance(value, list | Mapping)]
-        return replace(scalar_values(scalars), nodes=tuple(nodes))
+        found = replace(scalar_values(scalars), nodes=tuple(nodes))
+        if len(scalars) > _MANY_LISTED and found.numbers is not None:
+            _ = found.numbers.language  # takes long; an error is raised now, not in a text
+        return found
 
     def _read_applicators(self, node: Node, location: Location, reads: Keywords) -> None:
         def listed(keyword: str) -> list[Node] | None:
@@ -289,6 +324,7 @@ class Reader:
         if divisor is not None:
             if divisor <= 0:
                 reads.fail("multipleOf", "is a number above 0")
+            self._together["number"] = None
             self._guarded(node.numbers, reads, "multipleOf", _multiples_condition, divisor)
 
     def _guarded(
@@ -313,6 +349,7 @@ class Reader:
         if pattern is not None:
             if not isinstance(pattern, str):
                 reads.fail("pattern", "is a regular expression")
+            self._together["string"] = None
             make = partial(_pattern_condition, is_late=True)
             self._guarded(node.strings, reads, "pattern", make, pattern)
             self._growing += [
@@ -323,6 +360,7 @@ class Reader:
         name = reads.schema.get("format")
         if self._formats and isinstance(name, str):
             if name in FORMATS:
+                self._together["string"] = None
                 text = partial(pattern_text, format_pattern(name), spelled)
                 node.strings.append(Condition(later_format(name), text, is_met=True))
             elif name in OTHER_FORMATS:
@@ -351,6 +389,8 @@ class Reader:
     def _read_object(self, node: Node, location: Location, reads: Keywords) -> None:
         for name in reads.checked_names("properties"):
             node.properties[name] = self._below(location, "properties", name)
+        if not _OF_NAMES.isdisjoint(reads.schema):
+            self._together["name"] = None
         for pattern in reads.mapping("patternProperties"):
             found: list[Condition] = []
             self._guarded(found, reads, "patternProperties", _pattern_condition, pattern)
@@ -368,6 +408,22 @@ class Reader:
         node.n_properties = (reads.count("minProperties") or 0, reads.count("maxProperties"))
         if "unevaluatedProperties" in reads.schema:
             node.unevaluated = self._below(location, "unevaluatedProperties")
+
+
+def _leave_out(node: Node, condition: Condition, kind: str) -> str:
+    """Remove a condition from a node; return the keyword that asks for it."""
+    if kind == "number":
+        node.numbers.remove(condition)
+        return "multipleOf"
+    if kind == "string":
+        node.strings.remove(condition)
+        return "pattern"
+    left = [each for each in node.patterns if each[0] is not condition.made]
+    if len(left) == len(node.patterns):
+        node.names = None
+        return "propertyNames"
+    node.patterns = left
+    return "patternProperties"
 
 
 def _pattern_condition(pattern: str, *, is_late: bool = False) -> Condition:

@@ -151,5 +151,5 @@ def _unused_strings(scalars: Scalars, used: list[str]) -> Lexemes | None:
         return None
     if bounds == (0, None):
         return Strings([rest])
-    bounded = Bounded([rest], *bounds)
+    bounded = Bounded([(rest, bounds)])
     return None if bounded.is_empty else bounded

@@ -13,11 +13,11 @@ from functools import cached_property, partial
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from cfgguide.automata.language import Language, TextAutomaton, accepts, intersection
+from cfgguide.automata.language import Language, TextAutomaton, intersection
 from cfgguide.pushdown.side_by_side import all_of
 from cfgguide.value_classes.arrays import told_apart
 from cfgguide.value_classes.machine import ValueClass, conditions, listed, seen_by
-from cfgguide.value_classes.nodes import KINDS, Bounds, Condition, Node, is_within
+from cfgguide.value_classes.nodes import KINDS, Bounds, Condition, Node
 from cfgguide.value_classes.truth import closure
 from cfgguide.values.numbers import decimals
 
@@ -327,13 +327,7 @@ def _finds_nothing_against(node: Node, kind: str) -> bool:
 def _words(listed: list[Condition], asked: list[Condition]) -> Scalars | None:
     """Return the listed texts that meet all conditions."""
     found = set.intersection(*(set(condition.words or ()) for condition in listed))
-    for condition in asked:
-        if condition.bounds is not None:
-            found = {word for word in found if is_within(len(word), condition.bounds)}
-        elif condition.words is None and found:
-            automaton = condition.automaton
-            found = {word for word in found if accepts(automaton, word)}
-    words = tuple(sorted(found))
+    words = tuple(sorted(word for word in found if all(each.meets(word) for each in asked)))
     return Scalars(partial(Language.of_words, words), words=words) if words else None
 
 
