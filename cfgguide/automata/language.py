@@ -29,7 +29,7 @@ from cfgguide.limits import check_step
 DEAD = 0  # the state from which nothing is accepted; every automaton has it
 MAX_STATES = 20_000
 _MAX_TOGETHER = 5_000  # of an automaton of several languages, when schemas are read
-_MAX_SORTED = 100_000  # states of the automata of texts that are sorted by them
+_MAX_SORTED = 200_000  # states of the automata of texts that are sorted by them
 _N_KEPT = 256  # intersections
 
 Row = tuple[int, ...]

@@ -796,6 +796,9 @@ def _strings(scalars: Scalars) -> Lexemes:
 
 def _several_strings(parts: Sequence[Scalars]) -> Lexemes:
     """Return the strings of several classes."""
+    if all(scalars.words is not None for scalars in parts):
+        tags = {word: tag for tag, scalars in enumerate(parts) for word in scalars.words or ()}
+        return Words(list(tags), tags)
     automata = [scalars.automaton for scalars in parts]
     if all(scalars.bounds == _ANY_BOUNDS for scalars in parts):
         return strings_in(tuple(each for each in automata if each is not None))

@@ -432,8 +432,9 @@ class TrackedItems:
             symbol = self._machine.symbol(state)
             self._known[state] = tuple(
                 each
-                for each in self._search.item_classes(self._tracked, state, self._wanted)
-                if ends(self._machine.after(state, symbol, each))
+                for alike in self._search.item_groups(self._tracked, state, self._wanted)
+                if ends(self._machine.after(state, symbol, alike[0]))
+                for each in alike
             )
         return self._known[state]
 

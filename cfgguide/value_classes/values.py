@@ -210,16 +210,28 @@ class Values:
 
     @cached_property
     def has_different_items(self) -> bool:
-        """Whether an array needs to be counted, and its items, not listed, are to be different."""
+        """Whether an array needs to be counted, and its items are to be different.
+
+        A few listed values are told apart instead, unless that is needless: their order is free,
+        and each is written in one way.
+        """
         unique = [node for node in self.array_nodes if node.is_unique]
         return (
             bool(unique)
-            and told_apart(unique) is None
+            and (told_apart(unique) is None or self._has_words_only)
             and not any(
                 node.contains is not None or node.unevaluated_items is not None
                 for node in self.array_nodes
             )
         )
+
+    @property
+    def _has_words_only(self) -> bool:
+        """Whether all items of arrays see the same nodes, and are strings and constants."""
+        found = [node.items.meant for node in self.array_nodes if node.items is not None]
+        is_possible = not any(node.is_false for node in found)
+        items = Values(tuple(dict.fromkeys(found)), is_possible=is_possible)
+        return not self.n_prefix and items.is_scalar and "number" not in items.kinds
 
     @cached_property
     def has_plain_objects(self) -> bool:
