@@ -23,7 +23,7 @@ from cfgguide.value_classes.plans import Comes, Fails, Holds, Literal, Plan, Pla
 from cfgguide.value_classes.settled import Settled
 from cfgguide.value_classes.tracked import Classes, Tracked
 from cfgguide.value_classes.truth import surely_hold
-from cfgguide.value_classes.values import CONSTANTS, AllValues, Values
+from cfgguide.value_classes.values import CONSTANTS, AllValues, Values, may_hold
 
 MAX_SEARCHED = 300_000  # choices, in the searches for one state of a text
 _OFTEN = 64  # choices, after which the clock is looked at
@@ -336,8 +336,9 @@ class Search:
 
     def _array_ends(self, tracked: Tracked, first: Any, wanted: Classes) -> bool:
         machine = tracked.arrays
+        wanted = tuple(each for each in wanted if _may_all_hold(each, "array"))
         seen = {self.shape(tracked, first)}
-        pending: list[Any] = [first]
+        pending: list[Any] = [first] if wanted else []
         while pending:  # the last that was found goes first: straight to the end
             state = pending.pop()
             if not tracked.may_be(state.failed, wanted):
@@ -368,7 +369,7 @@ class Search:
         None if it cannot.
         """
         for each in wanted:
-            if each.isdisjoint(state.failed):
+            if each.isdisjoint(state.failed) and _may_all_hold(each, "object"):
                 goal = _goal(each, tracked.values.every - each)
                 plan = self._plan(tracked, state, goal, also)
                 if plan is not None:
@@ -452,6 +453,11 @@ class Search:
             )
         if self._n_searched % _OFTEN < n:
             check_step()
+
+
+def _may_all_hold(value_class: ValueClass, kind: str) -> bool:
+    """Return whether no node of a class refuses all values of a kind."""
+    return all(may_hold(node, kind) for node in value_class)
 
 
 def _goal(holding: Iterable[Node], failing: Iterable[Node]) -> tuple[Literal, ...]:
