@@ -166,6 +166,8 @@ class TokenBudget:
         """
         configuration, n, is_all = step_node.configuration, 1, True
         with self._lock:
+            if not self.is_quick:
+                self._look_ahead(configuration)
             while self.is_quick and n < self._distance(configuration) - 1 and is_all:
                 n = min(2 * n, self._distance(configuration) - 1)
                 is_all = self._look_around(configuration, n, self._effort)
@@ -181,9 +183,12 @@ class TokenBudget:
         """
         with self._lock:
             if self._distance(step_node.configuration) > n:
-                is_all = self.is_quick and self._look_around(
-                    step_node.configuration, n, _AT_FIRST * self._effort
-                )
+                is_all = False
+                if self.is_quick:
+                    effort = _AT_FIRST * self._effort
+                    is_all = self._look_around(step_node.configuration, n, effort)
+                else:
+                    self._look_ahead(step_node.configuration)
                 if self._distance(step_node.configuration) > n:
                     raise BudgetError(self._refusal(step_node, n, is_all=is_all))
 
@@ -235,7 +240,9 @@ class TokenBudget:
             if is_all and step_node.subset is not None:
                 return step_node.subset.bitmask
             mask = reach.masks.get(NEVER if is_all else n)
-            if mask is None:
+            path = self._path(configuration)
+            is_near = path is not None and len(path) <= n
+            if mask is None or (is_near and path and not _has(mask, path[0])):  # it was far then
                 mask = self._mask_within(configuration, reach, n)
                 if not mask.any():
                     raise BudgetError(self._refusal(step_node, n, is_all=False))
@@ -403,6 +410,21 @@ class TokenBudget:
         self._shorten(steps)
         return is_all
 
+    def _look_ahead(self, configuration: Configuration) -> None:
+        """Make a distance at most one more than those after a token, on which masks rest too."""
+        around, best = self._around(configuration), self._distance(configuration)
+        for token_id, near in zip(around.tokens, around.configurations, strict=True):
+            if self._distance(near) + 1 >= best:
+                continue
+            # A walk may have left out what a text remembers: then only the length is right.
+            after = self._recognizer.advance(
+                configuration, self._vocabulary.tokens[token_id] or b""
+            )
+            path = self._path(after) if after is not None else None
+            if path is not None and len(path) + 1 < best:
+                best = len(path) + 1
+                self._remember(configuration, (token_id, *path))
+
     def _shorten(self, steps: dict[Configuration, _Surroundings]) -> None:
         """Make each distance at most one more than that of every configuration a token leads to."""
         changed = True
@@ -425,6 +447,11 @@ class TokenBudget:
         if is_all:
             return f"no sentence can be finished within {n} tokens: {known}; allow more"
         return f"no sentence was found that is finished within {n} tokens: {known}; allow more"
+
+
+def _has(mask: Int32Array, token_id: int) -> bool:
+    """Return whether a token is in a mask."""
+    return bool(mask[token_id >> 5] >> (token_id & 31) & 1)
 
 
 def check_max_new_tokens(n: int) -> None:

@@ -379,9 +379,9 @@ class TrackedMembers:
         value_class = self.values(state, tag).every if wanted is None else wanted[class_tag]
         return self._machine.after(state, symbol, value_class)
 
-    def path(self, state: Any, _cost: Cost) -> list[tuple[int, Classes | None]] | None:
+    def path(self, state: Any, cost: Cost) -> list[tuple[int, Classes | None]] | None:
         """Return the properties that still come; None if no way is known."""
-        return Paths(self._tracked, self._search, self._wanted).of_object(state)
+        return Paths(self._tracked, self._search, self._wanted).of_object(state, cost)
 
 
 class TrackedItems:

@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Hashable, Iterator
+from functools import partial
 from itertools import count
+from math import inf
 from typing import Any
 
 from cfgguide.value_classes.machine import ValueClass
@@ -66,9 +68,14 @@ class Paths:
         path = self._found(state, ways, is_end)
         return None if path is None else [value_class for _, value_class in path]
 
-    def of_object(self, state: Any) -> list[tuple[int, Classes | None]] | None:
-        """Return the properties that still come, with classes; None if no way is known."""
+    def of_object(self, state: Any, cost: Cost) -> list[tuple[int, Classes | None]] | None:
+        """Return the properties that still come, with classes; None if no way is known.
+
+        Whichever of its classes the value of a property has, the object is in the same state then.
+        """
         tracked, search = self._tracked, self._search
+        if tracked.ending(tracked.objects, state) in self._wanted:
+            return []
         plan = search.object_plan(tracked, state, self._wanted)
         if plan is None:
             return None
@@ -77,10 +84,17 @@ class Paths:
             symbol = tracked.objects.symbol(state, number)
             holds = frozenset(node.meant for node in holding)
             fails = frozenset(node.meant for node in failing)
-            classes = search.classes(search.values.of(symbol.nodes), holds)
-            wanted = tuple(each for each in classes if each.isdisjoint(fails))
-            found.append((number, wanted))
-            state = tracked.objects.after(state, symbol, wanted[0])
+            values = search.values.of(symbol.nodes)
+            ways: dict[Any, list[ValueClass]] = {}
+            for each in search.classes(values, holds):
+                if each.isdisjoint(fails):
+                    ways.setdefault(tracked.objects.after(state, symbol, each), []).append(each)
+            state = (
+                min(ways, key=partial(_price, values, ways, cost))
+                if len(ways) > 1
+                else next(iter(ways))
+            )
+            found.append((number, tuple(ways[state])))
         return found
 
     def _classes(self, state: Any, cost: Cost) -> Iterator[tuple[int, ValueClass]]:
@@ -105,6 +119,14 @@ class Paths:
         if path is None and not is_all:
             path = _first(start, ways, is_end, is_possible, shape)
         return path
+
+
+def _price(values: Values, ways: dict[Any, list[ValueClass]], cost: Cost, state: Any) -> float:
+    """Return what a value costs after which an object is in a state; 0 if there is one way only."""
+    if len(ways) == 1:
+        return 0
+    price = cost(values, tuple(ways[state]))
+    return inf if price is None else price
 
 
 def _cheapest(

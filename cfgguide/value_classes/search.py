@@ -305,10 +305,8 @@ class Search:
 
         Of values that are alike, it matters how many have come.
         """
-        if not state.used:
-            return state
-        alike = self._alike(tracked)
-        return state._replace(used=tuple(sorted(alike[value] for value in state.used)))
+        alike = self._alike(tracked) if state.used else {}
+        return (*state._replace(used=frozenset()), *sorted(alike[each] for each in state.used))
 
     def _alike(self, tracked: Tracked) -> dict[Node, int]:
         """Return a number for each value that is told apart, equal for those that are alike."""

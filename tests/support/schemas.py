@@ -225,6 +225,37 @@ def _older(rng: random.Random, schema: Any, draft: str) -> Any:
     return found
 
 
+def large_schema(rng: random.Random) -> Any:
+    """Return a union of schemas with large bounds, or many different words, at the same places."""
+    words = [f"w{number}" for number in range(rng.choice((3, 9, 40)))]
+
+    def part() -> Any:
+        most = rng.choice((0, 1, 2, 5, 40, 300, 6_000, 70_000))
+        unique = {"type": "array", "uniqueItems": True, "items": {"enum": words}}
+        return rng.choice(
+            (
+                lambda: {"type": "string", "minLength": rng.randrange(3), "maxLength": most},
+                lambda: {"type": "string", "maxLength": most, "pattern": "^(ab|c)*$"},
+                lambda: {"maximum": rng.choice((1.79769e308, 5e-324, 1e100, 12345.678))},
+                lambda: {"type": "integer", "minimum": -(10 ** rng.randrange(40))},
+                lambda: {**unique, "maxItems": rng.randrange(1, len(words) + 1)},
+                lambda: {**unique, "minItems": rng.randrange(3)},
+                lambda: {**unique, "contains": {"const": rng.choice(words)}},
+                lambda: {"type": "array", "items": {"enum": words}, "maxItems": min(most, 300)},
+                lambda: {"enum": rng.sample(words, 2)},
+                lambda: {"type": "array", "items": unique, "uniqueItems": True},
+            )
+        )()
+
+    def whole() -> Any:
+        names = rng.sample(NAMES, rng.randrange(1, 3))
+        found = {"properties": {name: part() for name in names}}
+        return found | ({"required": names[:1]} if rng.random() < 0.5 else {})
+
+    keyword = rng.choice(("anyOf", "oneOf", "allOf"))
+    return {keyword: [whole() for _ in range(rng.randrange(1, 4))], "type": "object"}
+
+
 def mutated(rng: random.Random, value: Any) -> Any:
     """Return a value with one thing changed, left out or added."""
     if isinstance(value, dict) and value and rng.random() < 0.8:
