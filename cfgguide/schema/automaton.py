@@ -214,6 +214,9 @@ class SchemaAutomaton(Pushdown):
         self.completions: Finishes
         #: Whether arrays of different items can always go on.
         self.is_endless = True
+        #: Whether it is an error if it is not known whether there are enough different items; while
+        #: texts are read, it is found out as they go on.
+        self.refuses_few = False
         self._options: dict[tuple[Values, Classes | None], _Options] = {}
         self.roots = [self._all_values.of([root]) for root in roots]
         self.start = self._begun()
@@ -359,7 +362,8 @@ class SchemaAutomaton(Pushdown):
                 self._for_all_nodes(values) if wanted is None else self._tracked(values, wanted)
             )
             try:
-                self._check_different(values, self._options[key].items)
+                if self.refuses_few:
+                    self._check_different(values, self._options[key].items)
             except BaseException:  # also an interruption: they have not been checked
                 del self._options[key]
                 raise

@@ -86,7 +86,7 @@ class SchemaEndings:
             n += sum(len(each.used) + (each.start != BETWEEN) for each in memory.opens)
         closings = islice(self._completions.closings(state, stack, memory), n)
         endings = [each.text + self._ending((each.state, each.stack)) for each in closings]
-        return max(endings, key=len)
+        return max(endings, key=len) if endings else self._ending((state, stack))
 
     def _ending(self, place: _Place) -> bytes:
         texts: list[tuple[_Place, bytes]] = []
