@@ -9,11 +9,13 @@ intervals may lead to the same states. Surrogates are not characters of a text a
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from math import prod
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -26,6 +28,8 @@ from cfgguide.limits import check_step
 
 DEAD = 0  # the state from which nothing is accepted; every automaton has it
 MAX_STATES = 20_000
+_MAX_TOGETHER = 5_000  # of an automaton of several languages, when schemas are read
+_MAX_SORTED = 200_000  # states of the automata of texts that are sorted by them
 _N_KEPT = 256  # intersections
 
 Row = tuple[int, ...]
@@ -394,6 +398,7 @@ def memberships(languages: Sequence[Language], most: int) -> Iterator[tuple[bool
     pending = deque(states)
     found = set()
     while pending:
+        check_step()
         state = pending.popleft()
         met = tuple(
             here in language.accepting for language, here in zip(languages, state, strict=True)
@@ -411,6 +416,16 @@ def memberships(languages: Sequence[Language], most: int) -> Iterator[tuple[bool
         if len(states) > most:
             yield None
             return
+
+
+def is_small_together(languages: Sequence[Language]) -> bool:
+    """Return whether texts can soon be sorted by which of some languages they are in.
+
+    That takes one automaton of all, and another one for each of the ways in which they meet.
+    """
+    n_states = min(prod(len(language.rows) for language in languages), _MAX_TOGETHER)
+    found = list(itertools.islice(memberships(languages, n_states), _MAX_SORTED))
+    return None not in found and n_states * len(found) <= _MAX_SORTED
 
 
 def intersection(languages: Sequence[Language]) -> Language:

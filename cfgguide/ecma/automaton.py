@@ -54,10 +54,10 @@ def found_anywhere(nodes: Nodes) -> Language:
 
 
 def size_of(nodes: Nodes) -> int:
-    """Return the number of states that a pattern has; raises if they are too many."""
+    """Return the number of states of a pattern and its looks; raises if they are too many."""
     builder = Builder()
     builder.add(nodes, builder.new())
-    return builder.n_states
+    return builder.n_states + builder.n_looked_at
 
 
 def _ending_in(nodes: Nodes) -> Language:
@@ -111,6 +111,7 @@ class Builder:
         self.looks: dict[Look, None] = {}
         #: All classes of characters, those inside looks too.
         self.classes: set[CharacterClass] = set()
+        self.n_looked_at = 0  # states inside looks
         #: Of each part that may come several times, the copies that may be left out.
         self.copies: list[Copies] = []
 
@@ -158,6 +159,7 @@ class Builder:
             return
         inside = Builder()
         inside.add(look.body, inside.new())
+        self.n_looked_at += inside.n_states + inside.n_looked_at
         self.looks[look] = None
         self.classes |= inside.classes
         if not look.is_behind:

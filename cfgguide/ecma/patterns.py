@@ -18,7 +18,7 @@ from cfgguide.ecma.notation import END, START, Characters, Choice, Node, Nodes, 
 from cfgguide.errors import SchemaError, shown
 
 _KEPT = 2000  # patterns of a process
-_SMALL = 200  # states of a pattern's automaton before it is made deterministic
+_SMALL = 14  # states: of their 2 ** 14 sets a deterministic automaton may have all
 
 Ranges = tuple[tuple[int, int], ...]
 
@@ -87,8 +87,9 @@ def later_language(
 ) -> Callable[[], Language] | GrowingPattern:
     """Return what returns the language of a pattern when it is needed, or its growing automaton.
 
-    What is wrong with the pattern is found now. Large ones grow while texts are read, if they
-    can; those that may be too large to be made as a whole are made now.
+    What is wrong with the pattern is found now, so that no text that has begun fails. All but small
+    ones grow while texts are read, if they can; those that may be too large to be made as a whole
+    are made now.
 
     Parameters
     ----------

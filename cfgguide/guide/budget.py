@@ -55,7 +55,6 @@ EFFORT = 30_000  # configurations searched for one mask, times parse states
 _MIN_STATES = 50  # a grammar with fewer parse states counts as if it had so many
 _QUICK = 200  # configurations searched for a mask of a small grammar; others are not searched
 _MAX_SEARCHED = 16  # tokens left: with more, no further is searched
-_ONE_WALK = 1  # an effort with which the tokens of one configuration are looked at
 _AT_FIRST = 10  # the first question, whether any sentence fits, may cost so many times the effort
 _MAX_KNOWN = 50_000  # configurations that each of the memories below may hold
 _MAX_MASK_BYTES = 16_000_000  # of masks that are remembered
@@ -173,11 +172,11 @@ class TokenBudget:
         """
         configuration, n, is_all = step_node.configuration, 1, True
         with self._lock:
+            if not self.is_quick and self._distance(configuration) > 2:
+                self._look_ahead(configuration)
             while self.is_quick and n < self._distance(configuration) - 1 and is_all:
                 n = min(2 * n, self._distance(configuration) - 1)
                 is_all = self._look_around(configuration, n, self._effort)
-            if not self.is_quick and self._distance(configuration) > 2:  # as masks do
-                self._look_around(configuration, self._distance(configuration) - 1, _ONE_WALK)
             return self._path(configuration)
 
     def check(self, step_node: StepNode, n: int) -> None:
@@ -190,8 +189,12 @@ class TokenBudget:
         """
         with self._lock:
             if self._distance(step_node.configuration) > n:
-                effort = _AT_FIRST * self._effort if self.is_quick else _ONE_WALK
-                is_all = self._look_around(step_node.configuration, n, effort)
+                is_all = False
+                if self.is_quick:
+                    effort = _AT_FIRST * self._effort
+                    is_all = self._look_around(step_node.configuration, n, effort)
+                else:
+                    self._look_ahead(step_node.configuration)
                 if self._distance(step_node.configuration) > n:
                     raise BudgetError(self._refusal(step_node, n, is_all=is_all))
 
@@ -243,7 +246,9 @@ class TokenBudget:
             if is_all and step_node.subset is not None:
                 return step_node.subset.bitmask
             mask = reach.masks.get(NEVER if is_all else n)
-            if mask is None:
+            path = self._path(configuration)
+            is_near = path is not None and len(path) <= n
+            if mask is None or (is_near and path and not _has(mask, path[0])):  # it was far then
                 mask = self._mask_within(configuration, reach, n)
                 if not mask.any():
                     raise BudgetError(self._refusal(step_node, n, is_all=False))
@@ -431,6 +436,21 @@ class TokenBudget:
         self._shorten(steps)
         return is_all
 
+    def _look_ahead(self, configuration: Configuration) -> None:
+        """Make a distance at most one more than those after a token, on which masks rest too."""
+        around, best = self._around(configuration), self._distance(configuration)
+        for token_id, near in zip(around.tokens, around.configurations, strict=True):
+            if self._distance(near) + 1 >= best:
+                continue
+            # A walk may have left out what a text remembers: then only the length is right.
+            after = self._recognizer.advance(
+                configuration, self._vocabulary.tokens[token_id] or b""
+            )
+            path = self._path(after) if after is not None else None
+            if path is not None and len(path) + 1 < best:
+                best = len(path) + 1
+                self._remember(configuration, (token_id, *path))
+
     def _shorten(self, steps: dict[Configuration, _Surroundings]) -> None:
         """Make each distance at most one more than that of every configuration a token leads to."""
         changed = True
@@ -454,6 +474,11 @@ class TokenBudget:
         if is_all:
             return f"no sentence can be finished within {within}: {known}; allow more"
         return f"no sentence was found that is finished within {within}: {known}; allow more"
+
+
+def _has(mask: Int32Array, token_id: int) -> bool:
+    """Return whether a token is in a mask."""
+    return bool(mask[token_id >> 5] >> (token_id & 31) & 1)
 
 
 def check_max_new_tokens(n: int) -> None:

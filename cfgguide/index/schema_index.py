@@ -266,7 +266,8 @@ class SchemaIndex(Index):
         if not completions.is_between(state, stack, memory) and not completions.may_repeat(memory):
             is_free = self._is_free(configuration, suspects)
             return suspects & self._matching(_WHOLE) if is_free else suspects
-        outcomes: Any = self._walker.walk(configuration.plain)
+        walker: Any = self._walker
+        outcomes = walker.walk_plainly(configuration)
         tokens = outcomes.first_tokens()
         for number, token_id in enumerate(tokens):
             after = outcomes.outcome(number).configuration
@@ -274,7 +275,6 @@ class SchemaIndex(Index):
             if completions.is_free(configuration, token, after):
                 outcomes.resolve(number, is_live=False)
         bitmask = np.zeros(self.vocabulary.n_words, dtype=np.int32)
-        walker: Any = self._walker
         walker.fill(bitmask)
         bitmask |= suspects
         return bitmask if self._automaton.is_in_lexeme(state) else bitmask & ~self._matching(_BLANK)
@@ -304,7 +304,8 @@ class SchemaIndex(Index):
         self, configuration: RememberingConfiguration, suspects: Int32Array, n: int
     ) -> bool:
         """Return whether texts go on after some tokens, had there been `n` other parts before."""
-        outcomes: Any = self._walker.walk(configuration.plain)
+        walker: Any = self._walker
+        outcomes = walker.walk_plainly(configuration)
         places, numbers = outcomes.places()
         token_ids = outcomes.trie.token_ids[places]
         is_suspect = are_in_bitmask(token_ids, suspects)

@@ -24,6 +24,9 @@ Key = Hashable
 
 QUOTE = 0x22
 _N_KEPT = 128  # automata of strings or numbers
+_LONGEST = 4_096  # characters of a token
+
+Bounds = tuple[int, int | None]  # the least and the most; None for no maximum
 
 
 class Pop(NamedTuple):
@@ -197,13 +200,13 @@ class Texts:
     def __init__(
         self, languages: Sequence[TextAutomaton], spelling: Callable[[Ranges], Tree]
     ) -> None:
-        self._languages = languages
+        self.languages = languages
         self._spelling = spelling
         self.start = tuple(language.start for language in languages)
 
     def tag(self, state: tuple[int, ...]) -> int:
         """Return which language a text may end in; -1 for none."""
-        for tag, (each, language) in enumerate(zip(state, self._languages, strict=True)):
+        for tag, (each, language) in enumerate(zip(state, self.languages, strict=True)):
             if language.is_end(each):
                 return tag
         return -1
@@ -211,14 +214,14 @@ class Texts:
     def moves(self, state: tuple[int, ...]) -> dict[tuple[int, ...], Ranges]:
         """Return the states after one more character, each with the characters."""
         if len(state) == 1:
-            moves = self._languages[0].moves_of(state[0])
+            moves = self.languages[0].moves_of(state[0])
             return {(target,): ranges for target, ranges in moves.items()}
         found: dict[tuple[int, ...], list[tuple[int, int]]] = {}
-        cuts = sorted({0}.union(*(language.cuts for language in self._languages)))
+        cuts = sorted({0}.union(*(language.cuts for language in self.languages)))
         for first, end in zip(cuts, [*cuts[1:], MAX_CODE_POINT + 1], strict=True):
             after = tuple(
                 after_character(language, each, chr(first)) if each else DEAD
-                for each, language in zip(state, self._languages, strict=True)
+                for each, language in zip(state, self.languages, strict=True)
             )
             if any(after):
                 found.setdefault(after, []).append((first, end - 1))
@@ -230,7 +233,7 @@ class Texts:
 
     def free(self, state: tuple[int, ...]) -> int:
         """Return which language any text completes from here; -1 for none."""
-        for tag, (each, language) in enumerate(zip(state, self._languages, strict=True)):
+        for tag, (each, language) in enumerate(zip(state, self.languages, strict=True)):
             if language.is_end(each) and language.moves_of(each) == {each: ANY_TEXT}:
                 return tag
         return -1
@@ -239,18 +242,8 @@ class Texts:
         """Return how many characters have to come at least."""
         return min(
             language.shortest(each)
-            for each, language in zip(state, self._languages, strict=True)
+            for each, language in zip(state, self.languages, strict=True)
             if each
-        )
-
-    def within(self, least: int, most: int | None) -> Callable[[tuple[int, ...], int], bool]:
-        """Return what tells whether a text can end within its bounds, from a state and a length."""
-        lengths = [language.within(least, most) for language in self._languages]
-        if len(lengths) == 1:
-            may_end = lengths[0].may_end
-            return lambda state, n: may_end(state[0], n)
-        return lambda state, n: any(
-            each.may_end(here, n) for here, each in zip(state, lengths, strict=True)
         )
 
 
@@ -267,18 +260,18 @@ class Strings(KeptRows):
         shared: Callable[[Key], int] | None = None,
     ) -> None:
         super().__init__()
-        self._texts = Texts(languages, spelling)
+        self.texts = Texts(languages, spelling)
         self._shared = shared
-        self.start = ("c", self._texts.start)
+        self.start = ("c", self.texts.start)
 
     def _made(self, key: Any) -> Row:
         kind, state = key
-        pieces = state if kind == "p" else self._texts.pieces(state)
+        pieces = state if kind == "p" else self.texts.pieces(state)
         entries: list[tuple[Iterable[int], Any]] = [
             (data, key_of(after)) for data, after in after_bytes(pieces)
         ]
         if kind == "c":
-            tag = self._texts.tag(state)
+            tag = self.texts.tag(state)
             if tag >= 0:
                 entries.append(((QUOTE,), Pop(tag)))
         return Row(entries)
@@ -293,13 +286,13 @@ class Strings(KeptRows):
         """Return how many bytes have to come at least, with the quote."""
         kind, state = key
         states = [state] if kind == "c" else [after for _, after in state]
-        return min(map(self._texts.nearest, states)) + 1
+        return min(map(self.texts.nearest, states)) + 1
 
     def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
         """Yield short texts that lead on, each to the end of a character."""
         kind, state = key
-        yield from characters_of(state if kind == "p" else self._texts.pieces(state), used)
-        tag = self._texts.tag(state) if kind == "c" else -1
+        yield from characters_of(state if kind == "p" else self.texts.pieces(state), used)
+        tag = self.texts.tag(state) if kind == "c" else -1
         if tag >= 0:
             yield b'"', Pop(tag)
 
@@ -320,6 +313,9 @@ def key_of(pieces: tuple[Piece, ...]) -> Key:
     return ("c", state) if tree is END else ("p", pieces)
 
 
+ANY = Language((0, *(SURROGATES[0], SURROGATES[1] + 1)), ((0, 0, 0), (1, 0, 1)), 1, frozenset([1]))
+
+
 class SharedStrings:
     """Strings without conditions: their states have numbers that are the same everywhere."""
 
@@ -327,8 +323,7 @@ class SharedStrings:
         self._first = first
         self._numbers: dict[Key, int] = {}
         self.keys: list[Key] = []
-        every = Language((0, *(SURROGATES[0], SURROGATES[1] + 1)), ((0, 0, 0), (1, 0, 1)), 1, _ONE)
-        self.lexemes = Strings([every], spelling, self.number)
+        self.lexemes = Strings([ANY], spelling, self.number)
         self._add(self.lexemes.start)
         for key in self.keys:  # grows while it is walked
             for after in self.lexemes.row(key).targets:
@@ -345,7 +340,6 @@ class SharedStrings:
         return self._numbers[key]
 
 
-_ONE = frozenset([1])
 _N_SHARED = 256  # more than either has
 
 
@@ -424,7 +418,7 @@ class ConditionedStrings(Strings):
 
     def __init__(self, languages: Sequence[TextAutomaton]) -> None:
         super().__init__(languages)
-        self._free = Free(self._texts)
+        self._free = Free(self.texts)
 
     def _made(self, key: Any) -> Row:
         if key[0] == "s":
@@ -457,37 +451,66 @@ def strings_in(languages: tuple[TextAutomaton, ...]) -> ConditionedStrings:
 
 
 class Bounded(Lexemes):
-    """Strings of some languages whose length has bounds, counted as they are read.
+    """Strings of some languages whose lengths have bounds, counted as they are read.
 
     Keys are a state or pieces, and the number of characters before; it is not counted further than
     it matters.
+
+    Parameters
+    ----------
+    parts : sequence of (TextAutomaton or None, (int, int or None))
+        Disjoint: each a language, None for any text, and the least and the most characters. The tag
+        is the index.
     """
 
-    def __init__(self, languages: Sequence[TextAutomaton], least: int, most: int | None) -> None:
-        every = not languages
-        base = plain_strings().lexemes if every else Strings(languages)
-        self._base = base
-        self._texts = base._texts
-        self._least, self._most = least, most
-        self._is_every = every
-        self._may_end = self._texts.within(least, most)
+    def __init__(self, parts: Sequence[tuple[TextAutomaton | None, Bounds]]) -> None:
+        languages = list(dict.fromkeys(each for each, _ in parts))
+        self._is_every = languages == [None]
+        if self._is_every:
+            self._base: Strings = plain_strings().lexemes
+        else:
+            self._base = Strings([ANY if each is None else each for each in languages])
+        self._parts = [(languages.index(each), bounds) for each, bounds in parts]
+        self._texts = self._base.texts
+        self._languages = self._texts.languages
+        self._lengths = [
+            self._languages[place].within(*bounds).may_end for place, bounds in self._parts
+        ]
+        self._cap = max(max(least, 0 if most is None else most + 1) for _, (least, most) in parts)
+        self._least = min(least for _, (least, _) in parts)
         self.start = ("c", self._texts.start, 0)
         self.is_empty = not self._may_end(self._texts.start, 0)
+
+    def _may_end(self, state: tuple[int, ...], n: int) -> bool:
+        """Return whether a text can end within the bounds of some part."""
+        return any(
+            state[place] != DEAD and may_end(state[place], n)
+            for (place, _), may_end in zip(self._parts, self._lengths, strict=True)
+        )
+
+    def _tag(self, state: tuple[int, ...], n: int) -> int:
+        """Return of which part a text is that ends; -1 for none."""
+        for tag, (place, (least, most)) in enumerate(self._parts):
+            is_within = least <= n and (most is None or n <= most)
+            if is_within and self._languages[place].is_end(state[place]):
+                return tag
+        return -1
 
     def row(self, key: Any) -> Row:
         """Return what follows a key."""
         kind, state, n = key
         row = self._base.row((kind, state))
-        counted = self._capped(n + 1) if kind == "c" else n
-        targets = [self._counted(after, n, counted) for after in row.targets]
+        counted = min(n + 1, self._cap) if kind == "c" else n
+        targets = [self._counted(after, key, counted) for after in row.targets]
         return Row.of(row.places, targets)
 
-    def _counted(self, after: Any, n: int, counted: int) -> Any:
+    def _counted(self, after: Any, key: Any, counted: int) -> Any:
         """Return a target with the number of characters; None if the text cannot end."""
         if after is None:
             return None
         if isinstance(after, Pop):
-            return after if n >= self._least else None
+            tag = self._tag(*key[1:])
+            return None if tag < 0 else Pop(tag)
         return (*after, counted) if self._is_live(after, counted) else None
 
     def nearest(self, key: Any) -> float:
@@ -498,34 +521,35 @@ class Bounded(Lexemes):
     def steps(self, key: Any, used: frozenset[int]) -> Iterator[tuple[bytes, Any]]:
         """Yield short texts that lead on, each to the end of a character."""
         kind, state, n = key
-        counted = self._capped(n + 1) if kind == "c" else n
+        counted = min(n + 1, self._cap) if kind == "c" else n
         for text, after in self._base.steps((kind, state), used):
-            target = self._counted(after, n, counted)
+            target = self._counted(after, key, counted)
             if target is not None:
                 yield text, target
 
-    def _capped(self, n: int) -> int:
-        return n if self._most is not None else min(n, self._least)
-
     def _is_live(self, key: Any, n: int) -> bool:
         """Return whether a text may end, in one of the states that a key leads to."""
-        if self._most is not None and n > self._most:
-            return False
         kind, state = key
         if kind == "c":
             return self._may_end(state, n)
         return any(self._may_end(after, n) for _, after in state)
 
     def traits(self, key: Any) -> Traits:
-        """Return what is known of a key: strings of any characters share their masks."""
+        """Return what is known of a key: strings of any characters share their masks.
+
+        Those of several parts do where no token leads from one part into another.
+        """
         if not self._is_every:
             return _PLAIN_TRAITS
         kind, state, n = key
-        most = -1 if self._most is None else self._most - n
-        return Traits(
-            shared=(plain_strings().number((kind, state)), 0),
-            bounds=(most, max(0, self._least - n)),
-        )
+        for tag, (_, (least, most)) in enumerate(self._parts):
+            left = -1 if most is None else most - n
+            if len(self._parts) == 1 or (least <= n and (most is None or left >= _LONGEST)):
+                return Traits(
+                    shared=(plain_strings().number((kind, state)), tag),
+                    bounds=(left, max(0, least - n)),
+                )
+        return _PLAIN_TRAITS
 
 
 def _one_byte_each(ranges: Ranges) -> Tree:

@@ -8,7 +8,7 @@ of its own, and what a name that has begun may become is a set of tags.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -143,14 +143,22 @@ class Names(Lexemes):
 
 
 class Words(Lexemes):
-    """Listed strings; the tag is 0.
+    """Listed strings.
 
     Keys are beginnings of words, by where they stand in the sorted list, and pieces inside a
     character.
+
+    Parameters
+    ----------
+    words : sequence of str
+        The strings.
+    tags : mapping of str to int, optional
+        The tag of each; by default 0.
     """
 
-    def __init__(self, words: Sequence[str]) -> None:
+    def __init__(self, words: Sequence[str], tags: Mapping[str, int] | None = None) -> None:
         self._words = sorted(words)
+        self._tags = [0 if tags is None else tags[word] for word in self._words]
         self.start = ("c", (0, len(words), 0))
 
     def row(self, key: Any) -> Row:
@@ -161,7 +169,7 @@ class Words(Lexemes):
             (data, key_of(after)) for data, after in after_bytes(pieces)
         ]
         if kind == "c" and len(self._words[state[0]]) == state[2]:
-            entries.append(((QUOTE,), Pop(0)))
+            entries.append(((QUOTE,), Pop(self._tags[state[0]])))
         return Row(entries)
 
     def _pieces(self, first: int, end: int, length: int) -> tuple[Piece, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.lexer.lookahead import NO_OBLIGATIONS
-from cfgguide.mask.arrays import DEAD_END, LIVE
+from cfgguide.mask.arrays import DEAD_END, LIVE, NONE
 from cfgguide.parser.stack import Stack
 from cfgguide.pushdown.views import N_SEGMENTS, Work
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis
@@ -159,8 +159,8 @@ class SplitOutcomes:
         return LIVE if self._is_live[outcome] else DEAD_END
 
     def first_tokens(self) -> list[int]:
-        """Return for each outcome one of the tokens that lead to it."""
-        first = np.empty(self.n_outcomes, dtype=np.int64)
+        """Return for each outcome one of the tokens that lead to it; `NONE` where there is none."""
+        first = np.full(self.n_outcomes, NONE, dtype=np.int64)
         first[self._outcome[::-1]] = self._token_ids[::-1]
         return first.tolist()
 

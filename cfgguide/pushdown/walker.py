@@ -56,25 +56,42 @@ class PushdownWalker:
 
     def walk(self, configuration: Configuration) -> Outcomes | SplitOutcomes:
         """Return what all tokens lead to; nothing is looked up."""
+        outcomes, stack = self.walk_plainly(configuration), configuration.hypotheses[0].stack
+        is_remembering = isinstance(configuration, RememberingConfiguration)
+        if not is_remembering and not self._begins_part(outcomes, stack):
+            return outcomes
+        self._outcomes = found = self._with_memory(outcomes, configuration)
+        return found
+
+    def walk_plainly(self, configuration: Configuration) -> Outcomes:
+        """Return what all tokens lead to, without what texts remember."""
         warn_if_uncompiled(kernels.__file__)
         ((state, _, stack, _),) = configuration.hypotheses
         self._memory.walk(self.trie, state, list(stack), views.VISIT)
-        outcomes = Outcomes(self.trie.packed, self._memory.work, stack)
-        self._outcomes = outcomes
-        if isinstance(configuration, RememberingConfiguration):
-            self._outcomes = self._with_memory(outcomes, configuration)
-        return self._outcomes
+        self._outcomes = outcomes = Outcomes(self.trie.packed, self._memory.work, stack)
+        return outcomes
 
-    def _with_memory(
-        self, outcomes: Outcomes, configuration: RememberingConfiguration
-    ) -> SplitOutcomes:
+    def _begins_part(self, outcomes: Outcomes, stack: Stack) -> bool:
+        """Return whether some token begins a part of what remembers its parts."""
+        recalling = self._pushdown.recalling
+        if not recalling:
+            return False
+        for number in range(outcomes.n_outcomes):
+            after = outcomes.outcome(number).configuration.hypotheses[0].stack
+            if not recalling.isdisjoint(islice(after, max(0, after.height - stack.height + 1))):
+                return True
+        return False
+
+    def _with_memory(self, outcomes: Outcomes, configuration: Configuration) -> SplitOutcomes:
         """Return outcomes with what texts remember; tokens that may add to it have their own."""
         reader = PushdownRecognizer(self._pushdown, "")
         found: list[Configuration] = []
         whole = np.full(outcomes.n_outcomes, NONE)
         for number, token_id in enumerate(outcomes.first_tokens()):
-            token = self._tokens[token_id] or b""
-            if self._pushdown.is_free(configuration, token, outcomes.outcome(number).configuration):
+            token, near = self._tokens[token_id] or b"", outcomes.outcome(number).configuration
+            if not isinstance(configuration, RememberingConfiguration) or self._pushdown.is_free(
+                configuration, token, near
+            ):
                 after = reader.advance(configuration, token)
                 if isinstance(after, RememberingConfiguration):
                     whole[number] = len(found)

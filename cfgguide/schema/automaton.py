@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
 
-from cfgguide.automata.language import Language, intersection
 from cfgguide.ecma.patterns import pattern_language
 from cfgguide.errors import SchemaError
 from cfgguide.limits import Steps
@@ -47,7 +46,6 @@ from cfgguide.schema.members import (
 from cfgguide.schema.unique import REPEATED, UniqueItems, Used, written_value
 from cfgguide.value_classes.counts import plain_array_bounds
 from cfgguide.value_classes.nodes import KINDS, Bounds, Condition, Node, wanted_to_fail
-from cfgguide.value_classes.scalars import of_lengths
 from cfgguide.value_classes.search import Search
 from cfgguide.value_classes.tracked import Classes
 from cfgguide.value_classes.values import CONSTANTS, AllValues, Scalars, Values
@@ -211,6 +209,9 @@ class SchemaAutomaton(Pushdown):
         self.completions: Finishes
         #: Whether arrays of different items can always go on.
         self.is_endless = True
+        #: Whether it is an error if it is not known whether there are enough different items; while
+        #: texts are read, it is found out as they go on.
+        self.refuses_few = False
         self._options: dict[tuple[Values, Classes | None], _Options] = {}
         self.roots = [self._all_values.of([root]) for root in roots]
         self.start = self._begun()
@@ -356,7 +357,8 @@ class SchemaAutomaton(Pushdown):
                 self._for_all_nodes(values) if wanted is None else self._tracked(values, wanted)
             )
             try:
-                self._check_different(values, self._options[key].items)
+                if self.refuses_few:
+                    self._check_different(values, self._options[key].items)
             except BaseException:  # also an interruption: they have not been checked
                 del self._options[key]
                 raise
@@ -463,7 +465,7 @@ class SchemaAutomaton(Pushdown):
         if len(parts) == 1:
             ((scalars, _),) = parts
             return self._lexer(key, _strings(scalars), tags)
-        return self._lexer(key, strings_in(tuple(_unbounded(each) for each, _ in parts)), tags)
+        return self._lexer(key, _several_strings([each for each, _ in parts]), tags)
 
     def _row_of_value(
         self,
@@ -787,25 +789,27 @@ def _strings(scalars: Scalars) -> Lexemes:
         return Words(scalars.words)
     automaton, bounds = scalars.automaton, scalars.bounds
     if automaton is None:
-        return any_strings().lexemes if bounds == _ANY_BOUNDS else Bounded([], *bounds)
-    return strings_in((automaton,)) if bounds == _ANY_BOUNDS else Bounded([automaton], *bounds)
+        return any_strings().lexemes if bounds == _ANY_BOUNDS else Bounded([(None, bounds)])
+    return strings_in((automaton,)) if bounds == _ANY_BOUNDS else Bounded([(automaton, bounds)])
 
 
-def _unbounded(scalars: Scalars) -> Language:
-    """Return a language of texts whose length has no other bounds."""
-    language, bounds = scalars.language, scalars.bounds
-    if bounds == _ANY_BOUNDS and language is not None:
-        return language
-    lengths = of_lengths(*bounds).language
-    if language is None:
-        return lengths
-    return intersection([language, lengths])
+def _several_strings(parts: Sequence[Scalars]) -> Lexemes:
+    """Return the strings of several classes."""
+    if all(scalars.words is not None for scalars in parts):
+        tags = {word: tag for tag, scalars in enumerate(parts) for word in scalars.words or ()}
+        return Words(list(tags), tags)
+    automata = [scalars.automaton for scalars in parts]
+    if all(scalars.bounds == _ANY_BOUNDS for scalars in parts):
+        return strings_in(tuple(each for each in automata if each is not None))
+    return Bounded([(each, scalars.bounds) for each, scalars in zip(automata, parts, strict=True)])
 
 
 def _scalars(condition: Condition | None) -> Scalars:
     """Return what a condition asks for."""
     if condition is None:
         return Scalars(None)
+    if condition.bounds is not None:
+        return Scalars(None, condition.bounds)
     if not condition.is_wider:
         words = None if condition.words is None else tuple(sorted(condition.words))
         return Scalars(condition.language if words is None else condition.of_words, words=words)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Hashable, Iterator
+from contextlib import contextmanager, suppress
 from itertools import chain, count, islice
 from math import inf
 from typing import Any, NamedTuple, TypeVar
@@ -46,9 +47,17 @@ _NUMBER = re.compile(rb"[-+0-9.eE]*\Z")
 _NOTHING: frozenset[Hashable] = frozenset()
 
 
+#: Steps of one search; after so many, it is not known. After each such search, others have half as
+#: many, down to some hundred, since a mask asks for many.
+_MAX_STEPS, _MAX_HALVED = 10_000, 6
+
 Automaton = TypeVar("Automaton", bound=SchemaAutomaton)
 
 _Place = tuple[int, Stack, Memory]  # the text of the memory is all since its parts began
+
+
+class _TooLongError(Exception):
+    """A search has had all its steps."""
 
 
 class Closing(NamedTuple):
@@ -90,28 +99,60 @@ class Completions:
         self.shortest = ShortestValues(automaton, used, self._different, self._named)
         # How many ways there are to finish a part, or some of them, and whether these are all.
         self._n_ways: dict[tuple[Hashable, ...], tuple[int, bool]] = {}
+        self._n_steps = 0
+        self._n_too_long = 0  # searches
+
+    @contextmanager
+    def _bounded(self) -> Iterator[None]:
+        """Give the search inside a `with` block its own steps."""
+        before, self._n_steps = self._n_steps, 0
+        try:
+            yield
+        finally:
+            self._n_steps = before
+
+    def _step(self) -> None:
+        self._n_steps += 1
+        if self._n_steps > _MAX_STEPS >> min(self._n_too_long, _MAX_HALVED):
+            self._n_too_long += 1
+            raise _TooLongError
 
     def can_go_on(self, state: int, stack: Stack, memory: Memory) -> bool:
-        """Return whether a text can be finished by parts that are different."""
+        """Return whether a text can be finished by parts that are different.
+
+        Where that is not known after many steps, it is said to be so: parts that have come are
+        refused in any case.
+        """
         if not self._is_at_risk(state, stack, memory):
             return True
         n_used = sum(len(each.used) for each in memory.opens)
+        try:
+            with self._bounded():
+                return self._surely_goes_on(state, stack, memory, n_used)
+        except _TooLongError:
+            return True
+        except RecursionError:
+            raise SchemaError(TOO_DEEP) from None
+
+    def _surely_goes_on(self, state: int, stack: Stack, memory: Memory, n_used: int) -> bool:
+        """Return whether there are more ways than parts have come, or there is an ending."""
         try:
             if self._has_to_begin(state, stack, memory):
                 has_ways = self._has_parts(state, n_used)
             else:
                 has_ways = self._has_ways(state, stack, memory, n_used)
-            return has_ways or self.ending(state, stack, memory) is not None
-        except RecursionError:
-            raise SchemaError(TOO_DEEP) from None
+        except _TooLongError:
+            self._n_steps, has_ways = 0, False
+        return has_ways or self.ending(state, stack, memory) is not None
 
     def has_items(self, values: Values, wanted: Classes | None, n: int) -> bool:
-        """Return whether there are `n` different values of some classes."""
+        """Return whether there are surely `n` different values of some classes."""
         found = set()
-        for text, _ in self._values(values, wanted):
-            found.add(value_of(text))
-            if len(found) >= n:
-                return True
+        with suppress(_TooLongError), self._bounded():
+            for text, _ in self._values(values, wanted):
+                found.add(value_of(text))
+                if len(found) >= n:
+                    return True
         return False
 
     # -- what may be refused ----------------------------------------------------------------
@@ -161,7 +202,9 @@ class Completions:
         above = islice(stack, stack.height - part.height + 1)
         if not self._automaton.remembering.isdisjoint(above):
             return False  # a walk does not know what a frame has to remember
-        return self._has_ways(state, stack, memory._replace(text=text), n_used)
+        with suppress(_TooLongError), self._bounded():
+            return self._has_ways(state, stack, memory._replace(text=text), n_used)
+        return False
 
     def has_ways(self, configuration: Configuration, n: int) -> bool:
         """Return whether a text surely goes on, had `n` other parts come before."""
@@ -169,9 +212,11 @@ class Completions:
             return True
         ((state, _, stack, _),) = configuration.hypotheses
         memory = configuration.memory
-        if self._has_to_begin(state, stack, memory):
-            return self._has_parts(state, n)
-        return memory.outermost is None or self._has_ways(state, stack, memory, n)
+        with suppress(_TooLongError), self._bounded():
+            if self._has_to_begin(state, stack, memory):
+                return self._has_parts(state, n)
+            return memory.outermost is None or self._has_ways(state, stack, memory, n)
+        return False
 
     def _has_ways(self, state: int, stack: Stack, memory: Memory, n: int) -> bool:
         """Return whether there are surely more than `n` ways to finish the innermost part.
@@ -283,14 +328,19 @@ class Completions:
             yield after.text[n:]
 
     def closings(self, state: int, stack: Stack, memory: Memory) -> Iterator[Closing]:
-        """Yield what closes all that remembers its parts, and where that leads."""
+        """Yield what closes all that remembers its parts, and where that leads.
+
+        As far as it is found in so many steps.
+        """
         limit = memory.opens[0].height - 1
         n = len(memory.text)
-        for then, below, after in self._finished(state, stack, memory, limit):
-            yield Closing(after.text[n:], then, below)
+        with suppress(_TooLongError), self._bounded():
+            for then, below, after in self._finished(state, stack, memory, limit):
+                yield Closing(after.text[n:], then, below)
 
     def _finished(self, state: int, stack: Stack, memory: Memory, limit: int) -> Iterator[_Place]:
         """Yield where a text may be, with all of it, when the stack is lower than a limit."""
+        self._step()
         if stack.height < limit:
             yield state, stack, memory
             return
@@ -386,14 +436,19 @@ class Completions:
 
     def _different(self, items: Items, state: Any) -> Written | None:
         """Return the items that an array still needs, where they are to be different."""
-        return next(self._items(items, state, _NOTHING), None)
+        with suppress(_TooLongError), self._bounded():
+            return next(self._items(items, state, _NOTHING), None)
+        return None
 
     def _named(self, members: Members, state: Any) -> Written | None:
         """Return the properties that an object still needs, where they are counted."""
-        return self._needed(members, state, _NOTHING)
+        with suppress(_TooLongError), self._bounded():
+            return self._needed(members, state, _NOTHING)
+        return None
 
     def _items(self, items: Items, state: Any, used: frozenset[Hashable]) -> Iterator[Written]:
         """Yield the items that may still come, and the tag of the array then."""
+        self._step()
         are_different = items.are_different(state)
         if items.ending(state) != DEAD_END:
             yield Written(b"", items.ending(state))
@@ -439,6 +494,7 @@ class Completions:
         self, items: UniqueItems, state: Used, *, is_some: bool = False
     ) -> Iterator[Written]:
         """Yield the different scalars that may still come, and the tag of the array then."""
+        self._step()
         if items.ending(state) != DEAD_END and not is_some:
             yield Written(b"", items.ending(state))
         for kind, lexemes, tags in items.lexemes(state):
@@ -463,6 +519,7 @@ class Completions:
 
         Listed names come in their order, those from a first one on, and then the others.
         """
+        self._step()
         if members.ending(state) == DEAD_END:
             written = self._needed(members, state, used)
             if written is not None:
@@ -585,6 +642,7 @@ class Completions:
 
         add_following(b"", first)
         while pending:
+            self._step()
             price, _, _, text, key, others = heapq.heappop(pending)
             if others:  # the next byte that leads to the same
                 add(price, text[:-1] + others[:1], key, others[1:])
@@ -611,12 +669,14 @@ class Completions:
             for character in begun.decode():
                 state = canonical.after(state, character)
             for word in words_from(canonical, state):
+                self._step()
                 yield Written(word.encode(), tag)
 
     def _with_ends(self, lexemes: Any, key: Any) -> Iterator[Written]:
         """Yield the ends of an exponent: more and more digits."""
         pending = [(b"", key)]
         for text, here in pending:  # grows while it is walked
+            self._step()
             tag = lexemes.traits(here).ending
             if tag >= 0:
                 yield Written(text, tag)

@@ -20,7 +20,7 @@ from typing import Any
 
 from cfgguide.parser.stack import Stack
 from cfgguide.pushdown.automaton import DEAD
-from cfgguide.pushdown.memory import RememberingConfiguration, memory_of
+from cfgguide.pushdown.memory import BETWEEN, RememberingConfiguration, memory_of
 from cfgguide.pushdown.shortest import Written
 from cfgguide.recognizer.recognizer import Configuration
 from cfgguide.schema.automaton import SchemaAutomaton
@@ -83,10 +83,10 @@ class SchemaEndings:
         memory = configuration.memory
         n = 1
         if configuration.stands_for_others:
-            n += sum(len(each.used) for each in memory.opens)
+            n += sum(len(each.used) + (each.start != BETWEEN) for each in memory.opens)
         closings = islice(self._completions.closings(state, stack, memory), n)
         endings = [each.text + self._ending((each.state, each.stack)) for each in closings]
-        return max(endings, key=len)
+        return max(endings, key=len) if endings else self._ending((state, stack))
 
     def _ending(self, place: _Place) -> bytes:
         texts: list[tuple[_Place, bytes]] = []

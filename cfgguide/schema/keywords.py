@@ -11,6 +11,54 @@ from cfgguide.value_classes.listed_values import check_text, decimal_of
 
 MAX_COUNT = 1_000_000  # characters or items that have to come
 
+_DIALECTS = ("4", "6", "7", "2019-09", "2020-12")
+#: The first and the last dialect that knows a keyword, of those that not all know.
+_KNOWN_IN = {
+    **dict.fromkeys(("const", "contains", "propertyNames"), ("6", "2020-12")),
+    **dict.fromkeys(("if", "then", "else"), ("7", "2020-12")),
+    **dict.fromkeys(
+        (
+            *("dependentRequired", "dependentSchemas", "minContains", "maxContains"),
+            *("unevaluatedItems", "unevaluatedProperties"),
+        ),
+        ("2019-09", "2020-12"),
+    ),
+    "$recursiveRef": ("2019-09", "2019-09"),
+    "additionalItems": ("4", "2019-09"),
+    "prefixItems": ("2020-12", "2020-12"),
+    "$dynamicRef": ("2020-12", "2020-12"),
+}
+_UNKNOWN = {
+    dialect: frozenset(
+        keyword
+        for keyword, (first, last) in _KNOWN_IN.items()
+        if not _DIALECTS.index(first) <= place <= _DIALECTS.index(last)
+    )
+    for place, dialect in enumerate(_DIALECTS)
+}
+
+
+def unknown_keywords(schema: Mapping[str, Any], dialect: str) -> list[str]:
+    """Return the keywords of a schema that its dialect does not know, though others do.
+
+    ``dependencies`` are read in all dialects, and ``additionalItems`` wherever ``items`` is an
+    array.
+
+    Examples
+    --------
+    >>> unknown_keywords({"type": "array", "const": [], "contains": {}}, "4")
+    ['const', 'contains']
+    """
+    unknown = _UNKNOWN.get(dialect, frozenset())
+    if unknown.isdisjoint(schema):
+        return []
+    has_old_items = isinstance(schema.get("items"), list)
+    return [
+        keyword
+        for keyword in schema
+        if keyword in unknown and not (keyword == "additionalItems" and has_old_items)
+    ]
+
 
 class Keywords:
     """The keywords of one schema, and its path."""

@@ -379,9 +379,9 @@ class TrackedMembers:
         value_class = self.values(state, tag).every if wanted is None else wanted[class_tag]
         return self._machine.after(state, symbol, value_class)
 
-    def path(self, state: Any, _cost: Cost) -> list[tuple[int, Classes | None]] | None:
+    def path(self, state: Any, cost: Cost) -> list[tuple[int, Classes | None]] | None:
         """Return the properties that still come; None if no way is known."""
-        return Paths(self._tracked, self._search, self._wanted).of_object(state)
+        return Paths(self._tracked, self._search, self._wanted).of_object(state, cost)
 
 
 class TrackedItems:
@@ -432,8 +432,9 @@ class TrackedItems:
             symbol = self._machine.symbol(state)
             self._known[state] = tuple(
                 each
-                for each in self._search.item_classes(self._tracked, state, self._wanted)
-                if ends(self._machine.after(state, symbol, each))
+                for alike in self._search.item_groups(self._tracked, state, self._wanted)
+                if ends(self._machine.after(state, symbol, alike[0]))
+                for each in alike
             )
         return self._known[state]
 

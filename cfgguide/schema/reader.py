@@ -1,8 +1,8 @@
 """Reads a JSON Schema into nodes, one for each schema in it, and follows all references.
 
 In: a schema as ``json.load`` returns it. Out: the :class:`~cfgguide.value_classes.nodes.Node` of
-its root. ``$schema`` tells drafts 4, 6, 7, 2019-09 and 2020-12 apart; without it, 2020-12 is
-assumed.
+its root. ``$schema`` tells drafts 4, 6, 7, 2019-09 and 2020-12 apart, and keywords that the draft
+does not know are ignored; without it, 2020-12 is assumed, and keywords of all drafts are read.
 """
 
 from __future__ import annotations
@@ -16,20 +16,21 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+from cfgguide.automata.language import Language, is_small_together
 from cfgguide.ecma.growing import GrowingPattern
 from cfgguide.ecma.notation import with_common_spaces
 from cfgguide.ecma.patterns import is_surely_found, later_language, pattern_text
 from cfgguide.errors import SchemaError, SchemaWarning, shown
-from cfgguide.schema.keywords import Keywords
-from cfgguide.schema.references import NO_SIBLINGS, OLD_ITEMS, Location, References
+from cfgguide.schema.keywords import Keywords, unknown_keywords
+from cfgguide.schema.references import NO_SIBLINGS, OLD_ITEMS, WRITTEN_WHOLE, Location, References
 from cfgguide.schema.spelling import spelled
 from cfgguide.value_classes.listed_values import scalar_values, shape
 from cfgguide.value_classes.nodes import (
     Condition,
     Node,
+    Together,
     Values,
     closable,
-    not_only_read,
     reachable,
     wanted_to_fail,
 )
@@ -49,6 +50,11 @@ _TYPES = {
     "object": ("object",),
 }
 MAX_NODES = 20_000
+_MANY_LISTED = 5_000  # values
+TOO_LARGE = (
+    "with what else is asked of the same values it needs too large an automaton; use smaller "
+    "bounds or fewer patterns for one value"
+)
 _ENCODER = json.JSONEncoder(default=str)
 # Keywords by what reads them: most schemas have none of most of these.
 _APPLICATORS = frozenset(
@@ -60,6 +66,7 @@ _APPLICATORS = frozenset(
 _OF_NUMBERS = frozenset(
     ["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf"]
 )
+_OF_NAMES = frozenset(["patternProperties", "propertyNames"])
 _OF_STRINGS = frozenset(["minLength", "maxLength", "pattern", "format"])
 _OF_ARRAYS = frozenset(
     [
@@ -72,6 +79,9 @@ _OF_OBJECTS = frozenset(
         *("properties", "patternProperties", "additionalProperties", "propertyNames", "required"),
         *("dependentRequired", "minProperties", "maxProperties", "unevaluatedProperties"),
     ]
+)
+_CONDITIONS = frozenset(["type", "enum", "const"]).union(
+    _APPLICATORS, _OF_NUMBERS, _OF_STRINGS, _OF_ARRAYS, _OF_OBJECTS
 )
 
 
@@ -107,9 +117,9 @@ class Reader:
         self._is_closed = is_closed
         self._has_common_spaces = has_common_spaces
         self._spaced: list[tuple[Node, str, str]] = []  # patterns, and where they stand
-        self._references = References(schema, registry)
-        #: What is not enforced: the path of each keyword, and why.
+        #: What is not enforced, or read otherwise than it says: the path of each keyword, and why.
         self.left_out: list[tuple[str, str]] = []
+        self._references = References(schema, registry, note=self._note)
         self._formats = formats
         self._best_effort = best_effort
         self._nodes: dict[object, Node] = {}
@@ -117,6 +127,8 @@ class Reader:
         self._unread: list[tuple[Node, Location]] = []
         #: Conditions whose automaton may be too large, the node of each, and where it stands.
         self._growing: list[tuple[Node, str, Condition]] = []
+        #: About what there are conditions whose automata may be too large together.
+        self._together: dict[str, None] = {}
 
     def root(self) -> Node:
         """Return the node of the whole schema.
@@ -136,15 +148,16 @@ class Reader:
         for node, path, pattern in self._spaced:
             written = pattern if node in failing else with_common_spaces(pattern)
             self._add_pattern(node, path, written)
-        self._make_large_patterns(root)
+        if self._growing or self._together:
+            self._check_large(Together(root))
         return root
 
-    def _make_large_patterns(self, root: Node) -> None:
-        """Make patterns that may be too large, where they are not only read.
+    def _check_large(self, together: Together) -> None:
+        """Check that automata that have to be made as a whole are not too large.
 
         An error is raised now, not in the middle of a text.
         """
-        asked = not_only_read(root) if self._growing else ()
+        asked = together.not_only_read() if self._growing else ()
         for node, path, condition in self._growing:
             if node in asked:
                 try:
@@ -152,6 +165,22 @@ class Reader:
                 except SchemaError as error:
                     node.strings.remove(condition)
                     self.give_up(path, str(error.args[0]))
+        for kind in self._together:
+            for group in together.conditions(kind):
+                self._check_together(group, kind)
+
+    def _check_together(self, group: list[tuple[Node, Condition]], kind: str) -> None:
+        """Leave out conditions until an automaton of the others is small enough."""
+        languages: list[Language] = []
+        for node, condition in group:
+            try:
+                if is_small_together([*languages, condition.language]):
+                    languages.append(condition.language)
+                    continue
+                problem = TOO_LARGE
+            except SchemaError as error:
+                problem = str(error.args[0])
+            self.give_up(f"{node.path}/{_leave_out(node, condition, kind)}", problem)
 
     def give_up(self, path: str, problem: str) -> None:
         """Warn that a condition cannot be guaranteed.
@@ -166,9 +195,12 @@ class Reader:
         self.left_out.append((path or "/", problem))
         warnings.warn(f"at {path or '/'}: {problem}; it is left out", SchemaWarning, stacklevel=2)
 
+    def _note(self, path: str, problem: str) -> None:
+        self.left_out.append((path, problem))
+
     def _node(self, location: Location) -> Node:
         location = self._references.entered(location)
-        key = (location.base, location.scope, self._key_of(location.schema))
+        key = (location.base, location.scope, location.dialect, self._key_of(location.schema))
         if key not in self._nodes:
             if len(self._nodes) >= MAX_NODES:
                 raise SchemaError(f"the schema has more than {MAX_NODES} schemas; split it")
@@ -190,6 +222,7 @@ class Reader:
             return
         if not isinstance(schema, Mapping):
             raise SchemaError(f"at {location.path or '/'}: a schema is an object or a truth value")
+        schema = self._known_part(location)
         reads = Keywords(schema, location.path)
         if "$ref" in schema and location.dialect in NO_SIBLINGS:
             node.all_of.append(self._node(self._references.target(location, "$ref")))
@@ -209,6 +242,20 @@ class Reader:
         if not _OF_OBJECTS.isdisjoint(schema):
             self._read_object(node, location, reads)
 
+    def _known_part(self, location: Location) -> Mapping[str, Any]:
+        """Return a schema without what its draft ignores, which is noted."""
+        schema: Mapping[str, Any] = location.schema
+        draft = f"draft {location.dialect}"
+        if "$ref" in schema and location.dialect in NO_SIBLINGS:
+            ignored = [keyword for keyword in schema if keyword in _CONDITIONS]
+            why = f"{draft} ignores what stands beside $ref"
+        else:
+            ignored = unknown_keywords(schema, location.dialect)
+            why = f"{draft} does not know it"
+        for keyword in ignored:
+            self._note(f"{location.path}/{keyword}", why)
+        return {key: schema[key] for key in schema if key not in ignored} if ignored else schema
+
     def _below(self, location: Location, *steps: str | int) -> Node:
         return self._node(self._references.below(location, *steps))
 
@@ -222,7 +269,9 @@ class Reader:
                 reads.fail("type", f"is one or more of {', '.join(_TYPES)}")
             node.kinds = frozenset(kind for name in listed for kind in _TYPES[name])
             if "integer" in listed and "number" not in listed:
-                node.numbers.append(Condition(numbers.later_multiples(Decimal(1))))
+                is_written = location.dialect in WRITTEN_WHOLE
+                whole = numbers.written_whole if is_written else numbers.later_multiples(Decimal(1))
+                node.numbers.append(Condition(whole))
         listed = reads.listed("enum") if "enum" in reads.schema else None
         if listed is not None:
             node.values = self._values(location, listed)
@@ -238,7 +287,10 @@ class Reader:
         nested = [value for value in values if isinstance(value, list | Mapping)]
         nodes = [self._node(self._references.constant(location, shape(value))) for value in nested]
         scalars = [value for value in values if not isinstance(value, list | Mapping)]
-        return replace(scalar_values(scalars), nodes=tuple(nodes))
+        found = replace(scalar_values(scalars), nodes=tuple(nodes))
+        if len(scalars) > _MANY_LISTED and found.numbers is not None:
+            _ = found.numbers.language  # takes long; an error is raised now, not in a text
+        return found
 
     def _read_applicators(self, node: Node, location: Location, reads: Keywords) -> None:
         def listed(keyword: str) -> list[Node] | None:
@@ -274,9 +326,15 @@ class Reader:
             ("maximum", "exclusiveMaximum", numbers.at_most),
         )
         for keyword, exclusive, make in bounds:
-            is_strict = reads.schema.get(exclusive) is True  # draft 4
+            is_old = location.dialect == "4"  # in which the exclusive ones are truth values
+            found = reads.schema.get(exclusive)
+            is_strict = found is True or (is_old and bool(found))
+            if is_old and not isinstance(found, bool | None):
+                self._note(f"{reads.path}/{exclusive}", "draft 4 knows truth values only")
             for name, strict in ((keyword, is_strict), (exclusive, True)):
-                bound = None if isinstance(reads.schema.get(name), bool) else reads.number(name)
+                is_number = not isinstance(reads.schema.get(name), bool)
+                is_number = is_number and not (is_old and name == exclusive)
+                bound = reads.number(name) if is_number else None
                 if bound is not None:
                     reads.check(name, numbers.check_digits, bound)
                     node.numbers.append(Condition(partial(make, bound, is_strict=strict)))
@@ -284,6 +342,7 @@ class Reader:
         if divisor is not None:
             if divisor <= 0:
                 reads.fail("multipleOf", "is a number above 0")
+            self._together["number"] = None
             self._guarded(node.numbers, reads, "multipleOf", _multiples_condition, divisor)
 
     def _guarded(
@@ -308,6 +367,7 @@ class Reader:
         if pattern is not None:
             if not isinstance(pattern, str):
                 reads.fail("pattern", "is a regular expression")
+            self._together["string"] = None
             if self._has_common_spaces and r"\s" in pattern:
                 self._spaced.append((node, f"{reads.path}/pattern", pattern))
             else:
@@ -315,6 +375,7 @@ class Reader:
         name = reads.schema.get("format")
         if self._formats and isinstance(name, str):
             if name in FORMATS:
+                self._together["string"] = None
                 text = partial(pattern_text, format_pattern(name), spelled)
                 node.strings.append(Condition(later_format(name), text, is_met=True))
             elif name in OTHER_FORMATS:
@@ -354,6 +415,8 @@ class Reader:
     def _read_object(self, node: Node, location: Location, reads: Keywords) -> None:
         for name in reads.checked_names("properties"):
             node.properties[name] = self._below(location, "properties", name)
+        if not _OF_NAMES.isdisjoint(reads.schema):
+            self._together["name"] = None
         for pattern in reads.mapping("patternProperties"):
             found: list[Condition] = []
             self._guarded(found, reads, "patternProperties", _pattern_condition, pattern)
@@ -371,6 +434,22 @@ class Reader:
         node.n_properties = (reads.count("minProperties") or 0, reads.count("maxProperties"))
         if "unevaluatedProperties" in reads.schema:
             node.unevaluated = self._below(location, "unevaluatedProperties")
+
+
+def _leave_out(node: Node, condition: Condition, kind: str) -> str:
+    """Remove a condition from a node; return the keyword that asks for it."""
+    if kind == "number":
+        node.numbers.remove(condition)
+        return "multipleOf"
+    if kind == "string":
+        node.strings.remove(condition)
+        return "pattern"
+    left = [each for each in node.patterns if each[0] is not condition.made]
+    if len(left) == len(node.patterns):
+        node.names = None
+        return "propertyNames"
+    node.patterns = left
+    return "patternProperties"
 
 
 def _pattern_condition(pattern: str, *, is_late: bool = False) -> Condition:

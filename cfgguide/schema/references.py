@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib import resources
 from types import MappingProxyType
@@ -30,8 +30,10 @@ _DIALECTS = {
 }
 _TOO_OLD = "json-schema.org/draft-0"
 LATEST = "2020-12"
+UNSAID = "any"  # the dialect of a schema that says none: the latest, with keywords of all others
 NO_SIBLINGS = frozenset("467")  # dialects in which $ref stands alone
 OLD_ITEMS = frozenset(["4", "6", "7", "2019-09"])  # in which items may be an array
+WRITTEN_WHOLE = frozenset("4")  # in which 1.0 is not an integer
 MAX_DEPTH = 300  # of nested schemas
 _MAX_INDEX_DIGITS = 10
 
@@ -60,7 +62,7 @@ class Location(NamedTuple):
     path : str
         A JSON pointer from the root; after a reference, that of its target.
     dialect : str
-        "4", "6", "7", "2019-09" or "2020-12".
+        "4", "6", "7", "2019-09", "2020-12", or `UNSAID`.
     scope : tuple of str
         The resources that lead here, the outermost first; empty if no reference is dynamic.
     """
@@ -72,6 +74,10 @@ class Location(NamedTuple):
     scope: tuple[str, ...] = ()
 
 
+class _LeadsNowhereError(SchemaError):
+    """A document has nothing of the name that a reference has."""
+
+
 class References:
     """All locations that a reference may name: of one schema, and of others that are given.
 
@@ -81,6 +87,8 @@ class References:
         The schema.
     registry : mapping of str to object
         Other documents by their URIs; each is read when a reference names it.
+    note : callable
+        Called with the path of a reference that is read otherwise than it says, and how.
 
     Raises
     ------
@@ -93,13 +101,20 @@ class References:
         If its dialect is unknown, so that it is read as one of the latest.
     """
 
-    def __init__(self, schema: Any, registry: Mapping[str, Any] = MappingProxyType({})) -> None:
+    def __init__(
+        self,
+        schema: Any,
+        registry: Mapping[str, Any] = MappingProxyType({}),
+        *,
+        note: Callable[[str, str], None],
+    ) -> None:
+        self._note = note
         self._registry = {_split("", uri)[0]: document for uri, document in registry.items()}
         self._resources: dict[str, Location] = {}
         self._anchors: dict[tuple[str, str], Location] = {}
         self._dynamic: set[tuple[str, str]] = set()
         self._recursive: set[str] = set()
-        self.root = self._opened(Location(schema, "", "", LATEST))
+        self.root = self._opened(Location(schema, "", "", UNSAID))
         self._resources.setdefault("", self.root)
         self._register(self.root, 0)
         self._has_scope = bool(self._dynamic or self._recursive)
@@ -136,7 +151,7 @@ class References:
         if uri:
             message = f"{problem} 2019-09 and 2020-12; it is read as {LATEST}"
             warnings.warn(message, SchemaWarning, stacklevel=2)
-        return LATEST
+        return UNSAID
 
     def _register(self, location: Location, depth: int) -> None:
         if depth > MAX_DEPTH:
@@ -188,7 +203,12 @@ class References:
         if not isinstance(reference, str):
             raise SchemaError(f"{where}: a reference is a URI, as a string")
         uri, fragment = _split(location.base, reference)
-        found = self._target(uri, fragment, where, reference)
+        try:
+            found = self._target(uri, fragment, where, reference)
+        except _LeadsNowhereError:
+            if not reference.startswith("#") or uri == self.root.base:
+                raise
+            found = self._target_from_root(location, keyword, fragment)
         if keyword == "$dynamicRef" and (found.base, fragment) in self._dynamic:
             outer = (base for base in location.scope if (base, fragment) in self._dynamic)
             found = self._anchors[next(outer, found.base), fragment]
@@ -196,6 +216,20 @@ class References:
             outer = (base for base in location.scope if base in self._recursive)
             found = self._resources[next(outer, found.base)]
         return found._replace(scope=location.scope)
+
+    def _target_from_root(self, location: Location, keyword: str, fragment: str) -> Location:
+        """Return what a fragment leads to in the whole schema, as its authors often mean.
+
+        By the standard it is looked up in the part that has an ``$id`` of its own.
+        """
+        reference, path = location.schema[keyword], f"{location.path}/{keyword}"
+        found = self._target(self.root.base, fragment, f"at {path}", reference)
+        self._note(
+            path,
+            f"{shown(reference)} leads nowhere inside the part with the id "
+            f"{shown(location.base)}; it is looked up from the root",
+        )
+        return found
 
     def _target(self, uri: str, fragment: str, where: str, reference: str) -> Location:
         document = self._registry.get(uri)
@@ -218,7 +252,7 @@ class References:
             return found
         if not fragment.startswith("/"):
             if (uri, fragment) not in self._anchors:
-                raise SchemaError(
+                raise _LeadsNowhereError(
                     f"{where}: there is no anchor {shown(fragment)} for {shown(reference)}"
                 )
             return self._anchors[uri, fragment]
@@ -230,7 +264,7 @@ class References:
             elif isinstance(inner, Mapping) and name in inner:
                 found = self.below(found, name)
             else:
-                raise SchemaError(
+                raise _LeadsNowhereError(
                     f"{where}: {shown(reference)} leads nowhere: there is no {shown(name)}"
                 )
         return found

@@ -21,6 +21,7 @@ from cfgguide.schema.completions import new_automaton
 from cfgguide.schema.writer import Whitespace, Writer
 from cfgguide.value_classes.classes import ValueClasses
 from cfgguide.value_classes.nodes import Node, reachable
+from cfgguide.value_classes.search import Search
 
 #: White space characters that are counted.
 MAX_SPACE = 1_000_000
@@ -140,7 +141,7 @@ class SchemaGrammar(Grammar):
             object.__setattr__(self, name, value)
         made = self._new_automaton()
         if not made.has_sentence:
-            raise SchemaError(_why_nothing(root))
+            raise SchemaError(_why_nothing(root, made.search))
         object.__setattr__(self, "_made", made)
 
     schema: str
@@ -220,17 +221,17 @@ class SchemaGrammar(Grammar):
         return text
 
 
-def _why_nothing(root: Node) -> str:
+def _why_nothing(root: Node, search: Search) -> str:
     """Return a message that names a part of a schema which allows no value."""
     for node in reversed(reachable(root)):
         if node.is_false or node.is_trivial or any(o.is_false for o in node.in_place):
             continue
+        search.begin()
         try:
-            value_classes = ValueClasses(node, is_ordered=True)
+            has_value = search.has_value(search.values.of([node]))
         except SchemaError:
-            continue
-        held = frozenset(value_classes.root)
-        if held not in value_classes.contexts[value_classes.root].value_classes:
+            break
+        if not has_value:
             return (
                 f"at {node.path or '/'}: no value is allowed: its keywords contradict each other, "
                 "or only an infinite value could meet them"

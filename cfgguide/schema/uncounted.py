@@ -60,6 +60,7 @@ def _ask_once(nodes: list[Node]) -> None:
 
 def _give_up_unique(root: Node, unique: list[Node], give_up: GiveUp, layout: Layout) -> None:
     automaton = new_automaton(root, layout, is_ordered=False)
+    automaton.refuses_few = True
     with _without_unique(unique):
         plain = new_automaton(root, layout, is_ordered=False)
         failing, failing_inside = _may_have_to_fail(root, plain)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from cfgguide.automata.language import DEAD, Language, difference, intersection
 from cfgguide.ecma.patterns import pattern_language
 from cfgguide.pushdown.lexemes import Bounded, Constants, Lexemes, Numbers, Strings, plain_strings
-from cfgguide.pushdown.names import Names, PatternNames
+from cfgguide.pushdown.names import Names, PatternNames, Words
 from cfgguide.schema.members import DEAD_END
 from cfgguide.value_classes.counts import canonical_numbers
 from cfgguide.value_classes.search import Search
@@ -137,6 +137,9 @@ def _is_endless(language: Language) -> bool:
 
 def _unused_strings(scalars: Scalars, used: list[str]) -> Lexemes | None:
     """Return strings that have not come; None if there is none."""
+    if scalars.words is not None:
+        words = sorted(set(scalars.words).difference(used))
+        return Words(words) if words else None
     language, bounds = scalars.language, scalars.bounds
     if language is None and bounds in ((0, None), (1, None)):
         empty = [""] if bounds[0] else []
@@ -151,5 +154,5 @@ def _unused_strings(scalars: Scalars, used: list[str]) -> Lexemes | None:
         return None
     if bounds == (0, None):
         return Strings([rest])
-    bounded = Bounded([rest], *bounds)
+    bounded = Bounded([(rest, bounds)])
     return None if bounded.is_empty else bounded

@@ -103,6 +103,11 @@ class ArrayMachine:
             return [node.prefix[index]]
         return [] if node.items is None else [node.items]
 
+    @property
+    def values(self) -> frozenset[Node]:
+        """Nodes of the values that are told apart, one for each."""
+        return frozenset(self._values)
+
     def places(self) -> Iterator[ItemsSeen]:
         """Yield a state for each index, where nothing has failed."""
         for index in range(self._prefix + 1):
@@ -151,7 +156,7 @@ class ArrayMachine:
                 continue
             if any(self._evaluates(n, index, matched) for n in hold_with(node)):
                 continue
-            if any(self._evaluates(n, index, matched) for n in may_evaluate(node)):
+            if any(self._evaluates(n, index, matched) for n in may_evaluate(node, "array")):
                 pending.add((node, index, matched))
             else:
                 failed.add(node)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
-from cfgguide.automata.language import Language, TextAutomaton
+from cfgguide.automata.language import Language, TextAutomaton, accepts
 
 Bounds = tuple[int, int | None]  # the least and the most; None for no maximum
 KINDS = ("null", "true", "false", "number", "string", "array", "object")
@@ -83,6 +83,19 @@ class Condition:
     def automaton(self) -> TextAutomaton:
         """The same, as it is read."""
         return self.language if callable(self.made) else self.made
+
+    @property
+    def n_states(self) -> int:
+        """About how many states the language has; those of lengths are not made for it."""
+        if self.bounds is not None:
+            return max(self.bounds[0], self.bounds[1] or 0) + 2
+        return len(self.language.rows)
+
+    def meets(self, text: str) -> bool:
+        """Return whether a text meets the condition."""
+        if self.bounds is not None:
+            return is_within(len(text), self.bounds)
+        return text in self.words if self.words is not None else accepts(self.automaton, text)
 
 
 @dataclass(frozen=True)
@@ -289,32 +302,6 @@ def _says_more(node: Node) -> bool:
     return not node.is_same_as(alone)
 
 
-def not_only_read(root: Node) -> set[Node]:
-    """Return the nodes whose values may have to be told apart, and perhaps others.
-
-    The strings of all other nodes are only read, or counted up to a few: what they require of
-    strings is never asked for as a whole. Nodes that may see one value together belong together.
-    Where values are told apart, so are items, names and properties; where items are to be
-    different, they are told apart if they are strings, and else counted.
-    """
-    together = _Together(reachable(root))
-    while together.join_inner():
-        pass
-    queue = [group for group in together.groups() if any(map(_tells_apart, group))]
-    found = {node: None for group in queue for node in group}
-    for group in queue:  # grows while it is walked
-        for node in group:
-            for inner in node.inner:
-                if inner not in found:
-                    queue.append(together.group(inner))
-                    found |= dict.fromkeys(queue[-1])
-    for node in together.nodes:
-        items = (node.items, *node.prefix) if node.is_unique else ()
-        for inner in filter(None, items):
-            found |= dict.fromkeys(together.group(inner))
-    return set(found)
-
-
 def _tells_apart(node: Node) -> bool:
     """Return whether a node may be met in several ways, or needs to know what is inside."""
     return (
@@ -326,23 +313,69 @@ def _tells_apart(node: Node) -> bool:
     )
 
 
-class _Together:
-    """Groups of nodes that may see one value together."""
+class Together:
+    """Groups of nodes that may see one value together.
 
-    def __init__(self, nodes: list[Node]) -> None:
-        self.nodes = nodes
-        self._groups = {node: [node] for node in nodes}
-        for node in nodes:
+    Parameters
+    ----------
+    root : Node
+        Of the whole schema.
+    """
+
+    def __init__(self, root: Node) -> None:
+        self.nodes = reachable(root)
+        self._groups = {node: [node] for node in self.nodes}
+        for node in self.nodes:
             for other in node.in_place:
                 self._join(node, other)
+        while self._join_inner():
+            pass
 
     def groups(self) -> list[list[Node]]:
         """Return all groups."""
         return list({id(group): group for group in self._groups.values()}.values())
 
-    def group(self, node: Node) -> list[Node]:
-        """Return the group of a node."""
-        return self._groups[node]
+    def not_only_read(self) -> set[Node]:
+        """Return the nodes whose values may have to be told apart, and perhaps others.
+
+        The strings of all other nodes are only read, or counted up to a few: what they require of
+        strings is never asked for as a whole. Nodes that may see one value together belong
+        together. Where values are told apart, so are items, names and properties; where items are
+        to be different, they are told apart if they are strings, and else counted.
+        """
+        queue = [group for group in self.groups() if any(map(_tells_apart, group))]
+        found = {node: None for group in queue for node in group}
+        for group in queue:  # grows while it is walked
+            for node in group:
+                for inner in node.inner:
+                    if inner not in found:
+                        queue.append(self._groups[inner])
+                        found |= dict.fromkeys(queue[-1])
+        for node in self.nodes:
+            items = (node.items, *node.prefix) if node.is_unique else ()
+            for inner in filter(None, items):
+                found |= dict.fromkeys(self._groups[inner])
+        return set(found)
+
+    def conditions(self, kind: str) -> Iterator[list[tuple[Node, Condition]]]:
+        """Yield groups of conditions of which an automaton may have to be made together.
+
+        Parameters
+        ----------
+        kind : str
+            "number", "string" or "name": what they are about. Strings belong together only where
+            they may have to be told apart, and lengths are counted apart.
+        """
+        asked = self.not_only_read() if kind == "string" else set(self.nodes)
+        for group in self.groups():
+            found = {
+                id(condition.made): (node, condition)
+                for node in group
+                if node in asked
+                for condition in _conditions(node, kind)
+            }
+            if len(found) > 1 or (found and kind == "name"):
+                yield list(found.values())
 
     def _join(self, one: Node, other: Node) -> bool:
         first, second = self._groups[one], self._groups[other]
@@ -353,7 +386,7 @@ class _Together:
         self._groups |= dict.fromkeys(small, large)
         return True
 
-    def join_inner(self) -> bool:
+    def _join_inner(self) -> bool:
         """Join nodes that may see one item or property; return whether there were any."""
         n_joined = sum(self._join_inside(group) for group in self.groups())
         return n_joined > 0
@@ -375,6 +408,18 @@ class _Together:
         general = [node for node in general if not _asks_nothing(node)]
         joined = [[*nodes, *general] for nodes in places.values() if nodes] or [general]
         return sum(self._join(nodes[0], other) for nodes in joined for other in nodes[1:])
+
+
+def _conditions(node: Node, kind: str) -> list[Condition]:
+    """Return conditions of a node on numbers, on strings, or on names, without lengths."""
+    if kind == "number":
+        return node.numbers
+    if kind == "string":
+        return [each for each in node.strings if each.bounds is None]
+    found = [Condition(language) for language, _ in node.patterns]
+    for inner in reachable(node.names) if node.names is not None else ():
+        found += inner.strings
+    return found
 
 
 def _asks_nothing(node: Node) -> bool:

@@ -210,7 +210,7 @@ class ObjectMachine:
             matched = frozenset(
                 number for number, each in enumerate(self._patterns) if each.accepts(name)
             )
-            held = accepted([each.language.accepts(name) for each in asked])
+            held = accepted([each.meets(name) for each in asked])
             found.append(NameClass(name, (), matched, held))
         if not self._patterns and not asked:
             return [*found, NameClass(None, tuple(self._names), frozenset(), accepted([]))]
@@ -370,7 +370,7 @@ class ObjectMachine:
                 continue
             if any(self.evaluates(other, names) for other in hold_with(node)):
                 continue
-            if any(self.evaluates(other, names) for other in may_evaluate(node)):
+            if any(self.evaluates(other, names) for other in may_evaluate(node, "object")):
                 pending.add((node, number))
             else:
                 failed.add(node)

@@ -14,8 +14,10 @@ another.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
+from functools import partial
 from itertools import count
+from math import inf
 from typing import Any
 
 from cfgguide.value_classes.machine import ValueClass
@@ -24,7 +26,6 @@ from cfgguide.value_classes.tracked import Classes, Tracked
 from cfgguide.value_classes.values import Values
 
 MAX_TRIED = 500
-_SEPARATORS = 4  # quotes, colon and comma of a property
 
 #: The length of a text of some classes of values, None for all that hold; None if none is known.
 Cost = Callable[[Values, Classes | None], int | None]
@@ -64,12 +65,17 @@ class Paths:
         def is_end(state: Any) -> bool:
             return self._tracked.value_class(machine.holding(state)[0]) in self._wanted
 
-        path = self._found(state, ways, is_end, lambda state: state.failed)
+        path = self._found(state, ways, is_end)
         return None if path is None else [value_class for _, value_class in path]
 
-    def of_object(self, state: Any) -> list[tuple[int, Classes | None]] | None:
-        """Return the properties that still come, with classes; None if no way is known."""
+    def of_object(self, state: Any, cost: Cost) -> list[tuple[int, Classes | None]] | None:
+        """Return the properties that still come, with classes; None if no way is known.
+
+        Whichever of its classes the value of a property has, the object is in the same state then.
+        """
         tracked, search = self._tracked, self._search
+        if tracked.ending(tracked.objects, state) in self._wanted:
+            return []
         plan = search.object_plan(tracked, state, self._wanted)
         if plan is None:
             return None
@@ -78,40 +84,57 @@ class Paths:
             symbol = tracked.objects.symbol(state, number)
             holds = frozenset(node.meant for node in holding)
             fails = frozenset(node.meant for node in failing)
-            classes = search.classes(search.values.of(symbol.nodes), holds)
-            wanted = tuple(each for each in classes if each.isdisjoint(fails))
-            found.append((number, wanted))
-            state = tracked.objects.after(state, symbol, wanted[0])
+            values = search.values.of(symbol.nodes)
+            ways: dict[Any, list[ValueClass]] = {}
+            for each in search.classes(values, holds):
+                if each.isdisjoint(fails):
+                    ways.setdefault(tracked.objects.after(state, symbol, each), []).append(each)
+            state = (
+                min(ways, key=partial(_price, values, ways, cost))
+                if len(ways) > 1
+                else next(iter(ways))
+            )
+            found.append((number, tuple(ways[state])))
         return found
 
     def _classes(self, state: Any, cost: Cost) -> Iterator[tuple[int, ValueClass]]:
         """Yield the classes that the next item is known to have, with what they cost."""
         values = self._search.values.of(self._tracked.arrays.symbol(state).nodes)
-        for value_class in self._search.item_classes(self._tracked, state, self._wanted):
-            price = cost(values, (value_class,))
-            if price is not None:
-                yield price, value_class
+        for alike in self._search.item_groups(self._tracked, state, self._wanted):
+            prices = [(cost(values, (each,)), each) for each in alike]
+            known = [(price, each) for price, each in prices if price is not None]
+            if known:
+                yield min(known, key=lambda found: found[0])
 
-    def _found(
-        self,
-        start: Any,
-        ways: _Ways,
-        is_end: Callable[[Any], bool],
-        failed: Callable[[Any], Any],
-    ) -> list[Step] | None:
+    def _found(self, start: Any, ways: _Ways, is_end: Callable[[Any], bool]) -> list[Step] | None:
         """Return a cheap path, or the first that is found if there are too many ways."""
 
         def is_possible(state: Any) -> bool:
-            return self._tracked.may_be(failed(state), self._wanted)
+            return self._tracked.may_be(state.failed, self._wanted)
 
-        path, is_all = _cheapest(start, ways, is_end, is_possible)
+        def shape(state: Any) -> Hashable:
+            return self._search.shape(self._tracked, state)
+
+        path, is_all = _cheapest(start, ways, is_end, is_possible, shape)
         if path is None and not is_all:
-            path = _first(start, ways, is_end, is_possible)
+            path = _first(start, ways, is_end, is_possible, shape)
         return path
 
 
+def _price(values: Values, ways: dict[Any, list[ValueClass]], cost: Cost, state: Any) -> float:
+    """Return what a value costs after which an object is in a state; 0 if there is one way only."""
+    if len(ways) == 1:
+        return 0
+    price = cost(values, tuple(ways[state]))
+    return inf if price is None else price
+
+
 def _cheapest(
-    start: Any, ways: _Ways, is_end: Callable[[Any], bool], is_possible: Callable[[Any], bool]
+    start: Any,
+    ways: _Ways,
+    is_end: Callable[[Any], bool],
+    is_possible: Callable[[Any], bool],
+    shape: Callable[[Any], Hashable],
 ) -> tuple[list[Step] | None, bool]:
     """Return the cheapest path, and whether all were tried."""
     number = count()
@@ -119,25 +142,29 @@ def _cheapest(
     pending: list[tuple[int, int, Any, _Path]] = [(0, next(number), start, None)]
     while pending:
         price, _, state, path = heapq.heappop(pending)
-        if state in seen or not is_possible(state):
+        if shape(state) in seen or not is_possible(state):
             continue
-        seen.add(state)
+        seen.add(shape(state))
         if is_end(state):
             return _steps(path), True
         if len(seen) > MAX_TRIED:
             return None, False
         for more, after, step in ways(state):
-            if after not in seen:
+            if shape(after) not in seen:
                 longer = path if step is None else (path, step)
                 heapq.heappush(pending, (price + more, next(number), after, longer))
     return None, True
 
 
 def _first(
-    start: Any, ways: _Ways, is_end: Callable[[Any], bool], is_possible: Callable[[Any], bool]
+    start: Any,
+    ways: _Ways,
+    is_end: Callable[[Any], bool],
+    is_possible: Callable[[Any], bool],
+    shape: Callable[[Any], Hashable],
 ) -> list[Step] | None:
     """Return the first path, of each state's ways the first that leads to an end."""
-    seen = {start}
+    seen = {shape(start)}
     pending: list[tuple[Any, _Path]] = [(start, None)]
     while pending:
         state, path = pending.pop()
@@ -146,8 +173,8 @@ def _first(
         if is_end(state):
             return _steps(path)
         for _, after, step in reversed([*ways(state)]):
-            if after not in seen:
-                seen.add(after)
+            if shape(after) not in seen:
+                seen.add(shape(after))
                 pending.append((after, path if step is None else (path, step)))
     return None
 

@@ -292,7 +292,7 @@ class Clauses:
         return [*map(self._clause, self._deciding(node))]
 
     def _deciding(self, node: Node) -> Iterator[Sequence[Alternative]]:
-        for other in (node, *may_evaluate(node)):
+        for other in (node, *may_evaluate(node, "object")):
             yield [(Holds(other, True),), (Holds(other, False),)]
             for number in map(self._machine.number_of, other.dependent):
                 yield [(Comes(number, False),), (Comes(number, True),)]
@@ -689,7 +689,7 @@ class Planner:
         machine, names = self._machine, self._machine.name_classes[number]
         if machine.children(node, names):
             return False
-        others = list(may_evaluate(node))
+        others = list(may_evaluate(node, "object"))
         truth = {
             other: plan.truth.get(other, False if self._surely_fails(plan, other) else None)
             for other in others

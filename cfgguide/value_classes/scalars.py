@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from itertools import pairwise
 from math import prod
 from typing import TypeVar
 
@@ -72,8 +73,8 @@ def by_class(
     >>> [each.language.words(9) for each in found[True]]
     [['', 'a']]
     """
-    n_states = prod(len(each.language.rows) for each in asked)
-    has_lengths = len({each.bounds is None for each in asked}) == 2
+    n_states = prod(each.n_states for each in asked)
+    has_lengths = any(each.bounds is not None for each in asked)
     sort = _apart if n_states > MAX_TOGETHER and has_lengths else _together
     return sort(asked, key_of)
 
@@ -129,9 +130,9 @@ def _apart(
     for least, most in filter(None, bounds):
         cuts |= {least} if most is None else {least, most + 1}
     firsts = sorted(cuts)
-    shorter = {each.language: each.text for each in asked}
     result: dict[Key, list[Condition]] = {}
     uncounted = [asked[number] for number in others]
+    shorter = {each.language: each.text for each in uncounted}
     groups = grouped([each.language for each in uncounted], lambda found: found)
     memberships: dict[Memberships | None, set[Memberships]] = {met: {met} for met in groups}
     for met, language in groups.items():
@@ -176,19 +177,24 @@ def _lengths_from(language: Language, firsts: Sequence[int]) -> list[int]:
     is_end[list(language.accepting)] = True
     here = np.zeros(len(rows), dtype=np.bool_)
     here[language.start] = True
-    found: dict[int, None] = {}
-    at = 0
-    for length in range(firsts[-1]):
-        at += at + 1 < len(firsts) and firsts[at + 1] == length
-        if (here & is_end).any():
-            found[firsts[at]] = None
+    has_end: list[bool] = []  # whether texts of each length end
+    lengths: dict[bytes, int] = {}  # of the states that they lead to; these come again
+    while here.any() and len(has_end) < firsts[-1] and np.packbits(here).tobytes() not in lengths:
+        check_step()
+        lengths[np.packbits(here).tobytes()] = len(has_end)
+        has_end.append(bool((here & is_end).any()))
         after = np.zeros(len(rows), dtype=np.bool_)
         after[rows[here].ravel()] = True
         after[DEAD] = False
         here = after
-        if not here.any():
-            return list(found)
-    return [*found, firsts[-1]]  # every remaining state leads to an accepting one
+    n, begun = len(has_end), lengths.get(np.packbits(here).tobytes(), 0)
+    found = []
+    for first, end in pairwise(firsts):
+        loop = range(max(first, n), min(end, max(first, n) + n - begun)) if here.any() else ()
+        again = (begun + (each - begun) % (n - begun) for each in loop)
+        if any(has_end[first:end]) or any(has_end[each] for each in again):
+            found.append(first)
+    return [*found, firsts[-1]] if here.any() else found  # all states lead to accepting ones
 
 
 _MAX_WALKED = 2_000  # states, after which lengths are counted apart
@@ -278,10 +284,7 @@ class ScalarClasses:
         found: dict[ValueClass, list[str]] = {}
         known: dict[Found, ValueClass] = {}
         for word in self._all_words:
-            met = tuple(
-                each.language.accepts(word) if each.words is None else word in each.words
-                for each in self._asked
-            )
+            met = tuple(each.meets(word) for each in self._asked)
             if met not in known:
                 known[met] = self._class_of(met)
             found.setdefault(known[met], []).append(word)
@@ -301,6 +304,9 @@ class ScalarClasses:
         if not self._others and not self._universe:
             yield self._class_of_rest(())
             return
+        if prod(max(2, each.n_states) for each in self._others) > MAX_TOGETHER:
+            yield from self.languages
+            return
         before = [*self._universe, *([Language.of_words(self._all_words)] if self._lists else [])]
         meant = (*(True for _ in self._universe), *(False for _ in self._lists[:1]))
         n = len(meant)
@@ -317,17 +323,10 @@ class ScalarClasses:
             key: [Condition(partial(Language.of_words, words), words=frozenset(words))]
             for key, words in self._words.items()
         }
-        words = partial(Language.of_words, self._all_words)
-        if not self._others:
-            rest = Condition(lambda: grouped([words()], any)[False])
-            found.setdefault(self._class_of_rest(()), []).append(rest)
-            return found
-
-        def class_of(met: Found) -> ValueClass | None:
-            return None if met[0] else self._class_of_rest(met[1:])
-
-        languages = [words(), *(each.language for each in self._others)]
-        for key, language in grouped(languages, class_of).items():
-            if key is not None and not language.is_empty:
-                found.setdefault(key, []).append(Condition(language))
+        words = Condition(partial(Language.of_words, self._all_words))
+        rest = by_class(
+            [words, *self._others], lambda met: None if met[0] else self._class_of_rest(met[1:])
+        )
+        for key, conditions_of_key in rest.items():
+            found.setdefault(key, []).extend(conditions_of_key)
         return found

@@ -23,7 +23,7 @@ from cfgguide.value_classes.plans import Comes, Fails, Holds, Literal, Plan, Pla
 from cfgguide.value_classes.settled import Settled
 from cfgguide.value_classes.tracked import Classes, Tracked
 from cfgguide.value_classes.truth import surely_hold
-from cfgguide.value_classes.values import CONSTANTS, AllValues, Values
+from cfgguide.value_classes.values import CONSTANTS, AllValues, Values, may_hold
 
 MAX_SEARCHED = 300_000  # choices, in the searches for one state of a text
 _OFTEN = 64  # choices, after which the clock is looked at
@@ -50,6 +50,7 @@ class Search:
         self._is_ordered = is_ordered
         self._tracked: dict[Values, Tracked] = {}
         self._settled = Settled()
+        self._numbers_alike: dict[Tracked, dict[Node, int]] = {}
         self._planner: tuple[tuple[Tracked, Any], Planner] | None = None  # the last one
         self.begin()
 
@@ -244,13 +245,14 @@ class Search:
             if found >= holding:
                 yield found
             symbol = machine.symbol(state)
-            for value_class in self.item_classes(tracked, state, (holding,)):
+            for value_class in self.item_choices(tracked, state, (holding,)):
                 following = [machine.after(state, symbol, value_class)]
                 if state.n_items and machine.must_differ(state):
                     following.append(machine.after(state, symbol, value_class, is_repeated=True))
                 for after in following:
-                    if after not in seen:
-                        seen[after] = None
+                    shape = self.shape(tracked, after)
+                    if shape not in seen:
+                        seen[shape] = None
                         pending.append(after)
             self._count(1)
 
@@ -274,16 +276,67 @@ class Search:
         values = self.values.of(symbol.nodes)
         return self.classes(values, frozenset(child.meant for child in children))
 
-    def array_ends(self, tracked: Tracked, state: Hashable, wanted: Classes) -> bool:
+    def item_groups(
+        self, tracked: Tracked, state: Any, wanted: Iterable[ValueClass]
+    ) -> list[list[ValueClass]]:
+        """Return the classes that the next item may have, those that are alike together.
+
+        Of values that are told apart only since none may come twice, one is as good as another one.
+        """
+        found = self.item_classes(tracked, state, wanted)
+        values = tracked.arrays.values
+        if not values:
+            return [[each] for each in found]
+        alike = self._alike(tracked)
+        groups: dict[Hashable, list[ValueClass]] = {}
+        for each in found:
+            told = frozenset((alike[value], value in state.used) for value in each & values)
+            groups.setdefault((each - values, told), []).append(each)
+        return list(groups.values())
+
+    def item_choices(
+        self, tracked: Tracked, state: Any, wanted: Iterable[ValueClass]
+    ) -> list[ValueClass]:
+        """Return the classes that the next item may have, one of those that are alike."""
+        return [alike[0] for alike in self.item_groups(tracked, state, wanted)]
+
+    def shape(self, tracked: Tracked, state: Any) -> Hashable:
+        """Return what is equal for states of an array that can be finished alike.
+
+        Of values that are alike, it matters how many have come.
+        """
+        alike = self._alike(tracked) if state.used else {}
+        return (*state._replace(used=frozenset()), *sorted(alike[each] for each in state.used))
+
+    def _alike(self, tracked: Tracked) -> dict[Node, int]:
+        """Return a number for each value that is told apart, equal for those that are alike."""
+        known = self._numbers_alike.get(tracked)
+        if known is None:
+            machine = tracked.arrays
+            found: dict[Node, list[Hashable]] = {value: [] for value in machine.values}
+            for place in machine.places():
+                values = self.values.of(machine.symbol(place).nodes)
+                for each in dict.fromkeys(self.tracked(values).scalar_classes()):
+                    for value in each & machine.values:
+                        found[value].append((place.n_items, each - machine.values))
+            numbers: dict[Hashable, int] = {}
+            known = self._numbers_alike[tracked] = {
+                value: numbers.setdefault(frozenset(traits), len(numbers))
+                for value, traits in found.items()
+            }
+        return known
+
+    def array_ends(self, tracked: Tracked, state: Any, wanted: Classes) -> bool:
         """Return whether an array can be finished as one of the wanted classes."""
-        question = ("array", tracked.values, state, wanted)
+        question = ("array", tracked.values, self.shape(tracked, state), wanted)
         decide = partial(self._array_ends, tracked, state, wanted)
         return bool(self._settled.answer(question, decide, False))
 
-    def _array_ends(self, tracked: Tracked, first: Hashable, wanted: Classes) -> bool:
+    def _array_ends(self, tracked: Tracked, first: Any, wanted: Classes) -> bool:
         machine = tracked.arrays
-        seen = {first}
-        pending: list[Any] = [first]
+        wanted = tuple(each for each in wanted if _may_all_hold(each, "array"))
+        seen = {self.shape(tracked, first)}
+        pending: list[Any] = [first] if wanted else []
         while pending:  # the last that was found goes first: straight to the end
             state = pending.pop()
             if not tracked.may_be(state.failed, wanted):
@@ -291,10 +344,11 @@ class Search:
             if tracked.ending(machine, state) in wanted:
                 return True
             symbol = machine.symbol(state)
-            for value_class in reversed(self.item_classes(tracked, state, wanted)):
+            for value_class in reversed(self.item_choices(tracked, state, wanted)):
                 after = machine.after(state, symbol, value_class)
-                if after not in seen:
-                    seen.add(after)
+                shape = self.shape(tracked, after)
+                if shape not in seen:
+                    seen.add(shape)
                     pending.append(after)
             self._count(1)
         return False
@@ -313,7 +367,7 @@ class Search:
         None if it cannot.
         """
         for each in wanted:
-            if each.isdisjoint(state.failed):
+            if each.isdisjoint(state.failed) and _may_all_hold(each, "object"):
                 goal = _goal(each, tracked.values.every - each)
                 plan = self._plan(tracked, state, goal, also)
                 if plan is not None:
@@ -397,6 +451,11 @@ class Search:
             )
         if self._n_searched % _OFTEN < n:
             check_step()
+
+
+def _may_all_hold(value_class: ValueClass, kind: str) -> bool:
+    """Return whether no node of a class refuses all values of a kind."""
+    return all(may_hold(node, kind) for node in value_class)
 
 
 def _goal(holding: Iterable[Node], failing: Iterable[Node]) -> tuple[Literal, ...]:

@@ -84,7 +84,8 @@ def evaluators(
 ) -> Iterator[Node]:
     """Yield the nodes whose annotations a node sees: itself, and those applied that hold.
 
-    Where it is open whether a node holds, None, whatever may be applied is yielded.
+    Where it is open whether a node holds, None, whatever may be applied is yielded. Nodes that are
+    not there fail.
     """
     yield node
     applied = [*node.all_of, *(node.any_of or ()), *(node.one_of or ())]
@@ -92,10 +93,11 @@ def evaluators(
     if node.conditional is not None:
         condition, then, other = node.conditional
         applied.append(condition)
-        applied += [then] if then is not None and found[condition] is not False else []
-        applied += [other] if other is not None and not found[condition] else []
+        is_met = found.get(condition, False)
+        applied += [then] if then is not None and is_met is not False else []
+        applied += [other] if other is not None and not is_met else []
     for each in applied:
-        if found[each] is not False:
+        if found.get(each, False) is not False:
             yield from evaluators(each, found, seen)
 
 
@@ -201,13 +203,14 @@ def hold_with(node: Node) -> Iterator[Node]:
         yield from hold_with(other)
 
 
-def may_evaluate(node: Node) -> Iterator[Node]:
-    """Yield the other nodes whose annotations a node may see."""
+def may_evaluate(node: Node, kind: str) -> Iterator[Node]:
+    """Yield the other nodes whose annotations a node may see; for values of a kind."""
     others = [*node.all_of, *(node.any_of or ()), *(node.one_of or ()), *node.dependent.values()]
     others += [other for other in node.conditional or () if other is not None]
     for other in others:
-        yield other
-        yield from may_evaluate(other)
+        if kind in other.kinds and not other.is_false:
+            yield other
+            yield from may_evaluate(other, kind)
 
 
 def surely_hold(nodes: Iterable[Node], kind: str, failed: Collection[Node]) -> list[Node]:

@@ -13,11 +13,11 @@ from functools import cached_property, partial
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from cfgguide.automata.language import Language, TextAutomaton, accepts, intersection
+from cfgguide.automata.language import Language, TextAutomaton, intersection
 from cfgguide.pushdown.side_by_side import all_of
 from cfgguide.value_classes.arrays import told_apart
 from cfgguide.value_classes.machine import ValueClass, conditions, listed, seen_by
-from cfgguide.value_classes.nodes import KINDS, Bounds, Condition, Node, is_typed, is_within
+from cfgguide.value_classes.nodes import KINDS, Bounds, Condition, Node, is_typed
 from cfgguide.value_classes.truth import closure
 from cfgguide.values.numbers import decimals, tidy
 
@@ -219,16 +219,28 @@ class Values:
 
     @cached_property
     def has_different_items(self) -> bool:
-        """Whether an array needs to be counted, and its items, not listed, are to be different."""
+        """Whether an array needs to be counted, and its items are to be different.
+
+        A few listed values are told apart instead, unless that is needless: their order is free,
+        and each is written in one way.
+        """
         unique = [node for node in self.array_nodes if node.is_unique]
         return (
             bool(unique)
-            and told_apart(unique) is None
+            and (told_apart(unique) is None or self._has_words_only)
             and not any(
                 node.contains is not None or node.unevaluated_items is not None
                 for node in self.array_nodes
             )
         )
+
+    @property
+    def _has_words_only(self) -> bool:
+        """Whether all items of arrays see the same nodes, and are strings and constants."""
+        found = [node.items.meant for node in self.array_nodes if node.items is not None]
+        is_possible = not any(node.is_false for node in found)
+        items = Values(tuple(dict.fromkeys(found)), is_possible=is_possible)
+        return not self.n_prefix and items.is_scalar and "number" not in items.kinds
 
     @cached_property
     def has_plain_objects(self) -> bool:
@@ -336,13 +348,7 @@ def _finds_nothing_against(node: Node, kind: str) -> bool:
 def _words(listed: list[Condition], asked: list[Condition]) -> Scalars | None:
     """Return the listed texts that meet all conditions."""
     found = set.intersection(*(set(condition.words or ()) for condition in listed))
-    for condition in asked:
-        if condition.bounds is not None:
-            found = {word for word in found if is_within(len(word), condition.bounds)}
-        elif condition.words is None and found:
-            automaton = condition.automaton
-            found = {word for word in found if accepts(automaton, word)}
-    words = tuple(sorted(found))
+    words = tuple(sorted(word for word in found if all(each.meets(word) for each in asked)))
     return Scalars(partial(Language.of_words, words), words=words) if words else None
 
 

@@ -22,19 +22,13 @@ from cfgguide.values.regex_format import regex_pattern
 _DIVISIBLE = "0[48]|[2468][048]|[13579][26]"
 
 
-def date_pattern(*, has_year_zero: bool) -> str:
+def _dates() -> str:
     """Return the pattern of the days of the Gregorian calendar, as ISO 8601 writes them.
 
-    Parameters
-    ----------
-    has_year_zero : bool
-        Whether the year 0000, which is a leap year, is one.
+    RFC 3339 has a year 0000; Python's dates do not, so neither do these.
     """
     year = "(?:[1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
-    centuries = _DIVISIBLE
-    if has_year_zero:
-        year, centuries = "[0-9]{4}", f"00|{_DIVISIBLE}"
-    leap_year = f"(?:[0-9]{{2}}(?:{_DIVISIBLE})|(?:{centuries})00)"
+    leap_year = f"(?:[0-9]{{2}}(?:{_DIVISIBLE})|(?:{_DIVISIBLE})00)"
     return (
         f"(?:{year}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])"
         "|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))"
@@ -62,7 +56,7 @@ _TIME_PART = f"T(?:[0-9]+H(?:{_MINUTES})?|{_MINUTES}|{_SECONDS})"
 _DAYS = "[0-9]+D"
 _MONTHS = f"[0-9]+M(?:{_DAYS})?"
 _DATE_PART = f"(?:{_DAYS}|[0-9]+Y(?:{_MONTHS})?|{_MONTHS})"
-_DATE = date_pattern(has_year_zero=True)
+DATE = _dates()
 _DURATION = f"P(?:{_DATE_PART}(?:{_TIME_PART})?|{_TIME_PART}|[0-9]+W)"
 
 _BYTE = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
@@ -135,8 +129,8 @@ _SPEC = f"{_VARIABLE}(?::[1-9][0-9]{{0,3}}|\\*)?"
 _TEMPLATE = f"(?:{_LITERAL}|\\{{[+#.\\/;?&=,!@|]?{_SPEC}(?:,{_SPEC})*\\}})*"
 
 _PATTERNS = {
-    "date": _DATE,
-    "date-time": f"{_DATE}[tT]{_TIME}",
+    "date": DATE,
+    "date-time": f"{DATE}[tT]{_TIME}",
     "duration": _DURATION,
     "email": _EMAIL,
     "hostname": _HOSTNAME,

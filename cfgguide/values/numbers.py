@@ -4,8 +4,8 @@ In: what JSON Schema asks of a number: to be whole, to lie in a range, to be a m
 :class:`~cfgguide.automata.language.Language` of the spellings without an exponent that meet it.
 With an exponent, the conditions would not be regular.
 
-Ranges come from :mod:`cfgguide.values.ranges`. For a multiple of ``m``, an automaton reads the
-digits from the left and keeps the remainder.
+Automata read the digits from the left. For a range they keep how the number compares with the bound
+so far, for a multiple of ``m`` the remainder.
 
 *Tidy* spellings end: a small model likes to write ``3.000000`` without end. They are some of the
 spellings of a language, at least one of each language that has any (:func:`tidy`)::
@@ -24,15 +24,14 @@ from functools import cache, lru_cache, partial
 from math import inf
 from typing import NamedTuple
 
-from cfgguide.automata.language import DEAD, Language, grouped, intersection
+from cfgguide.automata.language import DEAD, Language, intersection
 from cfgguide.ecma.patterns import pattern_language
 from cfgguide.errors import SchemaError
-from cfgguide.values.ranges import decimal_numbers
 
 NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"  # any
 NO_DIGIT = "(?![-+.0-9eE])"  # a number is not a part of a longer one
 LARGEST_DIVISOR = 1000
-MAX_DIGITS = 60
+MAX_DIGITS = 400  # of a bound; those of the least float are 341
 #: Digits of tidy numbers: those of whole numbers of 64 bits, and those that tell floats apart.
 WHOLE_DIGITS, DIGITS = 19, 17
 _ZEROS_BEHIND_POINT = 16  # before the first other digit
@@ -45,11 +44,19 @@ _POINT, _ZEROS = "point", "zeros"  # what comes after a listed number
 
 #: The state of `decimals`, the remainder, and the digits read after the point; -1 before it.
 _Remainder = tuple[int, int, int]
+#: The state of `decimals`, the sign, how the digits compare with those of the bound, and how many
+#: of these were read, with a point.
+_Comparison = tuple[int, int, int, int]
 
 
 def decimals() -> Language:
     """Return all numbers without an exponent."""
-    return _between(None, None)
+    return pattern_language(r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$")
+
+
+def written_whole() -> Language:
+    """Return the whole numbers that are written without a fraction, as draft 4 has integers."""
+    return pattern_language("^-?(?:0|[1-9][0-9]*)$")
 
 
 def any_of(found: Iterable[Decimal]) -> Language:
@@ -106,7 +113,7 @@ def at_least(bound: Decimal, *, is_strict: bool) -> Language:
     SchemaError
         If the bound has more than `MAX_DIGITS` digits.
     """
-    return _complement(_between(None, bound)) if is_strict else _between(bound, None)
+    return _compared(bound, (1,) if is_strict else (0, 1))
 
 
 def at_most(bound: Decimal, *, is_strict: bool) -> Language:
@@ -117,21 +124,61 @@ def at_most(bound: Decimal, *, is_strict: bool) -> Language:
     SchemaError
         If the bound has more than `MAX_DIGITS` digits.
     """
-    return _complement(_between(bound, None)) if is_strict else _between(None, bound)
+    return _compared(bound, (-1,) if is_strict else (-1, 0))
 
 
 @cache
-def _between(low: Decimal | None, high: Decimal | None) -> Language:
-    for bound in (low, high):
-        if bound is not None:
-            _digits_of(bound)
-    return pattern_language(f"^(?:{decimal_numbers(low, high, has_negative_zero=True)})$")
+def _compared(bound: Decimal, signs: tuple[int, ...]) -> Language:
+    """Return the numbers whose difference from a bound has one of some signs.
+
+    An automaton reads the digits beside those of the bound. It has a few states for each, so bounds
+    may be as long as the largest and the least float.
+    """
+    whole, fraction = _digits_of(bound)
+    is_below_zero, syntax = bound < 0, decimals()
+
+    def step(state: _Comparison, character: str) -> _Comparison | None:
+        form, sign, order, place = state
+        form = syntax.after(form, character)
+        if form == DEAD:
+            return None
+        if character == "-":
+            return form, -1, order, place
+        if character == ".":
+            return form, sign, _order_of_wholes(order, place, len(whole)), len(whole) + 1
+        if place < len(whole):
+            digit = whole[place]
+        elif place == len(whole):  # a whole number with more digits
+            return form, sign, 1, place
+        else:
+            digit = fraction[place - len(whole) - 1 :][:1] or "0"
+        is_over = place > len(whole) and (order or place > len(whole) + len(fraction))
+        return (
+            form,
+            sign,
+            order or (character > digit) - (character < digit),
+            place + (not is_over),
+        )
+
+    def is_right(state: _Comparison) -> bool:
+        form, sign, order, place = state
+        if form not in syntax.accepting:
+            return False
+        if bound and (sign < 0) != is_below_zero:
+            return sign in signs
+        if place <= len(whole):
+            order = _order_of_wholes(order, place, len(whole))
+            place = len(whole) + 1
+        if not order and place <= len(whole) + len(fraction):
+            order = -1  # the bound has more digits
+        return sign * order in signs
+
+    return Language.of_steps((syntax.start, 1, 0, 0), step, is_right, "-.0123456789")
 
 
-@cache
-def _complement(language: Language) -> Language:
-    """Return the numbers that are not in a language."""
-    return grouped([decimals(), language], lambda memberships: memberships == (True, False))[True]
+def _order_of_wholes(order: int, place: int, n_digits: int) -> int:
+    """Return how a whole number compares: the longer one is greater."""
+    return order if place == n_digits else -1
 
 
 def check_digits(number: Decimal) -> None:

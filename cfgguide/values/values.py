@@ -11,13 +11,12 @@ from decimal import Decimal, InvalidOperation
 from cfgguide.combinators.parts import Composed
 from cfgguide.combinators.patterns import choice, grammar_of, regular
 from cfgguide.errors import GrammarError, shown
-from cfgguide.values.formats import HOUR_MINUTE, IPV4, date_pattern
+from cfgguide.values.formats import DATE, HOUR_MINUTE, IPV4
 from cfgguide.values.ranges import decimal_numbers, whole_numbers
 
 Number = int | float | Decimal
 
 _MAX_DIGITS = 400  # of a bound; those of the largest float are 309
-_DATE = date_pattern(has_year_zero=False)
 _OFFSET = f"(?:Z|[+\\-]{HOUR_MINUTE})"
 
 
@@ -90,7 +89,7 @@ def date() -> Composed:
 
     Only days that exist in the Gregorian calendar: 2024-02-29, but not 2023-02-29.
     """
-    return grammar_of(regular(_DATE))
+    return grammar_of(regular(DATE))
 
 
 def time(*, digits: int = 0) -> Composed:
@@ -125,7 +124,7 @@ def date_time(*, digits: int = 0, offset: bool = True) -> Composed:
     GrammarError
         If `digits` is not a number from 0 to 9.
     """
-    return grammar_of(regular(f"{_DATE}T{_time(digits)}{_OFFSET if offset else ''}"))
+    return grammar_of(regular(f"{DATE}T{_time(digits)}{_OFFSET if offset else ''}"))
 
 
 def uuid() -> Composed:

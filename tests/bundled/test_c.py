@@ -113,7 +113,7 @@ ACCEPTED = {
     "pragmas": [
         "#pragma once\n",
         "#pragma x",
-        "\n# \tpragma pack(push, 1) \"a\\\"b\" 'c'\nint x;\n#pragma\n",
+        '\n# \tpragma pack(push, 1) "a\\"b" \'c\'\nint x;\n#pragma\n',
         "struct s {\n#pragma x\nint a;\n#pragma y / 2\n};",
         "void f(void) {\n#pragma x\nint a; a = 1;\n#pragma GCC diagnostic pop\n}",
     ],

@@ -81,10 +81,24 @@ ACCEPTED = {
 }
 REFUSED = {
     "line breaks": ["a b", "throw\na", "a\n=> b", "for (a\nb) c"],
-    "expressions": ["-a ** b", "a ?? b || c", "new a?.b()", "a?.b = 1", "a?.`x`", "1.toString()", "x = /a/gig"],
+    "expressions": [
+        "-a ** b",
+        "a ?? b || c",
+        "new a?.b()",
+        "a?.b = 1",
+        "a?.`x`",
+        "1.toString()",
+        "x = /a/gig",
+    ],
     "patterns": ["x = {a = 1}", "[a + 1] = b", "let [a]", "const a"],
     "arrow functions": ["(a + 1) => x", "(a.b) => x", "(...a, b) => x"],
-    "statements": ["return", "do a(); while (b); ; else c", "if (a) let x", "while (a) class A {}", "{a: 1, b: 2}"],
+    "statements": [
+        "return",
+        "do a(); while (b); ; else c",
+        "if (a) let x",
+        "while (a) class A {}",
+        "{a: 1, b: 2}",
+    ],
     "functions": ["function f() { await x }", "function f(a, ...b,) {}", "function () {}"],
     "generators": ["function f() { yield 1 }", "x = function*() { yield\n* 2 }"],
     "modules": ["import a from b", "import {if} from 'x'", "export {if}"],

@@ -43,10 +43,11 @@ ACCEPTED = {
         "type a = record abstract, private: b; external: c; d: procedure; varargs; end; begin end.",
         "type a = record case b: c of 1: (abstract: d; sealed: e); end; begin end.",
         "type a = b.c; d = type e; f = ^g; h = set of a; i = file of j; k = string[20]; begin end.",
-        "type a = array of procedure; b = array[1..2] of packed array of function: c; d = e; begin end.",
-        "var a, b: array of procedure(c: d) of object; e: f; begin end.",
-        "type a = record b: array of procedure; c: d end; e = class f: array of procedure; c: d; end;"
+        "type a = array of procedure; b = array[1..2] of packed array of function: c; d = e; "
         "begin end.",
+        "var a, b: array of procedure(c: d) of object; e: f; begin end.",
+        "type a = record b: array of procedure; c: d end; "
+        "e = class f: array of procedure; c: d; end;begin end.",
         "type a = procedure; c = d; var e: function: f; c: g; begin end.",
         "type a = (b, c = 3, d := 4); e = 1..2; f = -1..1; g = 'a'..'z'; h = i..j; begin end.",
         "type a = array[b, 1..2, c..d] of packed array of e; begin end.",

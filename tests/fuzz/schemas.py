@@ -1,7 +1,8 @@
 """Random JSON Schemas, and texts near those that they allow: the automaton against `jsonschema`.
 
 A schema is drawn by its seed. Texts are written token by token, read back, changed, and written by
-`json.dumps`. What fails is made smaller by leaving out keywords, and kept as JSON in `crashes/`.
+`json.dumps`; and the law of endings is asked about at places of some texts. What fails is made
+smaller by leaving out keywords, and kept as JSON in `crashes/`.
 """
 
 from __future__ import annotations
@@ -16,22 +17,45 @@ from pathlib import Path
 from typing import Any
 
 from support.schema_cases import small_vocabulary
-from support.schemas import is_valid, mutated, random_value, varied_schema
+from support.schema_walks import SMALL
+from support.schemas import (
+    OLDER_DRAFTS,
+    is_valid,
+    large_schema,
+    mutated,
+    of_draft,
+    random_value,
+    varied_schema,
+)
 
 import cfgguide
 from cfgguide import json_schema
-from cfgguide.errors import SchemaError
+from cfgguide.errors import BudgetError, CfgGuideError, SchemaError
+from cfgguide.index.step_cache import StepNode
 from cfgguide.pushdown.recognizer import PushdownRecognizer
 from fuzz.case import CRASHES
-from fuzz.compare import Completeness, DeadEnd, Disagreement, Refusal, Soundness
+from fuzz.compare import (
+    Completeness,
+    Crash,
+    DeadEnd,
+    Disagreement,
+    Refusal,
+    Soundness,
+    TooSlow,
+    at_most,
+)
 from fuzz.explore import SECONDS_TO_SHRINK, Report
 
 N_VALUES, N_WALKS, N_MUTATED = 15, 3, 6
 MAX_TOKENS, N_FREE = 150, 20  # of a walk; so many before it is steered to an end
+SECONDS = 20  # for one schema, of which a second is much
+N_ENDINGS, N_PLACES = 2, 8  # texts whose endings are looked at, and places of each
+MAX_READ = 1_000  # tokens that are tried to find a shorter ending
+LONGER = (0, 1, 2, 5, 1_000_000)  # tokens more than the shortest ending has
 #: What a schema of all keywords may be refused for.
 REFUSALS = (
     *("no value is allowed", "told apart", "itself before", "too long", "suffice"),
-    "whether they suffice",
+    *("whether they suffice", "too large an automaton"),
 )
 _CLOSING = ('"', "}", "]", "0", "1", "[]", "{}", '""', ":", ",", '"}', '"]')
 
@@ -39,7 +63,19 @@ _CLOSING = ('"', "}", "]", "0", "1", "[]", "{}", '""', ":", ",", '"}', '"]')
 def draw(seed: int) -> Any:
     """Return the schema of a seed."""
     rng = random.Random(seed)
-    return varied_schema(rng, rng.choice((1, 2, 2, 3)))
+    schema = varied_schema(rng, rng.choice((1, 2, 2, 3)))
+    kind = rng.random()
+    if kind < 0.15:
+        return of_draft(rng, schema, rng.choice(list(OLDER_DRAFTS)))
+    return large_schema(rng) if kind < 0.3 else schema
+
+
+class Late(Disagreement):
+    """A text that has begun fails, or takes too long."""
+
+
+class UnlawfulEnding(Disagreement):
+    """The law of endings does not hold."""
 
 
 def compare_with_jsonschema(schema: Any, seed: int, counts: Counter[str]) -> None:
@@ -54,15 +90,23 @@ def compare_with_jsonschema(schema: Any, seed: int, counts: Counter[str]) -> Non
     values = [random_value(rng) for _ in range(N_VALUES)]
     counts["schemas"] += 1
     try:
-        grammar: Any = json_schema(schema, formats=False)
-    except SchemaError as error:
-        _check_refusal(schema, str(error), [json.dumps(value) for value in values])
-        return
-    counts["schemas compiled"] += 1
-    try:
-        _compare(schema, grammar, values, rng, counts)
-    except (SchemaError, RecursionError):
-        counts["schemas given up late"] += 1  # when a text is read
+        with at_most(SECONDS):
+            try:
+                grammar: Any = json_schema(schema, formats=False)
+            except SchemaError as error:
+                _check_refusal(schema, str(error), [json.dumps(value) for value in values])
+                return
+            counts["schemas compiled"] += 1
+            _compare(schema, grammar, values, rng, counts)
+            check_endings(cfgguide.compile(grammar, SMALL), rng, counts)
+    except (CfgGuideError, RecursionError) as error:
+        raise Late(f"{type(error).__name__}: {error}") from error
+    except TooSlow:
+        raise Late(f"it takes more than {SECONDS} seconds") from None
+    except (Disagreement, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        raise Crash(f"{type(error).__name__}: {error}") from error
 
 
 def _check_refusal(schema: Any, message: str, texts: list[str]) -> None:
@@ -91,6 +135,88 @@ def _compare(
         if is_exact(text):
             counts["texts of schemas"] += 1
             compare_verdict(schema, recognizer, text)
+
+
+def check_endings(index: cfgguide.Index, rng: random.Random, counts: Counter[str]) -> None:
+    """Check the law of endings, at places of random texts.
+
+    From each there is an ending. What is allowed within a budget grows with it, and is all that the
+    mask allows in the end. The first budget that works is the length of the shortest ending; if all
+    that is not longer can be tried, that there is.
+
+    Raises
+    ------
+    UnlawfulEnding
+        If it does not hold.
+    """
+    for _ in range(N_ENDINGS):
+        guide = cfgguide.Guide(index)
+        for _ in range(N_PLACES):
+            if guide.is_finished:
+                break
+            counts["places of schemas"] += 1
+            _check_ending(index, guide, counts)
+            guide.advance(rng.choice(guide.allowed_token_ids().tolist()))
+
+
+def _check_ending(index: cfgguide.Index, guide: cfgguide.Guide, counts: Counter[str]) -> None:
+    ending = guide.shortest_completion()
+    if ending is None:
+        raise UnlawfulEnding(f"{guide.text!r} has no ending")
+    n, step_node = len(ending), guide.step_node
+    before: set[int] = set()
+    for more in LONGER:
+        allowed = set(guide.allowed_within(n + more).tolist())
+        if not before <= allowed:
+            raise UnlawfulEnding(f"after {guide.text!r}, {n + more} tokens allow less than fewer")
+        before = allowed
+    if before != set(guide.allowed_token_ids().tolist()):
+        raise UnlawfulEnding(f"after {guide.text!r}, no budget allows all that may follow")
+    if n > 1 and _fits(guide, n - 1):
+        raise UnlawfulEnding(f"after {guide.text!r}, less than {n} tokens are enough")
+    fewest = _fewest(index, step_node, n)
+    counts["endings that are surely shortest"] += fewest is not None
+    if fewest is not None and fewest < n:
+        raise UnlawfulEnding(f"after {guide.text!r}, {fewest} tokens are enough, not {n}")
+    other = guide.copy()
+    for token_id in ending:
+        other.advance(token_id)
+    if not other.is_finished:
+        raise UnlawfulEnding(f"after {guide.text!r}, {ending} is no ending")
+
+
+def _fits(guide: cfgguide.Guide, n: int) -> bool:
+    try:
+        guide.allowed_within(n)
+    except BudgetError:
+        return False
+    return True
+
+
+def _fewest(index: cfgguide.Index, step_node: StepNode, most: int) -> int | None:
+    """Return how many bytes end a text, EOS included, by trying all; None if they are too many.
+
+    A schema's endings have the fewest bytes; tokens of several are not looked for.
+    """
+    tokens = index.vocabulary.tokens
+    single = [each for each, token in enumerate(tokens) if token is not None and len(token) == 1]
+    level, seen, n_read = [step_node], {step_node.configuration}, 0
+    for n in range(1, most):
+        following = []
+        for here in level:
+            allowed = set(index.allowed(here).token_ids().tolist())
+            if not allowed.isdisjoint(index.vocabulary.eos_token_ids):
+                return n
+            for token_id in allowed.intersection(single):
+                n_read += 1
+                after = index.advance(here, token_id)
+                if after is not None and after.configuration not in seen:
+                    seen.add(after.configuration)
+                    following.append(after)
+            if n_read > MAX_READ:
+                return None
+        level = following
+    return most
 
 
 def compare_verdict(schema: Any, recognizer: PushdownRecognizer, text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from decimal import Decimal
@@ -9,18 +10,16 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
+from fuzz.schemas import reads
+from support.schemas import is_valid
 
 import cfgguide
 from cfgguide import Limits, json_schema
-from cfgguide.errors import SchemaError
+from cfgguide.errors import SchemaError, SchemaWarning
+from cfgguide.pushdown.recognizer import PushdownRecognizer
 from cfgguide.schema.schema_grammar import SchemaGrammar
 
-MANY_PATTERNS = {
-    "type": "object",
-    "patternProperties": {
-        f"a.*{chr(98 + i)}": {"type": "integer", "minimum": i} for i in range(12)
-    },
-}
+MANY_NUMBERS = {"properties": {"a": {"enum": [number / 8 for number in range(30_000)]}}}
 
 
 def referring(n: int, keyword: str) -> dict[str, Any]:
@@ -59,7 +58,7 @@ def test_large_schemas_are_taken(schema: Any) -> None:
 def test_what_takes_too_long_is_given_up() -> None:
     began = time.thread_time()
     with pytest.raises(SchemaError, match=r"more than 0\.3 seconds"):
-        begin(json_schema(MANY_PATTERNS, limits=Limits(max_seconds=0.3)))
+        begin(json_schema(MANY_NUMBERS, limits=Limits(max_seconds=0.3)))
     assert time.thread_time() - began < 30, "it is bounded at all"
 
 
@@ -68,7 +67,7 @@ def test_another_thread_may_give_up() -> None:
     timer = threading.Timer(0.2, cancelled.set)
     timer.start()
     with pytest.raises(SchemaError, match="cancelled"):
-        begin(json_schema(MANY_PATTERNS, limits=Limits(max_seconds=60), cancelled=cancelled.is_set))
+        begin(json_schema(MANY_NUMBERS, limits=Limits(max_seconds=60), cancelled=cancelled.is_set))
     timer.join()
 
 
@@ -101,3 +100,67 @@ def test_the_order_of_a_registry_does_not_matter() -> None:
 def test_what_is_no_schema_is_refused(schema: Any, options: Any, message: str) -> None:
     with pytest.raises(SchemaError, match=message):
         json_schema(schema, **options)
+
+
+LONG = {"type": "string", "maxLength": 6_000}
+LETTERS = list(zip("abcdef", "ghijkl", strict=True))
+SUBSEQUENCES = [f"{one}.*{other}.*{one}.*{other}" for one, other in LETTERS]
+
+
+@pytest.mark.parametrize(
+    ("schema", "valid", "invalid"),
+    [
+        (
+            {"anyOf": [{"properties": {"a": LONG}}, {"properties": {"b": {"type": "string"}}}]},
+            {"a": "yy"},
+            {"a": 1, "b": 1},
+        ),
+        (
+            {"anyOf": [{"properties": {"a": LONG}}, {"properties": {"b": {"type": "string"}}}]},
+            {"a": "y" * 6_001, "b": ""},
+            {"a": "y" * 6_001, "b": 1},
+        ),
+        ({"not": LONG}, "y" * 6_001, "y" * 6_000),
+        ({"type": "string", "not": {"minLength": 5_500, "maxLength": 1_000_000}}, "y", "y" * 5_500),
+        ({"oneOf": [LONG, {"type": "string", "minLength": 5_500}]}, "y" * 5_499, "y" * 5_500),
+        ({"anyOf": [{"enum": ["a", 1]}, {**LONG, "pattern": "^b*$"}]}, "b" * 6_000, "ba"),
+        ({"contains": {**LONG, "minLength": 5_500}}, ["y" * 5_500], ["y" * 5_499]),
+        (
+            {"properties": {"a": {"pattern": "^(a|b)*a(a|b){20}$"}}},
+            {"a": "a" * 21},
+            {"a": "b" * 21},
+        ),
+        ({"allOf": [{"pattern": each} for each in SUBSEQUENCES]}, "".join("abcdefghijkl" * 4), "a"),
+    ],
+)
+def test_lengths_and_patterns_are_counted_as_they_are_read(
+    schema: Any, valid: Any, invalid: Any
+) -> None:
+    recognizer = PushdownRecognizer(json_schema(schema).automaton(), "")
+    for value, expected in ((valid, True), (invalid, False)):
+        text = json.dumps(value)
+        assert is_valid(schema, text) == expected, "so says jsonschema"
+        assert reads(recognizer, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "schema"),
+    [
+        ("/propertyNames", {"propertyNames": {"maxLength": 32_767}}),
+        ("/allOf/1/multipleOf", {"allOf": [{"multipleOf": 997}, {"multipleOf": 991}]}),
+        ("/patternProperties", {"patternProperties": {each: {} for each in SUBSEQUENCES}}),
+        ("/anyOf/0/pattern", {"anyOf": [{"pattern": "^(a|b)*a(a|b){20}$"}, {"minLength": 5}]}),
+        ("/pattern", {"pattern": "^(?!(a|b)*a(a|b){20}$)"}),
+        ("/oneOf/5/pattern", {"oneOf": [{"pattern": each} for each in SUBSEQUENCES]}),
+    ],
+)
+def test_automata_that_would_be_too_large_are_refused_before_a_text_begins(
+    path: str, schema: Any
+) -> None:
+    whole = {"type": "object", "properties": {"a": {"type": "object", "properties": {"b": schema}}}}
+    where = "/properties/a/properties/b" + path
+    with pytest.raises(SchemaError, match=f"at {where}: .*best_effort"):
+        json_schema(whole)
+    with pytest.warns(SchemaWarning, match=where):
+        grammar = json_schema(whole, best_effort=True)
+    assert where in dict(grammar.left_out)

@@ -226,3 +226,28 @@ def test_what_leaves_nothing_is_refused(schema: Any, text: str, more: str) -> No
 def test_what_cannot_be_known_is_refused(schema: Any, message: str) -> None:
     with pytest.raises(SchemaError, match=message):
         json_schema(schema)
+
+
+WORDS = [f"w{number}" for number in range(30)]
+
+
+def words(most: int) -> dict[str, Any]:
+    return {"type": "array", "uniqueItems": True, "items": {"enum": WORDS}, "maxItems": most}
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({"a": WORDS[:29], "b": WORDS[:2]}, True),
+        ({"a": WORDS[:2], "b": WORDS[:29]}, True),
+        ({"a": WORDS[:3], "b": WORDS[:3]}, False),
+        ({"a": WORDS[:29], "b": ["w1", "w1"]}, False),
+        ({"a": WORDS}, False),
+    ],
+)
+def test_arrays_that_branches_bound_differently_are_counted(values: Any, expected: bool) -> None:
+    branches = [{"a": words(29), "b": words(2)}, {"a": words(2), "b": words(29)}]
+    schema = {"anyOf": [{"properties": each} for each in branches]}
+    text = json.dumps(values)
+    assert is_valid(schema, text) == expected, "so says jsonschema"
+    assert reads(PushdownRecognizer(json_schema(schema).automaton(), ""), text) == expected

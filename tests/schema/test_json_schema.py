@@ -9,13 +9,25 @@ import re
 import struct
 import sys
 import warnings
+from collections import Counter
 from typing import Any, Literal
 
 import lark
 import pydantic
 import pytest
+from fuzz.schemas import compare_with_jsonschema, reads
+from support.ci import or_in_ci
 from support.lark_search import no_search_for_overlaps
-from support.schemas import is_accepted, is_read, is_valid, random_schema, random_value
+from support.schemas import (
+    OLDER_DRAFTS,
+    is_accepted,
+    is_read,
+    is_valid,
+    of_draft,
+    random_schema,
+    random_value,
+    varied_schema,
+)
 
 import cfgguide
 from cfgguide import json_schema
@@ -171,7 +183,9 @@ def test_keywords(schema: Any, allowed: list[str], refused: list[str]) -> None:
     ("name", "allowed", "refused"),
     [
         ("date", ["2024-02-29", "1900-12-31"], ["2023-02-29", "1900-02-29", "2024-13-01"]),
+        ("date", ["0001-01-01", "0004-02-29"], ["0000-01-01", "0000-02-29"]),  # as Python has it
         ("date-time", ["2024-02-29T12:00:00Z"], ["2024-02-29T24:00:00Z", "2024-02-29"]),
+        ("date-time", ["0001-01-01T00:00:00Z"], ["0000-01-01T00:00:00Z"]),
         ("time", ["23:59:60Z", "08:30:06+01:00"], ["22:59:60Z", "08:30:06"]),
         ("duration", ["P4DT12H30M5S", "P1W", "PT0S"], ["P", "P1YT", "P2W1D"]),
         ("email", ["joe.bloggs@example.com"], ["joe", ".joe@example.com", "j@[x]"]),
@@ -215,6 +229,7 @@ def test_formats(name: str, allowed: list[str], refused: list[str]) -> None:
             {"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"]},
             "only an infinite value",
         ),
+        ({"maximum": int("1" * 500)}, "has more than 400 digits"),
         ({"type": "string", "pattern": "(a)\\1"}, "a backreference is not supported"),
         ({"type": "string", "pattern": "a{9999}"}, "repeats more than"),
         ({"type": "string", "pattern": "("}, "cannot be read"),
@@ -372,17 +387,134 @@ def test_a_model_of_pydantic_reads_what_is_written() -> None:
         assert not is_accepted(schema, wrong)
 
 
-def test_older_drafts() -> None:
-    draft7 = "http://json-schema.org/draft-07/schema#"
-    schema = {"$schema": draft7, "items": [{"type": "null"}], "additionalItems": False}
-    assert is_accepted(schema, "[null]")
-    assert not is_accepted(schema, "[null, 1]")
-    beside = {"$schema": draft7, "$ref": "#/definitions/a", "type": "null"}
-    assert is_accepted({**beside, "definitions": {"a": {"type": "string"}}}, '"x"')
-    draft4 = "http://json-schema.org/draft-04/schema#"
-    schema = {"$schema": draft4, "minimum": 3, "exclusiveMinimum": True, "type": "number"}
-    assert not is_accepted(schema, "3")
-    assert is_accepted(schema, "3.1")
+def of_older(draft: str, **keywords: Any) -> dict[str, Any]:
+    return {"$schema": OLDER_DRAFTS[draft], **keywords}
+
+
+A_NULL = {"definitions": {"a": {"type": ["null", "array"]}}}
+IN_PARTS = {"x": {"id": "http://x.org/part", "$id": "http://x.org/part", "type": "null"}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "texts"),
+    [
+        (of_older("4", type="integer"), ["1", "-0", "1.0", "1.5", "10"]),
+        (of_older("4", type="integer", multipleOf=5), ["10", "10.0", "11"]),
+        (of_older("4", type=["integer", "number"]), ["1", "1.0", "1.5"]),
+        (of_older("4", type="integer", enum=[1.0, 2.5]), ["1", "1.0", "2.5"]),
+        (of_older("6", type="integer"), ["1", "1.0", "1.5"]),
+        (of_older("4", minimum=3, exclusiveMinimum=True), ["3", "3.0", "3.1"]),
+        (of_older("4", minimum=3, exclusiveMinimum=False), ["3", "2.9", "3.1"]),
+        (of_older("4", exclusiveMinimum=3), ["2", "3", "4"]),
+        (of_older("4", maximum=3, exclusiveMaximum=True), ["3", "3.0", "2"]),
+        (of_older("6", exclusiveMinimum=3), ["2", "3", "4"]),
+        (of_older("4", const=1), ["1", "2"]),
+        (of_older("6", const=1), ["1", "2"]),
+        (of_older("4", contains={"const": 1}), ["[]", "[1]"]),
+        (of_older("7", contains={"const": 1}, minContains=2, maxContains=2), ["[]", "[1]", "[2]"]),
+        (of_older("2019-09", contains={"const": 1}, minContains=2), ["[1]", "[1, 1]"]),
+        (of_older("4", propertyNames={"maxLength": 1}), ['{"ab": 1}', '{"a": 1}']),
+        (of_older("6", propertyNames={"maxLength": 1}), ['{"ab": 1}', '{"a": 1}']),
+        (of_older("4", **{"if": {"type": "null"}, "then": False}), ["null", "1"]),
+        (of_older("6", **{"if": {"type": "null"}, "then": False}), ["null", "1"]),
+        (of_older("7", **{"if": {"type": "null"}, "then": False}), ["null", "1"]),
+        (of_older("7", dependencies={"a": ["b"]}), ['{"a": 1}', '{"a": 1, "b": 1}']),
+        (of_older("7", dependentRequired={"a": ["b"]}), ['{"a": 1}', '{"a": 1, "b": 1}']),
+        (of_older("2019-09", dependentRequired={"a": ["b"]}), ['{"a": 1}', '{"a": 1, "b": 1}']),
+        (of_older("7", unevaluatedProperties=False), ['{"a": 1}', "{}"]),
+        (of_older("2019-09", unevaluatedProperties=False), ['{"a": 1}', "{}"]),
+        (of_older("7", items=[{"type": "null"}], additionalItems=False), ["[null]", "[null, 1]"]),
+        (of_older("4", items={"type": "null"}, additionalItems=False), ["[null, null]", "[1]"]),
+        (of_older("2019-09", items=[{"type": "null"}]), ["[null, 1]", "[1]"]),
+        (of_older("2019-09", prefixItems=[{"type": "null"}]), ["[null]", "[1]"]),
+        (of_older("7", **A_NULL, **{"$ref": "#/definitions/a"}, maxItems=0), ["null", "[]", "[1]"]),
+        (of_older("2019-09", **A_NULL, **{"$ref": "#/definitions/a"}, maxItems=0), ["[]", "[1]"]),
+        (of_older("4", **{"$ref": "http://x.org/part"}, definitions=IN_PARTS), ["null", "1"]),
+        (of_older("6", **{"$ref": "http://x.org/part"}, definitions=IN_PARTS), ["null", "1"]),
+        (
+            of_older("2019-09", **{"$recursiveAnchor": True, "type": ["array", "null"]})
+            | {"items": {"$recursiveRef": "#"}},
+            ["[[null]]", "[[1]]"],
+        ),
+        (
+            {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+            | {"prefixItems": [True], "additionalItems": False},
+            ["[1]", "[1, 1]"],
+        ),
+    ],
+)
+def test_each_draft_is_read_by_its_own_rules(schema: dict[str, Any], texts: list[str]) -> None:
+    for text in texts:
+        assert is_accepted(schema, text) == is_valid(schema, text), text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("draft", OLDER_DRAFTS)
+def test_random_schemas_of_older_drafts_agree_with_jsonschema(draft: str) -> None:
+    for seed in range(or_in_ci(60, 15)):
+        rng = random.Random(seed)
+        schema = of_draft(rng, varied_schema(rng, rng.choice((1, 2))), draft)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SchemaWarning)
+            compare_with_jsonschema(schema, seed, Counter())
+
+
+def test_what_a_draft_ignores_is_noted() -> None:
+    schema = of_older(
+        "4", const=1, items={"if": {}}, anyOf=[{"$ref": "#/definitions/a", "enum": [1]}]
+    )
+    grammar = json_schema({**schema, **A_NULL, "exclusiveMinimum": 3})
+    assert grammar.left_out == (
+        ("/const", "draft 4 does not know it"),
+        ("/exclusiveMinimum", "draft 4 knows truth values only"),
+        ("/anyOf/0/enum", "draft 4 ignores what stands beside $ref"),
+        ("/items/if", "draft 4 does not know it"),
+    )
+    assert json_schema({"const": 1, "items": {"if": {}}}).left_out == ()
+
+
+@pytest.mark.parametrize("keyword", ["id", "$id"])
+def test_what_a_part_with_an_id_does_not_have_is_looked_up_from_the_root(keyword: str) -> None:
+    part = {keyword: "http://x.org/part", "items": {"$ref": "#/definitions/a"}}
+    draft = "4" if keyword == "id" else "7"
+    schema = of_older(draft, properties={"b": part}, definitions={"a": {"enum": [7]}})
+    grammar = json_schema(schema)
+    assert [is_accepted(schema, text) for text in ('{"b": [7]}', '{"b": [8]}')] == [True, False]
+    assert grammar.left_out == (
+        (
+            "/properties/b/items/$ref",
+            "'#/definitions/a' leads nowhere inside the part with the id 'http://x.org/part'; "
+            "it is looked up from the root",
+        ),
+    )
+    own = {**part, "definitions": {"a": {"enum": [8]}}}
+    schema = of_older(draft, properties={"b": own}, definitions={"a": {"enum": [7]}})
+    assert [is_accepted(schema, text) for text in ('{"b": [7]}', '{"b": [8]}')] == [False, True]
+    with pytest.raises(SchemaError, match="leads nowhere: there is no 'definitions'"):
+        json_schema(of_older(draft, properties={"b": part}))
+
+
+LARGEST = "17976931348623157" + "0" * 292  # as `repr` writes it
+
+
+@pytest.mark.parametrize(
+    ("schema", "allowed", "refused"),
+    [
+        ({"maximum": 1.79769e308}, ["0", "-1", "179768" + "9" * 303], ["179769" + "0" * 302 + "1"]),
+        ({"maximum": sys.float_info.max}, [LARGEST], [LARGEST[:-1] + "1", f"{LARGEST}0"]),
+        ({"minimum": -1.79769e308, "type": "integer"}, ["-5", "5"], ["-18" + "0" * 307]),
+        ({"exclusiveMinimum": 5e-324}, ["1", f"0.{'0' * 323}6"], ["0", f"0.{'0' * 323}5", "-1"]),
+        ({"minimum": 4.9406564584124654e-324}, [f"0.{'0' * 323}5"], [f"0.{'0' * 323}4"]),
+        ({"maximum": 1e100, "minimum": -1e100}, ["1" + "0" * 100], ["1" + "0" * 100 + ".1"]),
+        ({"const": 1e100}, ["1" + "0" * 100], ["1" + "0" * 99]),
+    ],
+)
+def test_bounds_may_be_as_large_and_as_small_as_floats(
+    schema: Any, allowed: list[str], refused: list[str]
+) -> None:
+    recognizer = PushdownRecognizer(json_schema(schema).automaton(), b"")
+    assert [reads(recognizer, text) for text in allowed] == [True] * len(allowed)
+    assert [reads(recognizer, text) for text in refused] == [False] * len(refused)
 
 
 def test_masks_write_a_valid_value() -> None:

@@ -156,7 +156,7 @@ BOUNDS = [(0, None), (0, 0), (0, 3), (2, 2), (3, 3), (2, 5), (4, None), (1, 40),
 def test_bounded_strings(pattern: str | None, bounds: tuple[int, int | None]) -> None:
     """By `re.search` and `len`; and from no state on there is nothing."""
     least, most = bounds
-    lexemes = Bounded([] if pattern is None else [pattern_language(pattern)], least, most)
+    lexemes = Bounded([(pattern and pattern_language(pattern), (least, most))])
 
     def is_in(text: str) -> bool:
         fits = least <= len(text) and (most is None or len(text) <= most)
@@ -185,7 +185,7 @@ def test_bounded_strings_of_growing_patterns(pattern: str, bounds: tuple[int, in
     grown = growing(notation.read(pattern), lambda: language)
     assert grown is not None
     beside = SideBySide([grown, pattern_language("^[^]*[ab]?$")])
-    whole, *others = (Bounded([each], *bounds) for each in (language, grown, beside))
+    whole, *others = (Bounded([(each, bounds)]) for each in (language, grown, beside))
     rng = random.Random(f"{pattern} {bounds}")
     texts = [random_text(rng, "aaaab", 9) for _ in range(60)]
     texts += [letters * n for letters in ("a", "ab", "b") for n in (1, 2, 15, 19, 31)]
@@ -226,7 +226,7 @@ def assert_nearest(lexemes: Lexemes, data: bytes) -> None:
 )
 def test_bounds_that_no_text_has(pattern: str, bounds: tuple[int, int | None]) -> None:
     """Counted by hand."""
-    assert Bounded([pattern_language(pattern)], *bounds).is_empty
+    assert Bounded([(pattern_language(pattern), bounds)]).is_empty
 
 
 def assert_ends(lexemes: Lexemes, rng: random.Random, most: int = 60) -> None:

@@ -35,8 +35,8 @@ _PASSED_OVER = r"\{(?:[^{}]|\{[^{}]*\})*\}|\(\*.*?\*\)|//[^\n]*|'[^'\n]*'"
 _UNIT = re.compile(rf"(?is)\ufeff?(?:\s|{_PASSED_OVER})*unit\s+(\w[\w.]{{0,99}})\b")
 _USES = re.compile(rf"(?is){_PASSED_OVER}|&\w+|\buses\b(?:{_PASSED_OVER}|[^;])*;")
 
-#: Routines that the compiler knows, and whose names it takes for nothing else unless declared. A dot
-#: before one makes it a member, two dots do not.
+#: Routines that the compiler knows, and whose names it takes for nothing else unless declared. One
+#: dot before such a name makes it a member, two dots do not.
 _KNOWN_ROUTINES = re.compile(
     r"(?i)(?:(?<!\.)|(?<=\.\.))\b(?:abs|addr|arctan|assert|assigned|bitsizeof|concat|copy|cos|dec|default|delete"
     r"|dispose|exclude|exp|fail|finalize|freemem|get_caller_addr|get_caller_frame|get_frame|getmem"

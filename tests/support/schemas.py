@@ -17,6 +17,13 @@ from cfgguide.pushdown.recognizer import PushdownRecognizer
 from cfgguide.schema.json_schema import json_schema
 from support.lark_search import no_search_for_overlaps
 
+#: The drafts before 2020-12, by how their metaschemas are called.
+OLDER_DRAFTS = {
+    "4": "http://json-schema.org/draft-04/schema#",
+    "6": "http://json-schema.org/draft-06/schema#",
+    "7": "http://json-schema.org/draft-07/schema#",
+    "2019-09": "https://json-schema.org/draft/2019-09/schema",
+}
 NAMES = ("a", "b", "c", "x1", "é")
 WORDS = ("", "a", "ab", "abc", "b", "x1", 'q"\\', "é", "\t")
 NUMBERS = (0, 1, -1, 2, 3, 10, 1.5, -2.25, 0.5, 12)
@@ -175,6 +182,80 @@ def _part(rng: random.Random) -> Any:
     )()
 
 
+def of_draft(rng: random.Random, schema: Any, draft: str) -> Any:
+    """Return a schema of an older draft: some keywords in its forms, others as it ignores them.
+
+    Of 2019-09 without ``unevaluated...``: there jsonschema does not do what the standard says.
+    """
+    older = _older(rng, schema, draft)
+    return {"$schema": OLDER_DRAFTS[draft], **older} if isinstance(older, dict) else older
+
+
+def _older(rng: random.Random, schema: Any, draft: str) -> Any:
+    if not isinstance(schema, dict):
+        return schema
+    found: dict[str, Any] = {}
+    for keyword, value in schema.items():
+        if draft == "2019-09" and keyword.startswith("unevaluated"):
+            continue
+        if keyword in ("const", "enum"):
+            found[keyword] = value
+        elif keyword in ("properties", "patternProperties", "dependentSchemas", "$defs"):
+            found[keyword] = {name: _older(rng, each, draft) for name, each in value.items()}
+        elif isinstance(value, list):
+            found[keyword] = [_older(rng, each, draft) for each in value]
+        else:
+            found[keyword] = _older(rng, value, draft)
+    if "prefixItems" in found and rng.random() < 0.8:
+        if "items" in found:
+            found["additionalItems"] = found["items"]
+        found["items"] = found.pop("prefixItems")
+    elif draft == "4" and isinstance(found.get("items"), bool):
+        found["items"] = {} if found["items"] else {"not": {}}
+    if draft == "2019-09":
+        return found
+    for keyword in ("dependentRequired", "dependentSchemas"):
+        if keyword in found and rng.random() < 0.8:
+            found["dependencies"] = {**found.get("dependencies", {}), **found.pop(keyword)}
+    if draft == "4":
+        for bound in ("Minimum", "Maximum"):
+            if f"exclusive{bound}" in found:
+                found[bound.lower()] = found[f"exclusive{bound}"]
+                found[f"exclusive{bound}"] = rng.random() < 0.7
+    return found
+
+
+def large_schema(rng: random.Random) -> Any:
+    """Return a union of schemas with large bounds, or many different words, at the same places."""
+    words = [f"w{number}" for number in range(rng.choice((3, 9, 40)))]
+
+    def part() -> Any:
+        most = rng.choice((0, 1, 2, 5, 40, 300, 6_000, 70_000))
+        unique = {"type": "array", "uniqueItems": True, "items": {"enum": words}}
+        return rng.choice(
+            (
+                lambda: {"type": "string", "minLength": rng.randrange(3), "maxLength": most},
+                lambda: {"type": "string", "maxLength": most, "pattern": "^(ab|c)*$"},
+                lambda: {"maximum": rng.choice((1.79769e308, 5e-324, 1e100, 12345.678))},
+                lambda: {"type": "integer", "minimum": -(10 ** rng.randrange(40))},
+                lambda: {**unique, "maxItems": rng.randrange(1, len(words) + 1)},
+                lambda: {**unique, "minItems": rng.randrange(3)},
+                lambda: {**unique, "contains": {"const": rng.choice(words)}},
+                lambda: {"type": "array", "items": {"enum": words}, "maxItems": min(most, 300)},
+                lambda: {"enum": rng.sample(words, 2)},
+                lambda: {"type": "array", "items": unique, "uniqueItems": True},
+            )
+        )()
+
+    def whole() -> Any:
+        names = rng.sample(NAMES, rng.randrange(1, 3))
+        found = {"properties": {name: part() for name in names}}
+        return found | ({"required": names[:1]} if rng.random() < 0.5 else {})
+
+    keyword = rng.choice(("anyOf", "oneOf", "allOf"))
+    return {keyword: [whole() for _ in range(rng.randrange(1, 4))], "type": "object"}
+
+
 def mutated(rng: random.Random, value: Any) -> Any:
     """Return a value with one thing changed, left out or added."""
     if isinstance(value, dict) and value and rng.random() < 0.8:
@@ -234,9 +315,12 @@ def recognizer_of(schema: str, **options: Any) -> PushdownRecognizer:
 
 def is_valid(schema: Any, text: str, *, formats: bool = False) -> bool:
     """Return what jsonschema says of a text, with numbers as they are written."""
+    is_mapping = isinstance(schema, dict)
+    judge = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
+    is_written_whole = is_mapping and schema.get("$schema") == OLDER_DRAFTS["4"]
+    exact = _written if is_written_whole else _exact
     exact_schema = json.loads(json.dumps(schema), parse_float=_exact)
-    value = json.loads(text, parse_float=_exact)
-    judge = jsonschema.Draft202012Validator
+    value = json.loads(text, parse_float=exact)
     checker = judge.FORMAT_CHECKER if formats else None
     with localcontext() as context:
         context.prec = 1_000  # for long numbers, of which jsonschema takes the remainder
@@ -244,9 +328,14 @@ def is_valid(schema: Any, text: str, *, formats: bool = False) -> bool:
 
 
 def _exact(text: str) -> int | Decimal:
-    """Return a number as it is written; for jsonschema only an int is whole.
+    """Return a number as it is written; for jsonschema only an int is whole."""
+    number = _written(text)
+    return int(number) if number == number.to_integral_value() else number
+
+
+def _written(text: str) -> Decimal:
+    """Return a number that has a fraction or an exponent, as draft 4 tells it from a whole one.
 
     Exponents of more than three digits are cut off: nothing here tells such numbers apart.
     """
-    number = Decimal(re.sub(r"(?<=[eE])([+-]?)0*(\d{3})\d+", r"\1\2", text))
-    return int(number) if number == number.to_integral_value() else number
+    return Decimal(re.sub(r"(?<=[eE])([+-]?)0*(\d{3})\d+", r"\1\2", text))
