@@ -21,7 +21,14 @@ from collections.abc import Iterable
 
 from cfgguide.automata import syntax
 from cfgguide.automata.preference import is_longest_first
-from cfgguide.automata.rewrite import FLAGS, can_be_empty, escaped, not_empty, rewritten
+from cfgguide.automata.rewrite import (
+    FLAGS,
+    can_be_empty,
+    escaped,
+    matches_nothing,
+    not_empty,
+    rewritten,
+)
 from cfgguide.combinators.parts import Composed, Regular
 from cfgguide.combinators.words import n_shared_letters, one_of
 from cfgguide.errors import GrammarError, LimitError, PatternError, shown
@@ -87,18 +94,8 @@ def regex(pattern: str | re.Pattern[str], flags: int = 0) -> Composed:
             "counted repetitions"
         )
     if looks:
-        return grammar_of(Regular((written,), _matches_nothing(written), looks=True))
+        return grammar_of(Regular((written,), matches_nothing(written), looks=True))
     return grammar_of(regular(written))
-
-
-def _matches_nothing(pattern: str) -> bool:
-    """Return whether a pattern that looks around matches the empty text."""
-    try:
-        return re.fullmatch(pattern, "") is not None
-    except re.error as error:  # of a look-behind, which `re` checks last
-        raise PatternError(
-            f"/{shown(pattern)[1:-1]}/ is not a regular expression: {error}"
-        ) from None
 
 
 def n_rounds(nodes: syntax.Nodes) -> int:

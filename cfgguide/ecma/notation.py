@@ -62,7 +62,7 @@ _KNOWN_CATEGORIES = frozenset(unicodedata.category(chr(p)) for p in range(0x3000
 
 # Notation of ECMA-262 that Python reads otherwise or not at all.
 _ESCAPES = re.compile(
-    r"\\(?P<property>[pP]\{[^}]*\})|\\c(?P<control>[A-Za-z])|\\u\{(?P<point>[0-9A-Fa-f]+)\}"
+    r"\\(?P<property>[pP]\{[^}\\]*\})|\\c(?P<control>[A-Za-z])|\\u\{(?P<point>[0-9A-Fa-f]+)\}"
     r"|\\u[dD](?P<high>[89abAB][0-9A-Fa-f]{2})\\u[dD](?P<low>[c-fC-F][0-9A-Fa-f]{2})"
     r"|\\(?P<slash>/)|\\(?P<foreign>[aAZzGQE])|(?P<class>\\[dDsSwW]-?)|(?P<escape>\\.)"
     r"|(?P<name>\(\?<(?![=!]))|(?P<any>\[\^\])|(?P<none>\[\])|(?P<open>\[\^?)|(?P<close>\])"

@@ -370,3 +370,16 @@ def test_many_parts_that_may_be_missing_are_refused():
         LimitError, match="more than 300 parts in a row, of which each may be missing"
     ):
         cfgguide.regex("a*" * 1000)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(?=a)a*", "(?!a)a*", r"a*\b", r"a*\B", r"\b|(?!a)", "(?<=a)b*", "(?<!a)b*", "^(?=$)$",
+        r"(?=\Z)(?:a?|b?){3}", r"(?=(?!a)\Z)", "(?=(?=a)|b)a?", "(?:(?=a)){0}b?", "(?:(?=a)){1}b?",
+        "(?!zz)(?:a?|b?){4}(?=x)x*", "(?!zz)(?:a?|b?){4}(?!x)", "(?m:^(?=x)|$)", r"(?i:\Ba?(?!b))",
+    ],
+)  # fmt: skip
+def test_a_pattern_that_looks_around_matches_the_empty_text_as_in_re(pattern):
+    expected = re.fullmatch(pattern, "") is not None
+    assert cfgguide.regex(pattern).part.is_optional is expected
