@@ -141,7 +141,16 @@ class Liveness:
 
     @cached_property
     def _witnesses(self) -> Witnesses:
-        return Witnesses(self.recognizer, self.always_live)
+        tries_endings = self._asks_witnesses
+        return Witnesses(self.recognizer, self.always_live, tries_endings=tries_endings)
+
+    @cached_property
+    def _asks_witnesses(self) -> bool:
+        """Whether texts are tried first: the search looks at all ways to meet what is looked for.
+
+        Of a large grammar most things looked for are near, and are met at once.
+        """
+        return self._scanner.looks_ahead and self._table.n_states < _MANY_STATES
 
     @property
     def _lexemes(self) -> Lexemes:
@@ -179,6 +188,8 @@ class Liveness:
 
     def _decide_hypothesis(self, hypothesis: Hypothesis, context: int) -> tuple[bool, int]:
         decided = self._line_breaks.decide(hypothesis) if self._line_breaks is not None else None
+        if self._asks_witnesses:
+            decided = decided or self._witnesses.decide(hypothesis, context)
         decided = decided or self._refuted(hypothesis, context)
         if decided is not None:
             return decided

@@ -383,3 +383,22 @@ def test_many_parts_that_may_be_missing_are_refused():
 def test_a_pattern_that_looks_around_matches_the_empty_text_as_in_re(pattern):
     expected = re.fullmatch(pattern, "") is not None
     assert cfgguide.regex(pattern).part.is_optional is expected
+
+
+PASSWORD = r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)(?=.*[^\w\s]).{8,64}"
+
+
+@pytest.mark.parametrize("text", ["", "Passw0r", "Passw0rd!", "a" * 60, "a" * 61, "a" * 60 + "A1!"])
+def test_what_several_look_aheads_ask_for_together_can_be_written(text):
+    kinds = ("[a-z]", "[A-Z]", "[0-9]", r"[^\w\s]")
+    index = cfgguide.compile(cfgguide.regex(PASSWORD), cfgguide.Vocabulary.of_bytes())
+    guide = cfgguide.Guide(index)
+    for byte in text.encode():
+        guide.advance(byte)
+    allowed = set(guide.allowed_token_ids())
+    for point in range(0x20, 0x7F):
+        longer = text + chr(point)
+        n_missing = sum(re.search(kind, longer) is None for kind in kinds)
+        assert (point in allowed) == (len(longer) + n_missing <= 64), longer
+    (eos,) = index.vocabulary.eos_token_ids
+    assert (eos in allowed) == (re.fullmatch(PASSWORD, text) is not None)
