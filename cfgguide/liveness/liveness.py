@@ -347,7 +347,12 @@ class Liveness:
     def expected(self, configuration: Configuration) -> tuple[str, ...]:
         """Return the names of the terminals that may come next, as ``Guide.expected`` has it."""
         found: set[int] = set()
-        for state, obligations, stack, indentation in configuration.hypotheses:
+        hypotheses = configuration.hypotheses
+        if self._asks_witnesses and self._scanner.match.max() == 1:  # no other may come
+            tried = (self._witnesses.decide(each, configuration.context) for each in hypotheses)
+            if any(tried):
+                found, hypotheses = {1}, ()
+        for state, obligations, stack, indentation in hypotheses:
             place = Between(obligations, BOUNDARY, configuration.context)
             found |= self._shiftable(self._lexemes.goes_on(state, place), stack)
             terminal_id = int(self._scanner.match[state])

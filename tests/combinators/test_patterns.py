@@ -400,5 +400,6 @@ def test_what_several_look_aheads_ask_for_together_can_be_written(text):
         longer = text + chr(point)
         n_missing = sum(re.search(kind, longer) is None for kind in kinds)
         assert (point in allowed) == (len(longer) + n_missing <= 64), longer
+    assert "TEXT" in guide.expected() or len(text) == 64
     (eos,) = index.vocabulary.eos_token_ids
     assert (eos in allowed) == (re.fullmatch(PASSWORD, text) is not None)
