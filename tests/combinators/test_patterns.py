@@ -17,6 +17,7 @@ from support.judges import accepts, parses
 import cfgguide
 from cfgguide.automata.preference import is_longest_first, may_begin
 from cfgguide.automata.rewrite import not_empty, rewritten
+from cfgguide.automata.syntax import names_of_groups
 from cfgguide.errors import CfgGuideError, GrammarError, LimitError, PatternError
 from cfgguide.grammar.literals import pattern_literal, text_literal
 
@@ -403,3 +404,21 @@ def test_what_several_look_aheads_ask_for_together_can_be_written(text):
     assert "TEXT" in guide.expected() or len(text) == 64
     (eos,) = index.vocabulary.eos_token_ids
     assert (eos in allowed) == (re.fullmatch(PASSWORD, text) is not None)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(?<=a+)b", "(?<!a|bc)b", "(?<=ab|cd)(?P<x>e)", "(?:(?<=a{2,3})b)", "(?<=(?<!x*)a)b",
+        "(?:x|(?:(?<=a?)b)+)", "()(?<=ab)c", "(?<=[a-z]{2})(?:)", "(?!(?<=a*)b)c",
+    ],
+)  # fmt: skip
+def test_look_behind_has_one_width_as_in_re(pattern):
+    try:
+        expected = tuple(re.compile(pattern).groupindex)
+    except re.error as error:
+        with pytest.raises(PatternError, match=str(error)):
+            cfgguide.regex(pattern)
+    else:
+        assert names_of_groups(pattern) == expected
+        cfgguide.regex(pattern)
