@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 from typing import TypeVar
 
-from cfgguide.errors import LimitError, SchemaError
+from cfgguide.errors import CfgGuideError, LimitError, SchemaError
 from cfgguide.watch import resident_bytes, run_watched
 
 Result = TypeVar("Result")
@@ -63,9 +63,9 @@ class Limits:
         Symbols of the productions of a rule, and characters of the pattern of a terminal, once
         everything that they refer to is written out.
     max_seconds : float
-        Time that compiling may take.
+        Time that compiling may take; and processor time of each later step, such as a mask.
     max_memory : int, optional
-        Bytes by which the process may grow meanwhile, whichever of its threads needs them; by
+        Bytes by which the process may grow in any of these, whichever of its threads needs them; by
         default any number. Known on Linux only.
     allows_imports : bool
         Whether a grammar may ``%import`` files; it may always import Lark's own, such as
@@ -133,6 +133,13 @@ class Budget:
         Called often with the stage of compiling.
     cancelled : callable, optional
         Asked often whether to give up, so that another thread may decide.
+    started : float, optional
+        When time began to count, by the clock of `time.monotonic`; by default now.
+
+    Attributes
+    ----------
+    steps : Steps
+        What each step may take once the grammar is compiled.
     """
 
     def __init__(
@@ -142,13 +149,18 @@ class Budget:
         is_timed: bool = True,
         show: Callable[[str], None] | None = None,
         cancelled: Callable[[], bool] | None = None,
+        started: float | None = None,
     ) -> None:
         if not isinstance(limits, Limits | None):
             raise LimitError(
                 f"limits is a cfgguide.Limits, such as Limits(max_seconds=5), not {limits!r}"
             )
         self.limits = limits or Limits()
-        self._end = time.monotonic() + self.limits.max_seconds if is_timed else float("inf")
+        self.steps = Steps(
+            self.limits, error=LimitError, what="a step", way_out="simplify the grammar"
+        )
+        started = time.monotonic() if started is None else started
+        self._end = started + self.limits.max_seconds if is_timed else float("inf")
         self._show = show
         self._cancelled = cancelled
         self._lock: AbstractContextManager[object] = nullcontext()
@@ -202,6 +214,7 @@ class Budget:
             )
         if time.monotonic() > self._end:
             raise LimitError(self._too_long(who))
+        check_step()
 
     def check_memory(self, n_bytes: int, who: str) -> None:
         """Raise an error if so many bytes more are too many: arrays take them in one step.
@@ -244,7 +257,7 @@ class Budget:
 
 
 class Steps:
-    """Bounds what each step of reading a schema, or of making its automaton, may take.
+    """Bounds what each step may take: of reading a schema or making its automaton, or a mask.
 
     Steps are ``with`` blocks of :meth:`begun`, and those inside of others count as a part of them.
     Whatever may take long in a step calls :func:`check_step`.
@@ -256,11 +269,24 @@ class Steps:
         seconds.
     cancelled : callable, optional
         Asked often whether to give up, so that another thread may decide.
+    error : type
+        What is raised.
+    what : str
+        What takes too long, in the message.
+    way_out : str
+        What to do, other than raising a limit.
     """
 
     def __init__(
-        self, limits: Limits | None = None, cancelled: Callable[[], bool] | None = None
+        self,
+        limits: Limits | None = None,
+        cancelled: Callable[[], bool] | None = None,
+        *,
+        error: type[CfgGuideError] = SchemaError,
+        what: str = "it",
+        way_out: str = "use fewer or simpler schemas for one value",
     ) -> None:
+        self._error, self._what, self._way_out = error, what, way_out
         self.max_seconds = 5.0 if limits is None else limits.max_seconds
         self.max_memory = None if limits is None else limits.max_memory
         self.cancelled = cancelled
@@ -280,19 +306,19 @@ class Steps:
     def check(self) -> None:
         """Raise an error if the step takes too long, or is not wanted any more."""
         if self.cancelled is not None and self.cancelled():
-            raise SchemaError("cancelled")
+            raise self._error("cancelled")
         if time.thread_time() > _current.end:
-            raise SchemaError(
-                f"it takes more than {self.max_seconds:g} seconds (max_seconds); use fewer or "
-                "simpler schemas for one value, or raise the limit"
+            raise self._error(
+                f"{self._what} takes more than {self.max_seconds:g} seconds (max_seconds); "
+                f"{self._way_out}, or raise the limit"
             )
         _current.n_checks += 1
         if self.max_memory is not None and _current.n_checks % _N_CHECKS == 0:
             n_bytes = resident_bytes() - _current.n_bytes
             if n_bytes > self.max_memory:
-                raise SchemaError(
-                    f"it takes more than {self.max_memory} bytes (max_memory); use fewer or "
-                    "simpler schemas for one value, or raise the limit"
+                raise self._error(
+                    f"{self._what} takes more than {self.max_memory} bytes (max_memory); "
+                    f"{self._way_out}, or raise the limit"
                 )
 
 
@@ -317,7 +343,7 @@ def check_step() -> None:
 
     Raises
     ------
-    SchemaError
+    SchemaError, LimitError
         In that case; outside of a step, never.
     """
     if _current.lock.locked():

@@ -25,6 +25,8 @@ from cfgguide.automata.nfa import MATCH, Nfa, closure, parse_pattern
 from cfgguide.errors import LimitError
 
 _MAX_PAIRS = 2000  # of cut and uncut threads that `is_longest_first` visits
+_MAX_THREADS = 100_000  # in all of these
+_MAX_EMPTY = 20_000  # threads more than states, where empty moves lead on from each state
 
 
 def is_longest_first(pattern: str) -> bool:
@@ -46,12 +48,20 @@ def is_longest_first(pattern: str) -> bool:
         nfa = parse_pattern(pattern, name="TEXT")
     except LimitError:
         return False
-    threads_of = [closure(nfa, state, (), {})[0] for state in range(nfa.n_states)]
+    threads_of: list[tuple[int, ...]] = []
+    n_threads = 0
+    for state in range(nfa.n_states):
+        threads_of.append(closure(nfa, state, (), {})[0])
+        n_threads += len(threads_of[state]) - 1
+        if n_threads > _MAX_EMPTY:
+            return False
     first = _Threads((nfa.start,), (nfa.start,), nfa, threads_of)
     seen = {first.key}
     pending = [first]
-    while pending and len(seen) < _MAX_PAIRS:
+    n_threads = 0
+    while pending and len(seen) < _MAX_PAIRS and n_threads < _MAX_THREADS:
         threads = pending.pop()
+        n_threads += len(threads.key[1])
         if threads.is_cut_short:
             return False
         for following in threads.following():

@@ -50,6 +50,7 @@ _SPECIAL = re.compile(r"[][\\^$*+?{}()|./]")
 _COMMON_SPACES = tuple(map(ord, " \t\n\r"))
 _SPECIAL_IN_CLASS = re.compile(r"[][\\^\-&|~/]")
 _ANY_SPACE, _NOT_SPACE = Category("s"), Category("s", is_negated=True)
+_NOT_BOUNDARY_IN_NOTHING = re.fullmatch(r"\B", "") is not None  # depends on the version of Python
 _UNBOUNDED = 2**32 - 1  # how often a repetition without a limit counts, where widths are compared
 
 
@@ -85,6 +86,8 @@ def rewritten(pattern: str, flags: int = 0) -> tuple[str, bool]:
         _check_supported(nodes, pattern)
         looks = any(isinstance(node, Look | Anchor) for node in walk(nodes))
         written = _sequence(nodes if looks else _greedy(nodes))
+        if looks:
+            syntax.names_of_groups(written, tree.flags)  # `re` looks at look-behinds last
     except (re.error, ValueError, OverflowError) as error:
         raise PatternError(f"/{_shown(pattern)}/ is not a regular expression: {error}") from None
     except RecursionError:
@@ -154,6 +157,17 @@ def can_be_empty(pattern: str) -> bool:
     return _can_be_empty(syntax.parse(pattern).nodes)
 
 
+def matches_nothing(pattern: str) -> bool:
+    r"""Return whether a pattern matches the empty text, with all look-around.
+
+    Examples
+    --------
+    >>> matches_nothing(r"(?!zz)(?:a?|b?){40}(?=x)x*"), matches_nothing(r"(?!zz)^(?:a?|b?){40}\Z")
+    (False, True)
+    """
+    return _holds_in_nothing(syntax.parse(pattern).nodes)
+
+
 def shortest_first(pattern: str) -> str:
     """Return a pattern for the same texts that prefers to take less where it can choose.
 
@@ -199,6 +213,27 @@ def _is_optional(node: Node) -> bool:
     if isinstance(node, Anchor | Look) or (isinstance(node, Repeat) and node.min_count == 0):
         return True
     return any(map(_can_be_empty, branches_of(node)))
+
+
+def _holds_in_nothing(nodes: Nodes) -> bool:
+    """Return whether nodes match one after the other in the empty text."""
+    return all(map(_node_holds_in_nothing, nodes))
+
+
+def _node_holds_in_nothing(node: Node) -> bool:
+    match node:
+        case Anchor.BOUNDARY:
+            return False
+        case Anchor.NOT_BOUNDARY:
+            return _NOT_BOUNDARY_IN_NOTHING
+        case Anchor():
+            return True
+        case Look():
+            return _holds_in_nothing(node.body) != node.is_negated
+        case Repeat():
+            return node.min_count == 0 or _holds_in_nothing(node.body)
+        case _:
+            return any(map(_holds_in_nothing, branches_of(node)))
 
 
 def _greedy(nodes: Nodes) -> Nodes:

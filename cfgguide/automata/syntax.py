@@ -203,9 +203,24 @@ def names_of_groups(pattern: str, flags: int = 0) -> tuple[str, ...]:
     >>> names_of_groups("(?P<sign>[+-])?(?P<digits>[0-9]+)")
     ('sign', 'digits')
     """
+    tree = _parser.parse(pattern, flags)
     if "(?<" in pattern:
-        return tuple(re.compile(pattern, flags).groupindex)
-    return tuple(_parser.parse(pattern, flags).state.groupdict)
+        _check_widths(tree)
+    return tuple(tree.state.groupdict)
+
+
+_LOOKS = (_parser.ASSERT, _parser.ASSERT_NOT)
+
+
+def _check_widths(part: Any) -> None:
+    """Raise an error for what ``re`` refuses last: a look-behind that matches several widths."""
+    if isinstance(part, tuple) and part and part[0] in _LOOKS and part[1][0] < 0:
+        least, most = part[1][1].getwidth()
+        if least != most:
+            raise re.error("look-behind requires fixed-width pattern")
+    if isinstance(part, tuple | list | _parser.SubPattern):
+        for inner in part:
+            _check_widths(inner)
 
 
 def _nodes(items: Iterable[tuple[Any, Any]]) -> Nodes:

@@ -42,7 +42,15 @@ def add_check(commands: Commands) -> None:
     )
     add_grammar(command)
     add_tokenizer(command, "report what it can't spell: a folder, or a tokenizer.json")
-    command.add_argument("--text", type=text_argument, metavar="TEXT", help="a text to check")
+    command.add_argument(
+        "--text",
+        type=text_argument,
+        action="append",
+        default=[],
+        dest="texts",
+        metavar="TEXT",
+        help="a text to check; may be repeated",
+    )
     add_files(command, "a text; - for standard input")
 
 
@@ -50,7 +58,7 @@ def _check(options: argparse.Namespace) -> int:
     """Report on a grammar or, with texts, say whether each is a sentence."""
     check_standard_input([options.grammar, *options.files])
     grammar = grammar_of(options)
-    if not options.files and options.text is None:
+    if not options.files and not options.texts:
         return _report(grammar, options)
     if options.tokenizer is not None:
         raise CfgGuideError("--tokenizer is for the report on a grammar; leave out the texts")
@@ -78,8 +86,8 @@ def _check(options: argparse.Namespace) -> int:
 
 def _texts(options: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
     """Yield what the texts are called, and the texts."""
-    if options.text is not None:
-        yield "the text", options.text.encode()
+    for number, text in enumerate(options.texts, 1):
+        yield "the text" if len(options.texts) == 1 else f"text {number}", text.encode()
     for name in options.files:
         yield name, read(name)
 

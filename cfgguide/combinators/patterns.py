@@ -22,7 +22,14 @@ from dataclasses import replace
 
 from cfgguide.automata import syntax
 from cfgguide.automata.preference import is_longest_first
-from cfgguide.automata.rewrite import FLAGS, can_be_empty, escaped, not_empty, rewritten
+from cfgguide.automata.rewrite import (
+    FLAGS,
+    can_be_empty,
+    escaped,
+    matches_nothing,
+    not_empty,
+    rewritten,
+)
 from cfgguide.combinators.parts import Composed, Regular, tidied
 from cfgguide.combinators.words import n_shared_letters, one_of
 from cfgguide.errors import GrammarError, LimitError, PatternError, shown
@@ -98,17 +105,7 @@ def regex(pattern: str | re.Pattern[str], flags: int = 0, *, tidy: bool | None =
 
 
 def _looking(pattern: str) -> Regular:
-    return Regular((pattern,), _matches_nothing(pattern), looks=True)
-
-
-def _matches_nothing(pattern: str) -> bool:
-    """Return whether a pattern that looks around matches the empty text."""
-    try:
-        return re.fullmatch(pattern, "") is not None
-    except re.error as error:  # of a look-behind, which `re` checks last
-        raise PatternError(
-            f"/{shown(pattern)[1:-1]}/ is not a regular expression: {error}"
-        ) from None
+    return Regular((pattern,), matches_nothing(pattern), looks=True)
 
 
 def n_rounds(nodes: syntax.Nodes) -> int:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -102,6 +103,7 @@ class TerminalTexts:
         self._scanner = scanner
         self._terminals = {terminal.name: terminal for terminal in grammar.patterns}
         self._fsms: dict[str, Fsm | None] = {}
+        self._whole: dict[str, Fsm | None] = {}  # of the matches that end with the text
         self._patterns: dict[str, Pattern | None] = {}
 
     def fsm(self, name: str) -> Fsm | None:
@@ -156,8 +158,16 @@ class TerminalTexts:
         return "ignored text"
 
     def _is_match(self, name: str, text: str) -> bool:
-        terminal = self._terminals[name]
-        return re.fullmatch(terminal.pattern, text, terminal.flags) is not None
+        """Return what ``re.fullmatch`` would, which may take any time."""
+        if name not in self._whole:
+            terminal = self._terminals[name]
+            comment_end = "\n" if terminal.flags & re.VERBOSE else ""
+            whole = rf"(?:{terminal.pattern}{comment_end})\Z"
+            self._whole[name] = None
+            with suppress(PatternError, LimitError):
+                self._whole[name] = fsm_of_pattern(whole, name=name, flags=terminal.flags)
+        fsm, data = self._whole[name], text.encode()
+        return fsm is not None and fsm.match(data) == len(data)
 
     def _shared_by_languages(self, first: str, second: str) -> str | None:
         patterns = {name: self._language(name) for name in (first, second)}

@@ -37,7 +37,7 @@ MAX_CHARACTERS = 50_000
 
 _CONTROL = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 _LITERAL = frozenset(r"\.+*?()|[]{}^$#&-~/" + "\"'!%,:;<=>@`_ ")
-_COUNT = re.compile(r"\{\s*(\d+)\s*(?:(,)\s*(\d+)?\s*)?\}")
+_COUNT = re.compile(r"\{\s*(\d+)\s*(?:(,)\s*(?:(\d+)\s*)?)?\}")
 _ANYTHING = (r"[^\n]|\n", r"\n|[^\n]")  # how most people write it
 _HEX_LENGTH = {"x": 2, "u": 4, "U": 8}
 _FLAGS = re.compile(r"\?([imsxuUR]*)(?:-([imsxuUR]+))?([:)])")

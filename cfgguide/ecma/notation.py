@@ -66,7 +66,7 @@ _SPACE_IN_CLASS = re.compile(r"(-)?\\s(-)?|\\.", re.DOTALL)  # a hyphen beside i
 _PIECES = re.compile(r"\[(?:[^\]\\]|\\.)*\]?|\(\?<?[=!]|\\.|.", re.DOTALL)
 _KEPT_CLASS = re.compile(r"\A\[\^|\\S")
 _ESCAPES = re.compile(
-    r"\\(?P<property>[pP]\{[^}]*\})|\\c(?P<control>[A-Za-z])|\\u\{(?P<point>[0-9A-Fa-f]+)\}"
+    r"\\(?P<property>[pP]\{[^}\\]*\})|\\c(?P<control>[A-Za-z])|\\u\{(?P<point>[0-9A-Fa-f]+)\}"
     r"|\\u[dD](?P<high>[89abAB][0-9A-Fa-f]{2})\\u[dD](?P<low>[c-fC-F][0-9A-Fa-f]{2})"
     r"|\\(?P<slash>/)|\\(?P<foreign>[aAZzGQE])|(?P<class>\\[dDsSwW]-?)|(?P<escape>\\.)"
     r"|(?P<name>\(\?<(?![=!]))|(?P<any>\[\^\])|(?P<none>\[\])|(?P<open>\[\^?)|(?P<close>\])"

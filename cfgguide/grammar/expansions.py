@@ -31,7 +31,7 @@ from lark.grammar import NonTerminal
 from lark.load_grammar import REPEAT_BREAK_THRESHOLD, load_grammar
 from lark.load_grammar import Grammar as LarkGrammar
 
-from cfgguide.errors import LimitError
+from cfgguide.grammar import lark_parts
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.grammar.imports import ImportedFiles
 from cfgguide.limits import Budget
@@ -40,11 +40,10 @@ from cfgguide.limits import Budget
 MAX_PRODUCTIONS = 1000
 _MANY = 10**15  # and more: nobody counts on
 _MAX_NAME = 10_000  # characters of a template with its arguments, which are a part of its name
-_MAX_EMPTY_LINES = 1000  # in a row: for n of them, `re` takes n * n steps in Lark's own lexer
 _FACTOR = 5  # Lark splits large repetitions into rules of about so many symbols
 
-_QUOTED = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/(?:\\.|[^/\\\n])+/')
-_DEFINED = re.compile(r"^\s*(_?[A-Z][A-Z0-9_]*)(?:\.-?\d+)?\s*:", re.MULTILINE)
+_QUOTED = re.compile(rf"{lark_parts.STRING}|{lark_parts.EXPRESSION}|(?://|#)[^\n]*")
+_DEFINED = re.compile(r"^[ \t]*(_?[A-Z][A-Z0-9_]*)(?:\.-?\d+)?[ \t]*:", re.MULTILINE)
 _USED = re.compile(r"\b_?[A-Z][A-Z0-9_]*\b")
 
 Node = Any  # a tree or a token of Lark's
@@ -74,7 +73,6 @@ def read(
     """
     imports = imports or ImportedFiles(grammar)
     source = grammar.source_path or "<string>"
-    _check_empty_lines(grammar.text)
     _check_references(grammar.text, budget or Budget())
     load: Any = load_grammar  # without types
     found, _ = load(grammar.text, source, imports.import_paths, False)
@@ -349,17 +347,6 @@ class _Places:
 
 def _symbol(name: str) -> Node:
     return Tree("value", [NonTerminal(name)])
-
-
-def _check_empty_lines(text: str) -> None:
-    """Refuse a text with so many empty lines that Lark would read them for ever."""
-    n_empty = 0
-    for line in text.split("\n"):
-        n_empty = 0 if line.strip() else n_empty + 1
-        if n_empty > _MAX_EMPTY_LINES:
-            raise LimitError(
-                f"the grammar has more than {_MAX_EMPTY_LINES} empty lines in a row; leave them out"
-            )
 
 
 def _check_references(text: str, budget: Budget) -> None:

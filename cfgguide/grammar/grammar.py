@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cfgguide.errors import GrammarError
+from cfgguide.errors import GrammarError, shown
 
 if TYPE_CHECKING:
     from cfgguide.limits import Limits
@@ -109,7 +109,7 @@ class Grammar:
     text : str
         The grammar, as one would give it to ``lark.Lark``.
     start : str
-        The start rule.
+        The start rule; or, as Lark has it, a list of this one name.
     source_path : str, optional
         The file that `text` came from; relative ``%import`` statements start from its folder.
     import_paths : tuple of str or callable
@@ -193,6 +193,7 @@ class Grammar:
                 f"reads a file, Grammar.bundled({self.text!r}) a bundled grammar "
                 f"({', '.join(self.bundled_names())})"
             )
+        object.__setattr__(self, "start", _only_start(self.start))
         object.__setattr__(self, "import_paths", _checked_import_paths(self.import_paths))
         parser, lexer = _checked_lexer(self.parser, self.lexer, self.postlex is not None)
         object.__setattr__(self, "parser", parser)
@@ -502,6 +503,18 @@ class Grammar:
             postlex=postlex,
             special=special or {},
         )
+
+
+def _only_start(start: str | list[str] | tuple[str, ...]) -> str:
+    """Return the name of the start rule, which may stand in a list, as for Lark."""
+    if not isinstance(start, list | tuple):
+        return start
+    if len(start) != 1 or not isinstance(start[0], str):
+        raise GrammarError(
+            f"start is the name of one rule, not {shown(start)}; write a rule of alternatives for "
+            "several, or make a grammar for each"
+        )
+    return start[0]
 
 
 def _checked_import_paths(paths: object) -> tuple[ImportPath, ...]:

@@ -18,7 +18,14 @@ from typing import Any
 from lark import load_grammar
 from lark.exceptions import GrammarError
 from lark.grammar import NonTerminal, Terminal
-from lark.lexer import BasicLexer, ContextualLexer, LexerThread, Token
+from lark.lexer import (
+    BasicLexer,
+    ContextualLexer,
+    LexerThread,
+    PatternRE,
+    TerminalDef,
+    Token,
+)
 from lark.parsers.lalr_analysis import IntParseTable, Reduce, Shift
 from lark.parsers.lalr_parser import LALR_Parser, _Parser
 
@@ -31,23 +38,52 @@ from cfgguide.symbols import parts
 _LOCK = new_lock()
 
 
+#: A string and an expression of Lark's language, whose own patterns try two ways at each backslash:
+#: that is exponential where none is closed. Both end at the first quote or slash that no backslash
+#: hides; if all are hidden, at the last one.
+STRING = r'"(?:[^"\\\n]|\\["\\]?)*+"i?|"[^\n]*"i?'
+EXPRESSION = r"/(?!/)(?:[^/\\]|\\[/\\]?)*+/[imslux]*|/(?!/)(?s:.)*/[imslux]*"
+#: Lark's patterns, and others with the same matches that take time linear in the text. Of n empty
+#: lines, Lark's would try n ways to divide them into line breaks and white space.
+LINEAR = {
+    r'"(\\"|\\\\|[^"\n])*?"i?': STRING,
+    r"/(?!/)(\\/|\\\\|[^/])*?/[imslux]*": EXPRESSION,
+    r"(\r?\n)+\s*": r"\r?\n\s*",
+    r"(\r?\n)+\s*\|": r"\r?\n\s*\|",
+}
+_built: Any = None
+
+
 def build_reader_of_grammars() -> None:
-    """Have Lark build the parser with which it reads grammars, unless it already has.
+    """Have Lark build the parser with which it reads grammars, so that it reads in linear time.
 
     Lark builds it once in a process, and compares all of its terminals for 0.1 s. They are Lark's
-    own and never change, so its private ``LexerConf`` is replaced by one without this check while
-    the parser is built, and restored afterwards.
+    own and never change, so its private ``LexerConf`` is replaced while the parser is built, and
+    restored afterwards: by one without this check, and with patterns that match the same as Lark's
+    (`LINEAR`). What Lark has built before is built anew.
     """
+    global _built
     module: Any = load_grammar
     with _LOCK:
-        if hasattr(module._get_parser, "cache"):
+        if _built is not None and getattr(module._get_parser, "cache", None) is _built:
             return
         original = module.LexerConf
-        module.LexerConf = partial(original, skip_validation=True)
+        module.LexerConf = partial(_linear_configuration, original)
         try:
+            vars(module._get_parser).pop("cache", None)
             module._get_parser()
+            _built = module._get_parser.cache
         finally:
             module.LexerConf = original
+
+
+def _linear_configuration(make: Any, terminals: Sequence[TerminalDef], *others: Any) -> Any:
+    """Return Lark's configuration of a lexer, with linear patterns and no comparison of them."""
+    linear = [
+        TerminalDef(each.name, PatternRE(LINEAR.get(each.pattern.value, each.pattern.value)))
+        for each in terminals
+    ]
+    return make(linear, *others, skip_validation=True)
 
 
 class _Uncompared:

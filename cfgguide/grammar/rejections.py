@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from copy import copy
 from typing import Any
 
@@ -21,6 +22,7 @@ from lark.lexer import BasicLexer, PatternStr
 from lark.load_grammar import Grammar as LarkGrammar
 
 from cfgguide.automata.determinize import fsm_of_pattern
+from cfgguide.automata.dfa import Fsm
 from cfgguide.automata.witness import shortest_text
 from cfgguide.errors import LimitError, PatternError
 from cfgguide.grammar import conflicts, expansions, lr_automaton
@@ -259,6 +261,7 @@ class _Texts:
     def __init__(self, parser: lark.Lark, flags: int) -> None:
         self._terminals = {terminal.name: terminal for terminal in parser.terminals}
         self._flags = flags
+        self._fsms: dict[str, Fsm | None] = {}
         ignored = [text for name in parser.ignore_tokens if (text := self._of(name))]
         blanks = [text for text in ignored if text.isspace()]
         self._between = " " if any(self._is_blank(name) for name in parser.ignore_tokens) else ""
@@ -274,22 +277,21 @@ class _Texts:
         return f" ({self._between.join(map(str, texts))!r})"
 
     def _is_blank(self, name: str) -> bool:
-        if name not in self._terminals:  # declared without a pattern
-            return False
-        pattern = self._terminals[name].pattern.to_regexp()
-        try:
-            return re.fullmatch(pattern, " ", self._flags) is not None
-        except (re.error, OverflowError):  # Lark looks at patterns later
-            return False
+        fsm = self._fsm(name)
+        return fsm is not None and fsm.match(b" ") == 1
 
     def _of(self, name: str) -> str | None:
-        if name not in self._terminals:
-            return None  # %declare
-        pattern = self._terminals[name].pattern
-        if type(pattern) is PatternStr:
-            return str(pattern.value)
-        try:
-            fsm = fsm_of_pattern(pattern.to_regexp(), name=name, flags=self._flags)
-        except (PatternError, LimitError, OverflowError):
-            return None
-        return shortest_text(fsm)
+        if name in self._terminals and type(self._terminals[name].pattern) is PatternStr:
+            return str(self._terminals[name].pattern.value)
+        fsm = self._fsm(name)
+        return None if fsm is None else shortest_text(fsm)
+
+    def _fsm(self, name: str) -> Fsm | None:
+        """Return the machine of a terminal; None if it has no pattern, or none that can be read."""
+        if name not in self._fsms:
+            self._fsms[name] = None
+            if name in self._terminals:  # else it was declared without a pattern
+                pattern = self._terminals[name].pattern.to_regexp()
+                with suppress(PatternError, LimitError, OverflowError):  # Lark looks at it later
+                    self._fsms[name] = fsm_of_pattern(pattern, name=name, flags=self._flags)
+        return self._fsms[name]

@@ -248,10 +248,12 @@ def run_within_limits(
     limits: Limits | None,
     progress: bool | None,
     cancelled: Callable[[], bool] | None = None,
+    *,
+    started: float | None = None,
 ) -> Result:
     """Return what a function that compiles returns; it gets a budget, and is held to it.
 
-    The budget's clock stops at its end.
+    The budget's clock stops at its end. It began to count when the work `started`, by default now.
 
     Raises
     ------
@@ -259,7 +261,7 @@ def run_within_limits(
         If the function takes too long or too much memory, or is cancelled.
     """
     with stages_shown(progress) as show, collector_off():
-        budget = Budget(limits, show=show, cancelled=cancelled)
+        budget = Budget(limits, show=show, cancelled=cancelled, started=started)
         found = budget.run(lambda: work(budget))
         budget.stop_clock()
         return found

@@ -14,6 +14,7 @@ import hashlib
 import os
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
@@ -108,6 +109,8 @@ class Index:
     ) -> None:
         self.recognizer = recognizer
         self.vocabulary = vocabulary
+        # Steps of a schema, where nothing is to be decided, have limits of their own.
+        self._begun_step = recognizer.budget.steps.begun if liveness is not None else nullcontext
         self._liveness = liveness
         self.token_classes = TokenClasses(recognizer, vocabulary.trie)
         self.output_type: OutputType | None = None
@@ -424,8 +427,14 @@ class Index:
             self._entries.add_stored(stored)
 
     def subset(self, configuration: Configuration) -> Subset:
-        """Return the tokens that may follow, EOS among them where the text is a sentence."""
-        with self._lock:
+        """Return the tokens that may follow, EOS among them where the text is a sentence.
+
+        Raises
+        ------
+        LimitError
+            If finding out takes more than the grammar's limits.
+        """
+        with self._lock, self._begun_step():
             self._entries.mend()
             n_dropped = self._entries.n_dropped
             indentation_key = self._indentations.part(configuration) if self._indentations else None
@@ -472,7 +481,7 @@ class Index:
         LimitError
             If it costs more than the grammar's limits.
         """
-        with self._lock:
+        with self._lock, self._begun_step():
             self._entries.mend()
             return self._mask(configuration)
 
@@ -538,7 +547,7 @@ class Index:
 
         With `quickly`, False also means that it is not known without a search.
         """
-        with self._lock:
+        with self._lock, self._begun_step():
             if quickly:
                 return self._liveness.always_live.holds_for(self.recognizer, configuration)
             return self._liveness.is_live(configuration)
@@ -573,7 +582,7 @@ class Index:
 
     def expected(self, configuration: Configuration) -> tuple[str, ...]:
         """Return the names of the terminals that may come next; see :meth:`Guide.expected`."""
-        with self._lock:
+        with self._lock, self._begun_step():
             return self._liveness.expected(configuration)
 
     def _fill(self, configuration: Configuration, indentation_key: IndentationKey | None) -> Subset:

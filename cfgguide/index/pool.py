@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 
 from cfgguide.errors import LimitError
 from cfgguide.grammar.grammar import Grammar
-from cfgguide.index.compiler import compile
+from cfgguide.index.compiler import compile, run_within_limits
 from cfgguide.index.index import Index
-from cfgguide.limits import Limits
+from cfgguide.limits import Budget, Limits
 from cfgguide.locks import new_lock
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
@@ -205,6 +205,7 @@ class IndexPool:
         return Requested(index, is_new)
 
     def _compiled(self, grammar: Grammar, entry: _Entry, progress: bool | None) -> Index:
+        started = time.monotonic()
         try:
             index = compile(
                 grammar,
@@ -216,7 +217,16 @@ class IndexPool:
                 cancelled=entry.all_left,
             )
             # Every guide begins with this mask, and the workspace is measured too.
-            index.allowed(index.start)
+            if index.n_parse_states is None:  # a schema, whose steps have limits of their own
+                index.allowed(index.start)
+            else:
+                run_within_limits(
+                    partial(_make_first_mask, index),
+                    self._limits,
+                    progress,
+                    entry.all_left,
+                    started=started,
+                )
         except Exception as error:
             with self._lock:
                 if self._entries.get(grammar) is entry:
@@ -273,6 +283,11 @@ class IndexPool:
             if each.index is not None:
                 each.index.release_workspace()
         return [(each, each.index) for each in chosen if each.index is not None]
+
+
+def _make_first_mask(index: Index, budget: Budget) -> None:
+    budget.begin("the first mask")
+    index.allowed(index.start)
 
 
 def _never() -> bool:

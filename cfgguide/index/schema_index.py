@@ -46,7 +46,7 @@ _ITEMS = re.compile(
     rb"""(?:["0-9\]}]|null|true|false)[ \t\n\r]*,[ \t\n\r]*(?:"(?s:.)|[0-9tfn\[{-])"""
 )
 _COMMA = re.compile(rb'\A(?:[^",]|"(?:[^"\\]|\\.)*")*,', re.DOTALL)  # one outside of strings
-_ENDED_NAME = re.compile(rb'"(?s:.)*,')  # the end of a name, and of the property
+_ENDED_NAME = re.compile(rb'\A[^"]*+"(?s:.)*,')  # the end of a name, and of the property
 _ENDED_STRING = re.compile(rb'"[ \t\n\r\]}]*,')  # the end of a string, and of what it is in
 _WHOLE = re.compile(rb",(?s:.)*[,\]}:]")  # perhaps a whole item or name after a comma
 _BLANK = re.compile(rb"\A[ \t\n\r]+\Z")  # outside of lexemes, whatever may come may come later

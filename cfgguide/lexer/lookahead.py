@@ -20,6 +20,7 @@ what has not matched by then never will. ::
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import product
 
 from cfgguide.automata.dfa import DEAD, LOOKED_FOR
@@ -34,6 +35,7 @@ class Lookahead:
     """Follows scanner states and obligations through the union FSMs."""
 
     def __init__(self, scanner: Scanner) -> None:
+        self._scanner = scanner
         self._transitions = memoryview(scanner.transitions.data)  # quicker to index than the array
         self._match: list[int] = scanner.match.tolist()
         self._assertions: list[list[int]] = scanner.assertions.tolist()
@@ -107,6 +109,15 @@ class Lookahead:
                 if possible[0] != DEAD
             )
         return self._resolved[key]
+
+    def acts(self, states: Iterable[int], owed: Iterable[int], context: int) -> list[object]:
+        """Return how each byte class acts on states and obligations after a context.
+
+        Classes of which that is equal lead to the same.
+        """
+        looked_for = [self._class_representatives[abs(obligation)] for obligation in owed]
+        rows = [self._scanner.transitions[each].tolist() for each in (*states, *looked_for)]
+        return list(zip(*rows, self._scanner.contexts[context].tolist(), strict=True))
 
     def ending(self, state: int, obligations: Obligations) -> Obligations:
         """Return the obligations if the lexeme ends in a scanner state: it will match no more."""

@@ -22,7 +22,7 @@ import numpy as np
 
 from cfgguide.lexer.lookahead import NO_OBLIGATIONS, Obligations
 from cfgguide.lexer.scanner import NO_MATCH
-from cfgguide.limits import Budget
+from cfgguide.limits import Budget, check_step
 from cfgguide.recognizer.recognizer import Recognizer
 from cfgguide.vocabulary.spelling import BOUNDARY, Spelling
 
@@ -51,6 +51,7 @@ class Between(NamedTuple):
 
 THE_END = Between(NO_OBLIGATIONS, BOUNDARY, 0)
 _MAX_COMPARED = 50  # of more ends that differ only in obligations, none is left out
+_CHECKED = 16  # the step is looked at whenever so many places more or less are left
 End = tuple[int, Between]  # the terminal id of a lexeme, and the place after it
 
 
@@ -189,6 +190,8 @@ class Lexemes:
         visited = {(scanner_state, between)}
         pending = [(scanner_state, between)]
         while pending:
+            if not len(pending) % _CHECKED:
+                check_step()
             state, place = pending.pop()
             if self._match[state] != NO_MATCH:
                 obligations = self._lookahead.ending(state, place.obligations)
@@ -210,13 +213,20 @@ class Lexemes:
 
     def _found_moves(self, state: int, place: Between) -> dict[tuple[int, Between], None]:
         moves: dict[tuple[int, Between], None] = {}
-        for byte_class, node in self._letters[place.node]:
+        for byte_class, node in self._different(state, place):
             possible = self._lookahead.step(state, place.obligations, byte_class)
             context = self._contexts[place.context, byte_class]
             for target, obligations in possible:
                 after = place._replace(obligations=obligations, node=node, context=context)
                 moves[target, after] = None
         return moves
+
+    def _different(self, state: int, place: Between) -> Iterable[tuple[int, int]]:
+        """Return one letter for each way in which a letter can act: many act alike here."""
+        acts = self._lookahead.acts([state], place.obligations, place.context)
+        letters = self._letters[place.node]
+        kinds = [(acts[byte_class], node) for byte_class, node in letters]
+        return dict(zip(kinds, letters, strict=True)).values()
 
 
 def _least(ends: set[End]) -> tuple[End, ...]:

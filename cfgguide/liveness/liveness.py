@@ -141,7 +141,16 @@ class Liveness:
 
     @cached_property
     def _witnesses(self) -> Witnesses:
-        return Witnesses(self.recognizer, self.always_live)
+        tries_endings = self._asks_witnesses
+        return Witnesses(self.recognizer, self.always_live, tries_endings=tries_endings)
+
+    @cached_property
+    def _asks_witnesses(self) -> bool:
+        """Whether texts are tried first: the search looks at all ways to meet what is looked for.
+
+        Of a large grammar most things looked for are near, and are met at once.
+        """
+        return self._scanner.looks_ahead and self._table.n_states < _MANY_STATES
 
     @property
     def _lexemes(self) -> Lexemes:
@@ -179,6 +188,8 @@ class Liveness:
 
     def _decide_hypothesis(self, hypothesis: Hypothesis, context: int) -> tuple[bool, int]:
         decided = self._line_breaks.decide(hypothesis) if self._line_breaks is not None else None
+        if self._asks_witnesses:
+            decided = decided or self._witnesses.decide(hypothesis, context)
         decided = decided or self._refuted(hypothesis, context)
         if decided is not None:
             return decided
@@ -336,7 +347,12 @@ class Liveness:
     def expected(self, configuration: Configuration) -> tuple[str, ...]:
         """Return the names of the terminals that may come next, as ``Guide.expected`` has it."""
         found: set[int] = set()
-        for state, obligations, stack, indentation in configuration.hypotheses:
+        hypotheses = configuration.hypotheses
+        if self._asks_witnesses and self._scanner.match.max() == 1:  # no other may come
+            tried = (self._witnesses.decide(each, configuration.context) for each in hypotheses)
+            if any(tried):
+                found, hypotheses = {1}, ()
+        for state, obligations, stack, indentation in hypotheses:
             place = Between(obligations, BOUNDARY, configuration.context)
             found |= self._shiftable(self._lexemes.goes_on(state, place), stack)
             terminal_id = int(self._scanner.match[state])

@@ -16,6 +16,7 @@ with them on top.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from heapq import heappop, heappush
 from itertools import count, product
 
@@ -30,7 +31,7 @@ from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 _DEPTHS = (4, 16, 64, 256)  # states on top that are tried
 _MAX_KNOWN = 10_000  # answers
 _MAX_REMEMBERED = 4  # texts that led on from a scanner state
-_MAX_TRIED = 32  # texts that are read on
+_MAX_TRIED = 32  # texts that are read on without coming nearer
 _MAX_WANTED = 100  # sets of terminals for which distances are kept
 _FAR = 1 << 20  # more bytes than any text has
 
@@ -44,9 +45,14 @@ class Witnesses:
         Of the grammar.
     always_live : AlwaysLive
         What is live on every stack.
+    tries_endings : bool
+        Whether a text is also tried as the rest of a sentence, on the whole of a short stack.
     """
 
-    def __init__(self, recognizer: Recognizer, always_live: AlwaysLive) -> None:
+    def __init__(
+        self, recognizer: Recognizer, always_live: AlwaysLive, *, tries_endings: bool = False
+    ) -> None:
+        self._tries_endings = tries_endings
         self._recognizer = recognizer.with_whole_stacks()
         self._always_live = always_live
         classes = recognizer.scanner.byte_classes
@@ -54,6 +60,14 @@ class Witnesses:
         letters = [byte for byte in firsts.tolist() if always_live.is_letter[classes[byte]]]
         # What begins a name or a number mostly does.
         self._letters = sorted(map(bytes, zip(letters, strict=True)), key=bytes.isalnum)[::-1]
+        # How each letter acts where a lexeme starts: wherever one has ended, another one may start.
+        starts = recognizer.scanner.transitions[np.unique(recognizer.scanner.starts)]
+        kinds = np.unique(starts, axis=1, return_inverse=True)[1].reshape(-1).tolist()
+        of_letters = [int(classes[letter[0]]) for letter in self._letters]
+        self._acts_at_start = [
+            (letter, each, kinds[each])
+            for letter, each in zip(self._letters, of_letters, strict=True)
+        ]
         self._reader = recognizer.indentation_reader
         self._match: list[int] = recognizer.scanner.match.tolist()
         self._representatives: list[int] = recognizer.scanner.class_representatives.tolist()
@@ -155,14 +169,17 @@ class Witnesses:
         )
         to_wanted = self._to_wanted(hypothesis) if needs_more else self._to_match
         order = count()
-        pending = [(0, 0, next(order), start, b"")]  # of those that are as near, the longest first
+        # Of those that are as near, the longest is read on first.
+        pending = [(_FAR - 1, 0, next(order), start, b"")]
         seen = {start}
         spaces = self._spaces(hypothesis)
-        for _ in range(_MAX_TRIED if needs_more else 1):
-            if not pending:
-                break
-            *_, before, read = heappop(pending)
-            for letter, first in product(self._letters, spaces):
+        nearest, n_left = _FAR, 1
+        while pending and n_left:
+            way, *_, before, read = heappop(pending)
+            n_left -= 1
+            if needs_more and way - len(read) < nearest:
+                nearest, n_left = way - len(read), _MAX_TRIED
+            for letter, first in product(self._different(before), spaces):
                 text = first + letter
                 after = self._recognizer.advance(before, text)
                 if after is None or after in seen:
@@ -177,6 +194,18 @@ class Witnesses:
                 way = len(read) + min(distances)
                 heappush(pending, (way, -len(read), next(order), after, read + text))
         return b""
+
+    def _different(self, configuration: Configuration) -> Iterable[bytes]:
+        """Return one letter for each way in which a letter can act: many act alike here."""
+        if self._reader is not None:  # which counts columns
+            return self._letters
+        owed = {owed for hypothesis in configuration.hypotheses for owed in hypothesis.obligations}
+        states = {hypothesis.scanner_state for hypothesis in configuration.hypotheses}
+        acts = self._recognizer.lookahead.acts(sorted(states), sorted(owed), configuration.context)
+        found: dict[object, bytes] = {}
+        for letter, byte_class, at_start in self._acts_at_start:
+            found.setdefault((acts[byte_class], at_start), letter)
+        return found.values()
 
     def _to_wanted(self, hypothesis: Hypothesis) -> list[int]:
         """Return the distances of scanner states from what the parser takes on a stack."""
@@ -194,16 +223,22 @@ class Witnesses:
         return self._to_wanted_known[wanted]
 
     def _distance(self, hypothesis: Hypothesis, to_end: list[int]) -> int:
-        """Return how many bytes the lexeme and the obligations need at least."""
+        """Return how many bytes the lexeme and the obligations need, each of these by itself."""
         state, obligations, _, _ = hypothesis
-        needed = [to_end[state]]
-        for obligation in obligations:
-            if obligation < 0:
-                needed.append(self._to_match[self._representatives[-obligation]])
-        return max(needed)
+        owed = [
+            self._to_match[self._representatives[-obligation]]
+            for obligation in obligations
+            if obligation < 0
+        ]
+        return max(to_end[state], sum(owed))
 
     def _holds_for(self, configuration: Configuration) -> bool:
-        return self._always_live.holds_for(self._recognizer, configuration)
+        if self._always_live.holds_for(self._recognizer, configuration):
+            return True
+        try:
+            return self._tries_endings and self._recognizer.is_sentence(configuration)
+        except IndexError:  # more of the stack decides
+            return False
 
     def _distances(self, terminal_ids: list[int]) -> list[int]:
         """Return how many bytes it takes from each scanner state to a match of some terminal.

@@ -186,12 +186,8 @@ def _mistral(wanted: Wanted) -> Tag:
 def _mistral_v11(wanted: Wanted) -> Tag:
     if not wanted.calls:
         return text("[TOOL_CALLS]")
-    number = sequence(exact("[CALL_ID]"), {"type": "regex", "pattern": "[A-Za-z0-9]{9}"})
-    before = sequence({"type": "optional", "content": number}, exact("[ARGS]"))
-    tags = [
-        tag(f"[TOOL_CALLS]{call.name}", sequence(before, call.arguments), "")
-        for call in wanted.calls
-    ]
+    # A number, "[CALL_ID]" and nine characters, would be a part of the name for vLLM's parser.
+    tags = [tag(f"[TOOL_CALLS]{call.name}[ARGS]", call.arguments, "") for call in wanted.calls]
     return _after_text(text("[TOOL_CALLS]", "[ARGS]"), _several(tags, "", wanted), wanted)
 
 

@@ -17,9 +17,10 @@ from cfgguide.notations.cursor import Cursor
 from cfgguide.notations.expressions import read_choice
 from cfgguide.notations.syntax import Characters, Expression, Name, Rule, Special, Text
 
-_BLANKS = re.compile(r"(?:[ \t\r\n]|#[^\r\n]*)*")
-_NAME = re.compile(r"[A-Za-z_.-][A-Za-z0-9_.-]*")
-_RULE = re.compile(r"[A-Za-z_.-][A-Za-z0-9_.-]*(?:\[[^\]\r\n]*\])?(?:[ \t\r\n]|#[^\r\n]*)*::=")
+# A `+` after a quantifier keeps what was read: a comment of many # would be cut in all ways.
+_BLANKS = re.compile(r"(?:[ \t\r\n]|#[^\r\n]*+)*+")
+_NAME = re.compile(r"[A-Za-z_.-][A-Za-z0-9_.-]*+")
+_RULE = re.compile(rf"{_NAME.pattern}(?:\[[^\]\r\n]*+\])?{_BLANKS.pattern}::=")
 _OPTION = re.compile(r"[ \t]*([A-Za-z_]+)")
 _ID = re.compile("[0-9]{1,9}")
 _CONTROLS = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, "0": 0, "e": 27}

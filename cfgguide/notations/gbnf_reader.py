@@ -19,8 +19,8 @@ from cfgguide.notations.cursor import Cursor
 from cfgguide.notations.expressions import read_choice
 from cfgguide.notations.syntax import Characters, Expression, Name, Rule, Special, Text
 
-_BLANKS = re.compile(r"(?:[ \t]|#[^\r\n]*)*")
-_BLANKS_AND_LINES = re.compile(r"(?:[ \t\r\n]|#[^\r\n]*)*")
+_BLANKS = re.compile(r"(?:[ \t]|#[^\r\n]*+)*+")
+_BLANKS_AND_LINES = re.compile(r"(?:[ \t\r\n]|#[^\r\n]*+)*+")
 _NAME = re.compile("[A-Za-z0-9_-]+")
 _TOKEN = re.compile(r"<\[[0-9]{1,9}\]>|<(?!\[)[^<>\r\n]+>")
 _LINE_END = re.compile(r"\r\n?|\n")

@@ -18,7 +18,7 @@ from cfgguide.notations.syntax import Characters, Expression, Name, Rule, Text
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _COMMENT_END = re.compile(r"(?s:.)*?\*/")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*(?:-[A-Za-z0-9_.]+)*")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*+(?:-[A-Za-z0-9_.]++)*+")
 _NUMBER = re.compile(r"\[[0-9]+[a-z]?\](?=[ \t]*[A-Za-z_])")
 _RULE = re.compile(rf"(?:\[[0-9]+[a-z]?\][ \t]*)?{_NAME.pattern}[ \t]*::=")
 _NOTE = re.compile(r"\[[ \t]*(?:[wv]fc|vc|ns[a-z]*|WFC|VC)[ \t]*:")

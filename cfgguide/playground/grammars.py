@@ -147,7 +147,9 @@ def place_of(message: str, text: str) -> Place | None:
             if not line_text.lstrip().startswith("//") and (at := used.search(line_text)):
                 return Place(number, at.start() + 1, len(found[1]))
     for found in _QUOTED.finditer(message):
-        definition = re.compile(rf"^\s*[?!]?({found[1]})\b\s*(?:\.-?\d+)?\s*(?:\{{.*?\}})?\s*:")
+        definition = re.compile(
+            rf"^\s*+[?!]?({found[1]})\b\s*+(?:\.-?\d+\s*+)?(?:\{{[^}}]*\}}\s*+)?:"
+        )
         for number, line_text in enumerate(lines, 1):
             if at := definition.search(line_text):
                 return Place(number, at.start(1) + 1, len(found[1]))

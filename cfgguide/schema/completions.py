@@ -14,7 +14,6 @@ of names in each set only one order, of numbers one spelling.
 from __future__ import annotations
 
 import heapq
-import re
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import chain, count, islice
@@ -43,7 +42,7 @@ from cfgguide.values.equality import number_of, value_of
 _N_CHARACTERS = 90  # at least, that are one byte
 _SPACES = b" \t\n\r"
 _ALL_BYTES = frozenset(range(256))
-_NUMBER = re.compile(rb"[-+0-9.eE]*\Z")
+_OF_NUMBERS = b"-+0123456789.eE"
 _NOTHING: frozenset[Hashable] = frozenset()
 
 
@@ -615,9 +614,7 @@ class Completions:
         """Yield the ends of a lexeme; a number has begun at the end of a text."""
         if not isinstance(lexemes, Numbers):
             return self._texts(lexemes, key, bits)
-        begun = _NUMBER.search(text)
-        assert begun is not None, "it may be empty"
-        return self._numbers(lexemes, key, begun.group())
+        return self._numbers(lexemes, key, text[len(text.rstrip(_OF_NUMBERS)) :])
 
     def _texts(self, lexemes: Lexemes, first: Any, tags: int) -> Iterator[Written]:
         """Yield the ends of a lexeme, the shortest first."""

@@ -24,12 +24,13 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import Any
 
-from cfgguide.errors import TokenizerError
+from cfgguide.errors import TokenizerError, VocabularyWarning
 
 _BY_HAND = "or give the bytes yourself: Vocabulary(tokens, eos_token_ids=...)"
 
@@ -232,6 +233,11 @@ def token_bytes_from_json(
     TokenizerError
         It is not the JSON of a tokenizer, or its tokens have no bytes of their own.
 
+    Warns
+    -----
+    VocabularyWarning
+        If the library decodes an added token to another text.
+
     Examples
     --------
     >>> description = {
@@ -255,11 +261,24 @@ def token_bytes_from_json(
     _refuse_marked_words(model, reading)
     texts = reading.spell_all(list(strings.values()))
     spelled: dict[int, bytes | None] = dict(zip(strings, texts, strict=True))
+    misread: list[str] = []
     for added in added_tokens:
         if added["special"]:
             spelled[added["id"]] = None
         elif strings.get(added["id"]) != added["content"]:
             spelled[added["id"]] = added["content"].encode()
+            if reading.spell(added["content"]) != spelled[added["id"]]:
+                misread.append(added["content"])
+    if misread:
+        example = reading.spell(misread[0]).decode(errors="replace")
+        more = f" and {len(misread) - 1} more" if len(misread) > 1 else ""
+        warnings.warn(
+            f"the tokenizer decodes its added token {misread[0]!r} as {example!r}{more}: masks "
+            "take it for the text that encodes to it, and decoding shows another one; decode with "
+            "Vocabulary.tokens, or add no such token",
+            VocabularyWarning,
+            stacklevel=4,
+        )
     spelled.update(dict.fromkeys(set(special_ids) & spelled.keys()))
     if unknown_id is not None:
         spelled[unknown_id] = None

@@ -178,6 +178,11 @@ class Vocabulary:
         VocabularyError
             No EOS is known, or ``eos_token_ids`` or ``size`` do not fit.
 
+        Warns
+        -----
+        VocabularyWarning
+            The tokenizer decodes an added token to another text than encodes to it.
+
         Examples
         --------
         >>> from tokenizers import Tokenizer, decoders, models

@@ -105,6 +105,14 @@ def test_check_takes_a_text(run):
     assert found.out.startswith("the text: line 1, column 6: expected one of: ")
 
 
+def test_check_looks_at_each_text(run):
+    found = run("check", "json", "--text", "[1, 2", "--text", "[3]", "--text", "4")
+    assert found.status == 1
+    first, *others = [line for line in found.out.splitlines() if line.startswith("text ")]
+    assert first.startswith("text 1: line 1, column 6: ")
+    assert others == ["text 2: is a sentence", "text 3: is a sentence"]
+
+
 def test_check_takes_larks_options(run):
     Path("names.lark").write_text('start: "a" NAME\nNAME: /[a-z]+/\n')
     Path("text").write_text("ab")

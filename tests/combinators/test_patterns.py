@@ -17,6 +17,7 @@ from support.judges import accepts, parses
 import cfgguide
 from cfgguide.automata.preference import is_longest_first, may_begin
 from cfgguide.automata.rewrite import not_empty, rewritten, with_common_spaces
+from cfgguide.automata.syntax import names_of_groups
 from cfgguide.errors import CfgGuideError, GrammarError, LimitError, PatternError
 from cfgguide.grammar.literals import pattern_literal, text_literal
 
@@ -440,3 +441,54 @@ def test_random_patterns_match_less_and_never_nothing_when_they_are_tidy():
                 assert re.fullmatch(pattern, text), (pattern, tidy, text)
             elif "(?=" not in pattern and not set(text) & {"\x0b", "\u2003"}:
                 assert not re.fullmatch(pattern, text), (pattern, tidy, text)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(?=a)a*", "(?!a)a*", r"a*\b", r"a*\B", r"\b|(?!a)", "(?<=a)b*", "(?<!a)b*", "^(?=$)$",
+        r"(?=\Z)(?:a?|b?){3}", r"(?=(?!a)\Z)", "(?=(?=a)|b)a?", "(?:(?=a)){0}b?", "(?:(?=a)){1}b?",
+        "(?!zz)(?:a?|b?){4}(?=x)x*", "(?!zz)(?:a?|b?){4}(?!x)", "(?m:^(?=x)|$)", r"(?i:\Ba?(?!b))",
+    ],
+)  # fmt: skip
+def test_a_pattern_that_looks_around_matches_the_empty_text_as_in_re(pattern):
+    expected = re.fullmatch(pattern, "") is not None
+    assert cfgguide.regex(pattern).part.is_optional is expected
+
+
+PASSWORD = r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)(?=.*[^\w\s]).{8,64}"
+
+
+@pytest.mark.parametrize("text", ["", "Passw0r", "Passw0rd!", "a" * 60, "a" * 61, "a" * 60 + "A1!"])
+def test_what_several_look_aheads_ask_for_together_can_be_written(text):
+    kinds = ("[a-z]", "[A-Z]", "[0-9]", r"[^\w\s]")
+    index = cfgguide.compile(cfgguide.regex(PASSWORD), cfgguide.Vocabulary.of_bytes())
+    guide = cfgguide.Guide(index)
+    for byte in text.encode():
+        guide.advance(byte)
+    allowed = set(guide.allowed_token_ids())
+    for point in range(0x20, 0x7F):
+        longer = text + chr(point)
+        n_missing = sum(re.search(kind, longer) is None for kind in kinds)
+        assert (point in allowed) == (len(longer) + n_missing <= 64), longer
+    assert "TEXT" in guide.expected() or len(text) == 64
+    (eos,) = index.vocabulary.eos_token_ids
+    assert (eos in allowed) == (re.fullmatch(PASSWORD, text) is not None)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(?<=a+)b", "(?<!a|bc)b", "(?<=ab|cd)(?P<x>e)", "(?:(?<=a{2,3})b)", "(?<=(?<!x*)a)b",
+        "(?:x|(?:(?<=a?)b)+)", "()(?<=ab)c", "(?<=[a-z]{2})(?:)", "(?!(?<=a*)b)c",
+    ],
+)  # fmt: skip
+def test_look_behind_has_one_width_as_in_re(pattern):
+    try:
+        expected = tuple(re.compile(pattern).groupindex)
+    except re.error as error:
+        with pytest.raises(PatternError, match=str(error)):
+            cfgguide.regex(pattern)
+    else:
+        assert names_of_groups(pattern) == expected
+        cfgguide.regex(pattern)

@@ -153,10 +153,8 @@ def test_terminals_that_double_are_refused(body):
         compile_recognizer(Grammar(f'start: A60\nA0: "a"\n{chain}'), use_cache=False)
 
 
-def test_a_million_empty_lines_are_refused():
-    with pytest.raises(LimitError, match="empty lines in a row"):
-        load(Grammar("\n" * 1_000_000 + 'start: "a"'))
-    assert load(Grammar("\n" * 900 + 'start: "a"\n' + " \n" * 900)).parse_table.n_states
+def test_many_empty_lines_are_read():
+    assert load(Grammar("\n" * 100_000 + 'start: "a"\n' + " \n" * 1000)).parse_table.n_states
 
 
 def test_a_keyword_is_compared_with_a_pattern_in_linear_time():

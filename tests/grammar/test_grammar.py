@@ -391,3 +391,12 @@ def test_larks_errors_are_all_one_class_here():
     """What this file relies on: Lark's errors of grammars derive from LarkError."""
     with pytest.raises(LarkError):
         lark.Lark("start: nothing", parser="lalr")
+
+
+def test_the_start_rule_may_stand_in_a_list_as_for_lark():
+    text = 'start: "a"\nother: "b"'
+    assert lark.Lark(text, start=["other"], parser="lalr").parse("b").data == "other"
+    assert cfgguide.Grammar(text, start=["other"]) == cfgguide.Grammar(text, start="other")
+    for start in (["start", "other"], [], (), [3]):
+        with pytest.raises(GrammarError, match="start is the name of one rule, not"):
+            cfgguide.Grammar(text, start=start)

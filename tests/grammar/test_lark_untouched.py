@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import threading
+from itertools import product
 from pathlib import Path
 
 import lark
@@ -84,3 +86,36 @@ def test_the_replaced_name_is_restored_whatever_happens_and_from_any_thread(
     assert load_grammar.LexerConf is LexerConf
     assert len(configurations) == (8 if is_failing else 1)
     assert LexerConf not in configurations
+
+
+@pytest.mark.parametrize(
+    ("name", "begin", "letters"),
+    [
+        ("STRING", '"', '"\\ia\n'),
+        ("REGEXP", "/", "/\\ia\n"),
+        ("_NL", "", "\r\n |"),
+        ("_NL_OR", "", "\r\n |"),
+    ],
+)
+def test_the_patterns_with_which_grammars_are_read_match_what_larks_do(name, begin, letters):
+    of_lark = load_grammar.TERMINALS[name]
+    ours = lark_parts.LINEAR[of_lark]
+    for n in range(7):
+        for text in map("".join, product(letters, repeat=n)):
+            found, expected = re.match(ours, begin + text), re.match(of_lark, begin + text)
+            assert (found and found[0]) == (expected and expected[0]), text
+
+
+def test_grammars_are_read_in_linear_time_although_lark_has_built_its_reader_before():
+    vars(load_grammar._get_parser).pop("cache", None)
+    lark.Lark('start: "a"')
+    before = load_grammar._get_parser.cache
+    lark_frontend.load(Grammar(GRAMMAR))
+    reader = load_grammar._get_parser.cache
+    assert reader is not before
+    assert {each.name for each in reader.lexer_conf.terminals} == {*load_grammar.TERMINALS}
+    assert {each.pattern.value for each in reader.lexer_conf.terminals}.isdisjoint(
+        lark_parts.LINEAR
+    )
+    lark_frontend.load(Grammar(GRAMMAR))
+    assert load_grammar._get_parser.cache is reader

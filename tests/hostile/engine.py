@@ -1,4 +1,4 @@
-"""What is done with a hostile case: cfgguide compiles it and makes the first mask.
+"""What is done with a hostile case: a pool, as services have it, compiles it and makes a mask.
 
 With the limits for strangers. The vocabulary is one of realistic size, 32,000 tokens.
 """
@@ -34,9 +34,8 @@ def engine(kind: str, text: str) -> tuple[str, str]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             grammar = _grammar(kind, text)
-            limits = _limits()
-            index = cfgguide.compile(grammar, vocabulary, limits=limits, use_cache=False)
-            cfgguide.Guide(index).allowed_token_ids()
+            pool = cfgguide.IndexPool(vocabulary, limits=_limits(), use_cache=False)
+            pool.index(grammar)
     except CfgGuideError as error:
         return REFUSED, f"{type(error).__name__}: {str(error)[:100]!a}"
     return WORKS, ""

@@ -13,6 +13,10 @@ from pathlib import Path
 
 import pytest
 
+import cfgguide
+from cfgguide.errors import CfgGuideError
+from cfgguide.index import compile_recognizer
+from cfgguide.playground.grammars import place_of
 from hostile.cases import KINDS, Case, all_cases
 from hostile.run import CRASHED, OUTCOMES, RAW, REFUSED, TOO_LARGE, TOO_SLOW, WORKS, Outcome, run
 
@@ -56,6 +60,70 @@ def test_a_hostile_case_works_or_is_refused(case):
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.full_name)
 def test_each_hostile_case_works_or_is_refused(case):
     check(outcome_of(case))
+
+
+# --- What would freeze a process: `re` holds the GIL, and no limit is noticed ---------------------
+
+
+def reads(kind: str, text: str) -> tuple[str, str]:
+    """Do with a text what the kind says; the engine is not needed."""
+    try:
+        DOORS[kind](text)
+    except CfgGuideError as error:
+        return REFUSED, str(error)[:100]
+    return WORKS, ""
+
+
+def explains_an_overlap(pattern: str) -> None:
+    """Compare a terminal with another one that has a text in common with it, as `check` does."""
+    grammar = cfgguide.Grammar(f"start: A | B\nA: /{pattern}/\nB: /x+/")
+    cfgguide.diagnostics.inspect(grammar)
+
+
+DOORS = {
+    "a grammar": lambda text: compile_recognizer(cfgguide.Grammar(text), use_cache=False),
+    "a pattern": cfgguide.regex,
+    "EBNF": cfgguide.Grammar.ebnf,
+    "GBNF": cfgguide.Grammar.gbnf,
+    "W3C": cfgguide.Grammar.w3c,
+    "a dialect": cfgguide.Grammar.llguidance,
+    "a schema": lambda pattern: cfgguide.json_schema({"pattern": pattern}),
+    "an overlap": explains_an_overlap,
+    "a message": lambda text: place_of("terminal A is wrong", text),
+}
+_SLOW = r"(?:a?|b?){40}(?=x)x*"
+FROZEN = [
+    ("a grammar", 'start: "' + "\\" * 58),
+    ("a grammar", "start: /" + "\\" * 58),
+    ("a grammar", 'start: "' + '\\"' * 100_000),
+    ("a grammar", "start: /" + r"\/" * 100_000),
+    ("a grammar", 'start: "a"' + "\n" * 1000 + " " * 10_000_000 + '\n"b"'),
+    ("a grammar", 'start: "a"' + (" " * 10_000 + "\n") * 1000),
+    ("a grammar", f'start: a | b\na: "x"\nb: "x"\n%ignore /{_SLOW}/'),
+    ("a grammar", f'start: A | "{"a" * 40}"\nA: /(?:a?|b?){{40}}(?=x)x*/'),
+    ("a pattern", f"(?!zz){_SLOW}"),
+    ("a pattern", "(?=(?:a?|b?)*){50}(?:(?:a|a?)+){50}(?=x)"),
+    ("a pattern", "(?:a?){3000}b"),
+    ("EBNF", "root ::= item\n" + "#" * 50 + '\nitem ::= "a" a\n' + "#" * 100_000),
+    ("EBNF", "root ::= " + "a[" * 50_000),
+    ("EBNF", "root ::= " + "a-" * 50_000 + " # " + "#" * 50_000),
+    ("GBNF", "root ::= item\n" + "#" * 50 + '\nitem ::= "a" a\n' + "#" * 100_000),
+    ("W3C", "root ::= " + "a-a" * 50_000),
+    ("a dialect", 'start: "' + "\\" * 99_999),
+    ("a dialect", "start: /a{1," + " " * 40_000 + "x/"),
+    ("a schema", r"\p{" * 100_000),
+    ("an overlap", _SLOW),
+    ("a message", "A" + " " * 5_000 + "x"),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"), FROZEN, ids=[f"{kind} {text[:12]!a}" for kind, text in FROZEN]
+)
+def test_no_text_of_a_stranger_freezes_the_process(kind, text):
+    outcome = run(Case(kind, "frozen", text[:20], lambda: text), reads, most_seconds=20)
+    assert outcome.more != "killed"
+    assert outcome.outcome not in (CRASHED, RAW), str(outcome)
 
 
 # --- The runner itself ---------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from support.whole_indexes import walked, whole_index
 
 import cfgguide
 from cfgguide import Grammar, Guide, IndexPool, Vocabulary
-from cfgguide.errors import CfgGuideError, GrammarError
+from cfgguide.errors import CfgGuideError, GrammarError, LimitError
 from cfgguide.storage.footprint import footprint
 
 VOCABULARY = Vocabulary.of_bytes()
@@ -261,3 +261,19 @@ def test_threads_share_a_pool_that_is_too_small():
         thread.join()
     assert (wrong, errors) == ([], [])
     assert len(pool) < 12
+
+
+def test_the_first_mask_is_given_up_like_compiling(monkeypatch):
+    began = threading.Event()
+
+    def never_ends(index: cfgguide.Index, node: object) -> None:
+        began.set()
+        end = time.monotonic() + 300
+        while time.monotonic() < end:
+            pass
+
+    monkeypatch.setattr(cfgguide.Index, "allowed", never_ends)
+    pool = IndexPool(VOCABULARY, use_cache=False)
+    with pytest.raises(LimitError, match="cancelled, at the first mask"):
+        pool.index(grammar(0), cancelled=began.is_set)
+    assert len(pool) == 0

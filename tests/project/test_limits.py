@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import pytest
 
 import cfgguide
@@ -10,8 +12,8 @@ from cfgguide.errors import LimitError
 from cfgguide.index import compile_recognizer
 
 WORDS = "start: (NAME | " + " | ".join(f'"word{i}"' for i in range(50)) + ")+\nNAME: /[a-z]+\\b/"
-# What must match ahead is beyond what is known at once.
-AHEAD = 'start: (A "b")+ "c"\nA: /a{1,30}(?=b)/'
+# What must match ahead is beyond what is known at once, and what is tried: 77 more letters.
+AHEAD = 'start: A "b"\nA: /a(?=(?:a{7})+b)(?=(?:a{11})+b)a+/'
 
 EXCEEDED = {
     "max_nesting": ("start: /" + "(" * 20 + "a" + ")" * 20 + "/", 10, "terminal __ANON_0"),
@@ -41,7 +43,7 @@ def test_what_exceeds_a_limit_is_usable_without_it(name):
 
 def test_the_limits_hold_with_a_vocabulary_too():
     vocabulary = cfgguide.Vocabulary([b"a", b"b", b"!", None], eos_token_ids=3)
-    grammar = Grammar('start: (A "b")+ "!"\nA: /a+(?=b)/')
+    grammar = Grammar(AHEAD.replace('"b"', '"b" ("!" | "?")'))
     with pytest.raises(LimitError, match="max_pairs"):
         cfgguide.compile(grammar, vocabulary, limits=Limits(max_pairs=3))
 
@@ -53,6 +55,24 @@ def test_only_compiling_is_timed(monkeypatch):
     monkeypatch.setattr("cfgguide.limits.time.monotonic", lambda: 1e12)
     for byte in b"a(a(xyz)b)b":
         guide.advance(byte)  # asks what nobody has asked before
+    assert guide.is_accepting
+
+
+#: After an x, four periods go on side by side, and no text comes to an end.
+FAR_AHEAD = r"y|x(?=(?:.{7})*a)(?=(?:.{11})*b)(?=(?:.{13})*c)(?=(?:.{17})*d)[e-z]*"
+
+
+def test_a_mask_has_limits_of_its_own(monkeypatch):
+    vocabulary = cfgguide.Vocabulary.of_bytes()
+    index = cfgguide.compile(cfgguide.regex(FAR_AHEAD), vocabulary, use_cache=False)
+    other = cfgguide.compile(cfgguide.regex("yz|xa?"), vocabulary, use_cache=False)
+    with monkeypatch.context() as patch:
+        patch.setattr("cfgguide.limits.time.thread_time", count().__next__)  # a second a question
+        with pytest.raises(LimitError, match=r"a step takes more than 300 seconds \(max_seconds\)"):
+            cfgguide.Guide(index).allowed_token_ids()
+        assert list(cfgguide.Guide(other).allowed_token_ids()) == [ord("x"), ord("y")]
+    guide = cfgguide.Guide(index)
+    guide.advance(ord("y"))  # what does not ask goes on
     assert guide.is_accepting
 
 
@@ -91,6 +111,5 @@ def test_too_many_ways_to_read_a_text_are_an_error_that_leaves_the_guide_as_it_w
 def test_what_is_looked_ahead_for_far_away_ends_in_bounded_time_and_memory():
     with pytest.raises(LimitError, match="max_pairs"):
         compile_recognizer(
-            Grammar('start: x+ "c"\nx: A A\nA: /(?:a(?!.{200}b))+|b+/'),
-            limits=Limits(max_pairs=200_000),
+            Grammar(f"start: /{FAR_AHEAD.removeprefix('y|')}/"), limits=Limits(max_pairs=20_000)
         )

@@ -143,6 +143,21 @@ def test_what_would_take_minutes_is_refused():
         backend.matcher("grammar", "start: /(a|b)*a(a|b){16}/")
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"x(?=(?:.{7})*a)(?=(?:.{11})*b)(?=(?:.{13})*c)(?=(?:.{17})*d)[e-z]*",
+        "y|x(?=(?:.{7})*a)(?=(?:.{11})*b)(?=(?:.{13})*c)(?=(?:.{17})*d)[e-z]*",
+        "(?:a?){5000}b",
+    ],
+)
+def test_a_pattern_that_takes_too_long_fails_its_own_request(pattern):
+    backend = Backend(VOCABULARY, limits=Limits(max_seconds=0.5), use_cache=False)
+    with pytest.raises(LimitError, match="max_seconds"):
+        backend.matcher("regex", pattern)
+    assert backend.metrics.n_refused == 1
+
+
 def test_what_was_asked_before_is_at_hand(caplog):
     caplog.set_level(logging.INFO, "cfgguide.serving")
     backend = Backend(VOCABULARY, use_cache=False)

@@ -11,6 +11,7 @@ import hashlib
 import json
 import pickle
 import re
+import warnings
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -27,7 +28,7 @@ from support.small_tokenizers import (
 )
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models
 
-from cfgguide.errors import TokenizerError, VocabularyError
+from cfgguide.errors import TokenizerError, VocabularyError, VocabularyWarning
 from cfgguide.vocabulary.tokenizer_bytes import read_decoder, token_bytes, token_bytes_from_json
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
@@ -276,6 +277,23 @@ def test_added_tokens_are_literal_and_holes_have_no_text():
     assert tokens[263:300] == [None] * 37
     assert len(tokens) == 302
     assert sorted(tokens[:256]) == [bytes([byte]) for byte in range(256)]
+
+
+@pytest.mark.parametrize(
+    ("added", "is_misread"),
+    [("café", True), ("née", True), ("cafe", False), ("日", False), ("<x>", False)],
+)
+def test_an_added_token_that_decodes_to_another_text_is_a_warning(added, is_misread):
+    tokenizer = Tokenizer.from_str(standard_library_tokenizer().to_str())
+    tokenizer.add_tokens([added])
+    index = tokenizer.token_to_id(added)
+    assert (tokenizer.decode([index]) != added) == is_misread
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        vocabulary = Vocabulary.from_tokenizer(tokenizer, eos_token_ids=0)
+    assert vocabulary.tokens[index] == added.encode()
+    found = [each for each in caught if each.category is VocabularyWarning]
+    assert [str(each.message).split("'")[1] for each in found] == [added] * is_misread
 
 
 def test_an_added_token_that_the_model_has_is_read_as_the_models():
