@@ -94,7 +94,7 @@ _REGEX_FLAGS = int(re.ASCII | re.IGNORECASE | re.MULTILINE | re.DOTALL | re.UNIC
 
 @dataclass(frozen=True, repr=False)
 class Grammar:
-    """A grammar in Lark's language, not yet compiled.
+    r"""A grammar in Lark's language, not yet compiled.
 
     Parameters
     ----------
@@ -130,8 +130,8 @@ class Grammar:
         How many characters an ignored lexeme may have, with the white space directly before it; 0
         forbids ignored text. What an indenter drops inside a line counts as ignored.
     keywords : {"upper", "lower"}, optional
-        The case of keywords: terminals that match their own names in any case and nothing else,
-        such as ``SELECT: "select"i``.
+        The case of keywords: terminals, of any name, that match one word in upper and in lower case
+        and nothing else, such as ``"select"i``; or several words in a row, as ``/group\s+by/i``.
     restrict : mapping of str to str or None, optional
         What the lexemes of some terminals may be: a pattern that they match whole, or None for no
         lexeme. Its longer matches come first, and it does not look around.
