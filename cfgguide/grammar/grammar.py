@@ -28,14 +28,36 @@ _CHECKOUT = Path(__file__).parents[2] / "grammars"  # in a source checkout
 # What `tidy` leaves of bundled grammars (docs/defaults.md): keywords in upper case, one character
 # of white space at most, no comments, quoted names of one line and 64 characters.
 _SQL_TERMINALS = (("QUOTED", r"[^\x00-\x1f]*"), ("SPACE", r"[ \n]+"))
-_SQL = {"max_ignored": 1, "keywords": "upper", "restrict": _SQL_TERMINALS}
+
+
+def _sql(*names: str) -> dict[str, Any]:
+    """Return the tidy form of a dialect, in whose names any white space beyond ASCII may stand."""
+    visible = ((name, r"\S+") for name in names)
+    return {"max_ignored": 1, "keywords": "upper", "restrict": (*_SQL_TERMINALS, *visible)}
+
+
 _PYTHON_LINES = ("_NEWLINE", r"\n{1,3} *")
 _SPACE = ("SPACE", r" |\n{1,3} {0,40}")
-_LINES = {"restrict": (("COMMENT", None), _SPACE)}
+# Terminals with white space of their own have one space at a time, too.
+_ONE_SPACE = r"\S+( \S+)*"
+_COMMENT = ("COMMENT", None)
 _RUST_TERMINALS = (
-    *((name, None) for name in ("COMMENT", "OUTER_DOC", "INNER_DOC")),
+    *((name, None) for name in ("COMMENT", "OUTER_DOC", "INNER_DOC", "BEGINNING")),
     *((name, None) for name in ("AUTO", "BOX", "DEFAULT", "MACRO", "TILDE", "TRY")),  # unstable
+    *((name, _ONE_SPACE) for name in ("BREAK_LABEL", "PUB_IN", "PUB_RESTRICTED")),
     _SPACE,
+)
+_VERILOG_TERMINALS = (
+    *((name, None) for name in ("COMMENT", "DEFINE", "ESCAPED_NAME", "UNDEF")),
+    *((name, _ONE_SPACE) for name in ("BASED_NUMBER", "FULL", "PARALLEL")),
+    *((name, _ONE_SPACE) for name in ("DEFAULT_NETTYPE", "ELSIF", "IFDEF", "INCLUDE_FILE")),
+    *((name, _ONE_SPACE) for name in ("TIMESCALE", "UNCONNECTED_DRIVE")),
+    _SPACE,
+)
+_JAVASCRIPT_TERMINALS = (
+    *((name, None) for name in ("COMMENT", "HASHBANG")),
+    *((name, r"\n") for name in ("NEWLINE", "_NEWLINE_ARROW", "_NEWLINE_END")),  # or comments
+    ("SPACE", r" {1,40}"),
 )
 _TIDY: dict[str, dict[str, Any]] = {
     "c": {"restrict": (_SPACE,)},
@@ -46,18 +68,24 @@ _TIDY: dict[str, dict[str, Any]] = {
             ("_NL", r"\n{1,3}( {1,40}|\t{1,20})?"),
         )
     },
-    "java": _LINES,
+    "java": {
+        "restrict": (
+            _COMMENT,
+            *((name, _ONE_SPACE) for name in ("AT_INTERFACE", "SMALLEST")),
+            _SPACE,
+        )
+    },
     "json": {"restrict": (("WS", "[ \\n]"),)},
-    "javascript": {"restrict": (("COMMENT", None), ("SPACE", r" {1,40}"))},
-    "lua": _LINES,
-    "pascal": {"keywords": "lower", **_LINES},
+    "javascript": {"restrict": _JAVASCRIPT_TERMINALS},
+    "lua": {"restrict": (_COMMENT, ("SHEBANG", None), _SPACE)},
+    "pascal": {"keywords": "lower", "restrict": (_COMMENT, _SPACE)},
     "python": {"max_ignored": 1, "restrict": (_PYTHON_LINES,)},
     "python312": {"max_ignored": 1, "restrict": (_PYTHON_LINES,)},
-    "postgresql": _SQL,
+    "postgresql": _sql("NAME"),
     "rust": {"restrict": _RUST_TERMINALS},
-    "sql": _SQL,
-    "sql_select": _SQL,
-    "verilog": {"restrict": (("COMMENT", None), ("DEFINE", None), ("UNDEF", None), _SPACE)},
+    "sql": _sql("NAME", "VARIABLE", "WORD"),
+    "sql_select": _sql("sql__NAME", "sql__VARIABLE"),
+    "verilog": {"restrict": _VERILOG_TERMINALS},
 }
 
 # The indenters of bundled grammars.

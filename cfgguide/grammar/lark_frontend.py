@@ -188,6 +188,7 @@ def load(grammar: Grammar, *, budget: Budget | None = None) -> CompiledGrammar:
             grammar,
             [terminal.name for terminal in patterns if terminal.symbol is None],
             (*definitions.ignored, *dropped),
+            definitions.terminals,
             fsms.__getitem__,
         ),
     )

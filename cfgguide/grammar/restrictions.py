@@ -59,6 +59,7 @@ def restrictions_of(
     grammar: Grammar,
     terminals: Sequence[str],
     ignored: Iterable[str],
+    unused: Iterable[str],
     fsm_of: Callable[[str], Fsm],
 ) -> tuple[Restriction, ...]:
     """Return the restrictions of a grammar's terminals.
@@ -71,19 +72,23 @@ def restrictions_of(
         The terminals that have a pattern.
     ignored : iterable of str
         Those that the lexer or the indenter drops.
+    unused : iterable of str
+        Terminals that the grammar defines, perhaps for other start rules.
     fsm_of : callable
         From the name of a terminal to its FSM.
 
     Raises
     ------
     GrammarError
-        If it restricts a terminal that is not there.
+        If it restricts a terminal that is neither used nor defined.
     PatternError, LimitError
         As `fsm_of`.
     """
     found: list[Restriction] = []
     for terminal, pattern in dict(grammar.restrict).items():
         if terminal not in terminals:
+            if terminal in unused:
+                continue
             raise GrammarError(
                 f"restrict names the terminal {terminal!r}, which the grammar does not use; there "
                 f"are {_shown(sorted(terminals))}"
