@@ -176,9 +176,9 @@ def _reader(name: str, start: str) -> tuple[lark.Lark, list[lark.Token]]:
         found.append(token)
         return token
 
-    callbacks: dict[str, object] = {}
+    callbacks = {"": seen}  # Lark keeps no empty one
     parser = lark_parser(cfgguide.Grammar.bundled(name, start=start), lexer_callbacks=callbacks)
-    callbacks |= {terminal.name: seen for terminal in parser.terminals}  # before it reads
+    callbacks |= {terminal.name: seen for terminal in parser.terminals}  # before it reads a text
     return parser, found
 
 
