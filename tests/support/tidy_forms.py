@@ -47,6 +47,9 @@ class Form:
         A pattern of tokens with white space in them, but for literals.
     case : {"upper", "lower"}, optional
         That of keywords.
+    kinds : str
+        Kinds of tokens that there are not, by Lark's names: a name may be `auto`, and what follows
+        a macro's name may be any tokens.
     words : str
         What a text of the language is made of, for the samples.
     """
@@ -55,6 +58,7 @@ class Form:
     never: str
     inside: str = r"\S+( \S+)*"
     case: str | None = None
+    kinds: str = ""
     words: str = ""
 
 
@@ -110,7 +114,8 @@ FORMS: dict[str, Form] = {
     "postgresql": _SQL,
     "rust": Form(
         _LINES,
-        r"//|/\*|#!/|(macro|box|try)\Z|~|auto\Z|default\Z",
+        _C_COMMENT,
+        kinds="AUTO|BOX|DEFAULT|MACRO|TILDE|TRY|BEGINNING",
         words="fn f()|{|}|let|x|;|1|'a|auto|trait|default|impl|macro|box|try|~const|struct|pub|(|)|"
         "crate|self|in|break|#!/x\n|///x\n|//!x\n|'a:|loop|mod m|=",
     ),
@@ -202,6 +207,8 @@ def broken(name: str, start: str, text: str) -> str:
         kind = token.type.rpartition("__")[2].strip("_")
         if form.case and kind == token.upper() and token != getattr(token, form.case)():
             return f"{token!r} is not in {form.case} case"
+        if kind in form.kinds.split("|"):
+            return f"there is {token!r}"
         if kind == "QUOTED" and re.search(r"[\x00-\x1f]", token):
             return f"{token!r} is not in one line"
         if _LITERALS.search(kind):
