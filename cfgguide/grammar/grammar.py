@@ -78,7 +78,10 @@ _TIDY: dict[str, dict[str, Any]] = {
     "json": {"restrict": (("WS", "[ \\n]"),)},
     "javascript": {"restrict": _JAVASCRIPT_TERMINALS},
     "lua": {"restrict": (_COMMENT, ("SHEBANG", None), _SPACE)},
-    "pascal": {"keywords": "lower", "restrict": (_COMMENT, _SPACE)},
+    "pascal": {
+        "keywords": "lower",
+        "restrict": (_COMMENT, ("CONVENTION", "[a-z_]+"), _SPACE),  # a keyword of several words
+    },
     "python": {"max_ignored": 1, "restrict": (_PYTHON_LINES,)},
     "python312": {"max_ignored": 1, "restrict": (_PYTHON_LINES,)},
     "postgresql": _sql("NAME"),

@@ -26,6 +26,7 @@ import numpy as np
 from tqdm import tqdm
 
 import cfgguide
+from cfgguide.errors import BudgetError
 from cfgguide.models.presets import preset_of
 from cfgguide.output_types import STARTS
 from support.languages import lark_parser
@@ -107,7 +108,7 @@ FORMS: dict[str, Form] = {
         r"//|\{|\(\*",
         case="lower",
         words="program|PROGRAM|x|;|begin|BEGIN|Begin|end|END|.|var|VAR|:=|1|integer|(|)|:|'a'|"
-        "procedure|Procedure|function|if|If|then|THEN|x: integer|{ x }|(* x *)",
+        "procedure|Procedure|function|if|If|then|THEN|x: integer|{ x }|(* x *)|StdCall;|cdecl;",
     ),
     "python": _PYTHON,
     "python312": _PYTHON,
@@ -167,8 +168,15 @@ def _written(index: cfgguide.Index, rng: random.Random, kinds: list[np.ndarray],
         guide.advance(int(rng.choice(some if len(some) else ids)))
         if guide.is_finished:
             break
-    for token_id in () if guide.is_finished else guide.shortest_completion():
-        guide.advance(token_id)
+    while not guide.is_finished:
+        try:
+            ending = guide.shortest_completion()
+        except BudgetError:  # it was looked for long enough
+            guide.rollback(1)
+        else:
+            for token_id in ending:
+                guide.advance(token_id)
+            break
     return guide.text.decode()
 
 
@@ -205,7 +213,8 @@ def broken(name: str, start: str, text: str) -> str:
             return f"{text[end : token.start_pos]!r} stands before {token!r}"
         end = token.end_pos or 0
         kind = token.type.rpartition("__")[2].strip("_")
-        if form.case and kind == token.upper() and token != getattr(token, form.case)():
+        is_keyword = kind in (token.upper(), "CONVENTION")  # which is one of several
+        if form.case and is_keyword and token != getattr(token, form.case)():
             return f"{token!r} is not in {form.case} case"
         if kind in form.kinds.split("|"):
             return f"there is {token!r}"
