@@ -36,7 +36,7 @@ def _sql(*names: str) -> dict[str, Any]:
     return {"max_ignored": 1, "keywords": "upper", "restrict": (*_SQL_TERMINALS, *visible)}
 
 
-_PYTHON_LINES = ("_NEWLINE", r"\n{1,3} *")
+_PYTHON = (("_BLANK", " "), ("_NEWLINE", r"\n{1,3} *"))
 _SPACE = ("SPACE", r" |\n{1,3} {0,40}")
 # Terminals with white space of their own have one space at a time, too.
 _ONE_SPACE = r"\S+( \S+)*"
@@ -82,8 +82,8 @@ _TIDY: dict[str, dict[str, Any]] = {
         "keywords": "lower",
         "restrict": (_COMMENT, ("CONVENTION", "[a-z_]+"), _SPACE),  # a keyword of several words
     },
-    "python": {"max_ignored": 1, "restrict": (_PYTHON_LINES,)},
-    "python312": {"max_ignored": 1, "restrict": (_PYTHON_LINES,)},
+    "python": {"max_ignored": 1, "restrict": _PYTHON},
+    "python312": {"max_ignored": 1, "restrict": _PYTHON},
     "postgresql": _sql("NAME"),
     "rust": {"restrict": _RUST_TERMINALS},
     "sql": _sql("NAME", "VARIABLE", "WORD"),

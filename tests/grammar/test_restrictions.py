@@ -306,6 +306,7 @@ def test_whether_a_terminal_is_a_keyword_takes_no_backtracking(pattern):
         ("python", "start", "def f(a, b):\n    return a + b\n", True),
         ("python", "start", "def f(a,  b):\n    return a + b\n", False),
         ("python", "start", "x = 1  # one\n", False),
+        ("python", "start", "x =\t1\n", False),
         ("python", "start", "x = 1\n\n\ny = '  # no comment'\n", True),
         ("python", "start", "x = 1\n\n\n\ny = 2\n", False),
         ("python", "start", "x = [1,\n        2]\n", True),

@@ -74,7 +74,7 @@ _SQL = Form(
     'create|CREATE|table|TABLE|as|AS|asc|ASC|x|1|(|)|,|\'a\'|"a b"|"a\nb"|`a`|*|=|:a|;',
 )
 _PYTHON = Form(
-    r" ?",
+    r"[^\s#\\]*",  # names are read as keywords first, and not reported
     "#",
     r"\n{1,3} *| ",
     words="def f(x):|return|x|lambda|import|class A:|pass|1|'a'|if|(|)|[|]|in|not|f'{x}'|,|:|=",
