@@ -65,19 +65,6 @@ def counting_machine(n: int) -> Fsm:
     )
 
 
-def machine_without(forbidden: bytes) -> Fsm:
-    """Return the machine of texts without some bytes."""
-    return Fsm(
-        transitions=np.stack(
-            [np.zeros(N_BYTES, dtype=np.int32), ~np.isin(np.arange(N_BYTES), list(forbidden))]
-        ).astype(np.int32),
-        is_final=np.array([False, True]),
-        assertions=np.zeros((2, 3), dtype=np.int32),
-        starts=np.ones(1, dtype=np.int32),
-        contexts=np.zeros((1, N_BYTES), dtype=np.int32),
-    )
-
-
 def without_contexts(machine: Fsm) -> Fsm:
     """Return a machine that knows nothing of the text before: that of the empty text."""
     contexts = np.zeros((1, N_BYTES), dtype=np.int32)

@@ -28,10 +28,16 @@ _CHECKOUT = Path(__file__).parents[2] / "grammars"  # in a source checkout
 # What `tidy` leaves of bundled grammars (docs/defaults.md): keywords in upper case, one character
 # of white space at most, no comments, quoted names of one line and 64 characters.
 _SQL_TERMINALS = (("QUOTED", r"[^\x00-\x1f]*"), ("SPACE", r"[ \n]+"))
-_SQL = {"max_ignored": 1, "keywords": "upper", "restrict": _SQL_TERMINALS}
-_PYTHON_LINES = ("_NEWLINE", r"\n{1,3} *")
+
+
+def _sql(*names: str) -> dict[str, Any]:
+    """Return the tidy form of a dialect, in whose names any white space beyond ASCII may stand."""
+    visible = ((name, r"\S+") for name in names)
+    return {"max_ignored": 1, "keywords": "upper", "restrict": (*_SQL_TERMINALS, *visible)}
+
+
+_PYTHON = (("_BLANK", " "), ("_NEWLINE", r"\n{1,3} *"))
 _SPACE = ("SPACE", r" |\n{1,3} {0,40}")
-_LINES = {"restrict": (("COMMENT", None), _SPACE)}
 # Numbers that end: 19 digits of whole ones, 17 of others, none above the largest float.
 _FRACTIONS = (rf"[1-9][0-9]{{{n - 1}}}\.[0-9]{{1,{17 - n}}}" for n in range(1, 17))
 _JSON_NUMBER = (
@@ -39,10 +45,26 @@ _JSON_NUMBER = (
     r"|0(?:\.0{0,16}(?:[1-9][0-9]{0,16}|0))?)"
     r"(?:[eE](?:-[0-9]{1,3}|\+?(?:1[0-9]{2}|2[0-8][0-9]|[0-9]{1,2})))?)"
 )
+# Terminals with white space of their own have one space at a time, too.
+_ONE_SPACE = r"\S+( \S+)*"
+_COMMENT = ("COMMENT", None)
 _RUST_TERMINALS = (
-    *((name, None) for name in ("COMMENT", "OUTER_DOC", "INNER_DOC")),
+    *((name, None) for name in ("COMMENT", "OUTER_DOC", "INNER_DOC", "BEGINNING")),
     *((name, None) for name in ("AUTO", "BOX", "DEFAULT", "MACRO", "TILDE", "TRY")),  # unstable
+    *((name, _ONE_SPACE) for name in ("BREAK_LABEL", "PUB_IN", "PUB_RESTRICTED")),
     _SPACE,
+)
+_VERILOG_TERMINALS = (
+    *((name, None) for name in ("COMMENT", "DEFINE", "ESCAPED_NAME", "UNDEF")),
+    *((name, _ONE_SPACE) for name in ("BASED_NUMBER", "FULL", "PARALLEL")),
+    *((name, _ONE_SPACE) for name in ("DEFAULT_NETTYPE", "ELSIF", "IFDEF", "INCLUDE_FILE")),
+    *((name, _ONE_SPACE) for name in ("TIMESCALE", "UNCONNECTED_DRIVE")),
+    _SPACE,
+)
+_JAVASCRIPT_TERMINALS = (
+    *((name, None) for name in ("COMMENT", "HASHBANG")),
+    *((name, r"\n") for name in ("NEWLINE", "_NEWLINE_ARROW", "_NEWLINE_END")),  # or comments
+    ("SPACE", r" {1,40}"),
 )
 _TIDY: dict[str, dict[str, Any]] = {
     "c": {"restrict": (_SPACE,)},
@@ -53,19 +75,28 @@ _TIDY: dict[str, dict[str, Any]] = {
             ("_NL", r"\n{1,3}( {1,40}|\t{1,20})?"),
         )
     },
-    "java": _LINES,
+    "java": {
+        "restrict": (
+            _COMMENT,
+            *((name, _ONE_SPACE) for name in ("AT_INTERFACE", "SMALLEST")),
+            _SPACE,
+        )
+    },
     "json": {"restrict": (("NUMBER", _JSON_NUMBER), ("WS", "[ \\n]"))},
-    "javascript": {"restrict": (("COMMENT", None), ("SPACE", r" {1,40}"))},
-    "lua": _LINES,
-    "pascal": {"keywords": "lower", **_LINES},
-    "python": {"max_ignored": 1, "restrict": (_PYTHON_LINES,)},
-    "python312": {"max_ignored": 1, "restrict": (_PYTHON_LINES,)},
-    "postgresql": _SQL,
+    "javascript": {"restrict": _JAVASCRIPT_TERMINALS},
+    "lua": {"restrict": (_COMMENT, ("SHEBANG", None), _SPACE)},
+    "pascal": {
+        "keywords": "lower",
+        "restrict": (_COMMENT, ("CONVENTION", "[a-z_]+"), _SPACE),  # a keyword of several words
+    },
+    "python": {"max_ignored": 1, "restrict": _PYTHON},
+    "python312": {"max_ignored": 1, "restrict": _PYTHON},
+    "postgresql": _sql("NAME"),
     "rust": {"restrict": _RUST_TERMINALS},
     "rust2024": {"restrict": _RUST_TERMINALS},
-    "sql": _SQL,
-    "sql_select": _SQL,
-    "verilog": {"restrict": (("COMMENT", None), ("DEFINE", None), ("UNDEF", None), _SPACE)},
+    "sql": _sql("NAME", "VARIABLE", "WORD"),
+    "sql_select": _sql("sql__NAME", "sql__VARIABLE"),
+    "verilog": {"restrict": _VERILOG_TERMINALS},
 }
 
 # The indenters of bundled grammars.
@@ -102,7 +133,7 @@ _REGEX_FLAGS = int(re.ASCII | re.IGNORECASE | re.MULTILINE | re.DOTALL | re.UNIC
 
 @dataclass(frozen=True, repr=False)
 class Grammar:
-    """A grammar in Lark's language, not yet compiled.
+    r"""A grammar in Lark's language, not yet compiled.
 
     Parameters
     ----------
@@ -138,8 +169,8 @@ class Grammar:
         How many characters an ignored lexeme may have, with the white space directly before it; 0
         forbids ignored text. What an indenter drops inside a line counts as ignored.
     keywords : {"upper", "lower"}, optional
-        The case of keywords: terminals that match their own names in any case and nothing else,
-        such as ``SELECT: "select"i``.
+        The case of keywords: terminals, of any name, that match one word in upper and in lower case
+        and nothing else, such as ``"select"i``; or several words in a row, as ``/group\s+by/i``.
     restrict : mapping of str to str or None, optional
         What the lexemes of some terminals may be: a pattern that they match whole, or None for no
         lexeme. Its longer matches come first, and it does not look around.

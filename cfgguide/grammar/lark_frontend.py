@@ -186,8 +186,10 @@ def load(grammar: Grammar, *, budget: Budget | None = None) -> CompiledGrammar:
         IndentationRules.of(names, parse_table) if names is not None else None,
         restrictions_of(
             grammar,
-            {terminal.name: terminal.pattern for terminal in patterns if terminal.symbol is None},
+            [terminal.name for terminal in patterns if terminal.symbol is None],
             (*definitions.ignored, *dropped),
+            definitions.terminals,
+            fsms.__getitem__,
         ),
     )
 

@@ -7,20 +7,28 @@ not wanted is refused. So a sentence is what Lark takes, if its lexemes are want
 breaks are restricted in Python, an empty last line has no white space either. ::
 
     keywords="upper"   SELECT a    `select a` is refused, and `select` does not become a name
+
+Whether a terminal is a keyword is asked of its FSM: names say little, since Lark renames what is
+imported (`sql__SELECT`), and `re` may take any time over a pattern.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from cfgguide.automata.charset import CharacterClass, ignoring_case
+from cfgguide.automata.dfa import DEAD, Fsm
 from cfgguide.errors import GrammarError
 from cfgguide.grammar.grammar import Grammar
 
-#: The letters that keywords of a case do not have.
-OTHER_CASE = {"upper": b"abcdefghijklmnopqrstuvwxyz", "lower": b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 _SHOWN = 20
+_MAX_LENGTH = 100  # of a keyword
+_MAX_CHARACTERS = 8  # that may come at one place of a keyword, such as s, S and a long s
+_SPACE = r"\s+"
 
 
 @dataclass(frozen=True)
@@ -33,15 +41,12 @@ class Restriction:
         Its name.
     pattern : str or None
         What they match, whole.
-    forbidden : bytes
-        What they do not contain.
     max_characters : int or None
         How many characters they have at most, together with the white space before them.
     """
 
     terminal: str
     pattern: str | None = None
-    forbidden: bytes = b""
     max_characters: int | None = None
 
     @property
@@ -51,7 +56,11 @@ class Restriction:
 
 
 def restrictions_of(
-    grammar: Grammar, patterns: dict[str, str], ignored: Iterable[str]
+    grammar: Grammar,
+    terminals: Sequence[str],
+    ignored: Iterable[str],
+    unused: Iterable[str],
+    fsm_of: Callable[[str], Fsm],
 ) -> tuple[Restriction, ...]:
     """Return the restrictions of a grammar's terminals.
 
@@ -59,22 +68,30 @@ def restrictions_of(
     ----------
     grammar : Grammar
         The grammar.
-    patterns : dict of str to str
-        The pattern of each terminal.
+    terminals : sequence of str
+        The terminals that have a pattern.
     ignored : iterable of str
-        The terminals that the lexer or the indenter drops.
+        Those that the lexer or the indenter drops.
+    unused : iterable of str
+        Terminals that the grammar defines, perhaps for other start rules.
+    fsm_of : callable
+        From the name of a terminal to its FSM.
 
     Raises
     ------
     GrammarError
-        If it restricts a terminal that is not there.
+        If it restricts a terminal that is neither used nor defined.
+    PatternError, LimitError
+        As `fsm_of`.
     """
     found: list[Restriction] = []
     for terminal, pattern in dict(grammar.restrict).items():
-        if terminal not in patterns:
+        if terminal not in terminals:
+            if terminal in unused:
+                continue
             raise GrammarError(
                 f"restrict names the terminal {terminal!r}, which the grammar does not use; there "
-                f"are {_shown(sorted(patterns))}"
+                f"are {_shown(sorted(terminals))}"
             )
         found.append(
             Restriction(terminal, pattern)
@@ -82,11 +99,10 @@ def restrictions_of(
             else Restriction(terminal, max_characters=0)
         )
     if grammar.keywords is not None:
-        found += [
-            Restriction(name, forbidden=OTHER_CASE[grammar.keywords])
-            for name, pattern in sorted(patterns.items())
-            if is_keyword(name, pattern, grammar.regex_flags)
-        ]
+        for name in sorted(terminals):
+            cases = keyword_of(fsm_of(name))
+            if cases is not None:
+                found.append(Restriction(name, f"(?-i:{cases[grammar.keywords]})"))
     if grammar.max_ignored is not None:
         found += [
             Restriction(name, max_characters=grammar.max_ignored) for name in sorted(set(ignored))
@@ -94,19 +110,80 @@ def restrictions_of(
     return tuple(found)
 
 
-def is_keyword(name: str, pattern: str, flags: int = 0) -> bool:
-    """Return whether a terminal is a keyword: it matches its own name in any case, and no other.
+def keyword_of(fsm: Fsm) -> dict[str, str] | None:
+    r"""Return patterns of a keyword in upper and in lower case; None if a terminal is not one.
+
+    A keyword matches one word, or several in a row, in upper and in lower case, and nothing else
+    but the same in mixed case. White space between words may vary. What the terminal looks for
+    before and after the word does not count.
 
     Examples
     --------
-    >>> is_keyword("SELECT", "(?i:select)"), is_keyword("NAME", "[A-Za-z]+")
-    (True, False)
+    >>> from cfgguide.automata.determinize import fsm_of_pattern
+    >>> keyword_of(fsm_of_pattern(r"(?i:group\s+by)(?!\w)", name="sql__GROUP_BY"))
+    {'upper': 'GROUP\\s+BY', 'lower': 'group\\s+by'}
+    >>> keyword_of(fsm_of_pattern("[A-Za-z]+", name="NAME")) is None
+    True
     """
-    matches = re.compile(pattern, flags).fullmatch
-    word = name.removeprefix("_")
-    cases = word.upper(), word.lower()
-    others = [f"{before}{case}" for before in ("zq", "ZQ", word) for case in cases]
-    return all(map(matches, cases)) and not any(map(matches, others))
+    upper = lower = ""
+    states = {each for start in fsm.starts.tolist() for each in fsm.resolved(start)} - {DEAD}
+    for _ in range(_MAX_LENGTH):
+        after = _after_one(fsm, states)
+        if upper.endswith(_SPACE):
+            after.pop(" ", None)  # is in the pattern already
+        if not after:
+            is_word = upper != lower and not upper[0].isdigit()
+            return {"upper": upper, "lower": lower} if is_word else None
+        letter = None if fsm.is_final[list(states)].any() else _letter(set(after))
+        if letter is None:
+            return None
+        states = set().union(*after.values())
+        if letter == (_SPACE, _SPACE):
+            n_before = 0
+            while len(states) > n_before:
+                n_before = len(states)
+                states |= _after_one(fsm, states).get(" ", set())
+        upper, lower = upper + letter[0], lower + letter[1]
+    return None
+
+
+def _after_one(fsm: Fsm, states: set[int]) -> dict[str, set[int]]:
+    """Return the states after each character that may come, white space as one; not of many."""
+    after: dict[str, set[int]] = {}
+    begun = [(b"", state) for state in sorted(states)]
+    for data, state in begun:  # grows while it is walked
+        for byte in np.flatnonzero(fsm.transitions[state]).tolist():
+            longer = data + bytes([byte])
+            targets = set(fsm.resolved(int(fsm.transitions[state, byte]))) - {DEAD}
+            if len(longer) < _n_bytes(longer[0]):
+                begun += [(longer, target) for target in targets]
+            else:
+                character = longer.decode()
+                after.setdefault(" " if character.isspace() else character, set()).update(targets)
+        if len(after) > _MAX_CHARACTERS:
+            break
+    return after
+
+
+def _n_bytes(first: int) -> int:
+    """Return how many bytes a character has, by its first."""
+    return 1 + (first >= 0xC0) + (first >= 0xE0) + (first >= 0xF0)
+
+
+def _letter(characters: set[str]) -> tuple[str, str] | None:
+    """Return patterns of the one letter that characters are, in upper and in lower case.
+
+    Under `re.IGNORECASE` an S may be a long s, too, and a K the sign for Kelvin.
+    """
+    if characters == {" "}:
+        return _SPACE, _SPACE
+    for upper in sorted(characters):
+        lower = upper.lower()
+        if upper == upper.upper() and lower in characters:
+            alike = ignoring_case(CharacterClass.of_characters([ord(lower)]), ascii_only=False)
+            is_one = all(ord(each) in alike for each in characters)
+            return (re.escape(upper), re.escape(lower)) if is_one else None
+    return None
 
 
 def _shown(names: Sequence[str]) -> str:

@@ -204,6 +204,22 @@ class IndexPool:
         self._bound(grammar, is_new=is_new)
         return Requested(index, is_new)
 
+    def ready(self, grammar: Grammar) -> Index | None:
+        """Return the index of a grammar if it is made; nothing is waited for.
+
+        Whoever asks calls :meth:`hold_bounds` afterwards, which may take a moment.
+        """
+        with self._lock:
+            entry = self._entries.get(grammar)
+            if entry is None or entry.index is None:
+                return None
+            self._entries.move_to_end(grammar)
+            return entry.index
+
+    def hold_bounds(self, requested: Grammar) -> None:
+        """Measure what may have grown since, and drop indexes until the rest fits."""
+        self._bound(requested, is_new=False)
+
     def _compiled(self, grammar: Grammar, entry: _Entry, progress: bool | None) -> Index:
         started = time.monotonic()
         try:

@@ -77,8 +77,6 @@ def _machines(restriction: Restriction, flags: int, budget: Budget) -> list[Fsm]
                 restriction.pattern, name=restriction.terminal, flags=flags, budget=budget
             )
         )
-    if restriction.forbidden:
-        machines.append(restricted.machine_without(restriction.forbidden))
     if restriction.max_characters is not None:
         machines.append(restricted.counting_machine(restriction.max_characters))
     return machines

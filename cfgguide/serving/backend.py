@@ -26,7 +26,9 @@ otherwise, and so may a schema, by a keyword of our own at its top::
 no other members, and a small model invents some without end.
 
 What was asked before is at hand: grammars by kind and text, indexes in an
-:class:`~cfgguide.index.pool.IndexPool`. One line is logged for each that is compiled.
+:class:`~cfgguide.index.pool.IndexPool`. :meth:`Backend.requested` returns it at once, and compiles
+the rest in threads of its own (:mod:`cfgguide.serving.lanes`). One line is logged for each that is
+compiled.
 """
 
 from __future__ import annotations
@@ -37,13 +39,15 @@ import os
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from cfgguide.combinators.patterns import choice, regex
-from cfgguide.errors import CfgGuideError, GrammarError
+from cfgguide.errors import CfgGuideError, GrammarError, LimitError
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.index.index import Index
 from cfgguide.index.pool import DEFAULT_MAX_BYTES, IndexPool
@@ -51,9 +55,13 @@ from cfgguide.limits import Limits
 from cfgguide.locks import new_lock
 from cfgguide.messages.message_grammar import structural_tag
 from cfgguide.output_types import STARTS, output_type
+from cfgguide.recognizer import file as grammar_file
+from cfgguide.recognizer.cached import CachedGrammar
 from cfgguide.schema.json_schema import json_schema
+from cfgguide.serving.lanes import Lanes, Request
 from cfgguide.serving.matcher import Matcher
 from cfgguide.sql.names import with_schema
+from cfgguide.storage import cache
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
 PREFIX = "cfgguide:"  # of a name
@@ -69,7 +77,7 @@ _TYPES: dict[str, type] = {"start": str, "max_ignored": int, "tidy": bool}
 
 _KEYWORD = "x-cfgguide"  # of a schema
 _CHOICES = ("tidy", "separators", "max_whitespace", "closed")  # of that keyword
-
+_SCHEMAS = ("json", "json_object", "structural_tag")  # kinds
 _MAX_KNOWN = 1_000  # requests whose grammars are remembered
 #: How a rule of GBNF, and of XGrammar's EBNF, begins; nothing in Lark's language does.
 _EBNF = re.compile(r"^[ \t]*[\w-]+[ \t]*::=", re.MULTILINE)
@@ -90,7 +98,7 @@ class Metrics:
     n_hits : int
         Requests whose grammar was there, or was being compiled for another one.
     n_refused : int
-        Requests with an error of ours.
+        Requests with an error of ours, but for those that were cancelled.
     seconds : float
         Spent in compiling, errors included.
     n_first_visits : int
@@ -155,16 +163,18 @@ class Backend:
         self._limits = limits or Limits.for_strangers()
         self._folder = None if folder is None else Path(folder)
         self.vocabulary = Vocabulary.of(tokenizer_or_vocabulary)
-        given, named = self._limits, replace(self._limits, **_FOR_NAMED)
+        self._limits_of = {False: self._limits, True: replace(self._limits, **_FOR_NAMED)}
+        self._use_cache = use_cache
         self._pools = {
             is_named: IndexPool(
                 self.vocabulary, max_bytes=max_bytes // 2, limits=limits, use_cache=use_cache
             )
-            for is_named, limits in ((False, given), (True, named))
+            for is_named, limits in self._limits_of.items()
         }
         self._lock = new_lock()
-        self._known: OrderedDict[tuple[str, str], Grammar] = OrderedDict()
+        self._known: OrderedDict[Hashable, Grammar] = OrderedDict()
         self._metrics = Metrics()
+        self._lanes = Lanes()
 
     @classmethod
     def from_environment(cls, tokenizer_or_vocabulary: object) -> Backend:
@@ -256,6 +266,9 @@ class Backend:
             requested = pool.requested(grammar, cancelled=cancelled)
         except CfgGuideError as error:
             seconds = time.perf_counter() - started
+            if isinstance(error, LimitError) and cancelled is not None and cancelled():
+                self._count(seconds=seconds)
+                raise
             self._count(n_refused=1, seconds=seconds)
             said = " ".join(str(error).split())[:_MAX_SAID]
             _LOG.warning("refused %s after %.3f s: %s", _shown(kind, text), seconds, said)
@@ -267,6 +280,62 @@ class Backend:
         self._count(n_compiled=1, seconds=seconds)
         _LOG.info("compiled %s in %.3f s", _shown(kind, text), seconds)
         return requested.index
+
+    def requested(
+        self, kind: str, text: str, *, cancelled: Callable[[], bool] | None = None
+    ) -> Future[Index]:
+        """Return a future of the index of what a request asks for; returns at once.
+
+        It is done already if the index is there (:meth:`ready`). Others are made in threads of the
+        backend, once for all who ask for the same at a time; grammars that only have to be loaded
+        from a cache do not wait for those that are compiled.
+
+        Parameters
+        ----------
+        kind, text, cancelled
+            As for :meth:`index`, and so are the errors of the future.
+        """
+        index = self.ready(kind, text)
+        if index is not None:
+            future: Future[Index] = Future()
+            future.set_result(index)
+            return future
+        try:
+            key, _ = self._reading(kind, text)
+        except CfgGuideError:  # which the future says, too
+            key = kind, text
+        request = Request(
+            key,
+            partial(self._is_at_hand, kind, text),
+            lambda stops: self.index(kind, text, cancelled=stops),
+        )
+        future, is_first = self._lanes.index(request, cancelled)
+        if not is_first:
+            self._count(n_hits=1)
+        return future
+
+    def ready(self, kind: str, text: str) -> Index | None:
+        """Return the index of what a request asks for if it is there, at once; else None."""
+        grammar = self._known_grammar(kind, text)
+        pool = self._pools[_is_named(kind, text)]
+        index = None if grammar is None else pool.ready(grammar)
+        if grammar is None or index is None:
+            return None
+        self._count(n_hits=1)
+        self._lanes.later(partial(pool.hold_bounds, grammar))
+        return index
+
+    def _is_at_hand(self, kind: str, text: str) -> bool:
+        """Return whether the grammar of a request was compiled before, or needs no compiling."""
+        is_known = self._known_grammar(kind, text) is not None
+        if kind in _SCHEMAS:
+            return is_known  # it is read, and that takes longest
+        is_read = kind == "grammar" and not (DIALECT.match(text) or _EBNF.search(text))
+        if not self._use_cache or not (is_known or is_read):
+            return False
+        limits = self._limits_of[_is_named(kind, text)]
+        key = CachedGrammar(self.grammar(kind, text), limits).key
+        return bool(key) and cache.is_at_hand(grammar_file.KIND, key)
 
     def _count(self, **more: float) -> None:
         with self._lock:
@@ -283,22 +352,39 @@ class Backend:
         CfgGuideError
             If the text is wrong.
         """
-        if not isinstance(kind, str) or not isinstance(text, str):
-            raise GrammarError("a request has a kind and a text")
-        if _is_named(kind, text):  # the operator's file may change
-            return self._by_name(text.removeprefix(PREFIX))
-        key = (kind, text)
+        key, read = self._reading(kind, text)
         with self._lock:
             grammar = self._known.get(key)
             if grammar is not None:
                 self._known.move_to_end(key)
                 return grammar
-        grammar = self._read(kind, text)
+        grammar = read()
         with self._lock:
             self._known[key] = grammar
             while len(self._known) > _MAX_KNOWN:
                 self._known.popitem(last=False)
         return grammar
+
+    def _known_grammar(self, kind: str, text: str) -> Grammar | None:
+        """Return the grammar of a request if it was read before."""
+        try:
+            key, _ = self._reading(kind, text)
+        except CfgGuideError:
+            return None
+        with self._lock:
+            return self._known.get(key)
+
+    def _reading(self, kind: str, text: str) -> tuple[Hashable, Callable[[], Grammar]]:
+        """Return what the grammar of a request is known by, and what reads it, which may take long.
+
+        A grammar that has a name is known by its text as well: the operator's file may change.
+        """
+        if not isinstance(kind, str) or not isinstance(text, str):
+            raise GrammarError("a request has a kind and a text")
+        if not _is_named(kind, text):
+            return (kind, text), partial(self._read, kind, text)
+        named, tables = self._by_name(text.removeprefix(PREFIX))
+        return (named, text), lambda: named if tables is None else with_schema(named, tables)
 
     def _read(self, kind: str, text: str) -> Grammar:
         if kind == "json":
@@ -335,7 +421,8 @@ class Backend:
             chosen["separators"] = tuple(chosen["separators"])
         return json_schema(schema, **options | chosen)
 
-    def _by_name(self, text: str) -> Grammar:
+    def _by_name(self, text: str) -> tuple[Grammar, Any]:
+        """Return a grammar that has a name, and the tables with whose names it is to be."""
         found = _NAME.fullmatch(text)
         if found is None:
             raise GrammarError(
@@ -365,11 +452,11 @@ class Backend:
             grammar = Grammar.open(path, **options)
         else:
             if name == "json" and self._is_tidy and not options and tables is None:
-                return output_type(name).grammar
+                return output_type(name).grammar, None
             if options.setdefault("tidy", self._is_tidy):
                 options.setdefault("start", STARTS.get(name, "start"))
             grammar = Grammar.bundled(name, **options)
-        return grammar if tables is None else with_schema(grammar, tables)
+        return grammar, tables
 
 
 def compact(kind: str, text: str, *, is_compact: bool, is_closed: bool) -> tuple[str, str]:

@@ -20,9 +20,12 @@ from cfgguide.errors import CfgGuideError
 from cfgguide.integrations.bitmask import apply_bitmask
 from cfgguide.serving.backend import Backend
 from cfgguide.serving.guarded import GuardedMatcher
+from cfgguide.serving.matcher import Matcher
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
 _ANY = "$$ANY$$"  # what SGLang writes for any JSON value
+#: What SGLang calls the kinds of requests.
+_KINDS = {each: each for each in ("json", "regex", "structural_tag")} | {"ebnf": "grammar"}
 
 
 def backend_of(
@@ -49,6 +52,12 @@ def backend_of(
     )
 
 
+def _asked(key_type: str, key_string: str) -> tuple[str, str]:
+    """Return the kind and the text of a request, as our backend takes them."""
+    is_any = key_type == "json" and key_string == _ANY
+    return _KINDS[key_type], "true" if is_any else key_string
+
+
 def _bitmasks(vocab_size: int, batch_size: int, device: Any) -> Any:
     """Return bitmasks on the CPU in which everything is allowed."""
     return torch.full((batch_size, (vocab_size + 31) // 32), -1, dtype=torch.int32)
@@ -71,15 +80,27 @@ class SglangBackend(BaseGrammarBackend):  # type: ignore[misc]
         super().__init__()
         self.backend = backend
 
-    def _grammar(self, kind: str, text: str) -> Any:
+    def get_cached_or_future_value(self, key: tuple[str, str], *options: Any) -> Any:
+        """Return the grammar of a request, and that it is there; or a future of it.
+
+        What SGLang has forgotten may still be here: it does not wait in SGLang's threads.
+        """
+        if key not in self.cache and key[0] in _KINDS:
+            index = self.backend.ready(*_asked(*key))
+            if index is not None:
+                self.set_cache(key, SglangGrammar(GuardedMatcher(Matcher(index))))
+        return super().get_cached_or_future_value(key, *options)
+
+    def _grammar(self, key_type: str, key_string: str) -> Any:
         try:
-            return SglangGrammar(GuardedMatcher(self.backend.matcher(kind, text)))
+            matcher = self.backend.matcher(*_asked(key_type, key_string))
         except CfgGuideError as error:
             return InvalidGrammarObject(f"cfgguide: {error}")
+        return SglangGrammar(GuardedMatcher(matcher))
 
     def dispatch_json(self, key_string: str) -> Any:
         """Return the grammar of a schema."""
-        return self._grammar("json", "true" if key_string == _ANY else key_string)
+        return self._grammar("json", key_string)
 
     def dispatch_regex(self, key_string: str) -> Any:
         """Return the grammar of a pattern."""
@@ -87,7 +108,7 @@ class SglangBackend(BaseGrammarBackend):  # type: ignore[misc]
 
     def dispatch_ebnf(self, key_string: str) -> Any:
         """Return a grammar in Lark's language, or one that has a name."""
-        return self._grammar("grammar", key_string)
+        return self._grammar("ebnf", key_string)
 
     def dispatch_structural_tag(self, key_string: str) -> Any:
         """Return the grammar of a structural tag."""

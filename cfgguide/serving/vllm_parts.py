@@ -9,10 +9,11 @@ import asyncio
 import functools
 import logging
 import threading
-from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from vllm.exceptions import VLLMValidationError
@@ -26,6 +27,7 @@ from vllm.v1.structured_output.backend_types import (
 from vllm.v1.structured_output.request import get_structured_output_key
 
 from cfgguide.errors import CfgGuideError
+from cfgguide.index.index import Index
 from cfgguide.locks import new_lock
 from cfgguide.messages.parts import UnsupportedTagError
 from cfgguide.serving.backend import KINDS, PREFIX, Backend, compact
@@ -45,7 +47,6 @@ WRAPPED: tuple[tuple[Any, str, list[str]], ...] = (
     (StructuredOutputManager, "grammar_init", ["self", "request"]),
 )
 
-_N_THREADS = 2  # that compile in the front end
 _MAX_REFERRED = 1_000  # structural tags that are remembered as vLLM's own
 _OPTIONS = ("disable_any_whitespace", "disable_additional_properties")  # of vLLM, for JSON
 _OURS = "cfgguide"  # where vLLM notes the backend of a request
@@ -55,6 +56,7 @@ _LOG = logging.getLogger("cfgguide.serving")
 _COMPILED: ContextVar[Any] = ContextVar("compiled", default=None)
 
 Asked = tuple[str, str]  # a kind and a text, as Backend takes them
+Result = TypeVar("Result")
 
 
 def wrap(*, takes_all: bool) -> None:
@@ -107,34 +109,55 @@ class _Backends:
                 self._made[id(tokenizer), n_logits] = tokenizer, backend
             return self._made[id(tokenizer), n_logits][1]
 
-    def takes(
-        self,
-        request: Asked,
-        tokenizer: Any,
-        model_config: Any,
-        cancelled: Callable[[], bool] | None = None,
-    ) -> bool:
-        """Compile what a request asks for; False if that is for vLLM's own backend.
+    def made(self, tokenizer: Any, model_config: Any) -> Backend | None:
+        """Return the backend of an engine if its vocabulary has been read."""
+        made = self._made.get((id(tokenizer), model_config.get_vocab_size()))
+        return None if made is None else made[1]
 
-        `cancelled` is as for :meth:`Backend.index`.
+    def takes(self, request: Asked, tokenizer: Any, model_config: Any) -> bool:
+        """Compile what a request asks for; False if that is for vLLM's own backend.
 
         Raises
         ------
         VLLMValidationError
             If there is an error of ours: vLLM makes an HTTP status of it.
         """
-        if request in self._referred:
-            return False
+        if request not in self._referred:
+            with self._told(request):
+                self.of(tokenizer, model_config).index(*request)
+        return request not in self._referred
+
+    async def takes_beside(
+        self,
+        request: Asked,
+        tokenizer: Any,
+        model_config: Any,
+        cancelled: Callable[[], bool],
+    ) -> bool:
+        """Do as :meth:`takes` beside the event loop; `cancelled`: as for :meth:`Backend.index`."""
+        if request not in self._referred:
+            backend = self.made(tokenizer, model_config)
+            if backend is None:
+                backend = await asyncio.to_thread(self.of, tokenizer, model_config)
+            with self._told(request):
+                requested = backend.requested(*request, cancelled=cancelled)
+                if requested.done():
+                    requested.result()
+                else:
+                    await asyncio.wrap_future(requested)
+        return request not in self._referred
+
+    @contextmanager
+    def _told(self, request: Asked) -> Iterator[None]:
+        """Note what vLLM's own backend is to take, and tell vLLM of other errors of ours."""
         try:
-            self.of(tokenizer, model_config).index(*request, cancelled=cancelled)
+            yield
         except UnsupportedTagError:
             self._refer(request)
-            return False
         except CfgGuideError as error:
             raise VLLMValidationError(f"cfgguide: {error}") from error
         finally:
             self.count(in_engine=False)
-        return True
 
     def count(self, *, in_engine: bool) -> None:
         """Show in `/metrics` what was done so far."""
@@ -195,7 +218,6 @@ def _wrap_validation(takes_all: bool, backends: _Backends) -> None:
 
 def _wrap_front_end(takes_all: bool, backends: _Backends) -> None:
     before = AsyncLLM.add_request
-    threads = ThreadPoolExecutor(_N_THREADS, thread_name_prefix="cfgguide")
 
     @functools.wraps(before)
     async def add_request(
@@ -207,11 +229,10 @@ def _wrap_front_end(takes_all: bool, backends: _Backends) -> None:
         tokenizer = self.input_processor.tokenizer
         if request is not None and tokenizer is not None:
             has_left = threading.Event()
-            compiling = functools.partial(
-                backends.takes, request, tokenizer, self.model_config, has_left.is_set
-            )
             try:
-                if await asyncio.get_running_loop().run_in_executor(threads, compiling):
+                if await backends.takes_beside(
+                    request, tokenizer, self.model_config, has_left.is_set
+                ):
                     _COMPILED.set(params.structured_outputs)
             finally:
                 has_left.set()  # when vLLM ends this task, since the client has
@@ -235,27 +256,50 @@ def _wrap_engine(backends: _Backends) -> None:
             self.backend = VllmBackend(
                 self.vllm_config, self.tokenizer, self.vllm_config.model_config.get_vocab_size()
             )
+        wanted = asked(asking.params, takes_all=True)
+        assert wanted is not None, "the front end has found it to be ours"
         stops = request.sampling_params.all_stop_token_ids
-        make = functools.partial(_compiled, self, asking.params, stops, backends)
-        if self._use_async_grammar_compilation:
-            asking.grammar = self.executor.submit(make)
-            return
-        made: Future[Any] = Future()
-        try:
-            made.set_result(make())
-        except Exception as error:
-            made.set_exception(error)
-        asking.grammar = made
+        engine = self.tokenizer, self.vllm_config.model_config
+        backend = backends.made(*engine)
+        if not self._use_async_grammar_compilation:
+            requested = _run_now(lambda: backends.of(*engine).index(*wanted))
+        elif backend is None:
+            requested = self.executor.submit(lambda: backends.of(*engine).index(*wanted))
+        else:
+            requested = backend.requested(*wanted)
+
+        def begun(index: Index) -> VllmGrammar:
+            backends.count(in_engine=True)
+            return VllmGrammar(Matcher(index, stop_token_ids=stops))
+
+        asking.grammar = _after(requested, begun)
 
     StructuredOutputManager.grammar_init = grammar_init
 
 
-def _compiled(manager: Any, params: Any, stops: Iterable[int], backends: _Backends) -> Any:
-    wanted = asked(params, takes_all=True)
-    assert wanted is not None, "the front end has found it to be ours"
-    backend = backends.of(manager.tokenizer, manager.vllm_config.model_config)
-    backends.count(in_engine=True)
-    return VllmGrammar(backend.matcher(*wanted, stop_token_ids=stops))
+def _run_now(work: Callable[[], Result]) -> Future[Result]:
+    """Return a future, done, of what a function returns."""
+    future: Future[Result] = Future()
+    try:
+        future.set_result(work())
+    except Exception as error:
+        future.set_exception(error)
+    return future
+
+
+def _after(first: Future[Index], then: Callable[[Index], Result]) -> Future[Result]:
+    """Return a future of what a function makes of the result of another one."""
+    future: Future[Result] = Future()
+
+    def go_on(first: Future[Index]) -> None:
+        done = _run_now(lambda: then(first.result()))
+        if error := done.exception():
+            future.set_exception(error)
+        else:
+            future.set_result(done.result())
+
+    first.add_done_callback(go_on)
+    return future
 
 
 class VllmBackend(StructuredOutputBackend):  # type: ignore[misc]

@@ -31,6 +31,7 @@ from cfgguide.sql.name_sets import folded, keywords
 from cfgguide.sql.tables import Schema, asked, checked_names, created, tables_of
 
 _ALIASES = (*"abcdefghijklmnopqrstuvwxyz", *(f"t{number}" for number in range(1, 10)))
+_REPLACED = ("NAME", "WORD", "sql__NAME")  # terminals in whose place those of the schema come
 _COLLATIONS = ("binary", "nocase", "rtrim")
 # Types to which SQLite converts as expected. DATE and BOOLEAN are not: they turn texts to numbers.
 _INTEGERS = ("bigint", "int", "integer", "smallint")
@@ -172,13 +173,17 @@ def with_schema(
     given = _ALIASES if aliases is None else checked_names(aliases, "aliases")
     if name == "postgresql":
         part, rules = "postgresql_schema", _rules_of_postgresql(schema, given, functions)
-        # No terminal of any quoted name is left that `tidy` could restrict.
-        restrict = {each: kept for each, kept in dict(grammar.restrict).items() if each != "QUOTED"}
-        grammar = replace(grammar, restrict=restrict)
     else:
         part, rules = "sql_schema", _rules_of_sqlite(name, schema, given, functions)
     text = Grammar.open(folder / f"{part}.lark").text
-    return replace(grammar, text="\n".join([text, _STARTS[name], *rules, ""]))
+    # Names are other terminals now, and what is imported is called after its file.
+    restrict = {
+        {"VARIABLE": "sql__VARIABLE"}.get(each, each): pattern
+        for each, pattern in dict(grammar.restrict).items()
+        if each not in _REPLACED and not (each == "QUOTED" and name == "postgresql")
+    }
+    text = "\n".join([text, _STARTS[name], *rules, ""])
+    return replace(grammar, text=text, restrict=restrict)
 
 
 def _rules_of_postgresql(

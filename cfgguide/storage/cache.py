@@ -89,6 +89,13 @@ def user_cache() -> Cache | None:
         return None
 
 
+def is_at_hand(kind: str, digest: str) -> bool:
+    """Return whether an entry is in the package or the user's cache; it may turn out damaged."""
+    cache = user_cache()
+    places = [PACKAGED / f"{kind}-{digest}", *([] if cache is None else [cache.path(kind, digest)])]
+    return any(map(os.path.exists, places))
+
+
 def packaged(kind: str, digest: str) -> tuple[Arrays, Any] | None:
     """Return an entry that comes with the package, or None if there is none."""
     from cfgguide.storage import archive

@@ -17,8 +17,9 @@ import pytest
 
 import cfgguide
 from cfgguide import Grammar, Vocabulary
+from cfgguide.automata.determinize import fsm_of_pattern
 from cfgguide.errors import GrammarError, PatternError
-from cfgguide.grammar.restrictions import is_keyword
+from cfgguide.grammar.restrictions import keyword_of
 from cfgguide.index.compiler import compile_recognizer
 
 BLANKS = " \t\n\r\f\v"
@@ -202,19 +203,83 @@ def test_patterns_that_are_no_sets_of_texts_are_errors(pattern, message):
 
 
 @pytest.mark.parametrize(
-    ("name", "pattern", "expected"),
+    ("pattern", "upper", "lower"),
     [
-        ("SELECT", "(?i:select)", True),
-        ("SELECT", "(?ai:select)(?![a-z])", True),
-        ("SELECT", "select", False),
-        ("NAME", "[A-Za-z]+", False),
-        ("NAME", "[A-Z]+|[a-z]+", False),
-        ("PLUS", r"\+", False),
-        ("_END", "(?i:end)", True),
+        ("(?i:select)", "SELECT", "select"),
+        ("(?ai:select)(?![a-z])", "SELECT", "select"),
+        (r"\b(?i:select)\b", "SELECT", "select"),
+        (r"(?<!\w)(?i:select)(?!\w)", "SELECT", "select"),
+        ("(?i:select|SELECT)", "SELECT", "select"),
+        ("select|SELECT", "SELECT", "select"),
+        ("[sS][eE]l|SEL|seL|SeL", "SEL", "sel"),
+        ("(?i:select|selects)", "SELECT", "select"),  # `re` never takes the longer one
+        ("(?i:kiss_1)", "KISS_1", "kiss_1"),
+        ("(?i:für)", "FÜR", "für"),
+        ("(?i:group[ ]by)", "GROUP BY", "group by"),
+        (r"(?i:is\s+not\s+null)", "IS NOT  NULL", "is not\tnull"),
+        ("(?i:end-if)", "END-IF", "end-if"),
+        ("(?i:e)", "E", "e"),
     ],
 )
-def test_a_keyword_matches_its_own_name_in_any_case_and_no_other(name, pattern, expected):
-    assert is_keyword(name, pattern) == expected
+def test_a_keyword_is_one_word_in_any_case(pattern, upper, lower):
+    cases = keyword_of(fsm_of_pattern(pattern, name="A"))
+    assert cases is not None
+    for case, own, other in (("upper", upper, lower), ("lower", lower, upper)):
+        assert re.fullmatch(pattern, own)
+        assert re.fullmatch(cases[case], own)
+        assert not re.fullmatch(cases[case], other)
+        assert not re.fullmatch(cases[case], own[0] + other[1:]) or len(own) == 1
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        *("select", "SELECT", "(?i:selec)t", "(?i:select|from)", "(?i:selects|select)"),
+        *("[A-Za-z]+", "[A-Z]+|[a-z]+", "[a-f]", "[aA][aAb]", "(?i:ab)+", "(?i:ab)?x"),
+        *(r"\+", "_", "(?i:0x)", "(?ai:für)", ".", r"\s+", r"\w", r"(?i:group\s*by)"),
+        r"(?i:not\s+)?(?i:in)",
+    ],
+)
+def test_what_matches_other_words_or_one_case_only_is_no_keyword(pattern):
+    assert keyword_of(fsm_of_pattern(pattern, name="A")) is None
+
+
+#: How a grammar may come by a keyword that a neighbouring file calls SELECT.
+WAYS = {
+    "imported": "%import .words.SELECT\nstart: SELECT",
+    "renamed": "%import .words.SELECT -> CHOOSE\nstart: CHOOSE",
+    "with its rule": "%import .words.query\nstart: query",  # Lark calls it words__SELECT
+    "its own name": 'start: KW_SELECT\nKW_SELECT: "select"i',
+    "no name": 'start: "select"i',
+    "a part": "%import .words.SELECT\nstart: KW\nKW: SELECT",
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("lexer", ["contextual", "basic"])
+def test_a_keyword_has_any_name(tmp_path, way, lexer):
+    words = 'query: SELECT\nSELECT: "select"i\n'
+    (tmp_path / "words.lark").write_text(words, encoding="utf-8")
+    path = tmp_path / "main.lark"
+    path.write_text(WAYS[way], encoding="utf-8")
+    whole = Grammar.open(path, lexer=lexer)
+    texts = ("SELECT", "select", "SELEcT", "ſELECT")  # the last has a long s
+    parser = lark.Lark(whole.text, **whole.lark_options)
+    assert all(parser.parse(text) for text in texts)
+    for case, expected in (("upper", "SELECT"), ("lower", "select")):
+        grammar = replace(whole, keywords=case)
+        assert [text for text in texts if is_in(grammar, text)] == [expected]
+
+
+def test_a_keyword_has_its_case_where_flags_are_for_all():
+    grammar = Grammar("start: A\nA: /end/", regex_flags=re.IGNORECASE, keywords="upper")
+    assert [is_in(grammar, text) for text in ("END", "end", "End")] == [True, False, False]
+
+
+@pytest.mark.parametrize("pattern", [r"(?!zz)(?:a?|b?){40}(?=x)x+", "(?:a?|b?){40}_a"])
+def test_whether_a_terminal_is_a_keyword_takes_no_backtracking(pattern):
+    grammar = Grammar(f'start: A W\nA: /{pattern}/\nW: "w"i', keywords="upper")
+    assert not is_in(grammar, "xw")
 
 
 @pytest.mark.slow
@@ -229,6 +294,9 @@ def test_a_keyword_matches_its_own_name_in_any_case_and_no_other(name, pattern, 
         ("sql", "statement", f'SELECT "{"ä" * 64}" FROM [b c]', True),
         ("sql", "statement", "SELECT a FROM `b\nc`", False),
         ("sql", "statement", "SELECT a FROM [b\tc]", False),
+        ("sql_select", "start", "SELECT a FROM b;", True),
+        ("sql_select", "start", "SELEcT a FROM b", False),
+        ("sql_select", "start", "SELECT a from b", False),
         ("sql_select", "start", 'SELECT "a b"', True),
         ("sql_select", "start", 'SELECT "a\nb"', False),
         ("postgresql", "statement", 'SELECT "a b"', True),
@@ -238,9 +306,24 @@ def test_a_keyword_matches_its_own_name_in_any_case_and_no_other(name, pattern, 
         ("python", "start", "def f(a, b):\n    return a + b\n", True),
         ("python", "start", "def f(a,  b):\n    return a + b\n", False),
         ("python", "start", "x = 1  # one\n", False),
+        ("python", "start", "x =\t1\n", False),
         ("python", "start", "x = 1\n\n\ny = '  # no comment'\n", True),
         ("python", "start", "x = 1\n\n\n\ny = 2\n", False),
         ("python", "start", "x = [1,\n        2]\n", True),
+        ("pascal", "start", "program p; procedure f; cdecl; begin end; begin end.", True),
+        ("pascal", "start", "program p; procedure f; CDecl; begin end; begin end.", False),
+        ("lua", "start", "return 1", True),
+        ("lua", "start", "#!/bin/lua\nreturn 1", False),
+        ("javascript", "start", "a\nb", True),
+        ("javascript", "start", "a /* 1\n2 */ b", False),
+        ("rust", "start", "pub(self) fn f() {}", True),
+        ("rust", "start", "pub(self ) fn f() {}", True),
+        ("rust", "start", "pub\n(self) fn f() {}", False),
+        ("java", "start", "@interface A {}", True),
+        ("java", "start", "@\n\ninterface A {}", False),
+        ("verilog", "start", "`ifdef A\n`endif", True),
+        ("verilog", "start", "`ifdef  A\n`endif", False),
+        ("sql", "statement", "SELECT \u2003", False),
         ("json", "start", '{"a": [1, 2]}', True),
         ("json", "start", '{"a":  [1, 2]}', False),
     ],

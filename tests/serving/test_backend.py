@@ -13,11 +13,13 @@ import pytest
 
 import cfgguide
 from cfgguide.errors import CfgGuideError, GrammarError, LimitError
+from cfgguide.index import pool as pool_module
 from cfgguide.limits import Limits
 from cfgguide.serving import Backend
 from cfgguide.serving.backend import compact
 
 VOCABULARY = cfgguide.Vocabulary.of_bytes()
+_PATIENCE = 120  # seconds after which a test fails instead of waiting for ever
 
 
 @pytest.fixture(scope="module")
@@ -349,3 +351,112 @@ def test_a_model_that_loves_what_never_ends_writes_complete_answers(backend, mod
         written += bytes([token]) if token < 256 else b""
     assert matcher.is_terminated, written
     model.model_validate_json(written)
+
+
+class Held:
+    """Has grammars that mention `held` compiled no further, until it is told to let them go."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, gives_up: bool) -> None:
+        self.is_free = threading.Event()
+        self.begun: list[str] = []  # the texts, as often as they are begun
+        compile_now = pool_module.compile
+
+        def compile_held(grammar, vocabulary, *, cancelled, **options):
+            text = grammar.text
+            self.begun.append(text)
+            if "held" in text:
+                while not self.is_free.wait(0.01):
+                    if gives_up and cancelled():
+                        raise LimitError("cancelled")
+            return compile_now(grammar, vocabulary, cancelled=cancelled, **options)
+
+        monkeypatch.setattr(pool_module, "compile", compile_held)
+
+
+def of_word(word: str) -> tuple[str, str]:
+    return "grammar", f'start: "{word}"'
+
+
+@pytest.mark.parametrize("gives_up", [True, False])
+def test_what_is_there_is_answered_though_many_others_are_compiled(monkeypatch, gives_up):
+    backend = Backend(VOCABULARY, use_cache=False)
+    known = backend.index(*of_word("known"))
+    held = Held(monkeypatch, gives_up=gives_up)
+    waiting = [backend.requested(*of_word(f"held{n}")) for n in range(8)]
+    now = backend.requested(*of_word("known"))
+    assert now.done()
+    assert now.result() is known
+    assert not any(each.done() for each in waiting)
+    held.is_free.set()
+    assert len({each.result(_PATIENCE) for each in waiting}) == 8
+
+
+def test_what_was_compiled_before_is_loaded_while_others_are_compiled(monkeypatch, tmp_path):
+    monkeypatch.setenv("CFGGUIDE_CACHE", str(tmp_path))
+    Backend(VOCABULARY).index(*of_word("cached"))  # another process, say
+    backend = Backend(VOCABULARY)
+    held = Held(monkeypatch, gives_up=False)
+    waiting = [backend.requested(*of_word(f"held{n}")) for n in range(8)]
+    assert backend.requested(*of_word("cached")).result(_PATIENCE).vocabulary is VOCABULARY
+    assert not any(each.done() for each in waiting)
+    held.is_free.set()
+    assert all(each.result(_PATIENCE) for each in waiting)
+
+
+def test_many_who_ask_for_the_same_leave_room_for_others(monkeypatch):
+    backend = Backend(VOCABULARY, use_cache=False)
+    held = Held(monkeypatch, gives_up=False)
+    waiting = [backend.requested(*of_word("held")) for _ in range(20)]
+    for word in ("one", "two", "three"):
+        assert backend.requested(*of_word(word)).result(_PATIENCE)
+    assert not any(each.done() for each in waiting)
+    held.is_free.set()
+    assert len({each.result(_PATIENCE) for each in waiting}) == 1
+    assert held.begun.count('start: "held"') == 1
+    assert (backend.metrics.n_compiled, backend.metrics.n_hits) == (4, 19)
+
+
+def test_what_takes_long_gives_way_to_what_is_cheap(monkeypatch):
+    backend = Backend(VOCABULARY, use_cache=False)
+    held = Held(monkeypatch, gives_up=True)
+    waiting = [backend.requested(*of_word(f"held{n}")) for n in range(6)]
+    assert backend.requested(*of_word("cheap")).result(_PATIENCE)
+    assert not any(each.done() for each in waiting)
+    held.is_free.set()
+    assert len({each.result(_PATIENCE) for each in waiting}) == 6
+    assert backend.metrics.n_refused == 0
+
+
+def test_a_request_is_compiled_until_all_who_ask_for_it_have_left(monkeypatch):
+    backend = Backend(VOCABULARY, use_cache=False)
+    held = Held(monkeypatch, gives_up=True)
+    leaving = [threading.Event() for _ in range(2)]
+    waiting = [backend.requested(*of_word("held"), cancelled=each.is_set) for each in leaving]
+    leaving[0].set()
+    assert backend.requested(*of_word("other")).result(_PATIENCE)
+    assert not waiting[1].done()
+    leaving[1].set()
+    for each in waiting:
+        with pytest.raises(LimitError):
+            each.result(_PATIENCE)
+    held.is_free.set()
+    assert backend.requested(*of_word("held")).result(_PATIENCE)
+    assert backend.metrics.n_refused == 0
+
+
+def test_a_wrong_request_is_an_error_of_all_who_ask_for_it():
+    backend = Backend(VOCABULARY, use_cache=False)
+    for text in ("cfgguide:cobol", "start: a", "start: a"):
+        with pytest.raises(GrammarError):
+            backend.requested("grammar", text).result(_PATIENCE)
+
+
+def test_an_operators_grammar_that_changes_is_no_longer_there(tmp_path):
+    path = tmp_path / "mine.lark"
+    backend = Backend(VOCABULARY, folder=tmp_path, use_cache=False)
+    for word in ("a", "bb"):
+        path.write_text(f'start: "{word}"', encoding="utf-8")
+        assert backend.ready("grammar", "cfgguide:mine") is None
+        index = backend.requested("grammar", "cfgguide:mine").result(_PATIENCE)
+        assert backend.ready("grammar", "cfgguide:mine") is index
+        assert cfgguide.Guide(index).allowed_token_ids().tolist() == [ord(word[0])]

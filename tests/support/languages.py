@@ -65,10 +65,10 @@ def _parser(name: str, start: str) -> lark.Lark:
     return lark_parser(cfgguide.Grammar.bundled(name, start=start))
 
 
-def lark_parser(grammar: cfgguide.Grammar) -> lark.Lark:
+def lark_parser(grammar: cfgguide.Grammar, **options: Any) -> lark.Lark:
     """Return Lark's parser; that it compares all terminals first would take minutes."""
     with mock.patch("lark.lexer.has_interegular", new=False):
-        return lark.Lark(grammar.text, **grammar.lark_options)
+        return lark.Lark(grammar.text, **grammar.lark_options, **options)
 
 
 def lark_parses(text: str, name: str, start: str = "start") -> bool:
