@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cfgguide.automata.dfa import DEAD
 from cfgguide.lexer.lookahead import NO_OBLIGATIONS, Obligations
 from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.limits import Budget
@@ -62,7 +63,9 @@ class Lexemes:
         self._n_kept = 0  # places and obligations in the memory below
         self._scanner = recognizer.scanner
         self._lookahead = recognizer.lookahead
-        self._contexts = memoryview(recognizer.scanner.contexts.data)
+        self._contexts = recognizer.scanner.contexts
+        self._transitions = recognizer.scanner.transitions
+        self._is_assertion: list[bool] = recognizer.scanner.is_assertion.tolist()
         self._match: list[int] = recognizer.scanner.match.tolist()
         classes: list[int] = self._scanner.byte_classes.tolist()
         self._letters = [
@@ -159,13 +162,22 @@ class Lexemes:
         return self._known_moves[key]
 
     def _found_moves(self, state: int, place: Between) -> dict[tuple[int, Between], None]:
+        row, contexts = self._transitions[state].tolist(), self._contexts[place.context].tolist()
         moves: dict[tuple[int, Between], None] = {}
+        plain: set[tuple[int, int, int]] = set()  # moves that owe nothing, of many letters
         for byte_class, node in self._letters[place.node]:
+            target, context = row[byte_class], contexts[byte_class]
+            if target == DEAD:
+                continue
+            if not place.obligations and not self._is_assertion[target]:
+                if (target, node, context) not in plain:
+                    plain.add((target, node, context))
+                    after = Between(place.obligations, node, context, place.full)
+                    moves[target, after] = None
+                continue
             possible = self._lookahead.step(state, place.obligations, byte_class)
-            context = self._contexts[place.context, byte_class]
-            for target, obligations in possible:
-                after = place._replace(obligations=obligations, node=node, context=context)
-                moves[target, after] = None
+            for following, obligations in possible:
+                moves[following, Between(obligations, node, context, place.full)] = None
         return moves
 
 
