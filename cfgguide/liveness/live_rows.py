@@ -73,7 +73,9 @@ class LiveRows:
         if key not in self._rows_of_letters:
             # Groups of which each letter that resolves them resolves these obligations, too.
             groups = ~(self._resolving & ~is_free).any(axis=1)
-            self._rows_of_letters[key] = [table[:, groups].any(axis=1) for table in self._tables]
+            self._rows_of_letters[key] = [
+                np.array(table[:, groups].any(axis=1)) for table in self._tables
+            ]
         return self._rows_of_letters[key]
 
 
@@ -81,4 +83,4 @@ def _of_all_alike(table: BoolArray, alike: Sequence[int]) -> BoolArray:
     """Return the rows of a table, each with what holds for all that the same row stands for."""
     common = np.ones_like(table)
     np.logical_and.at(common, np.asarray(alike), table)
-    return common[np.asarray(alike)]
+    return np.array(common[np.asarray(alike)])
