@@ -7,6 +7,8 @@ expected and what to do. Each class has a ``code``; ``docs/errors.md`` has a sec
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Callable
+from functools import cached_property
 from typing import ClassVar
 
 
@@ -88,9 +90,43 @@ class TokenizerError(CfgGuideError):
 
 
 class TokenRejectedError(CfgGuideError):
-    """The guide was advanced by a token that the grammar does not allow here."""
+    """The guide was advanced by a token that the grammar does not allow here.
+
+    What was expected is found out when the message is read, or :attr:`expected` is.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong.
+    find_expected : callable, optional
+        Returns the names of the terminals that were expected.
+    """
 
     code = "token-rejected"
+
+    def __init__(
+        self, message: str = "", find_expected: Callable[[], tuple[str, ...]] | None = None
+    ) -> None:
+        super().__init__(message)
+        self._find_expected = find_expected
+
+    @cached_property
+    def expected(self) -> tuple[str, ...]:
+        """The names of the terminals that were expected, sorted; empty where it is not that."""
+        return () if self._find_expected is None else self._find_expected()
+
+    def __str__(self) -> str:
+        message = super().__str__()
+        if self._find_expected is None:
+            return message
+        try:
+            return f"{message}; expected one of: {', '.join(self.expected)}"
+        except LimitError as error:
+            return f"{message}; what was expected is not known, since {error}"
+
+    def __reduce__(self) -> tuple[type[TokenRejectedError], tuple[str]]:
+        """For `pickle`: the whole message, without what finds it."""
+        return type(self), (str(self).removeprefix(f"[{self.code}] "),)
 
 
 class RollbackError(CfgGuideError):

@@ -9,6 +9,7 @@ one instruction makes longer or shorter: an interruption comes before that, or a
 from __future__ import annotations
 
 import operator
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -330,7 +331,7 @@ class Guide:
             self._steps.append((known, token_id, False))
             return
         if not self.accepts(token_id):
-            raise TokenRejectedError(self._refusal(token_id))
+            raise self._refusal(token_id)
         following = self._index.advance(step_node, token_id)
         is_end = self._index.is_end(step_node, token_id, following)
         self._steps.append((following, token_id, is_end))
@@ -370,7 +371,8 @@ class Guide:
         """Return the names of the terminals that may come next, sorted.
 
         A terminal counts if the text can go on inside a lexeme of it, or with one. ``$END`` means
-        that the text may end. After EOS nothing is expected.
+        that the text may end. After EOS nothing is expected. Where it would take long to find out
+        whether a sentence can follow, a terminal is there if the parser takes it.
         """
         if self.is_finished:
             return ()
@@ -418,20 +420,24 @@ class Guide:
             return Explanation(None, token_or_bytes, False, False, (), None, AFTER_EOS, ())
         return explainer.explain(token_or_bytes)
 
-    def _refusal(self, token_id: int) -> str:
-        vocabulary = self._index.vocabulary
+    def _refusal(self, token_id: int) -> TokenRejectedError:
+        index, vocabulary = self._index, self._index.vocabulary
         if self.is_finished:
-            return f"token {token_id} comes after EOS; roll back or start a new guide"
+            return TokenRejectedError(
+                f"token {token_id} comes after EOS; roll back or start a new guide"
+            )
         if not 0 <= token_id < vocabulary.size:
-            return f"token {token_id} is not in the vocabulary of {vocabulary.size} ids"
+            return TokenRejectedError(
+                f"token {token_id} is not in the vocabulary of {vocabulary.size} ids"
+            )
         token = vocabulary.tokens[token_id]
         spelled = "EOS" if token_id in vocabulary.eos_token_ids else repr(token)
         if token is None and token_id not in vocabulary.eos_token_ids:
             spelled = "no text"
-        text = self.text[-_SHOWN_BYTES:]
-        return (
-            f"token {token_id} ({spelled}) may not follow {text!r}; "
-            f"expected one of: {', '.join(self.expected())}"
+        # Most refusals are caught, and what was expected takes longer than all else.
+        return TokenRejectedError(
+            f"token {token_id} ({spelled}) may not follow {self.text[-_SHOWN_BYTES:]!r}",
+            partial(index.expected, self.configuration),
         )
 
 

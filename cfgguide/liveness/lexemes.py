@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cfgguide.automata.dfa import DEAD
 from cfgguide.lexer.lookahead import NO_OBLIGATIONS, Obligations
 from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.limits import Budget, check_step
@@ -63,7 +64,10 @@ class Lexemes:
         self._n_kept = 0  # places and obligations in the memory below
         self._scanner = recognizer.scanner
         self._lookahead = recognizer.lookahead
-        self._contexts = memoryview(recognizer.scanner.contexts.data)
+        self._contexts = recognizer.scanner.contexts
+        self._transitions = recognizer.scanner.transitions
+        self._is_assertion: list[bool] = recognizer.scanner.is_assertion.tolist()
+        self._asks = any(self._is_assertion)  # then many letters may act alike
         self._match: list[int] = recognizer.scanner.match.tolist()
         classes: list[int] = self._scanner.byte_classes.tolist()
         self._steps = spelling.steps
@@ -160,7 +164,7 @@ class Lexemes:
                     return self._bytes_to(here, reached)
             for byte, node in self._steps[place.node]:
                 letter = self._byte_class_of[byte]
-                context = self._contexts[place.context, letter]
+                context = int(self._contexts[place.context, letter])
                 for target, owed in self._lookahead.step(state, place.obligations, letter):
                     there = target, Between(owed, node, context, place.full)
                     if there not in reached:
@@ -212,13 +216,25 @@ class Lexemes:
         return self._known_moves[key]
 
     def _found_moves(self, state: int, place: Between) -> dict[tuple[int, Between], None]:
+        row, contexts = self._transitions[state].tolist(), self._contexts[place.context].tolist()
         moves: dict[tuple[int, Between], None] = {}
-        for byte_class, node in self._different(state, place):
+        plain: set[tuple[int, int, int]] = set()  # moves that owe nothing, of many letters
+        is_plain = not (place.obligations or self._asks)
+        for byte_class, node in (
+            self._letters[place.node] if is_plain else self._different(state, place)
+        ):
+            target, context = row[byte_class], contexts[byte_class]
+            if target == DEAD:
+                continue
+            if not place.obligations and not self._is_assertion[target]:
+                if (target, node, context) not in plain:
+                    plain.add((target, node, context))
+                    after = Between(place.obligations, node, context, place.full)
+                    moves[target, after] = None
+                continue
             possible = self._lookahead.step(state, place.obligations, byte_class)
-            context = self._contexts[place.context, byte_class]
-            for target, obligations in possible:
-                after = place._replace(obligations=obligations, node=node, context=context)
-                moves[target, after] = None
+            for following, obligations in possible:
+                moves[following, Between(obligations, node, context, place.full)] = None
         return moves
 
     def _different(self, state: int, place: Between) -> Iterable[tuple[int, int]]:

@@ -37,7 +37,7 @@ from cfgguide.liveness.line_breaks import LineBreaks
 from cfgguide.liveness.pushdown import ACCEPTED, Controls, Ending, Line, Pushdown
 from cfgguide.liveness.witnesses import Witnesses
 from cfgguide.parser.indentation import Indentation
-from cfgguide.parser.indentation_names import NEWLINE
+from cfgguide.parser.indentation_names import CLOSES, COUNTED, FED, NEWLINE, OPENS
 from cfgguide.parser.stack import Stack
 from cfgguide.parser.table import END, ERROR, START_STATE
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
@@ -45,7 +45,9 @@ from cfgguide.vocabulary.spelling import BOUNDARY, Spelling
 
 _MANY_STATES = 300  # of a parser for which the search that decides may take seconds
 _WEIGHT = 0.25  # of the latest question, in the mean of what questions cost
-DEFAULT_MAX_NODES = 20_000  # of the search that decides for all stacks at once
+# Pairs and nodes that may be looked at to decide for all stacks at once; then the stack is read on.
+DEFAULT_MAX_NODES = 4_000
+_MAX_PAIRS_OF_EXPECTED = 10_000  # looked at to tell what is expected, at most
 BELOW = 0  # a height: the stack ends above what must be read
 Node = tuple[Controls, int]  # controls in which a state was left, and that state
 
@@ -130,7 +132,7 @@ class Liveness:
 
     @cached_property
     def _pushdown(self) -> Pushdown:
-        return Pushdown(self.recognizer, self._spelling, budget=self._budget)
+        return Pushdown(self.recognizer, self._spelling, self.always_live, budget=self._budget)
 
     @cached_property
     def _line_breaks(self) -> LineBreaks | None:
@@ -336,9 +338,13 @@ class Liveness:
         if not controls:
             return False, stack.height + 1
         cell: Stack | None = stack
+        room = self._max_nodes
         while cell is not None:
-            controls = self._pushdown.leave(controls, cell.state)
-            verdict = self._verdict(controls, cell.state)
+            left = self._pushdown.leave(controls, cell.state)
+            assert left is not None, "no number of pairs was given"
+            controls = left
+            verdict, n_looked_at = self._verdict((controls, cell.state), room)
+            room -= n_looked_at
             if verdict is not Verdict.DEPENDS:
                 return verdict is Verdict.ALWAYS, cell.height
             cell = cell.below
@@ -347,6 +353,7 @@ class Liveness:
     def expected(self, configuration: Configuration) -> tuple[str, ...]:
         """Return the names of the terminals that may come next, as ``Guide.expected`` has it."""
         found: set[int] = set()
+        room = [_MAX_PAIRS_OF_EXPECTED]
         hypotheses = configuration.hypotheses
         if self._asks_witnesses and self._scanner.match.max() == 1:  # no other may come
             tried = (self._witnesses.decide(each, configuration.context) for each in hypotheses)
@@ -354,7 +361,7 @@ class Liveness:
                 found, hypotheses = {1}, ()
         for state, obligations, stack, indentation in hypotheses:
             place = Between(obligations, BOUNDARY, configuration.context)
-            found |= self._shiftable(self._lexemes.goes_on(state, place), stack)
+            self._add_shiftable(found, self._lexemes.goes_on(state, place), stack, room)
             terminal_id = int(self._scanner.match[state])
             if terminal_id == NO_MATCH:
                 continue
@@ -362,8 +369,8 @@ class Liveness:
             place = place._replace(obligations=owing)
             # The lexeme may end here: what may start after it?
             for after, _ in self.recognizer.shifts(stack, indentation, terminal_id):
-                terminal_set = int(self._table.set_of_state[after.state])
-                found |= self._shiftable(self._lexemes.next_goes_on(terminal_set, place), after)
+                ends = self._lexemes.next_goes_on(int(self._table.set_of_state[after.state]), place)
+                self._add_shiftable(found, ends, after, room)
         if self.recognizer.is_sentence(configuration):
             found.add(END)
         return tuple(sorted(self._table.terminals[terminal] for terminal in found))
@@ -383,47 +390,93 @@ class Liveness:
             terminal_ids = frozenset(self._lexemes.terminal_ids())
         return {terminal_id for terminal_id in terminal_ids if terminal_id < self._scanner.ignored}
 
-    def _shiftable(self, ends: Iterable[End], stack: Stack) -> set[int]:
-        """Return the terminals that lead on to a sentence when a lexeme of them ends."""
-        is_indented = self.recognizer.indentation_rules is not None  # more than the stack decides
-        return {
-            terminal_id
-            for terminal_id, between in ends
-            if terminal_id < self._scanner.ignored
-            and (is_indented or self._table.shifts(stack, terminal_id))
-            and self.decide_stack(
-                self._pushdown.after([(terminal_id, between)], stack.state), stack
-            )[0]
-        }
+    def _add_shiftable(
+        self, found: set[int], ends: Iterable[End], stack: Stack, room: list[int]
+    ) -> None:
+        """Add the terminals that lead on to a sentence when a lexeme of them ends.
+
+        Parameters
+        ----------
+        found : set of int
+            The terminals so far.
+        ends : iterable of End
+            How a lexeme can end.
+        stack : Stack
+            The stack before it.
+        room : list of one int
+            How many pairs may be looked at. Where they are not enough, a terminal is added.
+        """
+        for terminal_id, between in sorted(ends):
+            is_new = terminal_id < self._scanner.ignored and terminal_id not in found
+            if is_new and self._leads_on(terminal_id, between, stack, room):
+                found.add(terminal_id)
+
+    def _leads_on(self, terminal_id: int, between: Between, stack: Stack, room: list[int]) -> bool:
+        """Return whether a sentence can follow a lexeme over a stack, as far as there is room."""
+        rules = self.recognizer.indentation_rules
+        if rules is None or rules.roles[terminal_id] in (FED, COUNTED, OPENS, CLOSES):
+            shifted = self._table.shifts(stack, terminal_id)
+            if not shifted or any(
+                self._pushdown.is_always_live(between, after.state) for after in shifted
+            ):
+                return bool(shifted)
+        controls: Controls | None
+        controls = self._pushdown.after([(terminal_id, between)], stack.state)
+        cell: Stack | None = stack
+        while cell is not None and controls and ACCEPTED not in controls:
+            first = self._pushdown.n_expanded
+            controls = self._pushdown.leave(controls, cell.state, max_pairs=room[0])
+            room[0] = max(room[0] - 1 - (self._pushdown.n_expanded - first), 0)
+            cell = cell.below
+        return controls is None or ACCEPTED in controls
 
     # -- all stacks at once -----------------------------------------------------------------
 
-    def _verdict(self, controls: Controls, state: int) -> Verdict:
-        """Return what holds for all stacks below `state`, just read, under `controls`."""
-        root = (controls, state)
-        if root not in self._verdicts:
-            children = self._explored(root)
-            if children is None:
-                return Verdict.DEPENDS  # too many to look at: read on
-            may_fail = _reaching(children, [node for node in children if self._may_fail(node)])
-            may_succeed = _reaching(
-                children, [node for node in children if self._may_succeed(node)]
-            )
-            for node in children:
-                if node in self._verdicts:
-                    continue
-                if node not in may_fail:
-                    self._verdicts[node] = Verdict.ALWAYS
-                elif node not in may_succeed:
-                    self._verdicts[node] = Verdict.NEVER
-                else:
-                    self._verdicts[node] = Verdict.DEPENDS
-        return self._verdicts[root]
+    def _verdict(self, root: Node, room: int) -> tuple[Verdict, int]:
+        """Return what holds for all stacks below a state, just read, under some controls.
 
-    def _explored(self, root: Node) -> dict[Node, list[Node]] | None:
-        """Return every node below `root` with its children, or None if they are too many."""
+        Parameters
+        ----------
+        root : Node
+            The controls and the state.
+        room : int
+            How much may be looked at. If it is not enough, the stack must be read on.
+
+        Returns
+        -------
+        tuple of (Verdict, int)
+            With how much was looked at.
+        """
+        known = self._verdicts.get(root)
+        if known is not None:
+            return known, 0
+        children, n_looked_at = self._explored(root, room)
+        if children is None:
+            if room == self._max_nodes:  # it is not tried again
+                self._verdicts[root] = Verdict.DEPENDS
+            return Verdict.DEPENDS, n_looked_at
+        may_fail = _reaching(children, [node for node in children if self._may_fail(node)])
+        may_succeed = _reaching(children, [node for node in children if self._may_succeed(node)])
+        for node in children:
+            if node in self._verdicts:
+                continue
+            if node not in may_fail:
+                self._verdicts[node] = Verdict.ALWAYS
+            elif node not in may_succeed:
+                self._verdicts[node] = Verdict.NEVER
+            else:
+                self._verdicts[node] = Verdict.DEPENDS
+        return self._verdicts[root], n_looked_at
+
+    def _explored(self, root: Node, room: int) -> tuple[dict[Node, list[Node]] | None, int]:
+        """Return every node below `root` with its children, and how much was looked at.
+
+        None instead if that would be more than there is room for.
+        """
         children: dict[Node, list[Node]] = {}
         pending = [root]
+        first = self._pushdown.n_expanded
+        n_looked_at = 0
         while pending:
             node = pending.pop()
             if node in children:
@@ -431,14 +484,16 @@ class Liveness:
             controls, state = node
             children[node] = []
             if controls and ACCEPTED not in controls and node not in self._verdicts:
-                children[node] = [
-                    (self._pushdown.leave(controls, below), below)
-                    for below in self._predecessors[state]
-                ]
-            if len(children) > self._max_nodes:
-                return None
+                for below in self._predecessors[state]:
+                    n_looked_at = len(children) + self._pushdown.n_expanded - first
+                    left = None
+                    if n_looked_at < room:
+                        left = self._pushdown.leave(controls, below, max_pairs=room - n_looked_at)
+                    if left is None:
+                        return None, min(n_looked_at, room)
+                    children[node].append((left, below))
             pending.extend(children[node])
-        return children
+        return children, n_looked_at
 
     def _may_fail(self, node: Node) -> bool:
         """Return whether a node is known to fail, or to fail on some stacks."""

@@ -49,7 +49,7 @@ class ProvedEndings:
         self._table = recognizer.parse_table
         self._ignored = frozenset({recognizer.scanner.ignored})
         budget = Budget(is_timed=False)
-        self._pushdown = Pushdown(recognizer, spelling, budget=budget, is_explained=True)
+        self._pushdown = Pushdown(recognizer, spelling, None, budget=budget)
 
     def of(self, hypothesis: Hypothesis, context: int) -> bytes | None:
         """Return bytes after which the text is a sentence; None if there are none.
@@ -69,7 +69,9 @@ class ProvedEndings:
         levels, states = [controls], list[int]()
         cell: Stack | None = stack
         while cell is not None and ACCEPTED not in levels[-1]:
-            levels.append(self._pushdown.leave(levels[-1], cell.state))
+            left = self._pushdown.leave(levels[-1], cell.state)
+            assert left is not None, "as many pairs are looked at as it takes"
+            levels.append(left)
             states.append(cell.state)
             cell = cell.below
         if ACCEPTED not in levels[-1]:

@@ -1,9 +1,9 @@
 """Lexer, parser and vocabulary as one pushdown system, and how stacks are left in it.
 
-In: a :class:`~cfgguide.recognizer.recognizer.Recognizer` and a
-:class:`~cfgguide.vocabulary.spelling.Spelling`. Out: a :class:`Pushdown`, which tells for a control
-and the parse state on top in which controls that state can be *left*, popped for good. The controls
-are
+In: a :class:`~cfgguide.recognizer.recognizer.Recognizer`, a
+:class:`~cfgguide.vocabulary.spelling.Spelling`, and what is always live. Out: a :class:`Pushdown`,
+which tells for a control and the parse state on top in which controls that state can be *left*,
+popped for good. The controls are
 
 * ``Between(obligations, node, context)``: between two lexemes (:mod:`cfgguide.liveness.lexemes`);
 * ``Lookahead(choices)``: the next lexeme is one of some, each with the place after it; the parser
@@ -37,19 +37,30 @@ States that act alike as tops are one: in a list of a thousand keywords, those a
 They are computed for the pairs that are needed, and each element is passed on only once.
 Controls are interned and handled by number.
 
+All that is asked in the end is whether acceptance is among them. So a pair of which the table says
+that a sentence can follow on every stack (:mod:`cfgguide.liveness.always_live`) contains Accepted
+and nothing else, and a question is answered as soon as one of its pairs contains it. What leads
+nowhere meets no such pair, and all that it can come to is looked at: that is little, since most
+states are always live. What a question that was answered early has left over is looked at only if a
+later one needs all there is. Without the table, why a pair contains what it contains is kept as
+well, and acceptance is explained by the steps that lead to it (:mod:`cfgguide.liveness.proof`).
+
 Source: Bouajjani, Esparza, Maler, "Reachability Analysis of Pushdown Automata" (1997).
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
+from cfgguide.automata.partition import distinct_rows
 from cfgguide.limits import Budget
+from cfgguide.liveness.always_live import AlwaysLive
 from cfgguide.liveness.lexemes import THE_END, Between, End, Lexemes
+from cfgguide.liveness.live_rows import LiveRows
 from cfgguide.parser.indentation import AT_LINE_START, BLOCKS, BRACKETS, IndentationRules
 from cfgguide.parser.indentation_names import CLOSES, FED, INLINE, JOIN, NEWLINE, OPENS
 from cfgguide.parser.table import END, ParseTable
@@ -110,17 +121,23 @@ ACCEPTED = 0  # the number of Accepted()
 
 
 class Pushdown:
-    """Computes, on demand, the controls in which a state on top of the stack can be left."""
+    """Computes, on demand, the controls in which a state on top of the stack can be left.
+
+    Attributes
+    ----------
+    n_expanded : int
+        How many pairs of a control and a parse state were looked at so far.
+    """
 
     def __init__(
         self,
         recognizer: Recognizer,
         spelling: Spelling,
+        always_live: AlwaysLive | None,
         *,
         budget: Budget | None = None,
-        is_explained: bool = False,
     ) -> None:
-        self._is_explained = is_explained
+        self._is_explained = always_live is None
         self._budget = budget or Budget(is_timed=False)
         self.lexemes = Lexemes(recognizer, spelling, self._budget)
         self._ahead = recognizer.lookahead
@@ -131,10 +148,14 @@ class Pushdown:
         self._reader = recognizer.indentation_reader
         self._indentation_rules = recognizer.indentation_rules
         self._alike = _alike(self._table, self._indentation_rules)
+        self._live_rows = None
+        if always_live is not None:
+            self._live_rows = LiveRows(recognizer, always_live, self._alike)
         self._controls: list[Control] = [Accepted()]
         self._numbers: dict[Control, int] = {Accepted(): ACCEPTED}
         self._left: dict[tuple[Controls, int], Controls] = {}  # answers of `leave`
-        self._is_whole = False  # a limit or an interruption leaves half a fixpoint, of no use
+        self.n_expanded = 0
+        self._is_sound = False  # a limit or an interruption leaves half a step, of no use
         self._forget()
 
     def _forget(self) -> None:
@@ -143,17 +164,13 @@ class Pushdown:
         # Who else gets what a pair gets; and who, in which state, goes on from it.
         self._copies: defaultdict[Pair, set[Pair]] = defaultdict(set)
         self._continuations: defaultdict[Pair, list[Pair]] = defaultdict(list)
-        self._unexpanded: list[Pair] = []
+        self._unexpanded: deque[Pair] = deque()
+        self._left_over: list[Pair] = []  # by questions that were answered early
         self._news: list[tuple[Pair, int]] = []
         # Why a pair contains a target, which another pair contained before; and where a pair has
         # what another has, what was pushed and left in between. Only if it is explained.
         self._reasons: dict[tuple[Pair, int], Pair] = {}
         self._pushes: dict[tuple[Pair, Pair], tuple[Pair, int]] = {}
-
-    @property
-    def n_pairs(self) -> int:
-        """Number of pairs of a control and a parse state looked at so far."""
-        return len(self._targets)
 
     def after(self, ends: Iterable[End], state: int) -> Controls:
         """Return the controls after lexemes that end in these ways, over a parse state."""
@@ -175,8 +192,26 @@ class Pushdown:
         """Return the control between two lexemes, as a set."""
         return frozenset({self._number(between)})
 
-    def leave(self, controls: Controls, state: int) -> Controls:
+    def leave(
+        self, controls: Controls, state: int, *, max_pairs: int | None = None
+    ) -> Controls | None:
         """Return the controls in which the top state can be left, coming from any of `controls`.
+
+        If acceptance is among them, the others may be missing.
+
+        Parameters
+        ----------
+        controls : frozenset of int
+            In which the state is on top.
+        state : int
+            The parse state.
+        max_pairs : int, optional
+            How many pairs may be looked at.
+
+        Returns
+        -------
+        frozenset of int or None
+            None if more than `max_pairs` would have to be looked at.
 
         Raises
         ------
@@ -186,17 +221,21 @@ class Pushdown:
         state = self._alike[state]
         question = (controls, state)
         if question not in self._left:
-            if not self._is_whole:
+            if not self._is_sound:
                 self._forget()
                 if self._is_explained:
                     self._left.clear()  # answers whose reasons are gone
-            self._is_whole = False
-            for control in controls:
-                self._need((control, state))
-            self._saturate()
-            self._is_whole = True
-            found = frozenset().union(*(self._targets[control, state] for control in controls))
-            self._left[question] = found
+            self._is_sound = False
+            self._left_over.extend(self._unexpanded)
+            self._unexpanded.clear()
+            pairs = {(control, state) for control in controls}
+            for pair in pairs:
+                self._need(pair)
+            is_answered = self._saturate(pairs, max_pairs)
+            self._is_sound = True
+            if not is_answered:
+                return None
+            self._left[question] = frozenset().union(*(self._targets[pair] for pair in pairs))
         return self._left[question]
 
     def leaving(self, controls: Controls, state: int, target: int) -> int:
@@ -267,16 +306,33 @@ class Pushdown:
 
     # -- the saturation ---------------------------------------------------------------------
 
-    def _saturate(self) -> None:
-        while self._unexpanded or self._news:
-            while self._unexpanded:
-                self._expand(self._unexpanded.pop())
+    def _saturate(self, wanted: set[Pair], max_pairs: int | None) -> bool:
+        """Find all targets of some pairs, or that one of them leads to acceptance.
+
+        False if more pairs than some number would have to be looked at.
+        """
+        if any(ACCEPTED in self._targets[pair] for pair in wanted):
+            return True
+        end = None if max_pairs is None else self.n_expanded + max_pairs
+        while self._news or self._unexpanded or self._left_over:
             while self._news:
                 pair, target = self._news.pop()
                 for other in self._copies[pair]:
                     self._add(other, target, pair)
                 for state, control in self._continuations[pair]:
                     self._copy((target, state), (control, state), (pair, target))
+                if target == ACCEPTED and pair in wanted:
+                    return True
+            if not self._unexpanded:
+                self._unexpanded.extend(self._left_over)
+                self._left_over.clear()
+            # The oldest first: what is near is mostly enough.
+            while self._unexpanded and not self._news:
+                if self.n_expanded == end:
+                    return False
+                self.n_expanded += 1
+                self._expand(self._unexpanded.popleft())
+        return True
 
     def _need(self, pair: Pair) -> None:
         if pair in self._targets:
@@ -308,6 +364,9 @@ class Pushdown:
 
     def _go_on(self, control: Control, top: int, pair: Pair) -> None:
         """Let `pair` leave `top`, pushed on its state, in `control`, and then its own state."""
+        if self.is_always_live(control, top):
+            self._add(pair, ACCEPTED)
+            return
         source = (self._number(control), self._alike[top])
         self._continuations[source].append((pair[1], pair[0]))
         self._need(source)
@@ -318,7 +377,9 @@ class Pushdown:
         """Apply the rule of a new pair."""
         number, state = pair
         control = self._controls[number]
-        if isinstance(control, Line | Ending):
+        if self.is_always_live(control, state):
+            self._add(pair, ACCEPTED)
+        elif isinstance(control, Line | Ending):
             for following in self._feeds(control):
                 self._copy((self._number(following), state), pair)
         elif isinstance(control, Between):
@@ -332,6 +393,18 @@ class Pushdown:
             self._arrive(control.left_side, control.lookahead, pair)
         else:
             self._add(pair, ACCEPTED)
+
+    def is_always_live(self, control: Control, state: int) -> bool:
+        """Return whether a sentence surely can follow, on every stack with a state on top."""
+        if isinstance(control, Between):
+            between, after_line = control, False
+        elif isinstance(control, Line) and control == Line(control.between):
+            between, after_line = control.between, True
+        else:
+            return False
+        if self._live_rows is None or between.node != BOUNDARY or between.full:
+            return False
+        return self._live_rows.holds(state, between.obligations, after_line=after_line)
 
     def _next_lexemes(self, between: Between, state: int) -> Iterator[Control]:
         """Yield the controls after one more lexeme, or after the end of the text."""
@@ -420,6 +493,5 @@ def _alike(table: ParseTable, indentation_rules: IndentationRules | None) -> lis
     is_end = (np.arange(table.n_states) == table.end_state)[:, None]
     places = np.zeros(table.n_states) if indentation_rules is None else indentation_rules.places
     kinds = np.hstack([table.set_of_state[:, None], places[:, None], is_end, pops, lefts])
-    classes = np.unique(kinds, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    alike: list[int] = table.first_alike(classes).tolist()
+    alike: list[int] = table.first_alike(distinct_rows(kinds.astype(np.int32))[1]).tolist()
     return alike

@@ -17,10 +17,12 @@ with them on top.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from heapq import heappop, heappush
 from itertools import count, product
 
 import numpy as np
+import numpy.typing as npt
 
 from cfgguide.automata.dfa import IF_FAILS, IF_HOLDS
 from cfgguide.lexer.scanner import NO_MATCH
@@ -32,6 +34,7 @@ _DEPTHS = (4, 16, 64, 256)  # states on top that are tried
 _MAX_KNOWN = 10_000  # answers
 _MAX_REMEMBERED = 4  # texts that led on from a scanner state
 _MAX_TRIED = 32  # texts that are read on without coming nearer
+_MAX_READ = 2_000  # texts that are read without coming nearer
 _MAX_WANTED = 100  # sets of terminals for which distances are kept
 _FAR = 1 << 20  # more bytes than any text has
 
@@ -71,6 +74,9 @@ class Witnesses:
         self._reader = recognizer.indentation_reader
         self._match: list[int] = recognizer.scanner.match.tolist()
         self._representatives: list[int] = recognizer.scanner.class_representatives.tolist()
+        self._is_assertion = recognizer.scanner.is_assertion
+        answers = recognizer.scanner.assertions[self._is_assertion][:, [IF_HOLDS, IF_FAILS]]
+        self._answers: npt.NDArray[np.int32] = answers
         self._to_match = self._distances(np.unique(recognizer.scanner.match)[1:].tolist())
         self._to_wanted_known: dict[frozenset[int], list[int]] = {}
         self._has_space = bool(always_live.is_letter[classes[ord(" ")]])
@@ -173,13 +179,16 @@ class Witnesses:
         pending = [(_FAR - 1, 0, next(order), start, b"")]
         seen = {start}
         spaces = self._spaces(hypothesis)
-        nearest, n_left = _FAR, 1
+        nearest, n_left, n_read = _FAR, 1, 0
         while pending and n_left:
             way, *_, before, read = heappop(pending)
             n_left -= 1
             if needs_more and way - len(read) < nearest:
-                nearest, n_left = way - len(read), _MAX_TRIED
+                nearest, n_left, n_read = way - len(read), _MAX_TRIED, 0
             for letter, first in product(self._different(before), spaces):
+                if n_read == _MAX_READ:
+                    return b""
+                n_read += 1
                 text = first + letter
                 after = self._recognizer.advance(before, text)
                 if after is None or after in seen:
@@ -245,19 +254,36 @@ class Witnesses:
 
         Look-ahead may need more.
         """
+        match, is_assertion = self._recognizer.scanner.match, self._is_assertion
+        distance = np.where(np.isin(match, terminal_ids) & ~is_assertion, 0, _FAR)
+        sources, targets = self._steps
+        for n_bytes in count():
+            # An assertion state is as near as its nearer answer.
+            nearer = distance.copy()
+            while True:
+                nearer[is_assertion] = nearer[self._answers].min(axis=1)
+                if np.array_equal(nearer, distance):
+                    break
+                distance = nearer.copy()
+            is_here = distance == n_bytes
+            if not is_here.any():
+                break
+            reached = sources[is_here[targets]]
+            distance[reached] = np.minimum(distance[reached], n_bytes + 1)
+        found: list[int] = distance.tolist()
+        return found
+
+    @cached_property
+    def _steps(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Pairs of a scanner state and one to which some letter leads, each once."""
         scanner = self._recognizer.scanner
         letters = scanner.byte_classes[[ord(byte) for byte in self._letters]]
-        targets = scanner.transitions[:, letters]
-        asking = np.flatnonzero(scanner.is_assertion)
-        distance = np.where(np.isin(scanner.match, terminal_ids), 0, _FAR)
-        while True:
-            nearer = np.minimum(distance, distance[targets].min(axis=1, initial=_FAR) + 1)
-            answers = scanner.assertions[asking][:, [IF_HOLDS, IF_FAILS]]
-            nearer[asking] = distance[answers].min(axis=1)
-            if np.array_equal(nearer, distance):
-                found: list[int] = distance.tolist()
-                return found
-            distance = nearer
+        sources = np.flatnonzero(~scanner.is_assertion).astype(np.int64)[:, None]
+        pairs = np.unique(
+            sources * scanner.n_states + scanner.transitions[:, letters][sources[:, 0]]
+        )
+        sources, targets = np.divmod(pairs, scanner.n_states)
+        return sources, targets
 
     def _spaces(self, hypothesis: Hypothesis) -> list[bytes]:
         """Return the spaces after which a line that has begun may be where a block is."""

@@ -146,6 +146,26 @@ def test_a_rejected_token_leaves_the_guide_as_it_was(token_ids, rejected, messag
     )  # fmt: skip
 
 
+def test_what_was_expected_is_asked_for_when_it_is_read(index, monkeypatch):
+    """And then it is about the place of the refusal, wherever the guide is meanwhile."""
+    asked = []
+    find = type(index).expected
+    monkeypatch.setattr(
+        type(index), "expected", lambda self, place: asked.append(place) or find(self, place)
+    )
+    guide = guide_after(index, 3)
+    place = guide.configuration
+    with pytest.raises(TokenRejectedError) as caught:
+        guide.advance(0)
+    guide.advance(EOS)
+    assert not asked
+    assert caught.value.expected == ("$END", "NUMBER")
+    assert "expected one of: $END, NUMBER" in str(caught.value)
+    assert asked == [place]
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (type(again), str(again)) == (TokenRejectedError, str(caught.value))
+
+
 def test_only_what_the_vocabulary_spells_is_expected(index):
     """It has no token for a string, nor for whitespace."""
     assert guide_after(index, 0).expected() == ("LSQB", "NULL", "NUMBER", "RSQB")

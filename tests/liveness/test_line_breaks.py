@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 from support.indenters import TreeIndenter
+from support.plain_search import searching
 
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.grammar.indenters import PythonIndenter
@@ -92,7 +93,7 @@ def test_what_is_said_at_once_is_what_the_search_says(name, without):
     grammar, text = GRAMMARS[name]
     recognizer = compile_recognizer(grammar)
     tokens = [token for token in Vocabulary.of_bytes().tokens if token != without]
-    liveness = Liveness(recognizer, Spelling.of(tokens))
+    liveness, searched = Liveness(recognizer, Spelling.of(tokens)), searching(recognizer, tokens)
     quick = liveness._line_breaks
     assert quick is not None
     said: list[bool] = []
@@ -104,8 +105,8 @@ def test_what_is_said_at_once_is_what_the_search_says(name, without):
             if decided is None:
                 continue
             is_live, height = decided
-            controls = liveness.controls(hypothesis, configuration.context)
-            assert is_live == liveness.decide_stack(controls, hypothesis.stack)[0]
+            controls = searched.controls(hypothesis, configuration.context)
+            assert is_live == searched.decide_stack(controls, hypothesis.stack)[0]
             # It depends on no more of the stack than was read.
             state, _, stack, indentation = hypothesis
             top = tuple(itertools.islice(stack, max(stack.height - height + 1, 0)))

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.indenters import TreeIndenter
 from support.oracle import Oracle, spelled_texts
+from support.plain_search import searching
 
 from cfgguide.errors import LimitError
 from cfgguide.grammar.grammar import Grammar
@@ -26,9 +28,12 @@ LETTERS = Vocabulary.of_bytes().tokens[:256]
 
 
 def liveness_of(
-    grammar: str, tokens: tuple[bytes, ...] = LETTERS, max_nodes: int = 20_000, **limits: int
+    grammar: str | Grammar,
+    tokens: tuple[bytes, ...] = LETTERS,
+    max_nodes: int = 20_000,
+    **limits: int,
 ) -> tuple[Recognizer, Liveness]:
-    recognizer = compile_recognizer(Grammar(grammar))
+    recognizer = compile_recognizer(Grammar(grammar) if isinstance(grammar, str) else grammar)
     return recognizer, Liveness(
         recognizer, Spelling.of(tokens), budget=Budget(Limits(**limits)), max_nodes=max_nodes
     )
@@ -143,6 +148,49 @@ def test_verdicts_over_all_stacks_do_not_change_an_answer(grammar, tokens, max_n
         assert is_live(recognizer, bounded, text) == is_live(recognizer, liveness, text)
 
 
+# `a` may end only where a word follows, and there the text must not end.
+PROMISED = 'start: A | A "b" B\nA: /a(?= *[bc])/\nB: /c(?!d)/\n%ignore " "'
+BLOCKS = Grammar(
+    """
+start: (_NL | statement)*
+statement: "a" _NL | "if" ":" _NL _INDENT statement+ _DEDENT | "(" statement* ")" _NL
+_NL: /(\\n *)+/
+%declare _INDENT _DEDENT
+""",
+    postlex=TreeIndenter(),
+)
+
+
+@pytest.mark.parametrize("max_nodes", [1, 20_000])
+@pytest.mark.parametrize(
+    ("grammar", "tokens"),
+    [
+        *SMALL,
+        (DEAD_END, (b"[", b"]", b"x", b"(")),
+        (GLUED, (b"a", b":", b"!")),
+        (TWO_DEBTS, LETTERS),
+        (PROMISED, LETTERS),
+        (LONG, (b"a", b"bc", b"b", b"?")),
+        (AVOIDED, (b"1", b".", b"a", b"!")),
+        (BLOCKS, LETTERS),
+    ],
+)
+def test_the_table_of_what_is_always_live_does_not_change_an_answer(grammar, tokens, max_nodes):
+    """Nor does it change what is expected; and what a table cuts short can be asked for again."""
+    recognizer, liveness = liveness_of(grammar, tokens, max_nodes=max_nodes)
+    searched = searching(recognizer, tokens)
+    for configuration in reachable(recognizer, n=300):
+        assert liveness.expected(configuration) == searched.expected(configuration)
+        for hypothesis in configuration.hypotheses:
+            controls, all_controls = (
+                each.controls(hypothesis, configuration.context) for each in (liveness, searched)
+            )
+            assert (
+                liveness.decide_stack(controls, hypothesis.stack)[0]
+                == searched.decide_stack(all_controls, hypothesis.stack)[0]
+            )
+
+
 # --- What an answer depends on --------------------------------------------------------------------
 
 
@@ -189,7 +237,7 @@ def test_an_answer_holds_for_all_stacks_that_are_equal_as_far_as_it_read(grammar
 )
 def test_what_a_witness_shows_to_be_live_is_live(grammar, tokens):
     recognizer, liveness = liveness_of(grammar, tokens)
-    witnesses = liveness._witnesses
+    witnesses, liveness = liveness._witnesses, searching(recognizer, tokens)
     answers: dict[object, bool] = {}
     n_shown = 0
     for configuration in reachable(recognizer, n=300):
@@ -219,6 +267,7 @@ def test_what_a_witness_shows_to_be_live_is_live(grammar, tokens):
 )
 def test_what_is_refuted_is_dead_whatever_lies_below(grammar, tokens):
     recognizer, liveness = liveness_of(grammar, tokens)
+    searched = searching(recognizer, tokens)
     n_refuted = 0
     for configuration in reachable(recognizer, n=300):
         for hypothesis in configuration.hypotheses:
@@ -227,9 +276,9 @@ def test_what_is_refuted_is_dead_whatever_lies_below(grammar, tokens):
                 continue
             n_refuted += 1
             is_live, height = refuted
-            controls = liveness.controls(hypothesis, configuration.context)
+            controls = searched.controls(hypothesis, configuration.context)
             assert is_live is False
-            assert not liveness.decide_stack(controls, hypothesis.stack)[0]
+            assert not searched.decide_stack(controls, hypothesis.stack)[0]
             if height > hypothesis.stack.height:
                 continue  # nothing was read
             top = hypothesis.stack.top(hypothesis.stack.height - height + 1)
@@ -289,13 +338,15 @@ N: /[0-9]+/
 
 
 def test_too_many_pairs_are_refused_by_name():
-    recognizer, liveness = liveness_of(NESTED, max_pairs=20)
+    recognizer, _ = liveness_of(NESTED)
+    liveness = searching(recognizer, LETTERS, max_pairs=20)
     with pytest.raises(LimitError, match="max_pairs"):
         liveness.decide(recognizer.initial)
 
 
 def test_after_a_limit_was_exceeded_no_answer_is_made_up():
-    recognizer, liveness = liveness_of(NESTED, max_pairs=40)
+    recognizer, _ = liveness_of(NESTED)
+    liveness = searching(recognizer, LETTERS, max_pairs=40)
     for _ in range(200):
         try:
             answer = liveness.decide(recognizer.initial)
