@@ -67,7 +67,7 @@ _JAVASCRIPT_TERMINALS = (
     ("SPACE", r" {1,40}"),
 )
 _TIDY: dict[str, dict[str, Any]] = {
-    "c": {"restrict": (_SPACE,)},
+    "c": {"restrict": (("PRAGMA", None), _SPACE)},
     "go": {
         "restrict": (
             ("_SHORT_COMMENT", None),

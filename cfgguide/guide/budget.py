@@ -55,6 +55,7 @@ EFFORT = 30_000  # configurations searched for one mask, times parse states
 _MIN_STATES = 50  # a grammar with fewer parse states counts as if it had so many
 _QUICK = 200  # configurations searched for a mask of a small grammar; others are not searched
 _MAX_SEARCHED = 16  # tokens left: with more, no further is searched
+_FAR_OFF = 64  # tokens of an ending of which a search would shorten little
 _AT_FIRST = 10  # the first question, whether any sentence fits, may cost so many times the effort
 _MAX_KNOWN = 50_000  # configurations that each of the memories below may hold
 _MAX_MASK_BYTES = 16_000_000  # of masks that are remembered
@@ -170,13 +171,15 @@ class TokenBudget:
 
         None if no ending was found, which may happen if all endings are long and indirect.
         """
-        configuration, n, is_all = step_node.configuration, 1, True
+        configuration = step_node.configuration
         with self._lock:
             if not self.is_quick and self._distance(configuration) > 2:
                 self._look_ahead(configuration)
-            while self.is_quick and n < self._distance(configuration) - 1 and is_all:
-                n = min(2 * n, self._distance(configuration) - 1)
-                is_all = self._look_around(configuration, n, self._effort)
+            before = NEVER + 1
+            while self.is_quick and 1 < self._distance(configuration) < before:
+                before = self._distance(configuration)
+                effort = self._effort_at_first(configuration)
+                self._look_around(configuration, before - 1, effort)
             return self._path(configuration)
 
     def check(self, step_node: StepNode, n: int) -> None:
@@ -191,12 +194,17 @@ class TokenBudget:
             if self._distance(step_node.configuration) > n:
                 is_all = False
                 if self.is_quick:
-                    effort = _AT_FIRST * self._effort
+                    effort = self._effort_at_first(step_node.configuration)
                     is_all = self._look_around(step_node.configuration, n, effort)
                 else:
                     self._look_ahead(step_node.configuration)
                 if self._distance(step_node.configuration) > n:
                     raise BudgetError(self._refusal(step_node, n, is_all=is_all))
+
+    def _effort_at_first(self, configuration: Configuration) -> int:
+        """Return how much is searched for the length of the shortest ending itself."""
+        is_near = self._distance(configuration) <= _FAR_OFF
+        return _AT_FIRST * self._effort if is_near else self._effort
 
     @property
     def is_quick(self) -> bool:
@@ -349,19 +357,14 @@ class TokenBudget:
         """Return an ending where none was found, if the configuration is live."""
         if self._proofs is None or not self._liveness.is_live(configuration):
             return None
-        try:
-            return next(
-                filter(
-                    None,
-                    (
-                        self._proofs.of(hypothesis, configuration.context)
-                        for hypothesis in configuration.hypotheses
-                    ),
-                ),
-                None,
-            )
-        except LimitError:
-            return None
+        for hypothesis in configuration.hypotheses:
+            try:
+                ending = self._proofs.of(hypothesis, configuration.context)
+            except LimitError:
+                continue
+            if ending is not None:
+                return ending
+        return None
 
     def _promise(self, configuration: Configuration) -> Tokens | None:
         """Return a path to the end; its rest is remembered for the configuration after a token."""

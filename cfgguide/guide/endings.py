@@ -197,7 +197,7 @@ class Endings:
         steps: list[_Step] = []
         best, needed, least = None, inf, self._costs.need(stack).length
         for terminal_id in self._nearest(state)[:_MAX_WAYS]:
-            if needed <= least:
+            if best is not None and needed <= least:
                 return best  # mostly: the lexeme is one that is needed anyway
             if not self._is_plain[terminal_id]:
                 steps += self._lexemes(hypothesis, context, terminal_id)

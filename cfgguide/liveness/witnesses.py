@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfgguide.automata.dfa import IF_FAILS, IF_HOLDS
+from cfgguide.errors import LimitError
 from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.liveness.always_live import AlwaysLive
 from cfgguide.parser.indentation import NO_COLUMN, ONE_SPACE, unpacked
@@ -121,7 +122,7 @@ class Witnesses:
             between = (enough + too_few) // 2
             top = hypothesis._replace(stack=hypothesis.stack.top(between))
             try:
-                after = self._recognizer.advance(Configuration((top,), context), text)
+                after = self._advanced(Configuration((top,), context), text)
                 if after is not None and self._holds_for(after):
                     enough = between
                 else:
@@ -129,6 +130,13 @@ class Witnesses:
             except IndexError:
                 too_few = between
         return enough
+
+    def _advanced(self, configuration: Configuration, text: bytes) -> Configuration | None:
+        """Return where bytes lead; None also if there are too many ways to read them."""
+        try:
+            return self._recognizer.advance(configuration, text)
+        except LimitError:
+            return None
 
     def _remembered(self, hypothesis: Hypothesis, context: int, may_wait: bool) -> bytes:
         """Return a text that led on from the same scanner state and does so here; empty if none.
@@ -142,7 +150,7 @@ class Witnesses:
         is_short = False
         for text in self._led_on.get(hypothesis.scanner_state, ()):
             try:
-                after = self._recognizer.advance(start, text)
+                after = self._advanced(start, text)
                 if after is not None and self._holds_for(after):
                     return text
             except IndexError:
@@ -190,7 +198,7 @@ class Witnesses:
                     return b""
                 n_read += 1
                 text = first + letter
-                after = self._recognizer.advance(before, text)
+                after = self._advanced(before, text)
                 if after is None or after in seen:
                     continue
                 if self._holds_for(after):

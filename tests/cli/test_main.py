@@ -866,7 +866,7 @@ def test_generate_says_when_no_sentence_fits(run, random_writer):
     found = run("generate", "json", "--prompt", "x", "--max-new-tokens", "1")
     assert (found.status, found.out) == (2, "")
     assert found.err == (
-        "cfgguide: [budget] no sentence can be finished within 1 tokens: 2 tokens, EOS included, "
+        "cfgguide: [budget] no sentence can be finished within 1 token: 2 tokens, EOS included, "
         "finish one; allow more\n"
     )
 

@@ -259,7 +259,7 @@ def test_a_token_behind_which_nothing_fits_ends_a_row():
 
 
 def test_a_budget_that_nothing_fits_is_refused_at_once():
-    with pytest.raises(BudgetError, match="no sentence can be finished within 1 tokens"):
+    with pytest.raises(BudgetError, match="no sentence can be finished within 1 token"):
         tiny_processor(max_new_tokens=1)
     with pytest.raises(GenerationError, match="max_new_tokens is 0; at least 1 is needed"):
         tiny_processor(max_new_tokens=0)
@@ -424,7 +424,7 @@ def test_within_a_budget_every_text_is_finished(name, strategy, is_told):
 
 
 def test_a_call_of_generate_that_nothing_fits_is_refused_at_its_first_step():
-    with pytest.raises(BudgetError, match="no sentence can be finished within 1 tokens"):
+    with pytest.raises(BudgetError, match="no sentence can be finished within 1 token"):
         generated("json", BATCH, max_new_tokens=1)
     process = cfgguide.LogitsProcessor(index_of("json"), finish=False)
     rows, _ = generated("json", BATCH, max_new_tokens=1, logits_processor=[process])

@@ -79,6 +79,13 @@ _PYTHON = Form(
     r"\n{1,3} *| ",
     words="def f(x):|return|x|lambda|import|class A:|pass|1|'a'|if|(|)|[|]|in|not|f'{x}'|,|:|=",
 )
+_RUST = Form(
+    _LINES,
+    _C_COMMENT,
+    kinds="AUTO|BOX|DEFAULT|MACRO|TILDE|TRY|BEGINNING",
+    words="fn f()|{|}|let|x|;|1|'a|auto|trait|default|impl|macro|box|try|~const|struct|pub|(|)|"
+    "crate|self|in|break|#!/x\n|///x\n|//!x\n|'a:|loop|mod m|=",
+)
 FORMS: dict[str, Form] = {
     "c": Form(_LINES, _C_COMMENT, words="int|x|;|{|}|(|)|return|1|static|struct|'a'|\"a\"|,|=|*"),
     "go": Form(
@@ -113,13 +120,8 @@ FORMS: dict[str, Form] = {
     "python": _PYTHON,
     "python312": _PYTHON,
     "postgresql": _SQL,
-    "rust": Form(
-        _LINES,
-        _C_COMMENT,
-        kinds="AUTO|BOX|DEFAULT|MACRO|TILDE|TRY|BEGINNING",
-        words="fn f()|{|}|let|x|;|1|'a|auto|trait|default|impl|macro|box|try|~const|struct|pub|(|)|"
-        "crate|self|in|break|#!/x\n|///x\n|//!x\n|'a:|loop|mod m|=",
-    ),
+    "rust": _RUST,
+    "rust2024": _RUST,
     "sql": _SQL,
     "sql_select": _SQL,
     "verilog": Form(
