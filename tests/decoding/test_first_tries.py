@@ -21,6 +21,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # to be run as a script too
 
+from support.ci import IN_CI
 from support.tiny_models import random_model, small_tokenizer
 
 import cfgguide
@@ -267,7 +268,8 @@ def test_a_random_model_writes_what_people_try_first(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TRIES)
 def test_smollm2_writes_what_people_try_first(name):
-    for n in budgets_of(name, smollm2):
+    budgets = budgets_of(name, smollm2)
+    for n in budgets[1:2] if IN_CI else budgets:
         assert not [each for way in WAYS for each in wrong(name, way, smollm2, n)]
 
 
