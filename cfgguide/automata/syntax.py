@@ -214,7 +214,9 @@ _LOOKS = (_parser.ASSERT, _parser.ASSERT_NOT)
 
 def _check_widths(part: Any) -> None:
     """Raise an error for what ``re`` refuses last: a look-behind that matches several widths."""
-    if isinstance(part, tuple) and part and part[0] in _LOOKS and part[1][0] < 0:
+    # Operators are compared by identity: they are numbers, as the counts of a repetition are.
+    is_look = isinstance(part, tuple) and bool(part) and any(part[0] is each for each in _LOOKS)
+    if is_look and part[1][0] < 0:
         least, most = part[1][1].getwidth()
         if least != most:
             raise re.error("look-behind requires fixed-width pattern")

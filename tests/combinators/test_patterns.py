@@ -481,6 +481,7 @@ def test_what_several_look_aheads_ask_for_together_can_be_written(text):
     [
         "(?<=a+)b", "(?<!a|bc)b", "(?<=ab|cd)(?P<x>e)", "(?:(?<=a{2,3})b)", "(?<=(?<!x*)a)b",
         "(?:x|(?:(?<=a?)b)+)", "()(?<=ab)c", "(?<=[a-z]{2})(?:)", "(?!(?<=a*)b)c",
+        "(?<=a)" + "".join(f"(?:b{{{n},{n + 1}}}c)?" for n in range(20)),
     ],
 )  # fmt: skip
 def test_look_behind_has_one_width_as_in_re(pattern):
