@@ -209,8 +209,13 @@ def _way(state: Any, lengths: dict[str, float], rules: dict[Any, Rule], all_rule
     def order(pointer: Any) -> tuple[float, str, int]:
         return rest(pointer), pointer.rule.origin.name, pointer.rule.order
 
+    def is_longer_list(pointer: Any) -> bool:
+        rule = pointer.rule
+        return pointer.index == 1 and rule.expansion[0].name == rule.origin.name
+
     begun = [pointer for pointer in state if pointer.index] or list(state)
-    best = min(begun, key=order)
+    # One more item of a list may be as short as what ends it, and leads back to the same state.
+    best = min([each for each in begun if not is_longer_list(each)] or begun, key=order)
     if best.is_satisfied:
         return rules.setdefault(best.rule, Rule(best.rule.origin.name, len(best.rule.expansion)))
     symbols = list(best.rule.expansion[best.index :])

@@ -10,7 +10,6 @@ from support import c_judge, c_names_judge
 from support.languages import can_be_written
 
 import cfgguide
-from cfgguide.errors import BudgetError
 from cfgguide.monitors import c_names
 
 ACCEPTED = [
@@ -103,13 +102,29 @@ def test_texts_written_at_random_are_c():
             guide.advance(int(rng.choice(guide.allowed_token_ids())))
             if guide.is_finished:
                 break
-        while not guide.is_finished:
-            try:
-                for token_id in guide.shortest_completion():
-                    guide.advance(token_id)
-            except BudgetError:  # endings that a monitor follows are looked for, with a bound
-                guide.rollback(1)
+        for token_id in () if guide.is_finished else guide.shortest_completion():
+            guide.advance(token_id)
         assert not c_names_judge.error(guide.text.decode()), guide.text
+
+
+@pytest.mark.parametrize(
+    ("text", "n_bytes"),
+    [
+        ("int f(void) {", 1),
+        ("int f(void) {x;", 1),  # `}`, and not one more empty statement
+        ("int f(void) {y+&", 4),
+        ("int f(void) {f(a, b", 3),
+        ("int f(void) {do {x;} while (a", 3),
+    ],
+)
+def test_a_list_is_ended_and_not_gone_on_with(text, n_bytes):
+    guide = cfgguide.Guide(index())
+    for byte in text.encode():
+        guide.advance(byte)
+    completion = guide.shortest_completion()[:-1]
+    ending = guide.index.vocabulary.spell(completion).decode()
+    assert len(ending) <= n_bytes
+    assert not c_names_judge.error(text + ending)
 
 
 _WORDS = [b"int ", b"T", b"typedef int ", b"T;", b" T", b" * ", b"(", b") {", b"; ", b"T x"]
