@@ -45,7 +45,7 @@ from cfgguide.index.step_cache import StepNode
 from cfgguide.liveness.proof import ProvedEndings
 from cfgguide.locks import new_rlock
 from cfgguide.mask.arrays import DEAD_END, NONE
-from cfgguide.mask.subset import Int32Array, bitmask_of
+from cfgguide.mask.subset import Int32Array, bitmask_of, is_in_bitmask
 from cfgguide.mask.walk import Walk
 from cfgguide.recognizer.recognizer import Configuration
 from cfgguide.vocabulary.trie import PackedTrie
@@ -169,7 +169,8 @@ class TokenBudget:
     def shortest(self, step_node: StepNode) -> Tokens | None:
         """Return tokens that finish a sentence, EOS last: the fewest that were found.
 
-        None if no ending was found, which may happen if all endings are long and indirect.
+        None if no ending was found, which may happen with an indenter or a monitor, or where
+        deciding what follows would cost more than the limit.
         """
         configuration = step_node.configuration
         with self._lock:
@@ -254,9 +255,9 @@ class TokenBudget:
             if is_all and step_node.subset is not None:
                 return step_node.subset.bitmask
             mask = reach.masks.get(NEVER if is_all else n)
-            path = self._path(configuration)
-            is_near = path is not None and len(path) <= n
-            if mask is None or (is_near and path and not _has(mask, path[0])):  # it was far then
+            path = self._path(configuration) or ()
+            is_near = 0 < len(path) <= n
+            if mask is None or (is_near and not is_in_bitmask(path[0], mask)):  # it was far then
                 mask = self._mask_within(configuration, reach, n)
                 if not mask.any():
                     raise BudgetError(self._refusal(step_node, n, is_all=False))
@@ -477,11 +478,6 @@ class TokenBudget:
         if is_all:
             return f"no sentence can be finished within {within}: {known}; allow more"
         return f"no sentence was found that is finished within {within}: {known}; allow more"
-
-
-def _has(mask: Int32Array, token_id: int) -> bool:
-    """Return whether a token is in a mask."""
-    return bool(mask[token_id >> 5] >> (token_id & 31) & 1)
 
 
 def check_max_new_tokens(n: int) -> None:

@@ -121,7 +121,7 @@ class Endings:
         self._rules = recognizer.indentation_rules
         self._byte_classes: list[int] = self._scanner.byte_classes.tolist()
         self._match: list[int] = self._scanner.match.tolist()
-        self._texts = LexemeTexts(recognizer.scanner, used)
+        self._texts = LexemeTexts(recognizer.scanner, recognizer.lookahead, used)
         self._weights = self._weights_of(fewest, table.n_terminals)
         self._costs = StackCosts(table, self._weights)
         self._slow = self._with_role(COUNTED, JOIN)
@@ -143,8 +143,7 @@ class Endings:
         nearest = starts[np.where(is_last, distances, followed).argmin(axis=0)].tolist()
         weights = [inf] * n_terminals
         for terminal_id in range(n_terminals):
-            here = nearest[terminal_id]
-            text = self._texts.text(here, terminal_id, is_last=bool(is_last[terminal_id]))
+            text = self._texts.some_text(nearest[terminal_id], terminal_id)
             tokens = None if text is None else fewest.of(text)
             if text is not None and tokens is not None:
                 weights[terminal_id] = max(len(tokens), 1) + len(text) * _BYTE
@@ -433,18 +432,12 @@ class Endings:
         self, text: bytes, state: int, obligations: Obligations, context: int, terminal_id: int
     ) -> list[_Piece]:
         """Return the ways in which bytes end a lexeme."""
-        possible = [(state, obligations)]
-        for byte in text:
-            byte_class = self._byte_classes[byte]
+        letters = [self._byte_classes[byte] for byte in text]
+        for byte_class in letters:
             context = int(self._scanner.contexts[context, byte_class])
-            possible = [
-                after
-                for here, owed in possible
-                for after in self._lookahead.step(here, owed, byte_class)
-            ]
         return [
             _Piece(text, after, context, self._lookahead.may_end(after), here, owed)
-            for here, owed in possible
+            for here, owed in self._lookahead.read(state, obligations, letters)
             if self._match[here] == terminal_id
             for after in [self._lookahead.ending(here, owed)]
         ]

@@ -252,7 +252,8 @@ class Guide:
         Raises
         ------
         BudgetError
-            If none were found, which may happen if all endings are long and indirect.
+            If none were found, which may happen with an indenter or a monitor, or where deciding
+            what follows would cost more than the limit.
 
         Examples
         --------

@@ -72,6 +72,20 @@ class Lookahead:
             ]
         return possible
 
+    def read(
+        self, state: int, obligations: Obligations, letters: Iterable[int]
+    ) -> list[tuple[int, Obligations]]:
+        """Return the scanner states after more bytes of a lexeme, given as their classes.
+
+        Each has its obligations, as :meth:`step` has it.
+        """
+        possible = list(self.resolved(state, obligations))
+        for byte_class in letters:
+            possible = [
+                after for here, owed in possible for after in self.step(here, owed, byte_class)
+            ]
+        return possible
+
     def after(self, obligations: Obligations, byte_class: int) -> tuple[Obligations, ...]:
         """Return the obligations after one more byte, as alternatives; none if one is false.
 

@@ -43,6 +43,8 @@ class LexemeTexts:
     ----------
     scanner : Scanner
         The union FSMs.
+    lookahead : Lookahead
+        Of that scanner.
     used : frozenset of int
         The bytes that texts may hold.
 
@@ -55,9 +57,9 @@ class LexemeTexts:
         Fewest bytes to a match after which another lexeme can follow.
     """
 
-    def __init__(self, scanner: Scanner, used: frozenset[int]) -> None:
+    def __init__(self, scanner: Scanner, lookahead: Lookahead, used: frozenset[int]) -> None:
         self._scanner = scanner
-        self._lookahead = Lookahead(scanner)
+        self._lookahead = lookahead
         order = [*_PLEASANT, *range(33, 127), *range(256)]
         first = {int(scanner.byte_classes[byte]): byte for byte in reversed(order) if byte in used}
         self._letters = sorted(
@@ -105,15 +107,12 @@ class LexemeTexts:
         if key not in self._texts:
             if len(self._texts) >= _MAX_KNOWN:
                 self._texts.clear()
-            text = self._straight(distances, state, terminal_id)
-            if not self._is_possible(text, *key):
-                text = self._searched(*key)
-            self._texts[key] = text
+            straight = self._straight(distances, state, terminal_id)
+            is_possible = self._is_possible(straight, *key)
+            self._texts[key] = straight if is_possible else self._searched(*key)
         return self._texts[key]
 
-    def _straight(
-        self, distances: npt.NDArray[np.int16], state: int, terminal_id: int
-    ) -> bytes | None:
+    def _straight(self, distances: npt.NDArray[np.int16], state: int, terminal_id: int) -> bytes:
         """Return the bytes that distances alone lead along; look-ahead may forbid them."""
         text = bytearray()
         while distances[state, terminal_id]:
@@ -122,24 +121,13 @@ class LexemeTexts:
         return bytes(text)
 
     def _is_possible(
-        self,
-        text: bytes | None,
-        state: int,
-        terminal_id: int,
-        obligations: Obligations,
-        is_last: bool,
+        self, text: bytes, state: int, terminal_id: int, obligations: Obligations, is_last: bool
     ) -> bool:
         """Return whether bytes lead to a match, look-ahead included."""
-        if text is None or not (self._answers or obligations):
+        if not (self._answers or obligations):
             return True
-        possible = list(self._lookahead.resolved(state, obligations))
-        for byte in text:
-            letter = int(self._scanner.byte_classes[byte])
-            possible = [
-                after
-                for here, owed in possible
-                for after in self._lookahead.step(here, owed, letter)
-            ]
+        letters = self._scanner.byte_classes[list(text)].tolist()
+        possible = self._lookahead.read(state, obligations, letters)
         return any(self._is_end(here, owed, terminal_id, is_last) for here, owed in possible)
 
     def _is_end(
@@ -193,6 +181,10 @@ class LexemeTexts:
         followed = self.text(state, terminal_id, obligations=obligations)
         is_shorter = followed is None or (last is not None and len(last) < len(followed))
         return [text for text in (last if is_shorter else None, followed) if text is not None]
+
+    def some_text(self, state: int, terminal_id: int) -> bytes | None:
+        """Return a text that need not be the last, or else one that can only be; None if none."""
+        return next(reversed(self.texts(state, terminal_id)), None)
 
     def gap(self, start: int, before: int, terminal_id: int) -> bytes | None:
         """Return the shortest text of a terminal that does not continue the lexeme before it.

@@ -243,7 +243,7 @@ class IndentedEndings(WatchedEndings):
             if allowed >> terminal_id & 1:
                 rest = self._rest(state, stack.place, terminal_id, stack.text)
             else:
-                rest = next(reversed(self._texts.texts(state, terminal_id)), None)
+                rest = self._texts.some_text(state, terminal_id)
             for more in (rest, *self._longer(state, terminal_id)):
                 if more is not None:
                     columns = self._with_columns(more, terminal_id, hypothesis.indentation)

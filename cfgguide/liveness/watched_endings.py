@@ -49,7 +49,7 @@ class WatchedEndings:
         self._numbers = {name: number for number, name in enumerate(self._table.terminals)}
         self._used = used
         scanner = recognizer.scanner
-        self._texts = LexemeTexts(scanner, used)
+        self._texts = LexemeTexts(scanner, recognizer.lookahead, used)
         starts = np.unique(scanner.starts)
         nearest = self._texts.distances[starts].min(axis=0)[: self._table.n_terminals]
         lengths = [inf if each >= FAR else max(int(each), 1) for each in nearest.tolist()]
@@ -123,7 +123,7 @@ class WatchedEndings:
         """Return a short lexeme that begins with a text, and is among some, if one is known."""
         if texts is not None and not texts.is_endless:
             return texts.completed(text)
-        rest = next(reversed(self._texts.texts(state, terminal_id)), None)
+        rest = self._texts.some_text(state, terminal_id)
         if rest is None or texts is None or texts.has(text + rest):
             return None if rest is None else text + rest
         return self._recognizer.other_text(state, terminal_id, text, texts)

@@ -211,7 +211,7 @@ def _way(state: Any, lengths: dict[str, float], rules: dict[Any, Rule], all_rule
 
     def is_longer_list(pointer: Any) -> bool:
         rule = pointer.rule
-        return pointer.index == 1 and rule.expansion[0].name == rule.origin.name
+        return pointer.index == 1 and bool(rule.expansion[0].name == rule.origin.name)
 
     begun = [pointer for pointer in state if pointer.index] or list(state)
     # One more item of a list may be as short as what ends it, and leads back to the same state.

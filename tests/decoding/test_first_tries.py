@@ -183,15 +183,22 @@ def generated(name: str, pair: Callable[[], Pair], n: int) -> Texts:
     return [(written.text, written.is_complete)]
 
 
-def sampled(name: str, pair: Callable[[], Pair], n: int) -> Texts:
+def decoded(
+    decode: Callable[..., Any], name: str, pair: Callable[[], Pair], n: int, **options: Any
+) -> Any:
+    """Return what one of our own ways of decoding gives."""
     model, tokenizer = pair()
-    written = cfgguide.sample(
+    return decode(
         TransformersModel(model),
         prompt_of(name, tokenizer),
         index=index_of(name, pair),
         max_new_tokens=n,
-        seed=n,
+        **options,
     )
+
+
+def sampled(name: str, pair: Callable[[], Pair], n: int) -> Texts:
+    written = decoded(cfgguide.sample, name, pair, n, seed=n)
     return [(written.text, written.is_complete)]
 
 
@@ -213,27 +220,12 @@ def processed(name: str, pair: Callable[[], Pair], n: int) -> Texts:
 
 
 def in_beams(name: str, pair: Callable[[], Pair], n: int) -> Texts:
-    model, tokenizer = pair()
-    found = beam_search(
-        TransformersModel(model),
-        prompt_of(name, tokenizer),
-        index=index_of(name, pair),
-        n_beams=2,
-        max_new_tokens=n,
-    )
-    return [(each.text, each.is_complete) for each in found[:1]]
+    best = decoded(beam_search, name, pair, n, n_beams=2)[0]
+    return [(best.text, best.is_complete)]
 
 
 def steered(name: str, pair: Callable[[], Pair], n: int) -> Texts:
-    model, tokenizer = pair()
-    result = steer(
-        TransformersModel(model),
-        prompt_of(name, tokenizer),
-        index=index_of(name, pair),
-        n_particles=2,
-        max_new_tokens=n,
-        seed=n,
-    )
+    result = decoded(steer, name, pair, n, n_particles=2, seed=n)
     return [(each.sample.text, each.sample.is_complete) for each in result.particles]
 
 

@@ -12,6 +12,7 @@ from cfgguide.grammar import lark_frontend
 from cfgguide.grammar.grammar import Grammar
 from cfgguide.index.compiler import compile_recognizer
 from cfgguide.lexer import scanner
+from cfgguide.lexer.lookahead import Lookahead
 from cfgguide.lexer.scanner import NO_MATCH, Scanner
 from cfgguide.lexer.shortest_lexemes import FAR, LexemeTexts
 
@@ -45,7 +46,7 @@ def distances(scanner: Scanner, used: list[int], matches: dict[int, int]) -> dic
 def test_distances_are_those_of_trying_all_bytes(name):
     built = scanner.build(lark_frontend.load(Grammar(GRAMMARS[name])))
     used = [byte for byte in range(256) if byte % 7]
-    texts = LexemeTexts(built, frozenset(used))
+    texts = LexemeTexts(built, Lookahead(built), frozenset(used))
     starts = [state for start in np.unique(built.starts) for state in built.resolved(int(start))]
     begins = {b for b in used if any(built.transitions[starts, built.byte_classes[b]] != DEAD)}
     for terminal_id in range(built.ignored + 1):
@@ -64,7 +65,7 @@ def test_distances_are_those_of_trying_all_bytes(name):
 @pytest.mark.parametrize("is_last", [False, True])
 def test_texts_lead_to_a_match_in_so_many_bytes(is_last):
     built = scanner.build(lark_frontend.load(Grammar(GRAMMARS["json"])))
-    texts = LexemeTexts(built, frozenset(range(256)))
+    texts = LexemeTexts(built, Lookahead(built), frozenset(range(256)))
     known = texts.distances if is_last else texts.followed
     n_read = 0
     for state, terminal_id in np.argwhere(known < FAR).tolist():
@@ -90,7 +91,7 @@ def test_texts_lead_to_a_match_in_so_many_bytes(is_last):
 def test_a_text_is_the_shortest_that_look_ahead_allows(pattern, text, followed, last):
     grammar = Grammar(f"start: A\nA: /{pattern}/")
     recognizer = compile_recognizer(grammar)
-    texts = LexemeTexts(recognizer.scanner, frozenset(range(256)))
+    texts = LexemeTexts(recognizer.scanner, recognizer.lookahead, frozenset(range(256)))
     number = recognizer.parse_table.terminals.index("A")
     before = recognizer.advance(recognizer.initial, text.encode())
     for is_last, expected in ((False, followed), (True, last)):
