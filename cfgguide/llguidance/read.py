@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from cfgguide.dialect.source import Source
@@ -37,9 +38,9 @@ class LlguidanceGrammar(Grammar):
     ----------
     left_out : tuple of (str, str)
         What the text asks for and has no effect on what is written, such as captures, and why.
-    source : tuple of (str, mapping or None), optional
-        The text in the dialect and the grammars that it names, if nothing was said of whether
-        values of schemas are tidy.
+    source : tuple of (str, mapping or None, Limits or None), optional
+        The text in the dialect, the grammars that it names, and what reading it may cost, if
+        nothing was said of whether values of schemas are tidy.
 
     The others are those of :class:`Grammar`.
     """
@@ -47,21 +48,21 @@ class LlguidanceGrammar(Grammar):
     left_out: tuple[tuple[str, str], ...] = field(
         default=(), kw_only=True, compare=False, repr=False
     )
-    source: tuple[str, Mapping[str, Grammar | str] | None] | None = field(
+    source: tuple[str, Mapping[str, Grammar | str] | None, Limits | None] | None = field(
         default=None, kw_only=True, compare=False, repr=False
     )
 
     def tidied(self) -> Grammar:
         """Return the grammar in which values of schemas are tidy."""
+        return self._tidied
+
+    @cached_property
+    def _tidied(self) -> Grammar:
         if self.source is None or "%json" not in self.source[0]:
             return self
-        known: Grammar | None = self.__dict__.get("_tidied")
-        if known is None:
-            text, grammars = self.source
-            again = read_grammar(text, grammars=grammars, tidy=True)
-            known = replace(self, text=again.text, special=again.special, source=None)
-            object.__setattr__(self, "_tidied", known)
-        return known
+        text, grammars, limits = self.source
+        again = read_grammar(text, grammars=grammars, tidy=True, limits=limits)
+        return replace(self, text=again.text, special=again.special, source=None)
 
 
 def read_grammar(
@@ -116,7 +117,7 @@ def read_grammar(
         except RecursionError:
             raise LimitError("the grammar nests too deeply; split its rules") from None
         left_out = tuple(dict.fromkeys(translation.left_out))
-        source = (text, grammars) if tidy is None else None
+        source = (text, grammars, limits) if tidy is None else None
         return LlguidanceGrammar(
             "\n".join(lines), start, special=special, left_out=left_out, source=source
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
+from functools import cached_property
 from typing import Any
 
 from cfgguide.errors import GrammarError, SchemaError
@@ -89,14 +90,12 @@ class MessageGrammar(SchemaGrammar):
 
     def tidied(self) -> MessageGrammar:
         """Return the grammar of the messages that a model writes by default."""
-        if self.options.tidy is not None:
-            return self
-        known: MessageGrammar | None = self.__dict__.get("_tidied")
-        if known is None:
-            options = {**asdict(self.options), "tidy": True}
-            known = read_again(self.schema, options, self.reading)
-            object.__setattr__(self, "_tidied", known)
-        return known
+        return self if self.options.tidy is not None else self._tidied
+
+    @cached_property
+    def _tidied(self) -> MessageGrammar:
+        options = {**asdict(self.options), "tidy": True}
+        return read_again(self.schema, options, self.reading)
 
     def parse(self, text: str) -> Message:
         """Return the message of a text: its thinking, its content and its calls."""

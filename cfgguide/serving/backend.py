@@ -240,6 +240,10 @@ class Backend:
             If the text is wrong, or compiling it would exceed the limits.
         """
         index = self.index(kind, text, cancelled=cancelled)
+        return self.matcher_of(index, stop_token_ids=stop_token_ids)
+
+    def matcher_of(self, index: Index, *, stop_token_ids: Iterable[int] = ()) -> Matcher:
+        """Return a new matcher of an index of this backend, which ends texts as its others do."""
         return Matcher(index, stop_token_ids=stop_token_ids, trailing=not self._is_tidy)
 
     def index(self, kind: str, text: str, *, cancelled: Callable[[], bool] | None = None) -> Index:

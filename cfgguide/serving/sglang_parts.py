@@ -20,7 +20,6 @@ from cfgguide.errors import CfgGuideError
 from cfgguide.integrations.bitmask import apply_bitmask
 from cfgguide.serving.backend import Backend
 from cfgguide.serving.guarded import GuardedMatcher
-from cfgguide.serving.matcher import Matcher
 from cfgguide.vocabulary.vocabulary import Vocabulary
 
 _ANY = "$$ANY$$"  # what SGLang writes for any JSON value
@@ -88,7 +87,7 @@ class SglangBackend(BaseGrammarBackend):  # type: ignore[misc]
         if key not in self.cache and key[0] in _KINDS:
             index = self.backend.ready(*_asked(*key))
             if index is not None:
-                self.set_cache(key, SglangGrammar(GuardedMatcher(Matcher(index))))
+                self.set_cache(key, SglangGrammar(GuardedMatcher(self.backend.matcher_of(index))))
         return super().get_cached_or_future_value(key, *options)
 
     def _grammar(self, key_type: str, key_string: str) -> Any:

@@ -270,7 +270,7 @@ def _wrap_engine(backends: _Backends) -> None:
 
         def begun(index: Index) -> VllmGrammar:
             backends.count(in_engine=True)
-            return VllmGrammar(Matcher(index, stop_token_ids=stops))
+            return VllmGrammar(backends.of(*engine).matcher_of(index, stop_token_ids=stops))
 
         asking.grammar = _after(requested, begun)
 

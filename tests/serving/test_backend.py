@@ -262,6 +262,20 @@ def test_what_models_write_without_end_is_left_out_unless_the_operator_wants_it(
         assert takes(whole, kind, text, other), other
 
 
+@pytest.mark.parametrize("is_tidy", [True, False])
+def test_all_matchers_of_a_backend_end_texts_alike(is_tidy):
+    """Engines take the index of a request first, and then a matcher of it."""
+    backend = Backend(VOCABULARY, use_cache=False, tidy=is_tidy)
+    text = 'start: "a"\n%ignore " "'
+    for matcher in (
+        backend.matcher("grammar", text),
+        backend.matcher_of(backend.index("grammar", text)),
+        backend.matcher_of(backend.requested("grammar", text).result()),
+    ):
+        assert matcher.accept([ord("a")])
+        assert matcher.accept([ord(" ")]) is not is_tidy
+
+
 @pytest.mark.parametrize(
     ("chosen", "right", "wrong"),
     [
