@@ -4,8 +4,8 @@ In: an index, a configuration, and how many tokens may still be written, EOS inc
 tokens of the mask after which a sentence is finished within what remains then.
 
 The *distance* of a configuration is how many tokens finish a sentence from there, EOS included. A
-short ending (:mod:`cfgguide.guide.endings`), spelled in as few tokens as possible, gives an upper
-bound. One walk over the vocabulary gives all configurations that tokens lead to, and the mask
+short ending (:mod:`cfgguide.liveness.endings`), spelled in as few tokens as possible, gives an
+upper bound. One walk over the vocabulary gives all configurations that tokens lead to, and the mask
 within a budget has the tokens whose configuration is near enough. ::
 
     `{"a": [1`  ending `]}`, one token and EOS: distance 2
@@ -38,10 +38,10 @@ from numbers import Integral
 import numpy as np
 
 from cfgguide.errors import BudgetError, GenerationError, LimitError
-from cfgguide.guide.endings import Endings
 from cfgguide.guide.fewest_tokens import FewestTokens
 from cfgguide.index.index import Index
 from cfgguide.index.step_cache import StepNode
+from cfgguide.liveness.endings import Endings
 from cfgguide.liveness.proof import ProvedEndings
 from cfgguide.locks import new_rlock
 from cfgguide.mask.arrays import DEAD_END, NONE
@@ -159,7 +159,7 @@ class TokenBudget:
 
     def _searched_endings(self, index: Index) -> Endings:
         used = index.vocabulary.spelling.reachable_bytes
-        return Endings(index.recognizer, used, self._fewest)
+        return Endings(index.recognizer, used, self._fewest.count)
 
     @classmethod
     def of(cls, index: Index) -> TokenBudget:

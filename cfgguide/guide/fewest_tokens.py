@@ -42,6 +42,11 @@ class FewestTokens:
         self._known: dict[bytes, _Spelling | None] = {b"": (0, 0, 0)}
         self._n_bytes = 0
 
+    def count(self, text: bytes) -> int | None:
+        """Return how many tokens spell a text, at least; None if none do."""
+        tokens = self.of(text)
+        return None if tokens is None else len(tokens)
+
     def of(self, text: bytes) -> tuple[int, ...] | None:
         """Return the ids of the fewest tokens that spell a text; None if none do."""
         if len(text) <= BLOCK:

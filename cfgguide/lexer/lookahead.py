@@ -124,14 +124,16 @@ class Lookahead:
             )
         return self._resolved[key]
 
-    def acts(self, states: Iterable[int], owed: Iterable[int], context: int) -> list[object]:
-        """Return how each byte class acts on states and obligations after a context.
+    def acts(self, state: int, owed: Iterable[int], context: int | None = None) -> list[object]:
+        """Return how each byte class acts on a state and obligations, and on a context if given.
 
         Classes of which that is equal lead to the same.
         """
         looked_for = [self._class_representatives[abs(obligation)] for obligation in owed]
-        rows = [self._scanner.transitions[each].tolist() for each in (*states, *looked_for)]
-        return list(zip(*rows, self._scanner.contexts[context].tolist(), strict=True))
+        rows = [self._scanner.transitions[each].tolist() for each in (state, *looked_for)]
+        if context is not None:
+            rows.append(self._scanner.contexts[context].tolist())
+        return list(zip(*rows, strict=True))
 
     def ending(self, state: int, obligations: Obligations) -> Obligations:
         """Return the obligations if the lexeme ends in a scanner state: it will match no more."""

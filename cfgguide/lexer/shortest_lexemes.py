@@ -20,6 +20,7 @@ an assertion state as possible; a text is one that look-ahead allows.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
 from itertools import count
 
@@ -73,6 +74,7 @@ class LexemeTexts:
         self.followed = self._measured(is_match & self._can_be_followed())
         self._texts: dict[tuple[int, int, Obligations, bool], bytes | None] = {}
         self._gaps: dict[tuple[int, int, int], bytes | None] = {}
+        self._kinds: dict[tuple[int, Obligations], tuple[tuple[int, int], ...]] = {}
 
     def text(
         self,
@@ -153,7 +155,7 @@ class LexemeTexts:
         order = count()
         seen = set(self._lookahead.resolved(state, obligations))
         pending = [
-            (int(distances[here]), len(owed), next(order), b"", here, owed)
+            (int(distances[here]), len(owed), 0, next(order), b"", here, owed)
             for here, owed in sorted(seen)
         ]
         heapify(pending)
@@ -163,15 +165,29 @@ class LexemeTexts:
             *_, text, here, owed = heappop(pending)
             if self._is_end(here, owed, terminal_id, is_last):
                 return text
-            for byte, letter in self._letters:
+            for byte, letter in self._different(here, owed):
                 for after in self._lookahead.step(here, owed, letter):
                     rest = int(distances[after[0]])
                     if rest < FAR and after not in seen:
                         seen.add(after)
                         way = len(text) + 1 + rest
                         longer = text + bytes([byte])
-                        heappush(pending, (way, len(after[1]), next(order), longer, *after))
+                        kind = (way, len(after[1]), rest)  # of as near ones, the longest first
+                        heappush(pending, (*kind, next(order), longer, *after))
         return None
+
+    def _different(self, state: int, obligations: Obligations) -> Iterable[tuple[int, int]]:
+        """Return one byte and its class for each way in which a letter can act."""
+        key = (state, obligations)
+        if key not in self._kinds:
+            if len(self._kinds) >= _MAX_KNOWN:
+                self._kinds.clear()
+            acts = self._lookahead.acts(state, obligations)
+            kinds: dict[object, tuple[int, int]] = {}
+            for byte, letter in self._letters:
+                kinds.setdefault(acts[letter], (byte, letter))
+            self._kinds[key] = tuple(kinds.values())
+        return self._kinds[key]
 
     def texts(
         self, state: int, terminal_id: int, obligations: Obligations = NO_OBLIGATIONS

@@ -66,8 +66,6 @@ class Lexemes:
         self._lookahead = recognizer.lookahead
         self._contexts = recognizer.scanner.contexts
         self._transitions = recognizer.scanner.transitions
-        self._is_assertion: list[bool] = recognizer.scanner.is_assertion.tolist()
-        self._asks = any(self._is_assertion)  # then many letters may act alike
         self._match: list[int] = recognizer.scanner.match.tolist()
         classes: list[int] = self._scanner.byte_classes.tolist()
         self._steps = spelling.steps
@@ -218,28 +216,26 @@ class Lexemes:
     def _found_moves(self, state: int, place: Between) -> dict[tuple[int, Between], None]:
         row, contexts = self._transitions[state].tolist(), self._contexts[place.context].tolist()
         moves: dict[tuple[int, Between], None] = {}
-        plain: set[tuple[int, int, int]] = set()  # moves that owe nothing, of many letters
-        is_plain = not (place.obligations or self._asks)
+        known: set[tuple[int, int, int]] = set()  # nothing owed, many letters lead to the same
         for byte_class, node in (
-            self._letters[place.node] if is_plain else self._different(state, place)
+            self._different(state, place) if place.obligations else self._letters[place.node]
         ):
             target, context = row[byte_class], contexts[byte_class]
             if target == DEAD:
                 continue
-            if not place.obligations and not self._is_assertion[target]:
-                if (target, node, context) not in plain:
-                    plain.add((target, node, context))
-                    after = Between(place.obligations, node, context, place.full)
-                    moves[target, after] = None
-                continue
-            possible = self._lookahead.step(state, place.obligations, byte_class)
-            for following, obligations in possible:
+            if not place.obligations:
+                if (target, node, context) in known:
+                    continue
+                known.add((target, node, context))
+            for following, obligations in self._lookahead.step(
+                state, place.obligations, byte_class
+            ):
                 moves[following, Between(obligations, node, context, place.full)] = None
         return moves
 
     def _different(self, state: int, place: Between) -> Iterable[tuple[int, int]]:
         """Return one letter for each way in which a letter can act: many act alike here."""
-        acts = self._lookahead.acts([state], place.obligations, place.context)
+        acts = self._lookahead.acts(state, place.obligations, place.context)
         letters = self._letters[place.node]
         kinds = [(acts[byte_class], node) for byte_class, node in letters]
         return dict(zip(kinds, letters, strict=True)).values()

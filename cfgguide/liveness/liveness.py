@@ -18,8 +18,6 @@ does, the answer is known (:class:`Verdict`).
 
 from __future__ import annotations
 
-import math
-import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from enum import Enum
@@ -32,6 +30,7 @@ from cfgguide.lexer.lookahead import NO_OBLIGATIONS, Obligations
 from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.limits import Budget
 from cfgguide.liveness.always_live import AlwaysLive, possible_terminal_ids, written
+from cfgguide.liveness.endings import Endings
 from cfgguide.liveness.lexemes import Between, End, Lexemes
 from cfgguide.liveness.line_breaks import LineBreaks
 from cfgguide.liveness.pushdown import ACCEPTED, Controls, Ending, Line, Pushdown
@@ -44,7 +43,6 @@ from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 from cfgguide.vocabulary.spelling import BOUNDARY, Spelling
 
 _MANY_STATES = 300  # of a parser for which the search that decides may take seconds
-_WEIGHT = 0.25  # of the latest question, in the mean of what questions cost
 # Pairs and nodes that may be looked at to decide for all stacks at once; then the stack is read on.
 DEFAULT_MAX_NODES = 4_000
 _MAX_PAIRS_OF_EXPECTED = 10_000  # looked at to tell what is expected, at most
@@ -77,20 +75,6 @@ class Answer(NamedTuple):
     heights: tuple[int, ...]
 
 
-class _Cost:
-    """Measures what ``with`` blocks take, in seconds: `mean`, where the latest ones count most."""
-
-    def __init__(self, mean: float) -> None:
-        self.mean = mean
-
-    def __enter__(self) -> None:
-        self._began = time.perf_counter()
-
-    def __exit__(self, *_: object) -> None:
-        took = time.perf_counter() - self._began
-        self.mean = took if self.mean == math.inf else self.mean + (took - self.mean) * _WEIGHT
-
-
 class Liveness:
     """Decides whether a sentence can follow a configuration, with the tokens of a vocabulary.
 
@@ -119,7 +103,6 @@ class Liveness:
         self._controls: dict[tuple[int, Obligations, int, int, int], Controls] = {}
         self._next: dict[tuple[int, Between, int], list[int]] = {}
         self._verdicts: dict[Node, Verdict] = {}
-        self._by_witness, self._by_search = _Cost(0.0), _Cost(math.inf)
 
     # What most grammars need little of is made when it is first needed.
 
@@ -142,9 +125,12 @@ class Liveness:
         return LineBreaks(self.recognizer, self.always_live)
 
     @cached_property
-    def _witnesses(self) -> Witnesses:
-        tries_endings = self._asks_witnesses
-        return Witnesses(self.recognizer, self.always_live, tries_endings=tries_endings)
+    def _witnesses(self) -> Witnesses | None:
+        """What tries texts; None where not each text can be written at each place in a token."""
+        if len(self._spelling.steps) > 1:
+            return None
+        endings = Endings(self.recognizer, self._spelling.reachable_bytes)
+        return Witnesses(self.recognizer, self.always_live, endings, self.predecessors)
 
     @cached_property
     def _asks_witnesses(self) -> bool:
@@ -179,30 +165,34 @@ class Liveness:
 
     def decide(self, configuration: Configuration) -> Answer:
         """Return whether a configuration is live, and what was read of its stacks to know it."""
-        heights = []
-        is_live = False
-        for hypothesis in configuration.hypotheses:
-            height = hypothesis.stack.height + 1
-            if not is_live:
-                is_live, height = self._decide_hypothesis(hypothesis, configuration.context)
-            heights.append(height)
-        return Answer(is_live, tuple(heights))
+        hypotheses, context = configuration.hypotheses, configuration.context
+        heights = [hypothesis.stack.height + 1 for hypothesis in hypotheses]
+        unread, undecided = tuple(heights), []
+        # A search may take seconds: none begins while a text shows that another hypothesis is live.
+        for number, hypothesis in enumerate(hypotheses):
+            decided = self._decide_quickly(hypothesis, context)
+            if decided is None:
+                undecided.append(number)
+                continue
+            is_live, heights[number] = decided
+            if is_live:
+                return Answer(True, _replaced(unread, number, heights[number]))
+        for number in undecided:
+            controls = self.controls(hypotheses[number], context)
+            is_live, heights[number] = self.decide_stack(controls, hypotheses[number].stack)
+            if is_live:
+                return Answer(True, _replaced(unread, number, heights[number]))
+        return Answer(False, tuple(heights))
 
-    def _decide_hypothesis(self, hypothesis: Hypothesis, context: int) -> tuple[bool, int]:
+    def _decide_quickly(self, hypothesis: Hypothesis, context: int) -> tuple[bool, int] | None:
+        """Return whether a hypothesis is live, and how low its stack was read; None if unknown."""
         decided = self._line_breaks.decide(hypothesis) if self._line_breaks is not None else None
-        if self._asks_witnesses:
+        if self._asks_witnesses and self._witnesses is not None:
             decided = decided or self._witnesses.decide(hypothesis, context)
         decided = decided or self._refuted(hypothesis, context)
-        if decided is not None:
-            return decided
-        # Both give the same answers, and which of them is cheap depends on the grammar.
-        if self._table.n_states >= _MANY_STATES and self._by_witness.mean <= self._by_search.mean:
-            with self._by_witness:
-                decided = self._witnesses.decide(hypothesis, context)
-            if decided is not None:
-                return decided
-        with self._by_search:
-            return self.decide_stack(self.controls(hypothesis, context), hypothesis.stack)
+        if self._table.n_states >= _MANY_STATES and self._witnesses is not None:
+            decided = decided or self._witnesses.decide(hypothesis, context)
+        return decided
 
     def _refuted(self, hypothesis: Hypothesis, context: int) -> tuple[bool, int] | None:
         """Return False, and what was read, if the parser takes no lexeme that may come next.
@@ -355,7 +345,7 @@ class Liveness:
         found: set[int] = set()
         room = [_MAX_PAIRS_OF_EXPECTED]
         hypotheses = configuration.hypotheses
-        if self._asks_witnesses and self._scanner.match.max() == 1:  # no other may come
+        if self._witnesses is not None and self._scanner.match.max() == 1:  # no other may come
             tried = (self._witnesses.decide(each, configuration.context) for each in hypotheses)
             if any(tried):
                 found, hypotheses = {1}, ()
@@ -523,6 +513,10 @@ class Liveness:
             for above in followers[state]:
                 below[above].append(state)
         return [sorted(states) for states in below]
+
+
+def _replaced(heights: tuple[int, ...], number: int, height: int) -> tuple[int, ...]:
+    return (*heights[:number], height, *heights[number + 1 :])
 
 
 def _reaching(children: dict[Node, list[Node]], goals: list[Node]) -> set[Node]:

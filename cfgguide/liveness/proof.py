@@ -1,7 +1,7 @@
 """An ending of any live configuration, read off the search that decides liveness.
 
 In: a hypothesis of a configuration. Out: bytes after which the text is a sentence, if there are
-any. :mod:`cfgguide.guide.endings` finds shorter ones where the parser alone leads. Where lexemes
+any. :mod:`cfgguide.liveness.endings` finds shorter ones where the parser alone leads. Where lexemes
 cannot stand there, or tokens cannot spell them, this module is asked: the pushdown system
 (:mod:`cfgguide.liveness.pushdown`) keeps why a state can be left, and a stack is left state by
 state. What is found need not be short, but it is there.

@@ -7,37 +7,29 @@ language (:mod:`cfgguide.liveness.pushdown`), and mostly some byte settles it::
     x = f(a)␣    no line break may follow the space, so not all that the table offers can;
                  but a `+` can, and after that a name
 
-If the text was cut inside a character or a word, the rest of that comes first, and so does what an
-obligation asks for: the text is read first that is nearest to an end of the lexeme and of all
-obligations. What led on from the same scanner state before is tried before all others. The
-recogniser reads on the topmost states alone. If these were enough, the answer holds for every stack
-with them on top.
+The text is the beginning of a short ending (:mod:`cfgguide.liveness.endings`). It is read on the
+topmost states alone: if these are enough, the answer holds for every stack with them on top. If
+nothing but the end of the ending says so, all of the stack was read. Where only the top of a stack
+is known, an ending of some stack with that top is taken. What led on from the same scanner state
+before is tried first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import cached_property
-from heapq import heappop, heappush
-from itertools import count, product
+from collections import deque
+from collections.abc import Callable
 
-import numpy as np
-import numpy.typing as npt
-
-from cfgguide.automata.dfa import IF_FAILS, IF_HOLDS
 from cfgguide.errors import LimitError
-from cfgguide.lexer.scanner import NO_MATCH
 from cfgguide.liveness.always_live import AlwaysLive
-from cfgguide.parser.indentation import NO_COLUMN, ONE_SPACE, unpacked
+from cfgguide.liveness.endings import Endings
+from cfgguide.parser.stack import Stack
+from cfgguide.parser.table import START_STATE
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 
-_DEPTHS = (4, 16, 64, 256)  # states on top that are tried
+_DEPTHS = (4, 16, 64, 256)  # states on top for which an answer is remembered
 _MAX_KNOWN = 10_000  # answers
 _MAX_REMEMBERED = 4  # texts that led on from a scanner state
-_MAX_TRIED = 32  # texts that are read on without coming nearer
-_MAX_READ = 2_000  # texts that are read without coming nearer
-_MAX_WANTED = 100  # sets of terminals for which distances are kept
-_FAR = 1 << 20  # more bytes than any text has
+_MAX_READ = 64  # bytes of an ending after which nothing was found to lead on whatever lies below
 
 
 class Witnesses:
@@ -49,87 +41,112 @@ class Witnesses:
         Of the grammar.
     always_live : AlwaysLive
         What is live on every stack.
-    tries_endings : bool
-        Whether a text is also tried as the rest of a sentence, on the whole of a short stack.
+    endings : Endings
+        Of the same recogniser.
+    predecessors : callable
+        Returns the parse states that can lie directly below one.
     """
 
     def __init__(
-        self, recognizer: Recognizer, always_live: AlwaysLive, *, tries_endings: bool = False
+        self,
+        recognizer: Recognizer,
+        always_live: AlwaysLive,
+        endings: Endings,
+        predecessors: Callable[[int], list[int]],
     ) -> None:
-        self._tries_endings = tries_endings
         self._recognizer = recognizer.with_whole_stacks()
         self._always_live = always_live
-        classes = recognizer.scanner.byte_classes
-        firsts = np.unique(classes, return_index=True)[1]
-        letters = [byte for byte in firsts.tolist() if always_live.is_letter[classes[byte]]]
-        # What begins a name or a number mostly does.
-        self._letters = sorted(map(bytes, zip(letters, strict=True)), key=bytes.isalnum)[::-1]
-        # How each letter acts where a lexeme starts: wherever one has ended, another one may start.
-        starts = recognizer.scanner.transitions[np.unique(recognizer.scanner.starts)]
-        kinds = np.unique(starts, axis=1, return_inverse=True)[1].reshape(-1).tolist()
-        of_letters = [int(classes[letter[0]]) for letter in self._letters]
-        self._acts_at_start = [
-            (letter, each, kinds[each])
-            for letter, each in zip(self._letters, of_letters, strict=True)
-        ]
-        self._reader = recognizer.indentation_reader
-        self._match: list[int] = recognizer.scanner.match.tolist()
-        self._representatives: list[int] = recognizer.scanner.class_representatives.tolist()
-        self._is_assertion = recognizer.scanner.is_assertion
-        answers = recognizer.scanner.assertions[self._is_assertion][:, [IF_HOLDS, IF_FAILS]]
-        self._answers: npt.NDArray[np.int32] = answers
-        self._to_match = self._distances(np.unique(recognizer.scanner.match)[1:].tolist())
-        self._to_wanted_known: dict[frozenset[int], list[int]] = {}
-        self._has_space = bool(always_live.is_letter[classes[ord(" ")]])
-        self._known: dict[tuple[Hypothesis, int], int | None] = {}
+        self._endings = endings
+        self._predecessors = predecessors
+        self._known: dict[tuple[Hypothesis, int], int] = {}
         self._led_on: dict[int, list[bytes]] = {}  # by scanner state, the last one first
+        self._below: dict[int, list[int] | None] = {}  # by state, what can lie below it
 
     def decide(self, hypothesis: Hypothesis, context: int) -> tuple[bool, int] | None:
         """Return True and the lowest height of the stack that was read; None if it is not known."""
         height = hypothesis.stack.height
-        for depth in _DEPTHS:
-            top = hypothesis._replace(stack=hypothesis.stack.top(depth))
-            question = (top, context)
-            if question not in self._known:
-                if len(self._known) >= _MAX_KNOWN:
-                    self._known.clear()
-                may_wait = depth < min(height, _DEPTHS[-1])
-                self._known[question] = self._n_read(top, context, may_wait)
-            n_read = self._known[question]
+        for depth in (*(depth for depth in _DEPTHS if depth < height), height):
+            top = _top(hypothesis, depth)
+            n_read = self._known.get((top, context))
+            if n_read is None and (led_on := self._remembered(top, context)):
+                n_read = self._n_read(top, context, led_on)
             if n_read is not None:
-                return (True, height - n_read + 1) if n_read else None
-            if depth >= height:
-                return None
-        return None
-
-    def _n_read(self, hypothesis: Hypothesis, context: int, may_wait: bool) -> int | None:
-        """Return how much of a stack shows that a byte leads on for sure.
-
-        0 if none does, and None if the stack is too short to say. `may_wait` tells that more of it
-        is tried then.
-        """
-        try:
-            text = self._remembered(hypothesis, context, may_wait) or self._found(
-                hypothesis, context
-            )
-        except IndexError:
+                return True, height - n_read + 1
+        whole = self._whole(hypothesis)
+        ending = None if whole is None else self._endings.of(Configuration((whole,), context))
+        if ending is None:
             return None
-        if not text:
-            return 0
-        self._remember(hypothesis.scanner_state, text)
+        text = self._beginning(hypothesis, context, ending)
+        if text is None:  # it is known of the whole stack alone
+            return (True, 1) if whole is hypothesis else None
+        return True, height - self._n_read(hypothesis, context, text) + 1
+
+    def _whole(self, hypothesis: Hypothesis) -> Hypothesis | None:
+        """Return a hypothesis with the same top and a whole stack; None if there is none."""
+        states = list(hypothesis.stack)
+        if states[-1] == START_STATE:
+            return hypothesis
+        below = self._states_below(states[-1])
+        if below is None:
+            return None
+        return hypothesis._replace(stack=Stack.of([*below, *reversed(states)]))
+
+    def _states_below(self, state: int) -> list[int] | None:
+        """Return the states of the least stack that can lie below one, the bottom first."""
+        if state not in self._below:
+            above: dict[int, int] = {}
+            pending = deque([state])
+            while pending and START_STATE not in above:
+                here = pending.popleft()
+                for below in self._predecessors(here):
+                    if below not in above:
+                        above[below] = here
+                        pending.append(below)
+            found = [START_STATE] if START_STATE in above else None
+            while found and above[found[-1]] != state:
+                found.append(above[found[-1]])
+            self._below[state] = found
+        return self._below[state]
+
+    def _beginning(self, hypothesis: Hypothesis, context: int, ending: bytes) -> bytes | None:
+        """Return the least beginning of an ending that leads on whatever lies below the stack."""
+        lengths = range(1, min(len(ending), _MAX_READ) + 1)
+        beginnings = (ending[:length] for length in lengths)
+        return next((t for t in beginnings if self._leads_on(hypothesis, context, t)), None)
+
+    def _n_read(self, hypothesis: Hypothesis, context: int, text: bytes) -> int:
+        """Return how many states on top are enough for a text to lead on, and remember it."""
         too_few, enough = 0, hypothesis.stack.height
         while enough - too_few > 1:
             between = (enough + too_few) // 2
-            top = hypothesis._replace(stack=hypothesis.stack.top(between))
-            try:
-                after = self._advanced(Configuration((top,), context), text)
-                if after is not None and self._holds_for(after):
-                    enough = between
-                else:
-                    too_few = between
-            except IndexError:
+            if self._leads_on(_top(hypothesis, between), context, text):
+                enough = between
+            else:
                 too_few = between
+        if len(self._known) >= _MAX_KNOWN:
+            self._known.clear()
+        depth = min(
+            (depth for depth in _DEPTHS if depth >= enough), default=hypothesis.stack.height
+        )
+        self._known[_top(hypothesis, depth), context] = enough
+        texts = self._led_on.setdefault(hypothesis.scanner_state, [])
+        if text in texts:
+            texts.remove(text)
+        texts.insert(0, text)
+        del texts[_MAX_REMEMBERED:]
         return enough
+
+    def _remembered(self, hypothesis: Hypothesis, context: int) -> bytes:
+        """Return a text that led on from the same scanner state and does so here; empty if none."""
+        texts = self._led_on.get(hypothesis.scanner_state, ())
+        return next((text for text in texts if self._leads_on(hypothesis, context, text)), b"")
+
+    def _leads_on(self, hypothesis: Hypothesis, context: int, text: bytes) -> bool:
+        try:
+            after = self._advanced(Configuration((hypothesis,), context), text)
+            return after is not None and self._always_live.holds_for(self._recognizer, after)
+        except IndexError:  # more of the stack decides
+            return False
 
     def _advanced(self, configuration: Configuration, text: bytes) -> Configuration | None:
         """Return where bytes lead; None also if there are too many ways to read them."""
@@ -138,172 +155,6 @@ class Witnesses:
         except LimitError:
             return None
 
-    def _remembered(self, hypothesis: Hypothesis, context: int, may_wait: bool) -> bytes:
-        """Return a text that led on from the same scanner state and does so here; empty if none.
 
-        Raises
-        ------
-        IndexError
-            If the stack is too short for one of them, and `may_wait`.
-        """
-        start = Configuration((hypothesis,), context)
-        is_short = False
-        for text in self._led_on.get(hypothesis.scanner_state, ()):
-            try:
-                after = self._advanced(start, text)
-                if after is not None and self._holds_for(after):
-                    return text
-            except IndexError:
-                is_short = True
-        if is_short and may_wait:
-            raise IndexError
-        return b""
-
-    def _remember(self, scanner_state: int, text: bytes) -> None:
-        texts = self._led_on.setdefault(scanner_state, [])
-        if text in texts:
-            texts.remove(text)
-        texts.insert(0, text)
-        del texts[_MAX_REMEMBERED:]
-
-    def _found(self, hypothesis: Hypothesis, context: int) -> bytes:
-        """Return a text after which a sentence follows for sure, empty if none is found.
-
-        Raises
-        ------
-        IndexError
-            If the stack is too short.
-        """
-        start = Configuration((hypothesis,), context)
-        stack = hypothesis.stack
-        needs_more = (
-            self._reader is None  # else the search comes next, and is asked little
-            or bool(hypothesis.obligations)
-            or self._match[hypothesis.scanner_state] == NO_MATCH
-        )
-        to_wanted = self._to_wanted(hypothesis) if needs_more else self._to_match
-        order = count()
-        # Of those that are as near, the longest is read on first.
-        pending = [(_FAR - 1, 0, next(order), start, b"")]
-        seen = {start}
-        spaces = self._spaces(hypothesis)
-        nearest, n_left, n_read = _FAR, 1, 0
-        while pending and n_left:
-            way, *_, before, read = heappop(pending)
-            n_left -= 1
-            if needs_more and way - len(read) < nearest:
-                nearest, n_left, n_read = way - len(read), _MAX_TRIED, 0
-            for letter, first in product(self._different(before), spaces):
-                if n_read == _MAX_READ:
-                    return b""
-                n_read += 1
-                text = first + letter
-                after = self._advanced(before, text)
-                if after is None or after in seen:
-                    continue
-                if self._holds_for(after):
-                    return read + text
-                seen.add(after)
-                distances = [
-                    self._distance(each, to_wanted if each.stack is stack else self._to_match)
-                    for each in after.hypotheses
-                ]
-                way = len(read) + min(distances)
-                heappush(pending, (way, -len(read), next(order), after, read + text))
-        return b""
-
-    def _different(self, configuration: Configuration) -> Iterable[bytes]:
-        """Return one letter for each way in which a letter can act: many act alike here."""
-        if self._reader is not None:  # which counts columns
-            return self._letters
-        owed = {owed for hypothesis in configuration.hypotheses for owed in hypothesis.obligations}
-        states = {hypothesis.scanner_state for hypothesis in configuration.hypotheses}
-        acts = self._recognizer.lookahead.acts(sorted(states), sorted(owed), configuration.context)
-        found: dict[object, bytes] = {}
-        for letter, byte_class, at_start in self._acts_at_start:
-            found.setdefault((acts[byte_class], at_start), letter)
-        return found.values()
-
-    def _to_wanted(self, hypothesis: Hypothesis) -> list[int]:
-        """Return the distances of scanner states from what the parser takes on a stack."""
-        _, _, stack, indentation = hypothesis
-        table = self._recognizer.parse_table
-        row = np.flatnonzero(table.action[stack.state]).tolist()
-        wanted = frozenset(
-            terminal for terminal in row if self._recognizer.shifts(stack, indentation, terminal)
-        )
-        if wanted not in self._to_wanted_known:
-            if len(self._to_wanted_known) >= _MAX_WANTED:
-                self._to_wanted_known.clear()
-            ignored = self._recognizer.scanner.ignored
-            self._to_wanted_known[wanted] = self._distances([*wanted, ignored])
-        return self._to_wanted_known[wanted]
-
-    def _distance(self, hypothesis: Hypothesis, to_end: list[int]) -> int:
-        """Return how many bytes the lexeme and the obligations need, each of these by itself."""
-        state, obligations, _, _ = hypothesis
-        owed = [
-            self._to_match[self._representatives[-obligation]]
-            for obligation in obligations
-            if obligation < 0
-        ]
-        return max(to_end[state], sum(owed))
-
-    def _holds_for(self, configuration: Configuration) -> bool:
-        if self._always_live.holds_for(self._recognizer, configuration):
-            return True
-        try:
-            return self._tries_endings and self._recognizer.is_sentence(configuration)
-        except IndexError:  # more of the stack decides
-            return False
-
-    def _distances(self, terminal_ids: list[int]) -> list[int]:
-        """Return how many bytes it takes from each scanner state to a match of some terminal.
-
-        Look-ahead may need more.
-        """
-        match, is_assertion = self._recognizer.scanner.match, self._is_assertion
-        distance = np.where(np.isin(match, terminal_ids) & ~is_assertion, 0, _FAR)
-        sources, targets = self._steps
-        for n_bytes in count():
-            # An assertion state is as near as its nearer answer.
-            nearer = distance.copy()
-            while True:
-                nearer[is_assertion] = nearer[self._answers].min(axis=1)
-                if np.array_equal(nearer, distance):
-                    break
-                distance = nearer.copy()
-            is_here = distance == n_bytes
-            if not is_here.any():
-                break
-            reached = sources[is_here[targets]]
-            distance[reached] = np.minimum(distance[reached], n_bytes + 1)
-        found: list[int] = distance.tolist()
-        return found
-
-    @cached_property
-    def _steps(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Pairs of a scanner state and one to which some letter leads, each once."""
-        scanner = self._recognizer.scanner
-        letters = scanner.byte_classes[[ord(byte) for byte in self._letters]]
-        sources = np.flatnonzero(~scanner.is_assertion).astype(np.int64)[:, None]
-        pairs = np.unique(
-            sources * scanner.n_states + scanner.transitions[:, letters][sources[:, 0]]
-        )
-        sources, targets = np.divmod(pairs, scanner.n_states)
-        return sources, targets
-
-    def _spaces(self, hypothesis: Hypothesis) -> list[bytes]:
-        """Return the spaces after which a line that has begun may be where a block is."""
-        state, _, _, (columns, _, column) = hypothesis
-        reader = self._reader
-        if reader is None or not reader.is_newline[state] or column == NO_COLUMN:
-            return [b""]
-        found = {0: b""}
-        if self._has_space and reader.can_widen[state]:
-            narrow = unpacked(column)[1]
-            for block in (*columns, columns[-1] + ONE_SPACE):
-                n = unpacked(block)[1] - narrow
-                if n > 0:
-                    found[n] = b" " * n
-        return list(found.values())
+def _top(hypothesis: Hypothesis, depth: int) -> Hypothesis:
+    return hypothesis._replace(stack=hypothesis.stack.top(depth))

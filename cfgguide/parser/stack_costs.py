@@ -15,7 +15,7 @@ these are new. ::
     [ object          item  array -> [ object . ]         1, and the end
 
 The result says where to look first; it promises nothing. It ignores whether these lexemes can stand
-side by side, and which conflicts Lark resolved (:mod:`cfgguide.guide.endings` looks at both).
+side by side, and which conflicts Lark resolved (:mod:`cfgguide.liveness.endings` looks at both).
 
 Source: Aho, Lam, Sethi, Ullman, "Compilers", section 4.6, on viable prefixes and valid items.
 """

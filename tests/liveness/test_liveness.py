@@ -238,6 +238,9 @@ def test_an_answer_holds_for_all_stacks_that_are_equal_as_far_as_it_read(grammar
 def test_what_a_witness_shows_to_be_live_is_live(grammar, tokens):
     recognizer, liveness = liveness_of(grammar, tokens)
     witnesses, liveness = liveness._witnesses, searching(recognizer, tokens)
+    if witnesses is None:  # no ending is sought where tokens cannot write each text
+        assert len(Spelling.of(tokens).steps) > 1
+        return
     answers: dict[object, bool] = {}
     n_shown = 0
     for configuration in reachable(recognizer, n=300):

@@ -1,6 +1,6 @@
 """Short texts that complete a hypothesis of a configuration to a sentence.
 
-In: a :class:`~cfgguide.recognizer.recognizer.Recognizer` and the tokens. Out: :class:`Endings`,
+In: a :class:`~cfgguide.recognizer.recognizer.Recognizer`. Out: :class:`Endings`,
 which finds for a configuration bytes after which the text is a sentence.
 
 It goes from lexeme to lexeme. The parser alone says which terminal comes next in a completion of
@@ -23,7 +23,7 @@ An ending is a function of the configuration: what was asked before, or forgotte
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from math import inf
 from typing import NamedTuple
@@ -31,15 +31,14 @@ from typing import NamedTuple
 import numpy as np
 
 from cfgguide.errors import LimitError
-from cfgguide.guide.fewest_tokens import FewestTokens
-from cfgguide.guide.shifts import RememberedShifts
 from cfgguide.lexer.lookahead import NO_OBLIGATIONS, Obligations
 from cfgguide.lexer.shortest_lexemes import FAR, LexemeTexts
 from cfgguide.parser.indentation import Indentation
 from cfgguide.parser.indentation_names import COUNTED, INLINE, JOIN, NEWLINE
+from cfgguide.parser.shifts import RememberedShifts
 from cfgguide.parser.stack import Stack
 from cfgguide.parser.stack_costs import StackCosts
-from cfgguide.parser.table import END
+from cfgguide.parser.table import END, ERROR, ParseTable
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 
 _MAX_BYTES = 20_000_000  # of the endings that are remembered, about
@@ -99,21 +98,26 @@ class Endings:
         Of the grammar.
     used : frozenset of int
         The bytes that occur in tokens.
-    fewest : FewestTokens
-        Spells texts.
+    n_tokens : callable
+        Takes the bytes of a lexeme, and returns how many tokens spell them; None if none do.
 
     Examples
     --------
     >>> import cfgguide
     >>> vocabulary = cfgguide.Vocabulary.of_bytes([])
     >>> index = cfgguide.compile(cfgguide.Grammar.bundled("json"), vocabulary)
-    >>> endings = Endings(index.recognizer, frozenset(range(256)), FewestTokens(vocabulary))
+    >>> endings = Endings(index.recognizer, frozenset(range(256)))
     >>> recognizer = index.recognizer
     >>> endings.of(recognizer.advance(recognizer.initial, b'{"a": [1, {"b": "x'))
     b'"}]}'
     """
 
-    def __init__(self, recognizer: Recognizer, used: frozenset[int], fewest: FewestTokens) -> None:
+    def __init__(
+        self,
+        recognizer: Recognizer,
+        used: frozenset[int],
+        n_tokens: Callable[[bytes], int | None] = len,
+    ) -> None:
         table = RememberedShifts.of(recognizer.parse_table)
         self._recognizer = recognizer.with_parse_table(table)
         self._scanner = recognizer.scanner
@@ -122,7 +126,7 @@ class Endings:
         self._byte_classes: list[int] = self._scanner.byte_classes.tolist()
         self._match: list[int] = self._scanner.match.tolist()
         self._texts = LexemeTexts(recognizer.scanner, recognizer.lookahead, used)
-        self._weights = self._weights_of(fewest, table.n_terminals)
+        self._weights = self._weights_of(n_tokens, table.n_terminals)
         self._costs = StackCosts(table, self._weights)
         self._slow = self._with_role(COUNTED, JOIN)
         not_plain = self._with_role(NEWLINE, COUNTED, JOIN)
@@ -130,12 +134,13 @@ class Endings:
             terminal_id <= self._scanner.ignored and terminal_id not in not_plain
             for terminal_id in range(self._scanner.ignored + 2)
         ] + [False]  # the last for `NO_MATCH`
+        self._final = self._followed_by_nothing(table)
         self._dropped = [self._scanner.ignored, *sorted(self._with_role(INLINE))]
         self._pieces: dict[tuple[int, Obligations, int, int, bytes], tuple[_Piece, ...]] = {}
         self._near: dict[int, list[int]] = {}
         self._forget()
 
-    def _weights_of(self, fewest: FewestTokens, n_terminals: int) -> list[float]:
+    def _weights_of(self, n_tokens: Callable[[bytes], int | None], n_terminals: int) -> list[float]:
         """Return for each terminal about how many tokens its shortest lexeme takes."""
         starts = np.unique(self._scanner.starts)
         followed, distances = self._texts.followed[starts], self._texts.distances[starts]
@@ -144,13 +149,23 @@ class Endings:
         weights = [inf] * n_terminals
         for terminal_id in range(n_terminals):
             text = self._texts.some_text(nearest[terminal_id], terminal_id)
-            tokens = None if text is None else fewest.of(text)
-            if text is not None and tokens is not None:
-                weights[terminal_id] = max(len(tokens), 1) + len(text) * _BYTE
+            n_needed = None if text is None else n_tokens(text)
+            if text is not None and n_needed is not None:
+                weights[terminal_id] = max(n_needed, 1) + len(text) * _BYTE
         if self._rules is not None:
             weights[self._rules.indent] = weights[self._rules.dedent] = 1
         weights[END] = inf  # the end is no part of a text
         return weights
+
+    @staticmethod
+    def _followed_by_nothing(table: ParseTable) -> frozenset[int]:
+        """Return the terminals after which the parser takes nothing but the end."""
+        goes_on = np.delete(table.action != ERROR, END, axis=1).any(axis=1)
+        return frozenset(
+            terminal
+            for terminal, column in enumerate(table.action.T)
+            if (column > 0).any() and not goes_on[column[column > 0] - 1].any()
+        )
 
     def _with_role(self, *roles: int) -> frozenset[int]:
         """Return the terminals with which an indenter does something."""
@@ -420,8 +435,14 @@ class Endings:
     def _made_pieces(
         self, state: int, obligations: Obligations, context: int, terminal_id: int, more: bytes
     ) -> Iterator[_Piece]:
-        followed = self._texts.text(state, terminal_id, obligations=obligations)
-        for text in self._texts.texts(state, terminal_id, obligations):
+        followed = None
+        if terminal_id in self._final:  # a search for a text that something can follow may be long
+            last = self._texts.text(state, terminal_id, obligations=obligations, is_last=True)
+            texts = [] if last is None else [last]
+        else:
+            followed = self._texts.text(state, terminal_id, obligations=obligations)
+            texts = self._texts.texts(state, terminal_id, obligations)
+        for text in texts:
             is_last = text != followed
             pieces = self._pieces_of(text + more, state, obligations, context, terminal_id)
             if is_last:

@@ -13,15 +13,14 @@ from support.languages import lark_parses
 from support.small_tokenizers import standard_library_vocabulary
 
 import cfgguide
-from cfgguide.guide.endings import Endings
 from cfgguide.guide.fewest_tokens import FewestTokens
-from cfgguide.guide.shifts import RememberedShifts
+from cfgguide.liveness.endings import Endings
+from cfgguide.parser.shifts import RememberedShifts
 from cfgguide.parser.stack import Stack
 from cfgguide.parser.table import END, START_STATE
 from cfgguide.recognizer.recognizer import Recognizer
 
 JSON_TEXTS = [b'{"a": [1, {"b": "x\\', b"[[[[tr", b"[1.5e", b'{"k', b"-", b"[[], [{}", b'"\\u00']
-_BYTES = cfgguide.Vocabulary.of_bytes([])
 PYTHON_TEXTS = [
     "def f(",
     "def f(a, b=",
@@ -45,7 +44,7 @@ def recognizer_of(name: str) -> Recognizer:
 
 
 def endings_of(name: str) -> Endings:
-    fewest = FewestTokens(standard_library_vocabulary())
+    fewest = FewestTokens(standard_library_vocabulary()).count
     return Endings(recognizer_of(name), frozenset(range(256)), fewest)
 
 
@@ -94,7 +93,7 @@ def test_python_is_completed():
 def test_look_ahead_bars_no_ending(name, start, texts):
     grammar = cfgguide.Grammar.bundled(name, start=start)
     recognizer = cfgguide.index.compile_recognizer(grammar)
-    endings = Endings(recognizer, frozenset(range(256)), FewestTokens(_BYTES))
+    endings = Endings(recognizer, frozenset(range(256)))
     for text in texts:
         ending = endings.of(recognizer.advance(recognizer.initial, text.encode()))
         assert ending is not None, text
@@ -104,8 +103,7 @@ def test_look_ahead_bars_no_ending(name, start, texts):
 def test_names_that_cannot_stand_side_by_side_are_kept_apart():
     grammar = cfgguide.Grammar('start: NAME "of" NAME\nNAME: /[a-z]+/\n%ignore " "')
     recognizer = cfgguide.index.compile_recognizer(grammar)
-    fewest = FewestTokens(cfgguide.Vocabulary.of_bytes([]))
-    endings = Endings(recognizer, frozenset(range(256)), fewest)
+    endings = Endings(recognizer, frozenset(range(256)))
     ending = endings.of(recognizer.advance(recognizer.initial, b"ab"))
     lark.Lark(grammar.text, parser="lalr", lexer="contextual").parse("ab" + ending.decode())
 
@@ -115,8 +113,7 @@ def test_a_gap_is_found_where_all_that_may_follow_looks_ahead():
         'start: (DO NAME)~60\nDO: /do(?![a-z])/\nNAME: /(?![a-z]*q)[a-z]+/\n%ignore " "'
     )
     recognizer = cfgguide.index.compile_recognizer(grammar)
-    fewest = FewestTokens(cfgguide.Vocabulary.of_bytes([]))
-    endings = Endings(recognizer, frozenset(range(256)), fewest)
+    endings = Endings(recognizer, frozenset(range(256)))
     ending = endings.of(recognizer.advance(recognizer.initial, b"do"))
     assert ending is not None
     lark.Lark(grammar.text, parser="lalr", lexer="contextual").parse("do" + ending.decode())
