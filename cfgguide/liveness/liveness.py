@@ -97,7 +97,7 @@ class Liveness:
         self._table = recognizer.parse_table
         self._scanner = recognizer.scanner
         self._spelling = spelling
-        self._budget = budget
+        self._budget = budget or Budget(is_timed=False)
         self._max_nodes = max_nodes
         self._always_live = always_live
         self._controls: dict[tuple[int, Obligations, int, int, int], Controls] = {}
@@ -115,7 +115,7 @@ class Liveness:
 
     @cached_property
     def _pushdown(self) -> Pushdown:
-        return Pushdown(self.recognizer, self._spelling, self.always_live, budget=self._budget)
+        return Pushdown(self.recognizer, self._lexemes, self.always_live, budget=self._budget)
 
     @cached_property
     def _line_breaks(self) -> LineBreaks | None:
@@ -140,9 +140,9 @@ class Liveness:
         """
         return self._scanner.looks_ahead and self._table.n_states < _MANY_STATES
 
-    @property
+    @cached_property
     def _lexemes(self) -> Lexemes:
-        return self._pushdown.lexemes
+        return Lexemes(self.recognizer, self._spelling, self._budget)
 
     def is_live(self, configuration: Configuration) -> bool:
         """Return whether some sequence of tokens completes a configuration to a sentence."""
@@ -158,10 +158,21 @@ class Liveness:
             return True
         if self.recognizer.parse_table.is_sentence(stack):
             return True
-        start = self.recognizer.start(stack, 0)
-        possible = self.recognizer.lookahead.resolved(start, NO_OBLIGATIONS)
-        hypotheses = tuple(Hypothesis(state, owed, stack) for state, owed in possible)
+        hypotheses = tuple(self._starts(Between(NO_OBLIGATIONS, BOUNDARY, 0), stack))
         return bool(hypotheses) and self.decide(Configuration(hypotheses)).is_live
+
+    def _starts(self, between: Between, stack: Stack) -> Iterator[Hypothesis]:
+        """Yield the hypotheses where a lexeme starts."""
+        start = self.recognizer.start(stack, between.context)
+        for state, owed in self.recognizer.lookahead.resolved(start, between.obligations):
+            yield Hypothesis(state, owed, stack)
+
+    def _is_witnessed(self, between: Between, stack: Stack) -> bool:
+        """Return whether a text shows that a sentence can follow a lexeme."""
+        witnesses = self._witnesses
+        return witnesses is not None and any(
+            witnesses.decide(start, between.context) for start in self._starts(between, stack)
+        )
 
     def decide(self, configuration: Configuration) -> Answer:
         """Return whether a configuration is live, and what was read of its stacks to know it."""
@@ -345,7 +356,7 @@ class Liveness:
         found: set[int] = set()
         room = [_MAX_PAIRS_OF_EXPECTED]
         hypotheses = configuration.hypotheses
-        if self._witnesses is not None and self._scanner.match.max() == 1:  # no other may come
+        if self._scanner.match.max() == 1 and self._witnesses is not None:  # no other may come
             tried = (self._witnesses.decide(each, configuration.context) for each in hypotheses)
             if any(tried):
                 found, hypotheses = {1}, ()
@@ -410,6 +421,8 @@ class Liveness:
                 self._pushdown.is_always_live(between, after.state) for after in shifted
             ):
                 return bool(shifted)
+            if rules is None and any(self._is_witnessed(between, after) for after in shifted):
+                return True
         controls: Controls | None
         controls = self._pushdown.after([(terminal_id, between)], stack.state)
         cell: Stack | None = stack

@@ -19,7 +19,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from cfgguide.limits import Budget
-from cfgguide.liveness.lexemes import Between
+from cfgguide.liveness.lexemes import Between, Lexemes
 from cfgguide.liveness.pushdown import ACCEPTED, Control, Lookahead, Pushdown
 from cfgguide.parser.stack import Stack
 from cfgguide.recognizer.recognizer import Hypothesis, Recognizer
@@ -49,7 +49,9 @@ class ProvedEndings:
         self._table = recognizer.parse_table
         self._ignored = frozenset({recognizer.scanner.ignored})
         budget = Budget(is_timed=False)
-        self._pushdown = Pushdown(recognizer, spelling, None, budget=budget)
+        self._pushdown = Pushdown(
+            recognizer, Lexemes(recognizer, spelling, budget), None, budget=budget
+        )
 
     def of(self, hypothesis: Hypothesis, context: int) -> bytes | None:
         """Return bytes after which the text is a sentence; None if there are none.

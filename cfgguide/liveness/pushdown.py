@@ -1,7 +1,7 @@
 """Lexer, parser and vocabulary as one pushdown system, and how stacks are left in it.
 
 In: a :class:`~cfgguide.recognizer.recognizer.Recognizer`, a
-:class:`~cfgguide.vocabulary.spelling.Spelling`, and what is always live. Out: a :class:`Pushdown`,
+:class:`~cfgguide.liveness.lexemes.Lexemes`, and what is always live. Out: a :class:`Pushdown`,
 which tells for a control and the parse state on top in which controls that state can be *left*,
 popped for good. The controls are
 
@@ -65,7 +65,7 @@ from cfgguide.parser.indentation import AT_LINE_START, BLOCKS, BRACKETS, Indenta
 from cfgguide.parser.indentation_names import CLOSES, FED, INLINE, JOIN, NEWLINE, OPENS
 from cfgguide.parser.table import END, ParseTable
 from cfgguide.recognizer.recognizer import Recognizer
-from cfgguide.vocabulary.spelling import BOUNDARY, Spelling
+from cfgguide.vocabulary.spelling import BOUNDARY
 
 
 class Line(NamedTuple):
@@ -132,14 +132,14 @@ class Pushdown:
     def __init__(
         self,
         recognizer: Recognizer,
-        spelling: Spelling,
+        lexemes: Lexemes,
         always_live: AlwaysLive | None,
         *,
-        budget: Budget | None = None,
+        budget: Budget,
     ) -> None:
         self._is_explained = always_live is None
-        self._budget = budget or Budget(is_timed=False)
-        self.lexemes = Lexemes(recognizer, spelling, self._budget)
+        self._budget = budget
+        self.lexemes = lexemes
         self._ahead = recognizer.lookahead
         self._table = recognizer.parse_table
         self._lengths: list[int] = self._table.lengths.tolist()

@@ -236,13 +236,18 @@ def _kernels(table: ParseTable) -> list[list[tuple[int, int]]]:
     for number, name in enumerate(table.terminals):
         following[name] = np.where(table.action[:, number] > 0, table.action[:, number] - 1, -1)
     items: list[list[tuple[int, int]]] = [[] for _ in range(table.n_states)]
+    reached: dict[tuple[str, tuple[str, ...]], list[int]] = {
+        (name, ()): np.flatnonzero(following[name] != NO_STATE).tolist()
+        for name in table.nonterminals
+    }
     for production, (left, right) in enumerate(table.productions):
-        is_here = following[left] != NO_STATE
         for dot, symbol in enumerate(right, start=1):
-            targets = following[symbol][is_here]
-            is_here = np.zeros(table.n_states, dtype=np.bool_)
-            is_here[targets[targets != NO_STATE]] = True
-            for state in np.flatnonzero(is_here).tolist():
+            beginning = (left, tuple(right[:dot]))
+            if beginning not in reached:
+                before = reached[left, beginning[1][:-1]]
+                targets = set(following[symbol][before].tolist())
+                reached[beginning] = sorted(targets - {NO_STATE})
+            for state in reached[beginning]:
                 items[state].append((production, dot))
     return items
 
