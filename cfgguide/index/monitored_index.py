@@ -438,11 +438,13 @@ class MonitoredIndex(Index):
         ids = token_ids.tolist()
         tokens = [self.vocabulary.tokens[each] or b"" for each in ids]
         allowed: list[int] = []
-        for members, begun, lexer_place, size in groups(self.recognizer, configuration, tokens):
+        for members, begun, lexer_place, size, read in groups(
+            self.recognizer, configuration, tokens
+        ):
             for each in members:
                 answer = None
                 if begun is not None and lexer_place is not None:
-                    text = tokens[each][size:]
+                    text = read + tokens[each][size:]
                     answer = self.recognizer.may_become(lexer_place, begun.place, text)
                 if answer or (answer is None and self._reads(configuration, ids[each])):
                     allowed.append(ids[each])

@@ -33,12 +33,15 @@ class Group(NamedTuple):
         Where the lexer is after them.
     size : int
         How many bytes of each are before that lexeme.
+    read : bytes
+        What of that lexeme was read before the tokens.
     """
 
     members: list[int]
     begun: WatchedStack | None = None
     lexer_place: LexerPlace | None = None
     size: int = 0
+    read: bytes = b""
 
 
 def groups(
@@ -60,11 +63,12 @@ def groups(
         first, token = next(iter(left.items()))
         after = recognizer.advance(start, token)
         begun = None if after is None else watched(after.hypotheses[0].stack)
-        before = token[: len(token) - len(begun.text)] if begun is not None else token
+        n_before = len(token) - (0 if begun is None else len(begun.text))
+        before = token[: max(n_before, 0)]
         found: list[Group] = []
         if begun is not None and begun.text and before not in beginnings:
             beginnings.add(before)
-            found = _groups(recognizer, start, before, begun, left)
+            found = _groups(recognizer, start, before, begun, left, begun.text[: max(-n_before, 0)])
         for group in found or [Group([first])]:
             yield group
             for each in group.members:
@@ -79,6 +83,7 @@ def _groups(
     before: bytes,
     begun: WatchedStack,
     left: dict[int, bytes],
+    read: bytes,
 ) -> list[Group]:
     """Return groups of the tokens with one beginning, after which a lexeme begins somewhere."""
     lexer = recognizer.lexer
@@ -86,7 +91,7 @@ def _groups(
     if here is None or any(each.stack != here.hypotheses[0].stack for each in here.hypotheses):
         return []
     number = recognizer.lexer_number(here)
-    ended = lexer.reading(number, begun.text)
+    ended = lexer.reading(number, begun.text[len(read) :])
     is_ended = ended.number == LEAVING and not ended.end and ended.terminal_id >= 0
     terminal_set = int(recognizer.parse_table.set_of_state[begun.place.stack.state])
     next_number = lexer.start(terminal_set, here.context)
@@ -104,7 +109,7 @@ def _groups(
             members.setdefault((terminal_id, reading.number), []).append(each)
     wanted = ended.terminal_id if is_ended else -1
     return [
-        Group(each, begun, lexer.places[number], len(before))
+        Group(each, begun, lexer.places[number], len(before), read)
         for (terminal_id, number), each in members.items()
         if terminal_id == wanted and not lexer.places[number].may_have_left
     ]

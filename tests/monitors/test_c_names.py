@@ -8,8 +8,10 @@ import random
 import pytest
 from support import c_judge, c_names_judge
 from support.languages import can_be_written
+from support.monitored import allowed_tokens, read_tokens
 
 import cfgguide
+from cfgguide.models import load_model
 from cfgguide.monitors import c_names
 
 ACCEPTED = [
@@ -76,6 +78,18 @@ def test_start_rules():
     of = index("size_t", start="function")
     texts = {"size_t f(size_t n) { size_t * m; return n; }": True, "int x;": False}
     assert {text: can_be_written(text, of) for text in texts} == texts
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("begun", ["typedef int node_t; ", "typedef int node_t; static node"])
+def test_masks_of_a_real_vocabulary_are_what_reading_says(begun):
+    """Tokens are judged in groups, where there are thousands: those inside a name too."""
+    _, tokenizer = load_model()
+    vocabulary = cfgguide.Vocabulary.from_tokenizer(tokenizer)
+    guide = cfgguide.Guide(cfgguide.compile(c_names(), vocabulary))
+    for token_id in tokenizer.encode(begun, add_special_tokens=False):
+        guide.advance(token_id)
+    assert allowed_tokens(guide) == read_tokens(guide)
 
 
 judged = pytest.mark.skipif(

@@ -216,7 +216,10 @@ def test_masks_are_those_of_reading_every_token(index):
         assert allowed == live, guide.text
 
 
-@pytest.mark.parametrize("begun", ["def", "def f(x):\n    return", "x = ["])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "begun", ["def", "def f(x):\n    return", "x = [", "node_t = 1\nx = node", "import os\no"]
+)
 def test_masks_of_a_real_vocabulary_are_what_reading_says(begun):
     """Where thousands of names may begin, the mask has judged them together."""
     _, tokenizer = load_model()
