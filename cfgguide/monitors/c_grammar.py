@@ -14,8 +14,8 @@ from cfgguide.monitors.monitored_grammar import MonitoredGrammar
 def c_names(types: Iterable[str] = (), *, start: str = "start") -> MonitoredGrammar:
     """Return a grammar of C11 in which those names are types that were made so by `typedef`.
 
-    It is the bundled grammar in all else. Scopes are C's: a type of a block ends with it, and
-    declarations hide what is outside of them.
+    It is the bundled grammar in all else, but has no `#pragma` lines, which begin like white space.
+    Scopes are C's: a type of a block ends with it, and declarations hide what is outside of them.
 
     Parameters
     ----------

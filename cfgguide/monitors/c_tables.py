@@ -76,7 +76,9 @@ ALIKE = {
     "LSQB": ("LSQB", "ARRAY"),
     "STAR": ("ANY_SIZE", "STAR"),
 }
-_HIDDEN = ("TYPE_NAME", "ARRAY", "ARRAY_OF_ANY")
+# What the tables alone tell apart; and what begins like white space, so that a mask could not be put
+# together from what the tokens of each place are.
+_HIDDEN = ("TYPE_NAME", "ARRAY", "ARRAY_OF_ANY", "PRAGMA")
 
 
 @dataclass(frozen=True)
