@@ -76,8 +76,8 @@ ALIKE = {
     "LSQB": ("LSQB", "ARRAY"),
     "STAR": ("ANY_SIZE", "STAR"),
 }
-# What the tables alone tell apart; and what begins like white space, so that a mask could not be put
-# together from what the tokens of each place are.
+# What the tables alone tell apart; and what begins like white space, so that the tokens of a mask
+# would have to be read one by one.
 _HIDDEN = ("TYPE_NAME", "ARRAY", "ARRAY_OF_ANY", "PRAGMA")
 
 
