@@ -59,19 +59,20 @@ class Witnesses:
         self._endings = endings
         self._predecessors = predecessors
         self._known: dict[tuple[Hypothesis, int], int] = {}
+        self._depths: set[int] = set()  # of stacks in `_known`
         self._led_on: dict[int, list[bytes]] = {}  # by scanner state, the last one first
         self._below: dict[int, list[int] | None] = {}  # by state, what can lie below it
 
     def decide(self, hypothesis: Hypothesis, context: int) -> tuple[bool, int] | None:
         """Return True and the lowest height of the stack that was read; None if it is not known."""
         height = hypothesis.stack.height
-        for depth in (*(depth for depth in _DEPTHS if depth < height), height):
-            top = _top(hypothesis, depth)
-            n_read = self._known.get((top, context))
-            if n_read is None and (led_on := self._remembered(top, context)):
-                n_read = self._n_read(top, context, led_on)
+        for depth in self._depths:
+            n_read = self._known.get((_top(hypothesis, depth), context))
             if n_read is not None:
                 return True, height - n_read + 1
+        led_on = self._remembered(hypothesis, context)
+        if led_on:
+            return True, height - self._n_read(hypothesis, context, led_on) + 1
         whole = self._whole(hypothesis)
         ending = None if whole is None else self._endings.of(Configuration((whole,), context))
         if ending is None:
@@ -125,6 +126,7 @@ class Witnesses:
                 too_few = between
         if len(self._known) >= _MAX_KNOWN:
             self._known.clear()
+            self._depths.clear()
         depth = min(
             (depth for depth in _DEPTHS if depth >= enough), default=hypothesis.stack.height
         )
