@@ -32,6 +32,7 @@ something fits (complete). See `docs/design/0016-budgets.md`.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
 
@@ -42,6 +43,7 @@ from cfgguide.guide.fewest_tokens import FewestTokens
 from cfgguide.index.index import Index
 from cfgguide.index.step_cache import StepNode
 from cfgguide.liveness.endings import Endings
+from cfgguide.liveness.liveness import MANY_STATES
 from cfgguide.liveness.proof import ProvedEndings
 from cfgguide.locks import new_rlock
 from cfgguide.mask.arrays import DEAD_END, NONE
@@ -138,12 +140,9 @@ class TokenBudget:
         self._effort = 0 if n_states is None else effort // max(n_states, _MIN_STATES)
         self._walker = index.walker()
         self._fewest = FewestTokens(index.vocabulary)
-        endings = index.endings()
-        self._endings = endings or self._searched_endings(index)
         self._liveness = index.liveness
         self._proofs: ProvedEndings | None = None
-        if endings is None and index.recognizer.indentation_rules is None:
-            self._proofs = ProvedEndings(index.recognizer, index.vocabulary.spelling)
+        self._ways_to_end = self._ways_of(index)
         self._eos = index.vocabulary.eos_token_ids[0]
         self._eos_bits = bitmask_of(index.vocabulary.eos_token_ids, index.vocabulary.n_words)
         self._paths: dict[Configuration, Tokens | None] = {}
@@ -157,9 +156,20 @@ class TokenBudget:
         self._n_masks = 0
         self._lock = new_rlock()
 
-    def _searched_endings(self, index: Index) -> Endings:
+    def _ways_of(self, index: Index) -> list[Callable[[Configuration], bytes | None]]:
+        """Return what finds endings, the quickest first."""
+        known = index.endings()
+        if known is not None:
+            return [known.of]
         used = index.vocabulary.spelling.reachable_bytes
-        return Endings(index.recognizer, used, self._fewest.count)
+        endings = Endings(index.recognizer, used, self._fewest.count)
+        if index.recognizer.indentation_rules is not None:
+            return [endings.of]
+        self._proofs = ProvedEndings(index.recognizer, index.vocabulary.spelling)
+        ways = [endings.of, self._proved]
+        if index.recognizer.parse_table.n_states < MANY_STATES:  # a proof is found at once
+            ways.reverse()
+        return [endings.direct, *ways]
 
     @classmethod
     def of(cls, index: Index) -> TokenBudget:
@@ -347,17 +357,18 @@ class TokenBudget:
         return self._paths[configuration]
 
     def _ending(self, configuration: Configuration) -> Tokens | None:
-        for endings in (self._endings.of, self._proved):
-            text = endings(configuration)
+        for n_tried, find in enumerate(self._ways_to_end):
+            text = find(configuration)
             tokens = self._fewest.of(text) if text is not None else None
             if tokens is not None:
                 return (*tokens, self._eos)
+            if self._proofs and not n_tried and not self._liveness.is_live(configuration):
+                return None  # all else would be in vain
         return None
 
     def _proved(self, configuration: Configuration) -> bytes | None:
-        """Return an ending where none was found, if the configuration is live."""
-        if self._proofs is None or not self._liveness.is_live(configuration):
-            return None
+        """Return an ending that the proof says; None where that takes too long."""
+        assert self._proofs is not None, "a proof is one of the ways"
         for hypothesis in configuration.hypotheses:
             try:
                 ending = self._proofs.of(hypothesis, configuration.context)

@@ -45,7 +45,7 @@ _MAX_BYTES = 20_000_000  # of the endings that are remembered, about
 _OVERHEAD = 500  # bytes of what is remembered beside a text
 _MAX_NEEDED = 4096  # tokens of an ending, about; a stack that needs more has none
 _MAX_WAYS = 4  # to end a lexeme
-_MAX_READ = 300  # lexemes that are read in one search
+_MAX_READ = 600  # lexemes that are read in one search
 _HASTE = 2  # the weight of what is still needed in a search; what was written counts 1
 _BYTE = 1 / 1024  # the weight of a byte: of as many tokens, the fewest bytes are best
 
@@ -176,26 +176,24 @@ class Endings:
     def _forget(self) -> None:
         self._known: dict[Place, bytes | None] = {}
         self._ends: dict[tuple[Stack, Indentation, int, int], _End | None] = {}
-        self._searches: dict[tuple[Hypothesis, int], bytes | None] = {}
+        self._searches: dict[Configuration, bytes | None] = {}
         self._n_bytes = 0
 
     def of(self, configuration: Configuration) -> bytes | None:
         """Return bytes after which the text is a sentence; None if none were found."""
+        ending = self.direct(configuration)
+        return self._searched(configuration) if ending is None else ending
+
+    def direct(self, configuration: Configuration) -> bytes | None:
+        """Return bytes after which the text is a sentence, if the parser alone leads there."""
         if self._n_bytes > _MAX_BYTES:
             self._forget()
-        context = configuration.context
-        endings = [
-            ending
+        endings = (
+            self._direct(hypothesis, configuration.context)
             for hypothesis in configuration.hypotheses
-            if (ending := self._direct(hypothesis, context)) is not None
-        ]
-        if not endings:
-            endings = [
-                ending
-                for hypothesis in configuration.hypotheses
-                if (ending := self._searched(hypothesis, context)) is not None
-            ]
-        return min(endings, key=len, default=None)
+        )
+        found = (ending for ending in endings if ending is not None)
+        return min(found, key=len, default=None)
 
     # -- as the parser says -----------------------------------------------------------------
 
@@ -491,20 +489,23 @@ class Endings:
 
     # -- otherwise --------------------------------------------------------------------------
 
-    def _searched(self, hypothesis: Hypothesis, context: int) -> bytes | None:
+    def _searched(self, configuration: Configuration) -> bytes | None:
         """Return an ending by other terminals than the parser says; None if none was found."""
-        key = (hypothesis, context)
-        if key not in self._searches:
-            text = self._search(hypothesis, context)
+        if configuration not in self._searches:
+            text = self._search(configuration)
             self._n_bytes += _OVERHEAD + len(text or b"")
-            self._searches[key] = text
-        return self._searches[key]
+            self._searches[configuration] = text
+        return self._searches[configuration]
 
-    def _search(self, root: Hypothesis, context: int) -> bytes | None:
+    def _search(self, root: Configuration) -> bytes | None:
         """Look for an ending, best first."""
         number = count()
-        seen = {(root, context)}
-        pending = [(0.0, next(number), b"", root, context)]
+        seen = {(hypothesis, root.context) for hypothesis in root.hypotheses}
+        pending = [
+            (_HASTE * self._costs.need(each.stack).length, next(number), b"", each, root.context)
+            for each in root.hypotheses
+        ]
+        heapq.heapify(pending)
         n_read = 0
         while pending and n_read < _MAX_READ:
             _, _, text, hypothesis, context = heapq.heappop(pending)

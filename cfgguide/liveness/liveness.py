@@ -42,7 +42,7 @@ from cfgguide.parser.table import END, ERROR, START_STATE
 from cfgguide.recognizer.recognizer import Configuration, Hypothesis, Recognizer
 from cfgguide.vocabulary.spelling import BOUNDARY, Spelling
 
-_MANY_STATES = 300  # of a parser for which the search that decides may take seconds
+MANY_STATES = 300  # of a parser for which the search that decides may take seconds
 # Pairs and nodes that may be looked at to decide for all stacks at once; then the stack is read on.
 DEFAULT_MAX_NODES = 4_000
 _MAX_PAIRS_OF_EXPECTED = 10_000  # looked at to tell what is expected, at most
@@ -138,7 +138,7 @@ class Liveness:
 
         Of a large grammar most things looked for are near, and are met at once.
         """
-        return self._scanner.looks_ahead and self._table.n_states < _MANY_STATES
+        return self._scanner.looks_ahead and self._table.n_states < MANY_STATES
 
     @cached_property
     def _lexemes(self) -> Lexemes:
@@ -201,7 +201,7 @@ class Liveness:
         if self._asks_witnesses and self._witnesses is not None:
             decided = decided or self._witnesses.decide(hypothesis, context)
         decided = decided or self._refuted(hypothesis, context)
-        if self._table.n_states >= _MANY_STATES and self._witnesses is not None:
+        if self._table.n_states >= MANY_STATES and self._witnesses is not None:
             decided = decided or self._witnesses.decide(hypothesis, context)
         return decided
 

@@ -44,6 +44,7 @@ from fuzz.judge import Judge, LarkRefusal
 BOUNDS = {"lalr": (1200, 12), "earley": (600, 9)}
 MAX_COMPARED = 70  # of those, and all prefixes of the case's texts
 MAX_DIAGNOSED = 4  # of the case's texts
+MAX_SENTENCES = 2_000  # with which an ending is compared, the shortest of those that are known
 MAX_ENDED = 10  # configurations of a case for which endings and budgets are compared
 ENOUGH = 1 << 20  # tokens: a budget that rules nothing out
 MAX_FOLLOWED = 3000  # configurations on the way to a sentence
@@ -273,9 +274,10 @@ class _Comparison:
         for text in wanted:
             if text and text in chosen:
                 self._reach(text)
-        for text in self.rng.sample(sorted(self.guides), min(len(self.guides), MAX_ENDED)):
+        ended = self.rng.sample(sorted(self.guides), min(len(self.guides), MAX_ENDED))
+        for text in ended:
             check_endings(self.guides[text], self.judge, self.case.tokens)
-            self.counts["endings"] += 1
+        self.counts["endings"] += len(ended)  # of none of a case that took too long
 
     def _reach(self, text: bytes) -> None:
         """Compare at a text that tokens spell, in two ways if there are two; else do nothing."""
@@ -452,9 +454,8 @@ def _fewest_tokens(text: bytes, judge: Judge, tokens: Sequence[bytes]) -> dict[i
     By the first of these tokens; EOS is the one after the last.
     """
     fewest: dict[int, int] = {}
-    for sentence in judge.sentences():
-        if not sentence.startswith(text):
-            continue
+    known = (sentence for sentence in judge.sentences() if sentence.startswith(text))
+    for sentence in heapq.nsmallest(MAX_SENTENCES, known, key=len):
         if sentence == text:
             fewest[len(tokens)] = 1
         needed = {len(sentence): 1}
