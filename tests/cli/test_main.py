@@ -871,6 +871,7 @@ def test_generate_says_when_no_sentence_fits(run, random_writer):
     )
 
 
+@pytest.mark.slow
 def test_generate_is_reproducible_with_a_seed(run, random_writer):
     arguments = ["generate", "json", "--prompt", "x", "--max-new-tokens", "20"]
     sampled = [

@@ -98,6 +98,7 @@ def test_a_pipe_gets_no_colours_unless_they_are_forced():
     assert forced.communicate()[0].decode() == f"the text: {GREEN}is a sentence\x1b[0m\n"
 
 
+@pytest.mark.slow
 def test_controls_in_texts_do_not_reach_a_terminal(tmp_path):
     name = "\x1b[2Jtitle\x9b.json"
     (tmp_path / name).write_text('"\x1b[31m')

@@ -503,6 +503,7 @@ RANDOM = settings(
 )
 
 
+@pytest.mark.slow
 @settings(RANDOM, max_examples=60)
 @given(grammars(), vocabularies)
 def test_random_grammars_agree_with_the_oracle(grammar, tokens):

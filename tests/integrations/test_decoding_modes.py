@@ -208,6 +208,7 @@ def test_each_text_is_of_the_grammar_of_its_prompt(mode):
     assert n_finished > 0
 
 
+@pytest.mark.slow
 def test_a_grammar_for_each_prompt_is_as_good_as_a_batch_for_each():
     names = [NAMES[number % 2] for number in range(len(PROMPTS))]
     for options in ({}, {"num_beams": 3}):

@@ -127,6 +127,7 @@ def test_a_text_is_complete_when_eos_was_written(max_new_tokens, text, is_comple
     assert (found.token_ids[-1] == EOS) == is_complete
 
 
+@pytest.mark.slow
 def test_complete_texts_parse_and_others_do_not_pretend_to():
     judge = lark.Lark(GREEK.text, parser="lalr", lexer="contextual")
     n_complete = 0
@@ -140,6 +141,7 @@ def test_complete_texts_parse_and_others_do_not_pretend_to():
     assert 0 < n_complete < 40
 
 
+@pytest.mark.slow
 def test_pieces_are_passed_on_as_they_are_written_and_join_to_the_text():
     for seed in range(10):
         pieces: list[str] = []
@@ -204,7 +206,7 @@ def test_a_text_that_until_does_not_end_is_complete_only_with_eos():
 
 @pytest.mark.parametrize("grammar", [JSON, GREEK])
 @pytest.mark.parametrize("choice", [{}, {"temperature": 1.5}, {"temperature": 1.5, "top_p": 0.5}])
-@pytest.mark.parametrize("n", [6, 7, 12, 25])
+@pytest.mark.parametrize("n", [6, 7, 12, pytest.param(25, marks=pytest.mark.slow)])
 def test_a_sentence_is_finished_within_its_tokens(grammar, choice, n):
     judge = lark.Lark(grammar.text, parser="lalr", lexer="contextual")
     for seed in range(8):

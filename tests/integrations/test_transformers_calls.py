@@ -299,6 +299,7 @@ def test_an_assistant_that_is_the_model_is_always_right(name):
         assert counted.stop() == -(-n_written // 5)  # four tokens of a draft and one of its own
 
 
+@pytest.mark.slow
 def test_drafts_may_be_made_with_the_same_object_as_the_text_before():
     process = fresh()
     assistant = random_model(index_of("json").vocabulary.size + 5, seed=1)

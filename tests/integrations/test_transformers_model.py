@@ -189,6 +189,7 @@ def test_greedy_decoding_is_that_of_transformers_own_loop(seed):
     assert written.is_complete
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decode", ["sample", "beams", "steer"])
 def test_each_loop_writes_the_same_with_and_without_a_cache(decode):
     model = random_model(N_COLUMNS)

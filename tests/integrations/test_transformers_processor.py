@@ -431,6 +431,7 @@ def test_a_call_of_generate_that_nothing_fits_is_refused_at_its_first_step():
     assert [len(row) for row in rows] == [1] * len(BATCH)
 
 
+@pytest.mark.slow
 def test_a_text_that_has_to_be_cut_is_told_of(monkeypatch):
     """As if a token lengthened what finishes a sentence by more than was thought."""
     monkeypatch.setattr("cfgguide.integrations.transformers_rows.RESERVE", 0)
@@ -493,6 +494,7 @@ def test_drafts_do_not_change_what_is_written(name, drafts):
         assert_sentences(name, rows)
 
 
+@pytest.mark.slow
 def test_greedy_in_a_batch_is_greedy_alone():
     for name in GRAMMARS:
         rows, _ = generated(name, BATCH)

@@ -254,6 +254,7 @@ def test_the_tables_keep_their_promises(grammar):
     assert (machine.can_continue == (transitions != DEAD).any(axis=1)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["dots", "longer first", "priorities"])
 def test_states_of_one_block_match_alike(name):
     """Compared on all continuations of up to five bytes."""

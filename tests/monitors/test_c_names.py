@@ -122,6 +122,7 @@ def test_texts_written_at_random_are_c():
         assert not c_names_judge.error(guide.text.decode()), guide.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "n_bytes"),
     [

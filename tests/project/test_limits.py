@@ -62,6 +62,7 @@ def test_only_compiling_is_timed(monkeypatch):
 FAR_AHEAD = r"y|x(?=(?:.{7})*a)(?=(?:.{11})*b)(?=(?:.{13})*c)(?=(?:.{17})*d)[e-z]*"
 
 
+@pytest.mark.slow
 def test_a_mask_has_limits_of_its_own(monkeypatch):
     vocabulary = cfgguide.Vocabulary.of_bytes()
     index = cfgguide.compile(cfgguide.regex(FAR_AHEAD), vocabulary, use_cache=False)

@@ -225,6 +225,7 @@ def test_a_description_of_nothing_is_refused(made, value):
         grammar_file.unpacked(copied(made)[0], value)
 
 
+@pytest.mark.slow
 def test_what_is_not_refused_can_be_run(made):
     """Random numbers in the tables: refused, or the compiled walk comes to an end with them."""
     vocabulary = cfgguide.Vocabulary([b"if", b"a", b" ", b'"', b"1", None], eos_token_ids=5)

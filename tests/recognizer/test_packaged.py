@@ -76,6 +76,7 @@ def test_it_is_what_would_be_compiled(package, name, monkeypatch):
     assert np.array_equal(found.scanner.transitions, expected.scanner.transitions)
 
 
+@pytest.mark.slow
 def test_it_is_found_wherever_the_package_is(package, tmp_path, monkeypatch):
     folder = shutil.copytree(grammars.bundled_folder(), tmp_path / "elsewhere")
     monkeypatch.setattr(grammars, "_PACKAGED", folder)

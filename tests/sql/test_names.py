@@ -380,6 +380,7 @@ def test_a_database_tells_its_schema():
     database.close()
 
 
+@pytest.mark.slow
 def test_aliases_and_functions_are_those_given():
     parser = select_parser(
         {"users": ["id"]}, aliases=["People", "my list", "key"], functions=["SLUG", "regexp"]

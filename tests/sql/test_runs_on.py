@@ -178,6 +178,7 @@ def test_random_texts_prepare(seed):
         assert refusal(database, text) == "", text
 
 
+@pytest.mark.slow
 def test_masks_are_what_reading_says(index):
     rng = random.Random(0)
     for _ in range(12):
