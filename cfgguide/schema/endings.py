@@ -127,9 +127,14 @@ class SchemaEndings:
         if kind in ("value", "colon"):
             colon = self._automaton.layout.colon if kind == "colon" else b""
             values, wanted, frame = rest[:3]
-            written = self._values.of(values, wanted)
-            assert written is not None, "there is a value"
-            return colon + written.text, (self._automaton.follow(frame, written.tag), stack)
+            ways = [
+                (colon + written.text, (self._automaton.follow(frame, written.tag), stack))
+                for written in self._values.of_each_class(values, wanted)
+            ]
+            assert ways, "there is a value"
+            if len(ways) == 1:
+                return ways[0]
+            return min(ways, key=lambda way: len(way[0] + self._ending(way[1])))
         return self._inside(kind, rest[0], rest[1], stack)
 
     def _inside(self, kind: str, what: Any, inside: Any, stack: Stack) -> tuple[bytes, _Place]:

@@ -8,7 +8,7 @@ derivations).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from cfgguide.pushdown.lexemes import Lexemes
@@ -20,6 +20,7 @@ from cfgguide.value_classes.tracked import Classes
 from cfgguide.value_classes.values import Values
 
 _MAX_NAMES = 8  # that are compared where a name has begun
+_MAX_CLASSES = 8  # of a value that are compared
 _SHORT = 2  # bytes: no array or object is shorter
 
 _Key = tuple[Values, Classes | None]
@@ -229,16 +230,26 @@ class ShortestValues:
 
     def after_name(self, members: Members, state: Any, tag: int) -> Written | None:
         """Return what follows a name: colon, value, and the properties that still have to come."""
-        wanted = members.wanted(state, tag)
-        written = self.of(members.values(state, tag), wanted)
-        if written is None:
-            return None
-        rest = self.members(members, members.after(state, tag, wanted, written.tag))
-        if rest is None:
-            return None
-        layout = self._automaton.layout
-        more = layout.comma + rest.text if rest.text else b""
-        return Written(layout.colon + written.text + more, rest.tag)
+        wanted, layout = members.wanted(state, tag), self._automaton.layout
+        found = []
+        for written in self.of_each_class(members.values(state, tag), wanted):
+            rest = self.members(members, members.after(state, tag, wanted, written.tag))
+            if rest is not None:
+                more = layout.comma + rest.text if rest.text else b""
+                found.append(Written(layout.colon + written.text + more, rest.tag))
+        return _least(found)
+
+    def of_each_class(self, values: Values, wanted: Classes | None) -> Iterator[Written]:
+        """Yield a shortest value, and one of each class, as what has to follow may depend on it."""
+        best = self.of(values, wanted)
+        if best is not None:
+            yield best
+        if wanted is None or len(wanted) == 1:
+            return
+        for number, each in enumerate(wanted[:_MAX_CLASSES]):
+            written = self.of(values, (each,))
+            if written is not None:
+                yield Written(written.text, number)
 
     def length(self, values: Values, wanted: Classes | None) -> int | None:
         """Return the length of a shortest value; None if none is known yet."""
